@@ -1,0 +1,253 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 done; 1 failed; 2 usage or settings; 3 nothing to do; 4 the session
+cannot be used; 5 a provider failed; 130 cancelled.
+
+A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Nothing
+is changed unless --in-place is given; --out writes a copy and never overwrites.";
+
+/// Look into coding-agent sessions, compact them, branch them, undo it.
+///
+/// Works without a key and without a network.
+#[derive(Debug, Parser)]
+#[command(name = "agent-cli", version, after_help = AFTER_HELP, propagate_version = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Print one JSON document instead of text for people.
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub json: bool,
+    /// Set one setting, for example compaction.keepRecentTokens=8000; may be repeated.
+    #[arg(
+        long = "set",
+        global = true,
+        value_name = "KEY=VALUE",
+        help_heading = "Global options"
+    )]
+    pub set: Vec<String>,
+    /// Read settings from a JSON file; --set goes on top.
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Global options"
+    )]
+    pub settings: Option<PathBuf>,
+    /// Whose rules to follow.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        help_heading = "Global options"
+    )]
+    pub profile: ProfileArg,
+}
+
+/// Whose rules to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ProfileArg {
+    /// The project's own rules.
+    #[default]
+    Own,
+    /// pi 0.87.1 to the letter, for comparison.
+    Pi,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show what a session holds: entries, branches, compactions, tokens, files, diagnostics.
+    Inspect(InspectArgs),
+    /// Show the messages that the model would see.
+    Context(ContextArgs),
+    /// Show what a compaction would do, without doing it.
+    Plan(PlanArgs),
+    /// Compact a session: summarize older history, keep recent work word for word.
+    Compact(CompactArgs),
+    /// Go to another point of the session, with or without a summary of what is left.
+    Branch(BranchArgs),
+    /// Show the turns and branches of a session.
+    Tree(TreeArgs),
+    /// Go back to before the newest compaction or change of branch.
+    Undo(UndoArgs),
+    /// Write a session of version 1 or 2 as version 3.
+    Migrate(MigrateArgs),
+    /// Read every line of a session and report all damage.
+    Doctor(DoctorArgs),
+    /// Print completions for a shell.
+    Completions(CompletionsArgs),
+}
+
+/// The session, and where on its tree to stand.
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    /// The session file, or - for standard input.
+    pub session: PathBuf,
+    /// Stand at this entry instead of the last one; `root` is before everything.
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+}
+
+/// The window of the model.
+#[derive(Debug, Args)]
+pub struct WindowArgs {
+    /// The model's context window in tokens; also the summarizer's.
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        default_value_t = 200_000,
+        allow_negative_numbers = true
+    )]
+    pub window: i64,
+}
+
+/// Where to write.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Write the result to a new file.
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub out: Option<PathBuf>,
+    /// Append to the session itself.
+    #[arg(long, group = "output")]
+    pub in_place: bool,
+    /// Show what would be done; write nothing.
+    #[arg(long, group = "output")]
+    pub dry_run: bool,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+}
+
+/// Arguments of `context`.
+#[derive(Debug, Args)]
+pub struct ContextArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Show the messages as they would be sent: converted, calls and results paired.
+    #[arg(long)]
+    pub llm: bool,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// What the summary should focus on.
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+    /// context-full, extractive or prune-only.
+    #[arg(long, value_name = "NAME")]
+    pub strategy: Option<String>,
+}
+
+/// Arguments of `compact`.
+#[derive(Debug, Args)]
+pub struct CompactArgs {
+    /// What is planned.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `branch`.
+#[derive(Debug, Args)]
+pub struct BranchArgs {
+    /// The session file, or - for standard input.
+    pub session: PathBuf,
+    /// Leave from this entry instead of the last one.
+    #[arg(long, value_name = "ID")]
+    pub from: Option<String>,
+    /// Go to this entry; a message of the user returns to the editor. `root` is before everything.
+    #[arg(long, value_name = "ID")]
+    pub to: String,
+    /// Leave a summary of the branch at the target.
+    #[arg(long)]
+    pub summarize: bool,
+    /// What the summary should focus on.
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+    /// The most tokens of the branch that are summarized; window - branchSummary.reserveTokens unless given.
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    pub budget: Option<i64>,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `tree`.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+/// Arguments of `undo`.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `migrate`.
+#[derive(Debug, Args)]
+pub struct MigrateArgs {
+    /// The session file.
+    pub session: PathBuf,
+    /// Where to write; --in-place keeps the old file as FILE.v1.bak or FILE.v2.bak.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The session file, or - for standard input.
+    pub session: PathBuf,
+}
+
+/// Arguments of `completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell.
+    pub shell: Shell,
+}

@@ -1,0 +1,139 @@
+//! `branch`: goes to another point of the session, with or without a summary of what is left.
+
+use compaction_core::{
+    BranchInstructions, BranchOptions, BranchPlan, SummarizerLimits, TokenCount, branch_budget,
+    plan_branch_summary,
+};
+use serde::Serialize;
+use session_model::{Diagnostic, EntryDraft, EntryId};
+
+use crate::args::{BranchArgs, Global};
+use crate::commands::{Opened, Outcome, named_leaf};
+use crate::error::Error;
+use crate::ui::{BOLD, counted, first_line, styled, tokens, width};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    from_id: Option<&'a EntryId>,
+    target: Option<&'a EntryId>,
+    common_ancestor: Option<&'a EntryId>,
+    collected: &'a [EntryId],
+    tokens: TokenCount,
+    conversation: &'a str,
+    read_files: Vec<String>,
+    modified_files: Vec<String>,
+    new_leaf: Option<&'a EntryId>,
+    editor_text: Option<&'a str>,
+    summary_entry_id: Option<&'a EntryId>,
+    leaf_entry_id: Option<&'a EntryId>,
+    summary: Option<String>,
+    diagnostics: &'a [Diagnostic],
+}
+
+pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> {
+    let settings = global.load_settings()?;
+    let window = args.window.tokens()?;
+    let budget = match args.budget {
+        Some(budget) => match u64::try_from(budget) {
+            Ok(budget @ 1..) => TokenCount(budget),
+            _ => {
+                return Err(Error::Usage(format!(
+                    "--budget is {budget}, but must be at least 1; name the tokens that may be summarized"
+                )));
+            }
+        },
+        None => branch_budget(window, settings.branch_summary.reserve_tokens)
+            .map_err(|error| Error::Usage(format!("{error}; raise --window or lower the reserve")))?,
+    };
+    let destination = args.output.destination("branch")?;
+    let mut opened = Opened::open(&args.session, &destination)?;
+    let options = BranchOptions {
+        budget,
+        profile: global.profile(),
+        settings: settings.compaction,
+        summarizer: SummarizerLimits {
+            window,
+            max_output: None,
+        },
+        instructions: args.focus.clone().map(BranchInstructions::Focus),
+    };
+    let plan = {
+        let tree = opened.session().tree();
+        let from = named_leaf(tree, args.from.as_deref())?;
+        let to = named_leaf(tree, Some(&args.to))?;
+        plan_branch_summary(tree, from, to, &options)
+            .map_err(|error| Error::Usage(error.to_string()))?
+    };
+    let summary = summary(&plan, args.summarize, &options)?;
+    let draft = summary.clone().unwrap_or_else(|| plan.move_only());
+    let ids = opened.commit(&destination, &[draft], plan.new_leaf.as_ref())?;
+    let id = ids.first();
+    let summary_text = match &summary {
+        Some(EntryDraft::BranchSummary(draft)) => Some(draft.summary.clone()),
+        _ => None,
+    };
+    let document = Document {
+        from_id: plan.from.as_ref(),
+        target: plan.target.as_ref(),
+        common_ancestor: plan.common_ancestor.as_ref(),
+        collected: &plan.collected,
+        tokens: plan.tokens,
+        conversation: &plan.conversation,
+        read_files: plan.files.read_files(),
+        modified_files: plan.files.modified_files(),
+        new_leaf: plan.new_leaf.as_ref(),
+        editor_text: plan.editor_text.as_deref(),
+        summary_entry_id: id.filter(|_| summary.is_some()),
+        leaf_entry_id: id.filter(|_| summary.is_none()),
+        summary: summary_text,
+        diagnostics: &opened.session().decoded.diagnostics,
+    };
+    let text = text(&document, !ids.is_empty());
+    Ok(Outcome::done(&document, text))
+}
+
+/// Returns the summary entry, when one is wanted and something was said on the branch.
+fn summary(
+    plan: &BranchPlan,
+    wanted: bool,
+    options: &BranchOptions,
+) -> Result<Option<EntryDraft>, Error> {
+    if !wanted || plan.requests().is_empty() {
+        return Ok(None);
+    }
+    let cap = options.settings.extractive_max_tokens;
+    let answers = plan.answer_by_rule(cap, options.profile.counter());
+    let draft = plan.apply(&answers);
+    draft
+        .map(Some)
+        .map_err(|error| Error::Summary(error.to_string()))
+}
+
+fn text(document: &Document<'_>, written: bool) -> String {
+    let place = document.new_leaf.map_or("the beginning", |id| id.as_str());
+    let verb = if written { "moved" } else { "would move" };
+    let mut out = format!(
+        "{}\n",
+        styled(BOLD, &format!("{verb} to {place}, leaving {}", counted(document.collected.len(), "entry")))
+    );
+    if let Some(ancestor) = document.common_ancestor {
+        out.push_str(&format!("   branches off at  {ancestor}\n"));
+    }
+    if let Some(text) = document.editor_text {
+        let line = first_line(text, width().saturating_sub(24));
+        out.push_str(&format!("   to be edited     \"{line}\"\n"));
+    }
+    out.push_str(&format!(
+        "   left behind      {} tokens, {} changed and {} read; still in the file\n",
+        tokens(document.tokens),
+        counted(document.modified_files.len(), "file"),
+        document.read_files.len()
+    ));
+    if let Some(summary) = &document.summary {
+        out.push_str("\n");
+        for line in summary.lines().take(30) {
+            out.push_str(&format!("   {}\n", first_line(line, width().saturating_sub(4))));
+        }
+    }
+    out
+}

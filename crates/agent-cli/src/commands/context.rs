@@ -1,0 +1,119 @@
+//! `context`: the messages that the model would see, and which entry each comes from.
+
+use compaction_core::{TokenCount, measure};
+use serde::Serialize;
+use session_model::{
+    AgentMessage, Content, Diagnostic, EntryId, LlmMessage, ModelRef, RoleOrder, UserMessage,
+    build_context,
+};
+
+use crate::args::{ContextArgs, Global};
+use crate::commands::{Outcome, diagnostics_text};
+use crate::error::Error;
+use crate::store::SessionFile;
+use crate::ui::{first_line, tokens};
+
+#[derive(Serialize)]
+struct Document {
+    leaf: Option<EntryId>,
+    thinking_level: String,
+    model: Option<ModelRef>,
+    tokens: TokenCount,
+    messages: Vec<Row>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+#[derive(Serialize)]
+struct Row {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    entry_id: Option<EntryId>,
+    role: String,
+    tokens: TokenCount,
+    text: String,
+}
+
+pub(super) fn run(args: &ContextArgs, global: &Global) -> Result<Outcome, Error> {
+    let profile = global.profile();
+    let session = SessionFile::open(&args.session.session)?;
+    let path = session.tree().path(args.session.leaf(session.tree())?);
+    let context = build_context(&path, profile.context_rules());
+    let counter = profile.counter();
+    let mut diagnostics = session.decoded.diagnostics.clone();
+    diagnostics.extend(context.diagnostics.iter().cloned());
+    let messages: Vec<Row> = if args.llm {
+        let (messages, paired) = context.to_llm(RoleOrder::Any);
+        diagnostics.extend(paired);
+        let rows = messages.into_iter().map(|message| {
+            let role = message.role().to_owned();
+            let message = as_agent_message(message);
+            Row {
+                entry_id: None,
+                role,
+                tokens: counter.message(&message),
+                text: message.display_text(),
+            }
+        });
+        rows.collect()
+    } else {
+        let rows = context.messages().map(|(id, message)| Row {
+            entry_id: Some(id.clone()),
+            role: message.role().to_owned(),
+            tokens: counter.message(message),
+            text: message.display_text(),
+        });
+        rows.collect()
+    };
+    let document = Document {
+        leaf: context.leaf.clone(),
+        thinking_level: context.thinking_level.clone(),
+        model: context.model.clone(),
+        tokens: measure(&path, &context, profile).tokens,
+        messages,
+        diagnostics,
+    };
+    let text = text(&document);
+    Ok(Outcome::done(&document, text))
+}
+
+/// Returns a message for models as one that counters know.
+fn as_agent_message(message: LlmMessage) -> AgentMessage {
+    let user = |content: Content| UserMessage {
+        content,
+        timestamp: None,
+    };
+    match message {
+        LlmMessage::System(system) => AgentMessage::System(system),
+        LlmMessage::Developer(content) => AgentMessage::Developer(user(content)),
+        LlmMessage::User(content) => AgentMessage::User(user(content)),
+        LlmMessage::Assistant(answer) => AgentMessage::Assistant(answer),
+        LlmMessage::ToolResult(result) => AgentMessage::ToolResult(result),
+    }
+}
+
+fn text(document: &Document) -> String {
+    let model = document.model.as_ref().map_or_else(
+        || "unknown model".to_owned(),
+        |model| format!("{}/{}", model.provider, model.model_id),
+    );
+    let mut out = format!(
+        "{} messages, ~{} tokens, {model}, thinking {}\n\n",
+        document.messages.len(),
+        tokens(document.tokens),
+        document.thinking_level,
+    );
+    let width = crate::ui::width().saturating_sub(38).max(20);
+    for row in &document.messages {
+        let id = row.entry_id.as_deref().unwrap_or("");
+        out.push_str(&format!(
+            "{id:>8.8}  {:<17} {:>6}  {}\n",
+            row.role,
+            tokens(row.tokens),
+            first_line(&row.text, width)
+        ));
+    }
+    if !document.diagnostics.is_empty() {
+        out.push('\n');
+        out.push_str(&diagnostics_text(&document.diagnostics));
+    }
+    out
+}

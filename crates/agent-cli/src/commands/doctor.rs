@@ -1,0 +1,63 @@
+//! `doctor`: reads every line of a session and reports all damage. Changes nothing.
+
+use serde_json::json;
+use session_model::{Diagnostic, DiagnosticKind, EntryId, Severity, check_pairs, RoleOrder, build_context, ContextRules};
+
+use crate::args::DoctorArgs;
+use crate::commands::{Outcome, diagnostics_text};
+use crate::error::Error;
+use crate::store::SessionFile;
+use crate::ui::{BOLD, GOOD, counted, styled};
+
+pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
+    let session = SessionFile::open(&args.session)?;
+    let tree = session.tree();
+    let mut diagnostics = session.decoded.diagnostics.clone();
+    for index in tree.indices() {
+        if index.as_usize() % 4096 == 0 {
+            crate::cancel::check()?;
+        }
+        let said = match tree.entry_with_repair(index) {
+            Ok((_, None)) => continue,
+            Ok((_, Some(repair))) => Diagnostic::new(
+                Severity::Note,
+                DiagnosticKind::RepairedBody,
+                format!("readable after repair ({repair})"),
+            ),
+            Err(error) => Diagnostic::new(
+                Severity::Error,
+                DiagnosticKind::DamagedBody,
+                format!("its body is lost: {error}"),
+            ),
+        };
+        let id = EntryId::new(tree.id(index));
+        diagnostics.push(said.at_line(tree.line(index)).of_entry(id));
+    }
+    let context = build_context(&tree.path(tree.leaf()), ContextRules::Own);
+    let (messages, paired) = context.to_llm(RoleOrder::Any);
+    diagnostics.extend(paired);
+    diagnostics.extend(check_pairs(&messages, RoleOrder::Any));
+    let worst = diagnostics.iter().map(|said| said.severity).max();
+    let document = json!({
+        "entries": tree.len(),
+        "lines": session.decoded.lines,
+        "bytes": session.decoded.bytes,
+        "diagnostics": diagnostics,
+    });
+    let mut text = format!(
+        "{}\n",
+        styled(
+            BOLD,
+            &format!(
+                "{} on {}",
+                counted(tree.len(), "entry"),
+                counted(usize::try_from(session.decoded.lines).unwrap_or(usize::MAX), "line")
+            )
+        )
+    );
+    text.push_str(&match worst {
+        None => format!("  {}\n", styled(GOOD, "no damage")),
+        Some(_) => diagnostics_text(&diagnostics),
+    });
+    Ok(Outcome::done(&document, text))
+}

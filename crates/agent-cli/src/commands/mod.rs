@@ -1,0 +1,285 @@
+//! The commands, each a function from arguments to an outcome that can be printed.
+
+mod branch;
+mod compact;
+mod completions;
+mod context;
+mod doctor;
+mod inspect;
+mod migrate;
+mod plan;
+mod tree;
+mod undo;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use compaction_core::{PlanOptions, Profile, Settings, TokenCount};
+use serde::Serialize;
+use serde_json::json;
+use session_model::{Diagnostic, EntryDraft, EntryId, Leaf, SessionTree, migrate_lines};
+
+use crate::args::{Cli, Command, Global, OutputArgs, ProfileArg, SessionArgs, WindowArgs};
+use crate::error::{Error, ErrorKind};
+use crate::settings;
+use crate::store::{Contents, SessionFile, SessionWriter, write_new};
+
+/// What a command gives: a document for programs, and the same for people.
+pub(crate) struct Outcome {
+    json: serde_json::Value,
+    text: String,
+    nothing_to_do: Option<String>,
+}
+
+impl Outcome {
+    fn done<T: Serialize>(document: &T, text: String) -> Self {
+        Self {
+            json: serde_json::to_value(document).unwrap_or_default(),
+            text,
+            nothing_to_do: None,
+        }
+    }
+
+    fn nothing_to_do(reason: String, mut document: serde_json::Value) -> Self {
+        document["nothing_to_do"] = json!(reason);
+        Self {
+            json: document,
+            text: String::new(),
+            nothing_to_do: Some(reason),
+        }
+    }
+}
+
+/// Runs the command and prints its outcome; returns the exit code.
+pub fn run(cli: &Cli) -> ExitCode {
+    let outcome = match &cli.command {
+        Command::Completions(args) => return completions::run(args),
+        Command::Inspect(args) => inspect::run(args, &cli.global),
+        Command::Context(args) => context::run(args, &cli.global),
+        Command::Plan(args) => plan::run(args, &cli.global),
+        Command::Compact(args) => compact::run(args, &cli.global),
+        Command::Branch(args) => branch::run(args, &cli.global),
+        Command::Tree(args) => tree::run(args, &cli.global),
+        Command::Undo(args) => undo::run(args, &cli.global),
+        Command::Migrate(args) => migrate::run(args),
+        Command::Doctor(args) => doctor::run(args),
+    };
+    let kind = match outcome {
+        Ok(outcome) => print(&outcome, cli.global.json),
+        Err(error) => Err(error),
+    };
+    match kind {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(kind)) => ExitCode::from(kind.exit_code()),
+        Err(error) => {
+            let kind = error.kind();
+            if cli.global.json {
+                let document = json!({
+                    "error": { "kind": kind.name(), "message": error.to_string(), "exit_code": kind.exit_code() }
+                });
+                // The error itself goes to stderr below; a closed stdout changes nothing about it.
+                let _ = writeln!(std::io::stdout().lock(), "{document}");
+            }
+            anstream::eprintln!("{}: {error}", crate::ui::error_label());
+            ExitCode::from(kind.exit_code())
+        }
+    }
+}
+
+fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
+    let written = if as_json {
+        let mut stdout = std::io::stdout().lock();
+        serde_json::to_writer_pretty(&mut stdout, &outcome.json)
+            .map_err(std::io::Error::from)
+            .and_then(|()| stdout.write_all(b"\n"))
+            .and_then(|()| stdout.flush())
+    } else {
+        let mut stdout = anstream::stdout().lock();
+        stdout
+            .write_all(outcome.text.as_bytes())
+            .and_then(|()| stdout.flush())
+    };
+    match written {
+        Ok(()) => {}
+        // Somebody who reads only the beginning has what they want.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
+        Err(error) => return Err(Error::io("write to", "standard output", error)),
+    }
+    Ok(outcome.nothing_to_do.as_ref().map(|reason| {
+        anstream::eprintln!("nothing to do: {reason}");
+        ErrorKind::NothingToDo
+    }))
+}
+
+impl Global {
+    fn profile(&self) -> Profile {
+        match self.profile {
+            ProfileArg::Own => Profile::Own,
+            ProfileArg::Pi => Profile::Pi,
+        }
+    }
+
+    fn load_settings(&self) -> Result<Settings, Error> {
+        settings::load(self.settings.as_deref(), &self.set)
+    }
+}
+
+impl WindowArgs {
+    fn tokens(&self) -> Result<TokenCount, Error> {
+        match u64::try_from(self.window) {
+            Ok(window @ 1..) => Ok(TokenCount(window)),
+            _ => Err(Error::Usage(format!(
+                "--window is {}, but must be at least 1; name the model's context window in tokens",
+                self.window
+            ))),
+        }
+    }
+}
+
+impl SessionArgs {
+    fn leaf(&self, tree: &SessionTree) -> Result<Leaf, Error> {
+        named_leaf(tree, self.leaf.as_deref())
+    }
+}
+
+/// Returns the leaf that the user named, or the last entry when none was named.
+fn named_leaf(tree: &SessionTree, name: Option<&str>) -> Result<Leaf, Error> {
+    match name {
+        None => Ok(tree.leaf()),
+        Some(id) => match tree.find(id) {
+            Some(index) => Ok(Leaf::At(index)),
+            None if id == "root" => Ok(Leaf::Root),
+            None => Err(Error::Usage(format!(
+                "no entry {id} in this session; agent-cli tree lists the ids"
+            ))),
+        },
+    }
+}
+
+/// Returns the options of a plan for a window that is also the summarizer's.
+fn plan_options(global: &Global, window: TokenCount) -> Result<PlanOptions, Error> {
+    Ok(PlanOptions {
+        settings: global.load_settings()?,
+        profile: global.profile(),
+        ..PlanOptions::for_window(window)
+    })
+}
+
+/// Where a command writes.
+pub(crate) enum Destination {
+    /// A new file.
+    Out(PathBuf),
+    /// The session itself.
+    InPlace,
+    /// Nowhere.
+    DryRun,
+}
+
+impl OutputArgs {
+    fn destination(&self, what: &str) -> Result<Destination, Error> {
+        match (&self.out, self.in_place, self.dry_run) {
+            (Some(path), _, _) => Ok(Destination::Out(path.clone())),
+            (None, true, _) => Ok(Destination::InPlace),
+            (None, false, true) => Ok(Destination::DryRun),
+            (None, false, false) => Err(Error::Usage(format!(
+                "{what} writes: say where with --out FILE, --in-place or --dry-run"
+            ))),
+        }
+    }
+}
+
+/// A session opened for a command that writes: locked when it will be written in place.
+pub(crate) enum Opened {
+    /// Locked.
+    Writer(Box<SessionWriter>),
+    /// Only read.
+    Reader(Box<SessionFile>),
+}
+
+impl Opened {
+    fn open(path: &std::path::Path, destination: &Destination) -> Result<Self, Error> {
+        Ok(match destination {
+            Destination::InPlace => Self::Writer(Box::new(SessionWriter::open(path)?)),
+            Destination::Out(_) | Destination::DryRun => {
+                Self::Reader(Box::new(SessionFile::open(path)?))
+            }
+        })
+    }
+
+    fn session(&self) -> &SessionFile {
+        match self {
+            Self::Writer(writer) => &writer.session,
+            Self::Reader(session) => session,
+        }
+    }
+
+    /// Writes `drafts` as a chain under `parent` and returns their ids; none for a dry run.
+    fn commit(
+        &mut self,
+        destination: &Destination,
+        drafts: &[EntryDraft],
+        parent: Option<&EntryId>,
+    ) -> Result<Vec<EntryId>, Error> {
+        crate::cancel::check()?;
+        let (lines, ids) = self.session().stamp(drafts, parent);
+        match (self, destination) {
+            (_, Destination::DryRun) => return Ok(Vec::new()),
+            (Self::Writer(writer), _) => writer.append(&lines)?,
+            (Self::Reader(session), Destination::Out(out)) => write_copy(session, out, &lines)?,
+            (Self::Reader(_), Destination::InPlace) => {
+                unreachable!("opening for in-place writing gives a writer")
+            }
+        }
+        Ok(ids)
+    }
+}
+
+/// Writes a copy of the session, in version 3, with `lines` after it.
+fn write_copy(session: &SessionFile, out: &std::path::Path, lines: &[String]) -> Result<(), Error> {
+    let contents = session.contents()?;
+    let ends = session.decoded.ends_with_newline;
+    if session.version() >= 3 {
+        return write_new(out, contents, ends, lines);
+    }
+    let migrated = migrated(session, contents)?;
+    let lines = migrated.into_iter().chain(lines.iter().cloned());
+    write_new(out, Contents::Empty, true, &lines.collect::<Vec<_>>())
+}
+
+/// Returns the lines of a session of version 1 or 2 as version 3 has them.
+fn migrated(session: &SessionFile, contents: Contents) -> Result<Vec<String>, Error> {
+    let bytes = contents
+        .read()
+        .map_err(|error| Error::io("read", &session.path, error))?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let mut lines = migrate_lines(session.version(), lines)
+        .map_err(|error| Error::Usage(error.to_string()))?;
+    if bytes.ends_with(b"\n") {
+        lines.pop();
+    }
+    // Bytes that are no text can only stand in damaged lines.
+    let lines = lines.into_iter();
+    Ok(lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .collect())
+}
+
+/// Returns the diagnostics as text for people, or nothing when there are none.
+fn diagnostics_text(diagnostics: &[Diagnostic]) -> String {
+    let lines = diagnostics.iter().map(|said| {
+        let label = crate::ui::severity_label(said.severity);
+        format!("  {label} {said}\n")
+    });
+    lines.collect()
+}
+
+/// Returns the text that a person passes to the shell to name `path` again.
+fn shell_name(path: &std::path::Path) -> String {
+    let text = path.display().to_string();
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte);
+    match text.bytes().all(plain) {
+        true => text,
+        false => format!("'{}'", text.replace('\'', "'\\''")),
+    }
+}

@@ -1,0 +1,230 @@
+//! `plan`: the dry run of a compaction; the same code as the run.
+
+use compaction_core::{
+    CompactionPlan, Fate, PlannedEntry, PromptCache, PrunePlan, RequestKind, Strategy, TokenCount,
+    Trigger, measure, plan_for_context, plan_prune, threshold,
+};
+use serde::Serialize;
+use serde_json::json;
+use session_model::{EntryId, SessionContext, SessionPath, build_context};
+
+use crate::args::{Global, PlanArgs};
+use crate::commands::{Outcome, plan_options};
+use crate::error::Error;
+use crate::store::SessionFile;
+use crate::ui;
+
+/// What a strategy would do.
+pub(super) enum Planned {
+    /// A summary of older history.
+    Compaction(Box<CompactionPlan>),
+    /// Only old tool output goes.
+    Prune(PrunePlan),
+    /// Nothing, for this reason.
+    Nothing(String),
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    plan_hash: String,
+    leaf: &'a EntryId,
+    strategy: &'static str,
+    context_tokens: TokenCount,
+    threshold: Option<TokenCount>,
+    threshold_explained: Option<&'a str>,
+    should_compact: bool,
+    tokens_before: TokenCount,
+    keep_recent_tokens: compaction_core::KeepBudget,
+    first_kept_entry_id: &'a EntryId,
+    is_split_turn: bool,
+    turn_start_entry_id: Option<&'a EntryId>,
+    summarize: Vec<&'a EntryId>,
+    turn_prefix: Vec<&'a EntryId>,
+    kept: Vec<&'a EntryId>,
+    pruned: Vec<Pruned<'a>>,
+    read_files: Vec<String>,
+    modified_files: Vec<String>,
+    previous_summary: Option<&'a str>,
+    requests: Vec<Request>,
+    entries: &'a [PlannedEntry],
+}
+
+#[derive(Serialize)]
+struct Pruned<'a> {
+    entry_id: &'a EntryId,
+    tokens: TokenCount,
+}
+
+#[derive(Serialize)]
+struct Request {
+    kind: RequestKind,
+    part: usize,
+    parts: usize,
+    system: String,
+    conversation: String,
+    prompt: String,
+    max_output_tokens: TokenCount,
+}
+
+pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
+    let session = SessionFile::open(&args.session.session)?;
+    let path = session.tree().path(args.session.leaf(session.tree())?);
+    let window = args.window.tokens()?;
+    let context = build_context(&path, global.profile().context_rules());
+    let planned = plan(&path, &context, args, global)?;
+    let document = document(&planned, &path, &context, window, global)?;
+    Ok(match planned {
+        Planned::Nothing(reason) => Outcome::nothing_to_do(reason, document),
+        Planned::Compaction(plan) => {
+            let text = ui::plan::compaction_text(&plan, &context, window);
+            Outcome::done(&document, text)
+        }
+        Planned::Prune(plan) => Outcome::done(&document, ui::plan::prune_text(&plan)),
+    })
+}
+
+/// Returns the strategy that was asked for, if it needs no model.
+pub(super) fn strategy(args: &PlanArgs, configured: Strategy) -> Result<Strategy, Error> {
+    let strategy = match &args.strategy {
+        None => configured,
+        Some(name) => Strategy::ALL
+            .into_iter()
+            .find(|strategy| strategy.name() == name)
+            .ok_or_else(|| {
+                let names = Strategy::ALL.map(Strategy::name).join(", ");
+                Error::Usage(format!("no strategy {name}; there are {names}"))
+            })?,
+    };
+    match strategy {
+        Strategy::ContextFull | Strategy::Extractive | Strategy::PruneOnly => Ok(strategy),
+        Strategy::Handoff | Strategy::Restore => Err(Error::Usage(format!(
+            "strategy {} needs a model, which this version cannot reach yet; use context-full, extractive or prune-only",
+            strategy.name()
+        ))),
+        Strategy::Off => Err(Error::Usage(
+            "compaction.strategy is off; name another with --strategy or --set compaction.strategy=context-full"
+                .to_owned(),
+        )),
+    }
+}
+
+/// Plans what the arguments ask for.
+pub(super) fn plan(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    args: &PlanArgs,
+    global: &Global,
+) -> Result<Planned, Error> {
+    let window = args.window.tokens()?;
+    let mut options = plan_options(global, window)?;
+    let strategy = strategy(args, options.settings.compaction.strategy)?;
+    options.settings.compaction.strategy = strategy;
+    if strategy == Strategy::PruneOnly {
+        // Nobody sends this session while it is a file, so no cache is at stake.
+        return Ok(match plan_prune(path, &options, PromptCache::Cold) {
+            Ok(plan) => Planned::Prune(plan),
+            Err(reason) => Planned::Nothing(reason.to_string()),
+        });
+    }
+    let trigger = Trigger::Manual {
+        focus: args.focus.clone(),
+    };
+    Ok(match plan_for_context(path, context, &trigger, &options) {
+        Ok(plan) => Planned::Compaction(Box::new(plan)),
+        Err(reason) => Planned::Nothing(reason.to_string()),
+    })
+}
+
+/// Returns the JSON document of a plan.
+pub(super) fn document(
+    planned: &Planned,
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    window: TokenCount,
+    global: &Global,
+) -> Result<serde_json::Value, Error> {
+    let profile = global.profile();
+    Ok(match planned {
+        Planned::Compaction(plan) => {
+            serde_json::to_value(compaction_document(plan)).unwrap_or_default()
+        }
+        Planned::Prune(plan) => json!({
+            "plan_hash": plan.hash(),
+            "leaf": plan.leaf,
+            "strategy": Strategy::PruneOnly.name(),
+            "context_tokens": plan.tokens_before,
+            "saved_tokens": plan.saved,
+            "pruned": plan.pruned.iter().map(|result| Pruned {
+                entry_id: &result.entry_id,
+                tokens: result.tokens,
+            }).collect::<Vec<_>>(),
+        }),
+        Planned::Nothing(_) => {
+            let settings = global.load_settings()?;
+            let measure = measure(path, context, profile);
+            let threshold = threshold(window, &settings.compaction, &profile.rules());
+            let due = threshold
+                .as_ref()
+                .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
+            json!({
+                "leaf": context.leaf,
+                "context_tokens": measure.tokens,
+                "threshold": threshold.map(|threshold| threshold.tokens),
+                "should_compact": due && settings.compaction.enabled,
+            })
+        }
+    })
+}
+
+fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
+    let due = plan
+        .threshold
+        .as_ref()
+        .is_some_and(|threshold| threshold.is_exceeded_by(plan.measure.tokens));
+    let kept = plan.entries.iter();
+    Document {
+        plan_hash: plan.hash().to_string(),
+        leaf: &plan.leaf,
+        strategy: plan.strategy.name(),
+        context_tokens: plan.measure.tokens,
+        threshold: plan.threshold.as_ref().map(|threshold| threshold.tokens),
+        threshold_explained: plan.threshold.as_ref().map(|threshold| threshold.explain.as_str()),
+        should_compact: due && plan.enabled,
+        tokens_before: plan.measure.stored,
+        keep_recent_tokens: plan.keep,
+        first_kept_entry_id: plan.first_kept(),
+        is_split_turn: plan.turn_start().is_some(),
+        turn_start_entry_id: plan.turn_start(),
+        summarize: plan.ids(Fate::Summarized).collect(),
+        turn_prefix: plan.ids(Fate::TurnPrefix).collect(),
+        kept: kept
+            .filter(|entry| matches!(entry.fate, Fate::Kept | Fate::Pruned))
+            .map(|entry| &entry.entry_id)
+            .collect(),
+        pruned: plan
+            .elisions
+            .iter()
+            .map(|elision| Pruned {
+                entry_id: &elision.entry_id,
+                tokens: elision.saved,
+            })
+            .collect(),
+        read_files: plan.files.read_files(),
+        modified_files: plan.files.modified_files(),
+        previous_summary: plan.previous_summary.as_deref(),
+        requests: plan
+            .requests()
+            .iter()
+            .map(|request| Request {
+                kind: request.kind,
+                part: request.part,
+                parts: request.parts,
+                system: request.system.clone(),
+                conversation: request.conversation.clone(),
+                prompt: request.prompt(None),
+                max_output_tokens: request.max_output,
+            })
+            .collect(),
+        entries: &plan.entries,
+    }
+}

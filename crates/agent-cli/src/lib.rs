@@ -1,0 +1,15 @@
+//! The library behind the `agent-cli` program: session files, settings, and the commands over them.
+//!
+//! Algorithms live in `compaction-core`; this crate reads and writes files, asks
+//! the core, and shows what it answers. Every command works without a key and
+//! without a network.
+
+pub mod args;
+pub mod cancel;
+mod commands;
+pub mod error;
+pub mod settings;
+pub mod store;
+mod ui;
+
+pub use commands::run;

@@ -1,0 +1,192 @@
+//! Appending: whole lines in one write, synced, and taken back when anything fails.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::error::Error;
+
+/// When an append is forced to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum SyncPolicy {
+    /// After every append.
+    #[default]
+    Always,
+    /// When the system likes.
+    Never,
+}
+
+/// Why an append failed. The file has the bytes that it had before.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// The file is not as long as it was when it was read.
+    #[error("the file changed since it was read")]
+    Changed,
+    /// Writing failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// The file operations of an append, so that tests can let each of them fail.
+pub trait AppendFile {
+    /// Returns the length in bytes.
+    fn length(&self) -> io::Result<u64>;
+    /// Writes at the end, in one system call; may write less.
+    fn write_once(&mut self, bytes: &[u8]) -> io::Result<usize>;
+    /// Forces data to the disk.
+    fn sync(&mut self) -> io::Result<()>;
+    /// Cuts the file to `length` bytes.
+    fn truncate(&mut self, length: u64) -> io::Result<()>;
+}
+
+impl AppendFile for File {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn write_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn truncate(&mut self, length: u64) -> io::Result<()> {
+        self.set_len(length)
+    }
+}
+
+/// Opens a session file for appending.
+pub(super) fn open(path: &Path) -> Result<File, Error> {
+    let file = OpenOptions::new().append(true).open(path);
+    file.map_err(|error| Error::io("append to", path, error))
+}
+
+/// Appends `lines` to a file that had `length` bytes when it was read. A file without a
+/// newline at its end gets one first, so that a torn line stays a line of its own.
+pub fn append_lines<F: AppendFile>(
+    file: &mut F,
+    length: u64,
+    ends_with_newline: bool,
+    lines: &[String],
+    policy: SyncPolicy,
+) -> Result<(), AppendError> {
+    if file.length()? != length {
+        return Err(AppendError::Changed);
+    }
+    let mut bytes = Vec::new();
+    if !ends_with_newline {
+        bytes.push(b'\n');
+    }
+    for line in lines {
+        bytes.extend_from_slice(line.as_bytes());
+        bytes.push(b'\n');
+    }
+    let written = write_and_sync(file, &bytes, policy);
+    if let Err(error) = written {
+        // What this call wrote is taken back; what was there before stays.
+        file.truncate(length)?;
+        return Err(error.into());
+    }
+    Ok(())
+}
+
+fn write_and_sync<F: AppendFile>(file: &mut F, bytes: &[u8], policy: SyncPolicy) -> io::Result<()> {
+    loop {
+        match file.write_once(bytes) {
+            Ok(count) if count == bytes.len() => break,
+            Ok(_) => return Err(io::ErrorKind::StorageFull.into()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    match policy {
+        SyncPolicy::Always => file.sync(),
+        SyncPolicy::Never => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AppendError, AppendFile, SyncPolicy, append_lines};
+    use std::io;
+
+    /// A file in memory that writes at most `room` more bytes and may fail to sync.
+    struct Faulty {
+        bytes: Vec<u8>,
+        room: usize,
+        syncs: bool,
+        fails_when_full: bool,
+    }
+
+    impl AppendFile for Faulty {
+        fn length(&self) -> io::Result<u64> {
+            Ok(self.bytes.len() as u64)
+        }
+
+        fn write_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.room);
+            if count < bytes.len() && self.fails_when_full {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            self.bytes.extend_from_slice(&bytes[..count]);
+            Ok(count)
+        }
+
+        fn sync(&mut self) -> io::Result<()> {
+            match self.syncs {
+                true => Ok(()),
+                false => Err(io::Error::other("the disk is gone")),
+            }
+        }
+
+        fn truncate(&mut self, length: u64) -> io::Result<()> {
+            self.bytes.truncate(length as usize);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_short_write_at_any_offset_is_taken_back() {
+        let before = b"{\"type\":\"session\"}\n{\"torn\":".to_vec();
+        let lines = ["{\"a\":1}".to_owned(), "{\"b\":2}".to_owned()];
+        let whole = 1 + 8 + 8;
+        for room in 0..=whole {
+            for fails_when_full in [false, true] {
+                let mut file = Faulty {
+                    bytes: before.clone(),
+                    room,
+                    syncs: true,
+                    fails_when_full,
+                };
+                let length = before.len() as u64;
+                let done = append_lines(&mut file, length, false, &lines, SyncPolicy::Always);
+                if room == whole {
+                    assert!(done.is_ok());
+                    assert!(file.bytes.ends_with(b"{\"torn\":\n{\"a\":1}\n{\"b\":2}\n"));
+                } else {
+                    assert!(matches!(done, Err(AppendError::Io(_))));
+                    assert_eq!(file.bytes, before, "room {room}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_failed_sync_is_taken_back_and_a_changed_file_is_left_alone() {
+        let mut file = Faulty {
+            bytes: b"x\n".to_vec(),
+            room: 100,
+            syncs: false,
+            fails_when_full: false,
+        };
+        let lines = ["{}".to_owned()];
+        assert!(append_lines(&mut file, 2, true, &lines, SyncPolicy::Always).is_err());
+        assert_eq!(file.bytes, b"x\n");
+        assert!(append_lines(&mut file, 2, true, &lines, SyncPolicy::Never).is_ok());
+        let changed = append_lines(&mut file, 2, true, &lines, SyncPolicy::Never);
+        assert!(matches!(changed, Err(AppendError::Changed)));
+        assert_eq!(file.bytes, b"x\n{}\n");
+    }
+}

@@ -1,0 +1,91 @@
+//! The lock of a session: an advisory lock on a file beside it, held while the session may be written.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// A held lock; dropping it gives it back and removes its file.
+///
+/// The lock stands on a file of its own, because a session that is replaced
+/// (by `migrate`) is another file afterwards, and a lock on the old one would
+/// protect nothing. Readers never lock.
+#[derive(Debug)]
+pub struct SessionLock {
+    file: File,
+    path: PathBuf,
+}
+
+impl SessionLock {
+    /// Returns where the lock of `session` is.
+    pub fn path_for(session: &Path) -> PathBuf {
+        let mut name = session.as_os_str().to_owned();
+        name.push(".lock");
+        PathBuf::from(name)
+    }
+
+    /// Takes the lock of `session`, or says who holds it.
+    pub fn acquire(session: &Path) -> Result<Self, Error> {
+        // A link and its target are one session.
+        let session = std::fs::canonicalize(session)
+            .map_err(|error| Error::io("open", session, error))?;
+        let path = Self::path_for(&session);
+        loop {
+            let mut options = OpenOptions::new();
+            options.create(true).read(true).write(true).truncate(false);
+            let file = options
+                .open(&path)
+                .map_err(|error| Error::io("create the lock", &path, error))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let holder = std::fs::read_to_string(&path).unwrap_or_default();
+                    let holder = match holder.trim() {
+                        "" => "another process".to_owned(),
+                        pid => format!("process {pid}"),
+                    };
+                    return Err(Error::session(
+                        &session,
+                        format!("locked by {holder}; wait for it, or write a copy with --out FILE"),
+                    ));
+                }
+                Err(TryLockError::Error(error)) => {
+                    return Err(Error::io("lock", &path, error));
+                }
+            }
+            // The holder before may have removed the file between our opening and locking it.
+            if !same_file(&file, &path) {
+                continue;
+            }
+            let mut lock = Self { file, path };
+            let pid = std::process::id().to_string();
+            // The pid only serves the message above.
+            let _ = lock.file.set_len(0);
+            let _ = lock.file.write_all(pid.as_bytes());
+            return Ok(lock);
+        }
+    }
+}
+
+#[cfg(unix)]
+fn same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+impl Drop for SessionLock {
+    fn drop(&mut self) {
+        // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file.
+        let _ = std::fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+    }
+}

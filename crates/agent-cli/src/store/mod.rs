@@ -1,0 +1,264 @@
+//! Session files: opened lazily, appended to under a lock, written anew only elsewhere.
+
+mod append;
+mod lock;
+mod new_file;
+mod source;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use session_model::{Decoded, Decoder, EntryDraft, EntryId, SessionTree, Stamp, Timestamp};
+
+use crate::error::Error;
+
+pub use append::{AppendError, AppendFile, SyncPolicy, append_lines};
+pub use lock::SessionLock;
+pub(crate) use new_file::sync_folder;
+pub use new_file::{Contents, write_new};
+pub use source::FileSource;
+
+/// How much of a file is read at once, in bytes.
+const BLOCK: usize = 512 * 1024;
+
+/// The newest version that this program knows.
+const NEWEST_VERSION: u64 = 3;
+
+/// A session that was opened for reading. Nothing is locked and nothing is changed.
+#[derive(Debug)]
+pub struct SessionFile {
+    /// Where it is; `-` for standard input.
+    pub path: PathBuf,
+    /// The tree, and what was noticed.
+    pub decoded: Decoded,
+    /// Its bytes, when they are in memory because they did not come from a regular file.
+    memory: Option<Arc<Vec<u8>>>,
+}
+
+impl SessionFile {
+    /// Opens a session: a path, or `-` for standard input.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            read.map_err(|error| Error::io("read", path, error))?;
+            return Self::from_memory(path, bytes);
+        }
+        let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => Error::session(path, "no such session file"),
+            _ => Error::io("open", path, error),
+        })?;
+        if metadata.is_dir() {
+            let reason = "a directory; name a session file in it";
+            return Err(Error::session(path, reason));
+        }
+        let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
+        if !metadata.is_file() {
+            let mut bytes = Vec::new();
+            let read = file.read_to_end(&mut bytes);
+            read.map_err(|error| Error::io("read", path, error))?;
+            return Self::from_memory(path, bytes);
+        }
+        let mut decoder = Decoder::new();
+        let mut block = vec![0; BLOCK];
+        let mut first = true;
+        loop {
+            let count = file
+                .read(&mut block)
+                .map_err(|error| Error::io("read", path, error))?;
+            if count == 0 {
+                break;
+            }
+            check_block(path, &block[..count], &mut first)?;
+            decoder.feed(&block[..count]);
+            check_version(path, &decoder)?;
+            crate::cancel::check()?;
+        }
+        let decoded = decoder.finish(Arc::new(FileSource::new(file)));
+        check_decoded(path, &decoded)?;
+        Ok(Self {
+            path: path.to_owned(),
+            decoded,
+            memory: None,
+        })
+    }
+
+    fn from_memory(path: &Path, bytes: Vec<u8>) -> Result<Self, Error> {
+        let mut first = true;
+        check_block(path, &bytes, &mut first)?;
+        let mut decoder = Decoder::new();
+        decoder.feed(&bytes);
+        let bytes = Arc::new(bytes);
+        let decoded = decoder.finish(bytes.clone());
+        check_decoded(path, &decoded)?;
+        Ok(Self {
+            path: path.to_owned(),
+            decoded,
+            memory: Some(bytes),
+        })
+    }
+
+    /// Returns the tree.
+    pub fn tree(&self) -> &SessionTree {
+        &self.decoded.tree
+    }
+
+    /// Returns the version of the format that the file has.
+    pub fn version(&self) -> u64 {
+        self.tree().version()
+    }
+
+    /// Returns the bytes that were read, for copying.
+    pub fn contents(&self) -> Result<Contents, Error> {
+        match &self.memory {
+            Some(bytes) => Ok(Contents::Memory(bytes.clone())),
+            None => {
+                let file = File::open(&self.path)
+                    .map_err(|error| Error::io("open", &self.path, error))?;
+                Ok(Contents::File(file, self.decoded.bytes))
+            }
+        }
+    }
+
+    /// Returns an id that no entry of the session has: eight hex digits.
+    pub fn fresh_id(&self, taken: &[EntryId]) -> EntryId {
+        loop {
+            let text = uuid::Uuid::new_v4().simple().to_string();
+            let id = EntryId::new(&text[..8]);
+            if self.tree().find(&id).is_none() && !taken.contains(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// Returns the lines of `drafts`, stamped as a chain that begins under `parent`, and their ids.
+    pub fn stamp(
+        &self,
+        drafts: &[EntryDraft],
+        parent: Option<&EntryId>,
+    ) -> (Vec<String>, Vec<EntryId>) {
+        let timestamp = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
+        let mut parent = parent.cloned();
+        let mut ids = Vec::new();
+        let mut lines = Vec::new();
+        for draft in drafts {
+            let id = self.fresh_id(&ids);
+            lines.push(draft.stamp(&Stamp {
+                id: id.clone(),
+                parent: parent.replace(id.clone()),
+                timestamp,
+            }));
+            ids.push(id);
+        }
+        (lines, ids)
+    }
+}
+
+fn check_block(path: &Path, block: &[u8], first: &mut bool) -> Result<(), Error> {
+    if std::mem::take(first) && block.contains(&0) {
+        let reason = "a binary file, no session; sessions are JSON lines";
+        return Err(Error::session(path, reason));
+    }
+    Ok(())
+}
+
+fn check_version(path: &Path, decoder: &Decoder) -> Result<(), Error> {
+    match decoder.header().map(|header| header.version) {
+        Some(version) if version > NEWEST_VERSION => Err(Error::session(
+            path,
+            format!(
+                "a session of version {version}; this program knows versions 1 to {NEWEST_VERSION}; use a newer one"
+            ),
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn check_decoded(path: &Path, decoded: &Decoded) -> Result<(), Error> {
+    if let Some(version) = decoded.tree.header().map(|header| header.version)
+        && version > NEWEST_VERSION
+    {
+        let reason = format!(
+            "a session of version {version}; this program knows versions 1 to {NEWEST_VERSION}; use a newer one"
+        );
+        return Err(Error::session(path, reason));
+    }
+    if decoded.tree.header().is_some() || !decoded.tree.is_empty() {
+        return Ok(());
+    }
+    use session_model::DiagnosticKind as Kind;
+    let has = |kind| decoded.diagnostics.iter().any(|said| said.kind == kind);
+    Err(Error::session(
+        path,
+        if decoded.bytes == 0 || !(has(Kind::DamagedLine) || has(Kind::NotAnEntry)) {
+            "empty; a session begins with a header line"
+        } else if has(Kind::NotAnEntry) {
+            "JSON, but no session: no line has a type; a session begins with a line of type \"session\""
+        } else {
+            "no session: not one line can be read as JSON"
+        },
+    ))
+}
+
+/// A session that was opened for writing: locked from before it was read until this is dropped.
+#[derive(Debug)]
+pub struct SessionWriter {
+    /// The session as it was when it was locked.
+    pub session: SessionFile,
+    policy: SyncPolicy,
+    _lock: SessionLock,
+}
+
+impl SessionWriter {
+    /// Locks and opens a session. A version before 3 is refused: `migrate` comes first.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if path == Path::new("-") {
+            let text = "standard input cannot be changed in place; use --out FILE";
+            return Err(Error::Usage(text.to_owned()));
+        }
+        // What cannot be opened needs no lock beside it.
+        SessionFile::open(path)?;
+        let lock = SessionLock::acquire(path)?;
+        let session = SessionFile::open(path)?;
+        if session.version() < NEWEST_VERSION {
+            return Err(Error::Usage(format!(
+                "{} has version {}; run agent-cli migrate {} --in-place first, or use --out FILE",
+                path.display(),
+                session.version(),
+                path.display()
+            )));
+        }
+        if session.memory.is_some() {
+            let text = format!("{} is no regular file; use --out FILE", path.display());
+            return Err(Error::Usage(text));
+        }
+        Ok(Self {
+            session,
+            policy: SyncPolicy::Always,
+            _lock: lock,
+        })
+    }
+
+    /// Appends lines in one write. After an error the file has the bytes that it had before.
+    pub fn append(&mut self, lines: &[String]) -> Result<(), Error> {
+        let path = &self.session.path;
+        let mut file = append::open(path)?;
+        let decoded = &self.session.decoded;
+        append_lines(
+            &mut file,
+            decoded.bytes,
+            decoded.ends_with_newline,
+            lines,
+            self.policy,
+        )
+        .map_err(|error| match error {
+            AppendError::Changed => Error::session(
+                path,
+                "changed while it was open (another program wrote to it); run the command again",
+            ),
+            AppendError::Io(source) => Error::io("append to", path, source),
+        })
+    }
+}

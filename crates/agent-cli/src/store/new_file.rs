@@ -1,0 +1,104 @@
+//! New files: complete or not there at all, and never in the place of another.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use tempfile::NamedTempFile;
+
+use crate::error::Error;
+
+/// The bytes of a session that is copied.
+#[derive(Debug)]
+pub enum Contents {
+    /// In memory.
+    Memory(Arc<Vec<u8>>),
+    /// The first so many bytes of a file.
+    File(File, u64),
+    /// Nothing.
+    Empty,
+}
+
+impl Contents {
+    /// Returns all of the bytes.
+    pub fn read(self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.copy_to(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn copy_to(self, to: &mut impl Write) -> io::Result<()> {
+        match self {
+            Self::Memory(bytes) => to.write_all(&bytes),
+            Self::File(file, length) => {
+                let copied = io::copy(&mut file.take(length), to)?;
+                match copied == length {
+                    true => Ok(()),
+                    false => Err(io::Error::other("the session got shorter while it was copied")),
+                }
+            }
+            Self::Empty => Ok(()),
+        }
+    }
+}
+
+/// Writes `contents`, a newline where one is missing, and `lines` to a new file. The file appears
+/// whole, with its bytes on the disk, or not at all; an existing one is never replaced.
+pub fn write_new(
+    path: &Path,
+    contents: Contents,
+    ends_with_newline: bool,
+    lines: &[String],
+) -> Result<(), Error> {
+    if path.symlink_metadata().is_ok() {
+        return Err(exists(path));
+    }
+    let folder = match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    let failed = |error| Error::io("write", path, error);
+    let temporary = NamedTempFile::new_in(folder).map_err(failed)?;
+    let mut writer = BufWriter::new(temporary);
+    let write = || -> io::Result<()> {
+        contents.copy_to(&mut writer)?;
+        if !ends_with_newline {
+            writer.write_all(b"\n")?;
+        }
+        for line in lines {
+            writer.write_all(line.as_bytes())?;
+            writer.write_all(b"\n")?;
+        }
+        writer.flush()
+    };
+    write().map_err(failed)?;
+    let temporary = writer
+        .into_inner()
+        .map_err(|error| failed(error.into_error()))?;
+    temporary.as_file().sync_all().map_err(failed)?;
+    crate::cancel::check()?;
+    temporary
+        .persist_noclobber(path)
+        .map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => exists(path),
+            _ => failed(error.error),
+        })?;
+    sync_folder(folder);
+    Ok(())
+}
+
+/// Forces a folder's list of names to the disk, where the system can.
+pub(crate) fn sync_folder(folder: &Path) {
+    // Not every system lets a folder be opened; the file itself is safe by now.
+    if let Ok(folder) = File::open(folder) {
+        let _ = folder.sync_all();
+    }
+}
+
+fn exists(path: &Path) -> Error {
+    Error::Usage(format!(
+        "{} exists; --out never overwrites, choose another name",
+        path.display()
+    ))
+}

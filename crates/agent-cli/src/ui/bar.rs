@@ -1,0 +1,296 @@
+//! The bar of a context: what fills the window, by category, with the trigger and the cut in it.
+
+use anstyle::{AnsiColor, Style};
+use compaction_core::{TokenCount, TokenCounter};
+use session_model::AgentMessage;
+
+use crate::ui::{DIM, styled, tokens};
+
+/// What fills a context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Category {
+    /// Instructions and tools.
+    System,
+    /// Summaries of what is gone.
+    Summary,
+    /// What the user said.
+    User,
+    /// What the model said, thought and called.
+    Answers,
+    /// What tools and commands gave back.
+    Outputs,
+    /// What extensions added.
+    Other,
+}
+
+impl Category {
+    /// Every category, in the order of the bar.
+    pub const ALL: [Self; 6] = [
+        Self::System,
+        Self::Summary,
+        Self::User,
+        Self::Answers,
+        Self::Outputs,
+        Self::Other,
+    ];
+
+    /// Returns the category of a message.
+    pub fn of(message: &AgentMessage) -> Self {
+        match message {
+            AgentMessage::System(_) | AgentMessage::Developer(_) => Self::System,
+            AgentMessage::User(_) => Self::User,
+            AgentMessage::Assistant(_) => Self::Answers,
+            AgentMessage::ToolResult(_) | AgentMessage::BashExecution(_) => Self::Outputs,
+            AgentMessage::Custom(_) | AgentMessage::Other { .. } => Self::Other,
+            AgentMessage::BranchSummary(_) | AgentMessage::CompactionSummary(_) => Self::Summary,
+        }
+    }
+
+    /// Returns the letter that stands for it.
+    pub const fn letter(self) -> char {
+        match self {
+            Self::System => 'S',
+            Self::Summary => 'm',
+            Self::User => 'U',
+            Self::Answers => 'A',
+            Self::Outputs => 'O',
+            Self::Other => 'x',
+        }
+    }
+
+    /// Returns its name for people.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::System => "prompt",
+            Self::Summary => "summary",
+            Self::User => "you",
+            Self::Answers => "answers",
+            Self::Outputs => "outputs",
+            Self::Other => "other",
+        }
+    }
+
+    /// Returns its name for programs.
+    pub const fn key(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::Summary => "summary",
+            Self::User => "user",
+            Self::Answers => "assistant",
+            Self::Outputs => "tool_output",
+            Self::Other => "other",
+        }
+    }
+
+    const fn style(self) -> Style {
+        match self {
+            Self::System => AnsiColor::Cyan.on_default(),
+            Self::Summary => AnsiColor::Magenta.on_default(),
+            Self::User => AnsiColor::Green.on_default(),
+            Self::Answers => AnsiColor::Blue.on_default(),
+            Self::Outputs => AnsiColor::Yellow.on_default(),
+            Self::Other => AnsiColor::White.on_default(),
+        }
+    }
+}
+
+/// Tokens by category.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Shares([TokenCount; 6]);
+
+impl Shares {
+    /// Returns the shares of `messages`.
+    pub fn of<'a>(
+        messages: impl IntoIterator<Item = &'a AgentMessage>,
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let mut shares = Self::default();
+        for message in messages {
+            shares.add(Category::of(message), counter.message(message));
+        }
+        shares
+    }
+
+    /// Adds tokens to a category.
+    pub fn add(&mut self, category: Category, tokens: TokenCount) {
+        self.0[category as usize] += tokens;
+    }
+
+    /// Returns the tokens of a category.
+    pub fn get(&self, category: Category) -> TokenCount {
+        self.0[category as usize]
+    }
+
+    /// Returns the tokens of all categories.
+    pub fn total(&self) -> TokenCount {
+        self.0.iter().copied().sum()
+    }
+
+    /// Returns the sum with other shares, category by category.
+    pub fn with(mut self, other: &Self) -> Self {
+        for category in Category::ALL {
+            self.add(category, other.get(category));
+        }
+        self
+    }
+}
+
+/// A window and what fills it.
+#[derive(Debug, Clone, Copy)]
+pub struct Bar {
+    /// The window.
+    pub window: TokenCount,
+    /// Where compaction is due.
+    pub threshold: Option<TokenCount>,
+    /// What goes; nothing when there is no cut to show.
+    pub goes: Shares,
+    /// What stays.
+    pub stays: Shares,
+}
+
+impl Bar {
+    /// Returns the bar in `cells` characters, brackets included.
+    pub fn line(&self, cells: usize) -> String {
+        let cells = cells.saturating_sub(2).max(10);
+        let filled = self.goes.total() + self.stays.total();
+        let scale = self.window.max(filled).0.max(1);
+        let cell_of = |tokens: TokenCount| {
+            let cell = u128::from(tokens.0) * cells as u128 / u128::from(scale);
+            usize::try_from(cell).unwrap_or(cells)
+        };
+        let mut row: Vec<(char, Style)> = Vec::with_capacity(cells);
+        let mut sum = TokenCount::ZERO;
+        let cut = self.goes.total() > TokenCount::ZERO;
+        for (part, goes) in [(&self.goes, true), (&self.stays, false)] {
+            for category in Category::ALL {
+                let tokens = part.get(category);
+                if tokens == TokenCount::ZERO {
+                    continue;
+                }
+                sum += tokens;
+                let end = cell_of(sum).max(row.len() + 1).min(cells);
+                let style = if goes {
+                    category.style().dimmed()
+                } else {
+                    category.style()
+                };
+                row.resize(end, (category.letter(), style));
+            }
+            if goes && cut && row.len() < cells {
+                row.push(('|', AnsiColor::Red.on_default().bold()));
+            }
+        }
+        let trigger = self.threshold.map(cell_of);
+        for cell in row.len()..cells {
+            let reserved = trigger.is_some_and(|trigger| cell > trigger);
+            row.push((if reserved { 'r' } else { '.' }, DIM));
+        }
+        if let Some(cell) = trigger.and_then(|trigger| row.get_mut(trigger)) {
+            *cell = ('!', AnsiColor::Red.on_default().bold());
+        }
+        let mut line = String::from("[");
+        let mut run: Option<(Style, String)> = None;
+        for (letter, style) in row {
+            match &mut run {
+                Some((current, text)) if *current == style => text.push(letter),
+                _ => {
+                    if let Some((style, text)) = run.replace((style, letter.to_string())) {
+                        line.push_str(&styled(style, &text));
+                    }
+                }
+            }
+        }
+        if let Some((style, text)) = run {
+            line.push_str(&styled(style, &text));
+        }
+        line.push(']');
+        line
+    }
+
+    /// Returns the letters that occur and what they stand for, with figures.
+    pub fn legend(&self) -> String {
+        let shares = self.goes.with(&self.stays);
+        let present = Category::ALL.into_iter().filter_map(|category| {
+            let count = shares.get(category);
+            let name = format!("{} {} {}", category.letter(), category.label(), tokens(count));
+            (count > TokenCount::ZERO).then_some(name)
+        });
+        let filled = shares.total();
+        let free = self
+            .threshold
+            .unwrap_or(self.window)
+            .saturating_sub(filled);
+        let mut parts: Vec<String> = present.collect();
+        if free > TokenCount::ZERO {
+            parts.push(format!(". free {}", tokens(free)));
+        }
+        if let Some(threshold) = self.threshold {
+            let reserve = self.window.saturating_sub(threshold);
+            parts.push(format!("! trigger {}", tokens(threshold)));
+            parts.push(format!("r reserve {}", tokens(reserve)));
+        }
+        parts.join("   ")
+    }
+
+    /// Returns how far it is to the trigger, or how far it is past it.
+    pub fn distance(&self) -> String {
+        let filled = self.goes.total() + self.stays.total();
+        match self.threshold {
+            None => String::new(),
+            Some(threshold) if filled > threshold => {
+                format!("{} over the trigger", tokens(filled.saturating_sub(threshold)))
+            }
+            Some(threshold) => format!("{} left", tokens(threshold.saturating_sub(filled))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Bar, Category, Shares};
+    use compaction_core::TokenCount;
+
+    fn plain(line: &str) -> String {
+        anstream::adapter::strip_str(line).to_string()
+    }
+
+    fn shares(parts: &[(Category, u64)]) -> Shares {
+        let mut shares = Shares::default();
+        for (category, tokens) in parts {
+            shares.add(*category, TokenCount(*tokens));
+        }
+        shares
+    }
+
+    #[test]
+    fn the_bar_shows_what_goes_the_cut_what_stays_and_the_trigger() {
+        let bar = Bar {
+            window: TokenCount(100),
+            threshold: Some(TokenCount(80)),
+            goes: shares(&[(Category::User, 1), (Category::Outputs, 29)]),
+            stays: shares(&[(Category::Answers, 20)]),
+        };
+        assert_eq!(
+            plain(&bar.line(52)),
+            "[UOOOOOOOOOOOOOO|AAAAAAAAA...............!rrrrrrrrr]"
+        );
+        assert_eq!(bar.distance(), "30 left");
+        assert_eq!(
+            bar.legend(),
+            "U you 1   A answers 20   O outputs 29   . free 30   ! trigger 80   r reserve 20"
+        );
+    }
+
+    #[test]
+    fn an_overfull_window_still_fits_the_line() {
+        let bar = Bar {
+            window: TokenCount(100),
+            threshold: Some(TokenCount(80)),
+            goes: Shares::default(),
+            stays: shares(&[(Category::Outputs, 400)]),
+        };
+        let line = plain(&bar.line(22));
+        assert_eq!(line, "[OOOO!OOOOOOOOOOOOOOO]");
+        assert_eq!(bar.distance(), "320 over the trigger");
+    }
+}

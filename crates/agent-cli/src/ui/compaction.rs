@@ -1,0 +1,142 @@
+//! The card of a compaction: before and after, what was kept, how to undo it.
+
+use compaction_core::{AppliedCompaction, CompactionPlan, Fate, TokenCount, without_file_tags};
+use session_model::SessionContext;
+
+use crate::ui::bar::{Bar, Category, Shares};
+use crate::ui::plan::{header, shares};
+use crate::ui::{BOLD, DIM, GOOD, counted, first_line, rule, styled, tokens, width};
+
+/// What the card tells beside the plan and its outcome.
+pub struct CardFacts<'a> {
+    /// The window.
+    pub window: TokenCount,
+    /// Where the result is, as a person would name it again; `None` for a dry run.
+    pub written_to: Option<&'a str>,
+    /// Seconds from reading to writing.
+    pub seconds: f64,
+}
+
+/// Returns the card.
+pub fn card(
+    plan: &CompactionPlan,
+    context: &SessionContext,
+    applied: &AppliedCompaction,
+    facts: &CardFacts<'_>,
+) -> String {
+    let width = width();
+    let (goes, stays) = shares(plan, context);
+    let threshold = plan.threshold.as_ref().map(|threshold| threshold.tokens);
+    let before = Bar {
+        window: facts.window,
+        threshold,
+        goes,
+        stays,
+    };
+    let mut left = stays;
+    left.add(Category::Summary, plan.profile.counter().text(&applied.summary));
+    let after = Bar {
+        window: facts.window,
+        threshold,
+        goes: Shares::default(),
+        stays: left,
+    };
+    let mut out = header("Before", &before, plan);
+    out.push_str(&format!("{}\n{}\n\n", before.line(width), styled(DIM, &before.legend())));
+    let headline = format!(
+        "After   ~{} of {} window   {}",
+        tokens(applied.tokens_after),
+        tokens(facts.window),
+        after.distance()
+    );
+    out.push_str(&format!("{}\n", styled(BOLD, &headline)));
+    out.push_str(&format!("{}\n{}\n\n", after.line(width), styled(DIM, &after.legend())));
+    out.push_str(&facts_lines(plan, applied, facts, width));
+    out.push_str(&summary_lines(applied, width));
+    out
+}
+
+fn facts_lines(
+    plan: &CompactionPlan,
+    applied: &AppliedCompaction,
+    facts: &CardFacts<'_>,
+    width: usize,
+) -> String {
+    let before = plan.tokens_in_context();
+    let gone = before.saturating_sub(applied.tokens_after);
+    let done = match facts.written_to {
+        Some(_) => "compacted",
+        None => "would be compacted",
+    };
+    let title = format!(
+        "{done}  {} -> {}  (-{})  by rule, no model  {:.1}s",
+        tokens(before),
+        tokens(applied.tokens_after),
+        tokens(gone),
+        facts.seconds
+    );
+    let count = |fate| plan.ids(fate).count();
+    let mut out = format!("{}\n", styled(GOOD, &rule(&title, width)));
+    let mut row = |name: &str, text: String| out.push_str(&format!("   {name:<12}{text}\n"));
+    row(
+        "kept",
+        format!(
+            "{} word for word ({}), from {}",
+            counted(count(Fate::Kept), "entry"),
+            tokens(plan.keep.kept),
+            plan.first_kept()
+        ),
+    );
+    if count(Fate::Pruned) > 0 {
+        row("elided", format!("{} that did not fit", counted(count(Fate::Pruned), "entry")));
+    }
+    let prefix = match count(Fate::TurnPrefix) {
+        0 => String::new(),
+        entries => format!(" + {entries} of the turn in progress"),
+    };
+    let summary = plan.profile.counter().text(&applied.summary);
+    row(
+        "summarized",
+        format!(
+            "{}{prefix} into {} tokens",
+            counted(count(Fate::Summarized), "entry"),
+            tokens(summary)
+        ),
+    );
+    row(
+        "files",
+        format!(
+            "{} changed, {} read, all named",
+            plan.files.modified_files().len(),
+            plan.files.read_files().len()
+        ),
+    );
+    row("lost", "nothing: every entry is still in the file".to_owned());
+    if let Some(path) = facts.written_to {
+        row("read", format!("agent-cli context {path}"));
+        row("undo", format!("agent-cli undo {path} --in-place"));
+    }
+    out
+}
+
+/// How many lines of the summary the card shows.
+const SHOWN_LINES: usize = 24;
+
+fn summary_lines(applied: &AppliedCompaction, width: usize) -> String {
+    let mut out = format!("\n{}\n", styled(BOLD, &rule("summary", width)));
+    let text = without_file_tags(&applied.summary);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    for line in lines.iter().take(SHOWN_LINES) {
+        let shown = first_line(line, width.saturating_sub(3));
+        let shown = match line.starts_with('#') {
+            true => styled(BOLD, &shown),
+            false => shown,
+        };
+        out.push_str(&format!("   {shown}\n"));
+    }
+    if lines.len() > SHOWN_LINES {
+        let more = format!("   ... {} more lines\n", lines.len() - SHOWN_LINES);
+        out.push_str(&styled(DIM, &more));
+    }
+    out
+}

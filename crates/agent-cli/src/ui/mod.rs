@@ -1,0 +1,111 @@
+//! How things look: figures, lines, bars and cards. Colour only ever repeats what letters say.
+
+pub mod bar;
+pub mod compaction;
+pub mod plan;
+
+use anstyle::{AnsiColor, Style};
+use compaction_core::TokenCount;
+use session_model::Severity;
+
+/// The style of what matters less.
+pub const DIM: Style = Style::new().dimmed();
+/// The style of headings.
+pub const BOLD: Style = Style::new().bold();
+/// The style of good news.
+pub const GOOD: Style = AnsiColor::Green.on_default();
+/// The style of warnings.
+pub const WARN: Style = AnsiColor::Yellow.on_default();
+/// The style of errors.
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Returns `text` in a style; the stream strips it where colour is not wanted.
+pub fn styled(style: Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Returns the word that opens an error message.
+pub fn error_label() -> String {
+    styled(BAD, "error")
+}
+
+/// Returns the word that opens a diagnostic.
+pub fn severity_label(severity: Severity) -> String {
+    match severity {
+        Severity::Note => styled(DIM, "note   "),
+        Severity::Warning => styled(WARN, "warning"),
+        Severity::Error => styled(BAD, "error  "),
+    }
+}
+
+/// Returns a token figure for people: `950`, `31.8k`, `1.2M`.
+pub fn tokens(count: TokenCount) -> String {
+    let tenths = |unit: u64| {
+        let tenths = (count.0 + unit / 20) / (unit / 10);
+        format!("{}.{}", tenths / 10, tenths % 10)
+    };
+    match count.0 {
+        0..1000 => count.to_string(),
+        1000..999_950 => format!("{}k", tenths(1000)),
+        _ => format!("{}M", tenths(1_000_000)),
+    }
+}
+
+/// Returns `count` and the noun, in the plural where it belongs.
+pub fn counted(count: usize, noun: &str) -> String {
+    match (count, noun) {
+        (1, noun) => format!("1 {noun}"),
+        (_, "entry") => format!("{count} entries"),
+        (_, "branch") => format!("{count} branches"),
+        (_, noun) => format!("{count} {noun}s"),
+    }
+}
+
+/// Returns the columns that there are: the terminal's, within 40 and 110; 80 without one.
+pub fn width() -> usize {
+    let columns = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns.unwrap_or(80).clamp(40, 110)
+}
+
+/// Returns the first line of `text` that is not blank, cut to `width` characters, without control characters.
+pub fn first_line(text: &str, width: usize) -> String {
+    let line = text.lines().find(|line| !line.trim().is_empty());
+    let clean: String = line
+        .unwrap_or_default()
+        .trim()
+        .chars()
+        .map(|character| if character.is_control() { ' ' } else { character })
+        .collect();
+    if clean.chars().count() <= width {
+        return clean;
+    }
+    let kept: String = clean.chars().take(width.saturating_sub(3)).collect();
+    format!("{kept}...")
+}
+
+/// Returns a rule across the screen with a title in it.
+pub fn rule(title: &str, width: usize) -> String {
+    let used = title.chars().count() + 4;
+    let rest = "-".repeat(width.saturating_sub(used));
+    format!("-- {title} {rest}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{first_line, tokens};
+    use compaction_core::TokenCount;
+
+    #[test]
+    fn figures_are_short_and_never_jump_a_unit() {
+        let shown = [0, 999, 1000, 1049, 1050, 31_849, 999_949, 999_950, 12_345_678]
+            .map(|count| tokens(TokenCount(count)));
+        let want = ["0", "999", "1.0k", "1.0k", "1.1k", "31.8k", "999.9k", "1.0M", "12.3M"];
+        assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn lines_are_cut_and_cleaned() {
+        assert_eq!(first_line("\n\n a\u{1b}[2Jb\nc", 10), "a [2Jb");
+        assert_eq!(first_line("0123456789", 8), "01234...");
+    }
+}

@@ -1,0 +1,202 @@
+//! The preview of a compaction: what stays, what is summarized, what is asked.
+
+use compaction_core::{
+    CompactionPlan, Fate, PrunePlan, PruneReason, RequestKind, TokenCount,
+};
+use session_model::SessionContext;
+
+use crate::ui::bar::{Bar, Category, Shares};
+use crate::ui::{BOLD, DIM, counted, first_line, rule, styled, tokens, width};
+
+/// Returns the shares of what goes and of what stays.
+pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Shares) {
+    let mut goes = Shares::default();
+    let mut stays = Shares::default();
+    let counter = plan.profile.counter();
+    if let Some((_, system)) = &context.system {
+        stays.add(Category::System, counter.message(system));
+    }
+    for (planned, projected) in plan.entries.iter().zip(&context.entries) {
+        let part = match planned.fate {
+            Fate::Kept | Fate::Pruned => &mut stays,
+            Fate::Summarized
+            | Fate::TurnPrefix
+            | Fate::PreviousSummary
+            | Fate::System
+            | Fate::NoMessage => &mut goes,
+        };
+        for message in &projected.messages {
+            part.add(Category::of(message), counter.message(message));
+        }
+    }
+    (goes, stays)
+}
+
+/// Returns the preview of a compaction.
+pub fn compaction_text(
+    plan: &CompactionPlan,
+    context: &SessionContext,
+    window: TokenCount,
+) -> String {
+    let width = width();
+    let (goes, stays) = shares(plan, context);
+    let bar = Bar {
+        window,
+        threshold: plan.threshold.as_ref().map(|threshold| threshold.tokens),
+        goes,
+        stays,
+    };
+    let mut out = header("Context", &bar, plan);
+    out.push_str(&format!("{}\n{}\n", bar.line(width), styled(DIM, &bar.legend())));
+    if let Some(threshold) = &plan.threshold {
+        out.push_str(&styled(DIM, &format!("trigger: {}\n", threshold.explain)));
+    }
+    out.push('\n');
+    let title = format!(
+        "preview {}: nothing has changed yet",
+        plan.hash().as_str().get(..8).unwrap_or_default()
+    );
+    out.push_str(&styled(BOLD, &rule(&title, width)));
+    out.push('\n');
+    out.push_str(&fates(plan, context));
+    out.push_str(&requests(plan));
+    out
+}
+
+/// Returns the headline of a bar.
+pub fn header(title: &str, bar: &Bar, plan: &CompactionPlan) -> String {
+    let filled = bar.goes.total() + bar.stays.total();
+    let billed = match plan.measure.billed {
+        Some(billed) => format!("   (billed {})", tokens(billed)),
+        None => String::new(),
+    };
+    let fixed = format!(
+        "{title}  ~{} of {} window   {}{billed}",
+        tokens(filled),
+        tokens(bar.window),
+        bar.distance(),
+    );
+    format!("{}\n", styled(BOLD, &fixed))
+}
+
+/// Returns the lines that say what stays and what is summarized.
+fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
+    let width = width();
+    let of = |fate: Fate| {
+        let entries = plan.entries.iter().filter(move |entry| entry.fate == fate);
+        let count = entries.clone().count();
+        let sum: TokenCount = entries.map(|entry| entry.tokens).sum();
+        (count, sum)
+    };
+    let mut out = String::new();
+    let mut row = |name: &str, (count, sum): (usize, TokenCount), note: String| {
+        if count > 0 {
+            let figures = format!("{:>12} {:>8}", counted(count, "entry"), tokens(sum));
+            out.push_str(&format!("  {name:<12}{figures}   {note}\n"));
+        }
+    };
+    let first_kept = first_text(context, plan.cut.first_kept(), width.saturating_sub(56));
+    row(
+        "keep",
+        of(Fate::Kept),
+        format!("word for word, from {} {first_kept}", plan.first_kept()),
+    );
+    row("elide", of(Fate::Pruned), "too large for what is kept".to_owned());
+    row("summarize", of(Fate::Summarized), String::new());
+    let turn = plan.turn_start().map(|id| {
+        let place = plan.entries.iter().position(|entry| entry.entry_id == *id);
+        let text = place.map(|place| first_text(context, place, width.saturating_sub(60)));
+        format!("beginning of turn {id} {}", text.unwrap_or_default())
+    });
+    row("summarize", of(Fate::TurnPrefix), turn.unwrap_or_default());
+    row(
+        "update",
+        of(Fate::PreviousSummary),
+        "the summary of the compaction before".to_owned(),
+    );
+    let (read, modified) = (plan.files.read_files().len(), plan.files.modified_files().len());
+    if read + modified > 0 {
+        let names = format!("{modified} changed, {read} only read; all named in the entry");
+        out.push_str(&format!("  {:<12}{names}\n", "files"));
+    }
+    let kept = &plan.keep;
+    if kept.effective != kept.asked {
+        out.push_str(&format!(
+            "  {:<12}asked {}, effective {} (half the trigger, measured usage), kept {}\n",
+            "recent",
+            tokens(kept.asked),
+            tokens(kept.effective),
+            tokens(kept.kept)
+        ));
+    }
+    out
+}
+
+fn first_text(context: &SessionContext, place: usize, width: usize) -> String {
+    let messages = context.entries[place..].iter();
+    let mut messages = messages.flat_map(|projected| &projected.messages);
+    let text = messages.next().map(|message| message.display_text());
+    let line = first_line(&text.unwrap_or_default(), width.max(16));
+    format!("\"{line}\"")
+}
+
+/// Returns the lines that say what a model would be asked.
+fn requests(plan: &CompactionPlan) -> String {
+    let counter = plan.profile.counter();
+    let mut out = String::new();
+    for request in plan.requests() {
+        let name = match request.kind {
+            RequestKind::History => "history",
+            RequestKind::TurnPrefix => "turn prefix",
+            RequestKind::Short => "short",
+            RequestKind::Branch => "branch",
+        };
+        let part = match request.parts {
+            1 => String::new(),
+            parts => format!(" (part {} of {parts})", request.part),
+        };
+        let size = counter.text(&request.prompt(None)) + counter.text(&request.system);
+        out.push_str(&format!(
+            "  {:<12}{name}{part}: {} tokens in, at most {} out\n",
+            "request",
+            tokens(size),
+            tokens(request.max_output)
+        ));
+    }
+    out.push_str(&styled(
+        DIM,
+        "  extractive and context-full answer these by rule: no model, no network, no cost\n",
+    ));
+    out
+}
+
+/// Returns the preview of a pruning.
+pub fn prune_text(plan: &PrunePlan) -> String {
+    let width = width();
+    let mut out = format!(
+        "{}\n",
+        styled(
+            BOLD,
+            &format!(
+                "Prune  {} of {}, {} saved",
+                counted(plan.pruned.len(), "tool result"),
+                tokens(plan.tokens_before),
+                tokens(plan.saved)
+            )
+        )
+    );
+    out.push_str(&rule("preview: nothing has changed yet", width));
+    out.push('\n');
+    for result in &plan.pruned {
+        let reason = match result.reason {
+            PruneReason::Old => "old",
+            PruneReason::Superseded => "read again in full later",
+        };
+        out.push_str(&format!(
+            "  {}  {:>8}   {reason}\n",
+            result.entry_id,
+            tokens(result.tokens)
+        ));
+    }
+    out
+}

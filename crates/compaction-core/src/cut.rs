@@ -1,0 +1,287 @@
+//! The cut point: from which entry on a context stays word for word.
+
+use std::collections::BTreeMap;
+
+use session_model::{AgentMessage, Content, EntryBody, ProjectedEntry, SessionContext};
+
+use crate::rules::Rules;
+use crate::settings::CutRule;
+use crate::tokens::{TokenCount, TokenCounter};
+
+/// An entry of a context as the cut sees it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CutItem {
+    /// Its tokens in the context.
+    pub tokens: TokenCount,
+    /// It contributes at least one message.
+    pub visible: bool,
+    /// The kept range may begin here.
+    pub cut: bool,
+    /// A turn begins here.
+    pub turn_start: bool,
+    /// It is a compaction.
+    pub boundary: bool,
+    /// A context edit took its message out.
+    pub omitted: bool,
+    /// It is an answer of the model that a context edit took out.
+    pub omitted_answer: bool,
+    /// What it replaces, if it is a context edit that replaces content.
+    pub replaces: Replaces,
+}
+
+/// What a context edit replaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Replaces {
+    /// It is no such edit.
+    #[default]
+    Nothing,
+    /// An entry that is in the context, or not among these entries.
+    Visible,
+    /// An entry at this place that another edit took out.
+    Omitted(usize),
+}
+
+/// Where the kept range begins, as places among the entries of the context.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CutPoint {
+    /// Between two turns, or before the first one.
+    Turn {
+        /// The first entry that stays word for word.
+        first_kept: usize,
+    },
+    /// Inside a turn: its beginning is summarized apart from what came before.
+    SplitTurn {
+        /// Where the turn begins.
+        turn_start: usize,
+        /// The first entry that stays word for word.
+        first_kept: usize,
+    },
+}
+
+impl CutPoint {
+    /// Returns the first entry that stays word for word.
+    pub fn first_kept(self) -> usize {
+        match self {
+            Self::Turn { first_kept } | Self::SplitTurn { first_kept, .. } => first_kept,
+        }
+    }
+}
+
+/// Returns the entries of `context` as the cut sees them.
+pub fn cut_items(
+    context: &SessionContext,
+    rules: &Rules,
+    counter: &dyn TokenCounter,
+) -> Vec<CutItem> {
+    let mut items: Vec<CutItem> = context
+        .entries
+        .iter()
+        .map(|projected| {
+            let messages = projected.messages.iter();
+            let boundary = matches!(projected.entry.body, EntryBody::Compaction(_));
+            let omitted = projected.omitted;
+            CutItem {
+                tokens: messages.clone().map(|message| counter.message(message)).sum(),
+                visible: !projected.messages.is_empty(),
+                cut: !boundary && messages.clone().any(|message| may_be_cut_at(message)),
+                turn_start: !boundary && messages.clone().any(|message| starts_turn(message)),
+                boundary,
+                omitted,
+                omitted_answer: omitted && is_answer(projected),
+                replaces: Replaces::Nothing,
+            }
+        })
+        .collect();
+    mark_replacements(context, &mut items);
+    if !rules.cuts_between_call_and_result {
+        forbid_cuts_inside_calls(context, &mut items);
+    }
+    items
+}
+
+fn may_be_cut_at(message: &AgentMessage) -> bool {
+    match message {
+        AgentMessage::User(_)
+        | AgentMessage::Assistant(_)
+        | AgentMessage::BashExecution(_)
+        | AgentMessage::Custom(_)
+        | AgentMessage::BranchSummary(_)
+        | AgentMessage::CompactionSummary(_) => true,
+        AgentMessage::System(_)
+        | AgentMessage::Developer(_)
+        | AgentMessage::ToolResult(_)
+        | AgentMessage::Other { .. } => false,
+    }
+}
+
+fn starts_turn(message: &AgentMessage) -> bool {
+    may_be_cut_at(message) && !matches!(message, AgentMessage::Assistant(_))
+}
+
+fn is_answer(projected: &ProjectedEntry) -> bool {
+    match &projected.entry.body {
+        EntryBody::Message(message) => matches!(**message, AgentMessage::Assistant(_)),
+        _ => false,
+    }
+}
+
+/// Marks the edits that replace content.
+fn mark_replacements(context: &SessionContext, items: &mut [CutItem]) {
+    let entries = context.entries.iter().enumerate();
+    let omitted: BTreeMap<_, _> = entries
+        .filter(|(_, projected)| projected.omitted)
+        .map(|(place, projected)| (&projected.entry.id, place))
+        .collect();
+    for (item, projected) in items.iter_mut().zip(&context.entries) {
+        if let EntryBody::ContextEdit {
+            target,
+            replacement: Some(_),
+        } = &projected.entry.body
+        {
+            let target = omitted.get(target);
+            item.replaces = target.map_or(Replaces::Visible, |at| Replaces::Omitted(*at));
+        }
+    }
+}
+
+/// Takes the entries between a call and its last result out of the cut points.
+fn forbid_cuts_inside_calls(context: &SessionContext, items: &mut [CutItem]) {
+    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut spans: Vec<(usize, usize)> = Vec::new();
+    for (place, projected) in context.entries.iter().enumerate() {
+        for message in &projected.messages {
+            match &**message {
+                AgentMessage::Assistant(answer) => {
+                    let calls = Content::tool_calls(&answer.content);
+                    open.extend(calls.map(|call| (call.id.as_str(), place)));
+                }
+                AgentMessage::ToolResult(result) => {
+                    if let Some(call) = open.remove(result.tool_call_id.as_str()) {
+                        spans.push((call, place));
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    for (call, result) in spans {
+        for item in &mut items[call + 1..=result] {
+            item.cut = false;
+        }
+    }
+}
+
+/// Returns where to cut `items[start..]` so that about `keep` tokens stay, or `None`
+/// when everything fits (or nothing may be cut).
+pub fn find_cut_point(
+    items: &[CutItem],
+    start: usize,
+    keep: TokenCount,
+    rule: CutRule,
+    rules: &Rules,
+) -> Option<CutPoint> {
+    let cuts: Vec<usize> = (start..items.len()).filter(|at| items[*at].cut).collect();
+    let (first_cut, last_cut) = (*cuts.first()?, *cuts.last()?);
+    let reached = match rule {
+        CutRule::Nearest => nearest(items, start, keep, &cuts, last_cut),
+        CutRule::Fit => fit(items, start, keep, &cuts, last_cut),
+    };
+    let mut at = match reached {
+        Some(at) => at,
+        None if rules.cut_without_budget => first_cut,
+        None => return None,
+    };
+    if reached.is_some() && ends_in_omitted_attempts(items, at) {
+        at += 1;
+    }
+    // Metadata just before the cut goes with what follows it.
+    while at > start && !items[at - 1].visible && !items[at - 1].boundary {
+        at -= 1;
+    }
+    if items.get(at).is_some_and(|item| item.turn_start) {
+        return Some(CutPoint::Turn { first_kept: at });
+    }
+    if rules.plain_split_test || items.get(at).is_some_and(|item| item.visible) {
+        return Some(split_or_turn(items, start, at, at));
+    }
+    // What was pulled in belongs to the visible entry that follows it.
+    let visible = (at..items.len()).find(|place| items[*place].visible);
+    match visible {
+        Some(place) if items[place].turn_start => Some(CutPoint::Turn { first_kept: at }),
+        Some(place) => Some(split_or_turn(items, start, at, place)),
+        None => Some(CutPoint::Turn { first_kept: at }),
+    }
+}
+
+fn split_or_turn(items: &[CutItem], start: usize, first_kept: usize, from: usize) -> CutPoint {
+    let from = from.min(items.len().saturating_sub(1));
+    let turn_start = (start..=from).rev().find(|place| items[*place].turn_start);
+    match turn_start {
+        Some(turn_start) => CutPoint::SplitTurn {
+            turn_start,
+            first_kept,
+        },
+        None => CutPoint::Turn { first_kept },
+    }
+}
+
+/// Walks newest to oldest; where the budget is reached, takes the first cut point from there on, else the last.
+fn nearest(
+    items: &[CutItem],
+    start: usize,
+    keep: TokenCount,
+    cuts: &[usize],
+    last_cut: usize,
+) -> Option<usize> {
+    let mut sum = TokenCount::ZERO;
+    for at in (start..items.len()).rev() {
+        if items[at].tokens == TokenCount::ZERO {
+            continue;
+        }
+        sum += items[at].tokens;
+        if sum >= keep {
+            let after = cuts.partition_point(|cut| *cut < at);
+            return Some(cuts.get(after).copied().unwrap_or(last_cut));
+        }
+    }
+    None
+}
+
+/// Returns the earliest cut point whose suffix fits, or the last one when none does;
+/// `None` when everything fits.
+fn fit(
+    items: &[CutItem],
+    start: usize,
+    keep: TokenCount,
+    cuts: &[usize],
+    last_cut: usize,
+) -> Option<usize> {
+    let mut sum = TokenCount::ZERO;
+    let mut best = last_cut;
+    let mut next_cut = cuts.iter().rev().copied().peekable();
+    for at in (start..items.len()).rev() {
+        sum += items[at].tokens;
+        if sum > keep {
+            return Some(best);
+        }
+        if next_cut.peek() == Some(&at) {
+            best = at;
+            next_cut.next();
+        }
+    }
+    None
+}
+
+/// Returns true when what follows the cut is nothing but attempts that were taken out, and at least one of them
+/// is an answer: then the cut moves past the last visible input of the failed attempt's turn.
+fn ends_in_omitted_attempts(items: &[CutItem], cut: usize) -> bool {
+    let suffix = &items[cut + 1..];
+    let nothing_to_see = |item: &CutItem| !item.boundary && !item.visible;
+    suffix.iter().any(|item| item.omitted_answer)
+        && suffix.iter().all(nothing_to_see)
+        && suffix.iter().all(|item| match item.replaces {
+            Replaces::Nothing => true,
+            Replaces::Visible => false,
+            Replaces::Omitted(place) => place > cut,
+        })
+}

@@ -1,0 +1,142 @@
+//! Command lines: which are the same, which check the work, which only look.
+
+/// First words of commands that only look: their failure blocks nothing, and their output quotes anything.
+const LOOKING: [&str; 27] = [
+    "grep", "rg", "ag", "ls", "cat", "find", "fd", "head", "tail", "less", "which", "type", "test",
+    "[", "diff", "sed", "awk", "wc", "file", "stat", "jq", "tree", "pwd", "echo", "printf", "ps",
+    "pgrep",
+];
+/// What `git` does when it only looks.
+const GIT_LOOKING: [&str; 7] = ["grep", "log", "show", "diff", "status", "blame", "ls-files"];
+/// Words of commands that check the work.
+const CHECKS: [&str; 26] = [
+    "test",
+    "tests",
+    "check",
+    "clippy",
+    "build",
+    "lint",
+    "tsc",
+    "pytest",
+    "jest",
+    "vitest",
+    "mocha",
+    "make",
+    "mypy",
+    "ruff",
+    "eslint",
+    "typecheck",
+    "vet",
+    "nextest",
+    "rspec",
+    "phpunit",
+    "ctest",
+    "gradle",
+    "mvn",
+    "tox",
+    "unittest",
+    "compile",
+];
+
+/// A command line, taken apart so that two runs of the same command can be told.
+pub(super) struct Command {
+    dir: Option<String>,
+    core: String,
+    parts: Vec<String>,
+}
+
+impl Command {
+    /// Returns the command that `text` spells, without what only shortens its output.
+    pub(super) fn new(text: &str) -> Self {
+        let mut rest = text.trim();
+        let mut dir = None;
+        if let Some(after) = rest.strip_prefix("cd ")
+            && let Some((place, command)) = after.split_once(" && ")
+        {
+            dir = Some(
+                place
+                    .trim_matches(['"', '\'', ' '])
+                    .trim_end_matches('/')
+                    .to_owned(),
+            );
+            rest = command.trim();
+        }
+        let cut = [
+            "| tail",
+            "| head",
+            "| grep",
+            "| less",
+            "|| true",
+            "2>&1",
+            "2>/dev/null",
+            "; echo",
+            "| cat",
+        ];
+        let ends = cut.iter().filter_map(|mark| rest.find(mark));
+        let core = rest[..ends.min().unwrap_or(rest.len())].trim().to_owned();
+        let parts = core
+            .split(" && ")
+            .map(|part| part.trim().to_owned())
+            .collect();
+        Self { dir, core, parts }
+    }
+
+    /// Returns the command without directory, redirections and filters.
+    pub(super) fn core(&self) -> &str {
+        &self.core
+    }
+
+    /// Returns true when both are the same command in the same place.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.same_place(other) && self.core == other.core
+    }
+
+    /// Returns true when this command's success settles that `failed` failed: it is the same, its last
+    /// check, or a broader form of it.
+    pub(super) fn settles(&self, failed: &Self) -> bool {
+        let last = failed.parts.iter().rfind(|part| is_check(part));
+        let mut won = std::iter::once(&self.core).chain(&self.parts);
+        self.same_place(failed)
+            && won.any(|won| {
+                let narrower = failed.core.strip_prefix(won.as_str());
+                let narrower =
+                    narrower.is_some_and(|rest| rest.starts_with(' ') && !rest.contains("&&"));
+                *won == failed.core || Some(won) == last || (narrower && is_check(won))
+            })
+    }
+
+    fn same_place(&self, other: &Self) -> bool {
+        match (&self.dir, &other.dir) {
+            (Some(one), Some(other)) => one == other,
+            _ => true,
+        }
+    }
+
+    /// Returns true when the command only looks at something.
+    pub(super) fn only_looks(&self) -> bool {
+        let looks = |part: &String| {
+            let mut words = part.split_whitespace().filter(|word| !word.contains('='));
+            match words.next() {
+                Some("git") => words.next().is_some_and(|word| GIT_LOOKING.contains(&word)),
+                Some(first) => LOOKING.contains(&first),
+                None => true,
+            }
+        };
+        self.parts.iter().all(looks)
+    }
+}
+
+/// Returns true when `command` checks the work: tests, builds, lints.
+pub(super) fn is_check(command: &str) -> bool {
+    command.split("&&").any(|part| {
+        let first = part.split_whitespace().next().unwrap_or_default();
+        let mut words = part.split(|c: char| !c.is_alphanumeric());
+        !HANDLING.contains(&first) && words.any(|word| CHECKS.contains(&word))
+    })
+}
+
+/// First words of commands that handle files or processes, whatever these are called.
+const HANDLING: [&str; 20] = [
+    "cd", "rm", "mkdir", "cp", "mv", "touch", "git", "echo", "kill", "sleep", "code", "open",
+    "chmod", "ln", "curl", "cat", "ls", "grep", "rg", "find",
+];

@@ -1,0 +1,170 @@
+//! Figures: numbers with units, limits and colours, and which later one replaces which.
+
+use super::facts::Item;
+use super::text::{Sentence, ends_of, one_line, sentences, words};
+
+/// Units that make a number a figure.
+const UNITS: &str = "ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days \
+     week weeks month months kb mb gb tb kib mib gib b byte bytes bit bits token tokens \
+     px pt em rem fps hz khz mhz ghz k m lines line chars characters retries times \
+     requests req rps qps users connections threads cores workers x percent entries rows \
+     columns files sekunden minuten stunden tage zeilen zeichen secondes heures jours \
+     segundos minutos horas";
+
+fn is_unit(word: &str) -> bool {
+    UNITS.split(' ').any(|unit| unit == word)
+}
+
+/// Words beside which any number is a figure.
+const KEYS: [&str; 13] = [
+    "port",
+    "limit",
+    "limits",
+    "timeout",
+    "maximum",
+    "max",
+    "minimum",
+    "min",
+    "version",
+    "budget",
+    "least",
+    "most",
+    "threshold",
+];
+
+/// Characters that are units where words are not parted by spaces.
+const CJK_UNITS: &str = "秒分時时天个個回件行字次毫ミ个小日円元";
+
+/// Returns true when a sentence gives a number with a unit, a limit, or a colour.
+pub(super) fn has_figure(text: &str) -> bool {
+    if !text.bytes().any(|byte| byte.is_ascii_digit()) {
+        return has_colour(text);
+    }
+    let lower = text.to_lowercase();
+    let keyed = words(&lower)
+        .iter()
+        .any(|word| KEYS.contains(&word.as_str()));
+    let bytes = lower.as_bytes();
+    let mut at = 0;
+    while let Some(start) = bytes[at..]
+        .iter()
+        .position(u8::is_ascii_digit)
+        .map(|found| at + found)
+    {
+        let run = bytes[start..]
+            .iter()
+            .take_while(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b',' | b'_'));
+        let end = start + run.count();
+        at = end;
+        let before = lower[..start].chars().next_back();
+        if before.is_some_and(|before| {
+            before.is_ascii_alphanumeric() || matches!(before, '/' | '_' | '-' | '#' | ':' | '.')
+        }) {
+            continue;
+        }
+        let rest = &lower[end..];
+        let direct: String = rest.chars().take_while(char::is_ascii_alphabetic).collect();
+        let spaced = rest.strip_prefix([' ', '-']).unwrap_or_default();
+        let spaced: String = spaced
+            .chars()
+            .take_while(char::is_ascii_alphabetic)
+            .collect();
+        let unit = is_unit(&direct) || (spaced.len() > 1 && direct.is_empty() && is_unit(&spaced));
+        let sign = rest.trim_start().starts_with('%')
+            || before.is_some_and(|before| "$€£¥".contains(before));
+        let cjk = rest.trim_start().starts_with(|c| CJK_UNITS.contains(c));
+        let plain =
+            !rest.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | ':' | '-'));
+        if unit || sign || cjk || (keyed && plain) {
+            return true;
+        }
+    }
+    has_colour(&lower)
+}
+
+/// Returns true for `#b5bd68`, or six such digits that stand alone.
+fn has_colour(text: &str) -> bool {
+    let mut words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '#'));
+    words.any(|word| {
+        let digits = word.strip_prefix('#').unwrap_or(word);
+        let hex = digits.len() == 6 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+        hex && (word.starts_with('#') || digits.bytes().any(|byte| byte.is_ascii_digit()))
+    })
+}
+
+/// Returns true when a sentence says that something is now otherwise.
+pub(super) fn replaces_earlier(text: &str) -> bool {
+    const CHANGES: [&str; 24] = [
+        " instead ",
+        " not ",
+        " change ",
+        " changed ",
+        " now ",
+        " make it ",
+        " rather ",
+        " actually ",
+        " no longer ",
+        " switch ",
+        " set it ",
+        " raise ",
+        " lower ",
+        " increase ",
+        " reduce ",
+        " bump ",
+        " update ",
+        " anymore ",
+        " statt ",
+        " nicht ",
+        " jetzt ",
+        " ändere ",
+        " ahora ",
+        " maintenant ",
+    ];
+    let spaced = format!(" {} ", words(text).join(" "));
+    CHANGES.iter().any(|mark| spaced.contains(mark)) || text.contains("改") || text.contains("変更")
+}
+
+/// Returns true when both sentences speak of the same thing: a word of four letters or more that is no filler.
+pub(super) fn share_subject(one: &str, other: &str) -> bool {
+    const FILLERS: [&str; 42] = [
+        "should", "must", "that", "this", "with", "from", "have", "instead", "change", "changed",
+        "make", "please", "then", "than", "rather", "actually", "longer", "switch", "raise",
+        "lower", "increase", "reduce", "update", "when", "what", "into", "only", "always", "never",
+        "also", "more", "less", "most", "least", "will", "need", "needs", "they", "them", "very",
+        "same", "says",
+    ];
+    let subjects = |text: &str| -> Vec<String> {
+        let words = words(text).into_iter();
+        let telling = |word: &String| {
+            word.chars().count() >= 4
+                && word.chars().all(char::is_alphabetic)
+                && !FILLERS.contains(&word.as_str())
+                && !is_unit(word)
+        };
+        words.filter(telling).collect()
+    };
+    let others = subjects(other);
+    subjects(one).iter().any(|word| others.contains(word))
+}
+
+/// Returns the sentences of `text` that give figures; a short one with the sentence before it.
+pub(super) fn figures(text: &str, id: &str) -> Vec<Item> {
+    let mut found = Vec::new();
+    let mut before: Option<String> = None;
+    for Sentence { text, bullet } in sentences(&ends_of(text)) {
+        if text.len() > 2000 || !has_figure(&text) {
+            before = Some(text).filter(|_| !bullet);
+            continue;
+        }
+        let short = text.split_whitespace().count() < 5;
+        let text = match before.take().filter(|_| short) {
+            Some(before) => one_line(&format!("{before} {text}"), 200),
+            None => one_line(&text, 200),
+        };
+        found.push(Item {
+            text,
+            id: id.to_owned(),
+        });
+    }
+    found
+}

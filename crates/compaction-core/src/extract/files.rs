@@ -1,0 +1,133 @@
+//! What tool calls did to files, by the argument names of several agents.
+
+use serde_json::Value;
+
+use super::facts::FileWork;
+use super::text::one_line;
+
+/// The longest first line of an edit, in characters.
+const NEWEST: usize = 60;
+
+/// Returns what a write or an edit did, by its arguments; the names of several agents are known.
+pub(super) fn file_works(arguments: &Value) -> Option<Vec<FileWork>> {
+    let text = |value: &Value, keys: &[&str]| -> Option<String> {
+        keys.iter()
+            .find_map(|key| value.get(key).and_then(Value::as_str))
+            .map(str::to_owned)
+    };
+    if let Some(patch) =
+        text(arguments, &["input", "patch", "patchText"]).filter(|patch| patch.contains("*** "))
+    {
+        return Some(patch_works(&patch));
+    }
+    let path = text(
+        arguments,
+        &[
+            "path",
+            "file_path",
+            "filePath",
+            "filename",
+            "target_file",
+            "notebook_path",
+        ],
+    )?;
+    let path = one_line(&path, usize::MAX);
+    if matches!(
+        arguments.get("command").and_then(Value::as_str),
+        Some("view" | "undo_edit")
+    ) {
+        return None;
+    }
+    if let Some(content) = text(
+        arguments,
+        &["content", "file_text", "contents", "newContent"],
+    ) {
+        let lines = Some(content.lines().count());
+        return Some(vec![FileWork {
+            path,
+            lines,
+            ..FileWork::default()
+        }]);
+    }
+    const OLD: [&str; 4] = ["oldText", "old_string", "old_str", "search"];
+    const NEW: [&str; 6] = [
+        "newText",
+        "new_string",
+        "new_str",
+        "replace",
+        "insert_text",
+        "new_source",
+    ];
+    let single = std::slice::from_ref(arguments);
+    let list = arguments
+        .get("edits")
+        .and_then(Value::as_array)
+        .map_or(single, Vec::as_slice);
+    let newest = list.last().map(|edit| {
+        let old = text(edit, &OLD).unwrap_or_default();
+        first_new_line(&old, &text(edit, &NEW).unwrap_or_default())
+    });
+    let edits = list.len().max(1);
+    let newest = newest.unwrap_or_default();
+    Some(vec![FileWork {
+        path,
+        lines: None,
+        edits,
+        newest,
+    }])
+}
+
+/// Returns the first line that an edit brings: one that was not there before and has a word in it.
+fn first_new_line(old: &str, new: &str) -> String {
+    let same = old
+        .lines()
+        .zip(new.lines())
+        .take_while(|(old, new)| old == new)
+        .count();
+    let telling = |line: &&str| line.chars().filter(|c| c.is_alphanumeric()).count() >= 2;
+    let line = new
+        .lines()
+        .skip(same)
+        .find(telling)
+        .or_else(|| new.lines().find(telling));
+    match line {
+        Some(line) => one_line(line, NEWEST),
+        None => old.lines().find(telling).map_or_else(String::new, |line| {
+            one_line(&format!("removed {line}"), NEWEST)
+        }),
+    }
+}
+
+/// Returns what a patch in the `*** Begin Patch` form does.
+pub(super) fn patch_works(patch: &str) -> Vec<FileWork> {
+    let mut works: Vec<FileWork> = Vec::new();
+    for line in patch.lines() {
+        let heads = [
+            ("*** Update File: ", 1, None),
+            ("*** Add File: ", 0, Some(0)),
+            ("*** Delete File: ", 1, None),
+        ];
+        let head = heads
+            .iter()
+            .find_map(|(head, edits, lines)| Some((line.strip_prefix(head)?, *edits, *lines)));
+        if let Some((path, edits, lines)) = head {
+            let newest = if line.starts_with("*** Delete") {
+                "deleted".to_owned()
+            } else {
+                String::new()
+            };
+            works.push(FileWork {
+                path: one_line(path, usize::MAX),
+                lines,
+                edits,
+                newest,
+            });
+        } else if let (Some(added), Some(work)) = (line.strip_prefix('+'), works.last_mut()) {
+            work.lines = work.lines.map(|lines| lines + 1);
+            if work.newest.is_empty() && work.lines.is_none() {
+                work.newest = one_line(added, NEWEST);
+            }
+        }
+    }
+    works
+}

@@ -1,0 +1,133 @@
+//! The extractive summarizer: a summary by rule, with no model, no key and no network.
+//!
+//! It reads the messages once, keeps what can be quoted (the first and the latest request, the user's
+//! rules, figures, decisions with their reasons, todo lists, files, failing commands), puts that on top
+//! of the previous summary, and writes the same six sections that the prompts ask of a model. So either
+//! can update the other's summary. The same input gives the same text.
+//!
+//! ```text
+//! previous summary -> parse -> Facts --+
+//!                                      merge -> fit (shares, then dropping in order) -> text
+//! messages --------> scan  -> Facts --+
+//! ```
+//!
+//! **Invariants.** The result is never larger than the cap. Text from messages stands in quotes or on one
+//! line of a list, with our own tags neutralised, so that it cannot imitate a section. An update without
+//! new messages changes nothing.
+
+mod command;
+mod facts;
+mod figures;
+mod files;
+mod fit;
+mod focus;
+mod lines;
+mod merge;
+mod parse;
+mod rules;
+mod scan;
+mod sections;
+mod signals;
+mod speech;
+mod text;
+mod todos;
+mod work;
+
+#[cfg(test)]
+mod tests;
+
+use crate::request::SourceMessage;
+
+use facts::{Facts, Item};
+use fit::{Gauge, fit};
+use merge::merge;
+use parse::parse;
+use scan::scan;
+use text::{ends_of, one_line, sentences};
+
+/// What a summary is for, and so which sections it has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExtractKind {
+    /// Older history: six sections.
+    History,
+    /// The start of a turn whose end is kept: three short sections.
+    TurnPrefix,
+    /// A branch that was left: the six sections without Critical Context.
+    Branch,
+}
+
+/// What the summarizer works from.
+pub struct ExtractInput<'a> {
+    /// What the summary is for.
+    pub kind: ExtractKind,
+    /// What is summarized, oldest first.
+    pub messages: &'a [SourceMessage],
+    /// The summary carried so far: ours, a model's in six sections, or any text.
+    pub previous: Option<&'a str>,
+    /// What the user asked to watch for.
+    pub focus: Option<&'a str>,
+    /// Files that were only read, newest last. The summary does not list them: the file tags do.
+    pub read_files: &'a [String],
+    /// Files that were written or edited, newest last. All are named in the summary.
+    pub modified_files: &'a [String],
+    /// The largest size of the result, as `count` measures it.
+    pub cap: u64,
+    /// The token counter.
+    pub count: &'a dyn Fn(&str) -> u64,
+}
+
+/// Returns the summary by rule, at most `cap` tokens large.
+pub fn extract(input: &ExtractInput<'_>) -> String {
+    let mut facts = input.previous.map(parse).unwrap_or_default();
+    let scanned = scan(input.messages, input.focus);
+    if input.previous.is_none()
+        && let Some(text) = scanned.carried
+    {
+        facts = parse(&text);
+    }
+    if !input.messages.is_empty() {
+        merge(&mut facts, scanned.facts);
+    }
+    for branch in &scanned.branches {
+        take_branch(&mut facts, branch);
+    }
+    for path in input.modified_files {
+        facts.note_file(path);
+    }
+    let gauge = Gauge {
+        cap: input.cap,
+        count: input.count,
+    };
+    fit(&mut facts, input.kind, gauge)
+}
+
+/// Returns the first sentence of the goal, at most 120 characters long: for lists.
+pub fn short_summary(summary: &str) -> String {
+    let facts = parse(summary);
+    let request = facts.first.or(facts.latest).map(|request| request.text);
+    let goal = match request {
+        Some(request) if facts.goal.is_empty() => request,
+        Some(_) | None if !facts.goal.is_empty() => facts.goal,
+        Some(_) | None => facts.earlier,
+    };
+    let first = sentences(&ends_of(&goal)).into_iter().next();
+    first
+        .map(|sentence| one_line(&sentence.text, 120))
+        .unwrap_or_default()
+}
+
+/// Takes over what must outlive a branch that was left: rules, files, decisions, and what it was about.
+fn take_branch(facts: &mut Facts, branch: &Item) {
+    let about = short_summary(&branch.text);
+    let parsed = parse(&branch.text);
+    let notes = vec![format!("A branch that was left ({}): {about}", branch.id)];
+    let newer = Facts {
+        rules: parsed.rules,
+        rules_left: parsed.rules_left,
+        files: parsed.files,
+        decisions: parsed.decisions,
+        notes,
+        ..Facts::default()
+    };
+    merge(facts, newer);
+}

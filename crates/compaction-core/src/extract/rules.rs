@@ -1,0 +1,275 @@
+//! The user's rules: one closed list of patterns that a sentence of a user message is held against.
+//!
+//! A sentence is a rule when one of [`PATTERNS`] occurs in its words. A pattern is a row of words in
+//! lower case: `|` asks for the start of a clause (of the sentence, after punctuation, or after a word
+//! of [`CONNECTORS`]), `*` stands for any one word. What [`EXCEPTIONS`] names is passed over first, so
+//! that "there's only one file left" is no rule. Chinese and Japanese, written without spaces, have
+//! lists of their own. Questions are no rules, unless they ask politely. The items of a list under a
+//! rule or under a heading such as "Rules:" are rules too.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::text::{Sentence, cut_end, ends_of, neutralise, sentences};
+
+/// The longest rule, in characters; what is longer is cut with a marker.
+const LONGEST: usize = 400;
+
+/// Words after which a new clause starts.
+const CONNECTORS: &str = "please; pls; and; but; so; also; just; then; or; with; really; ok; okay; bitte; und; \
+     aber; oder; et; mais; ou; y; pero; o; favor";
+
+/// What makes a sentence a rule, in the languages that are written with spaces.
+const PATTERNS: &[&str] = &[
+    // English
+    "must; mustn't; never; always; only; | don't; | dont; | do not; you don't need; \
+     you don't have; you do not need; we don't want; we do not want; i don't want; \
+     i do not want; we don't use; we don't need; we do not use; we don't do; should not; \
+     shouldn't; you cannot; you can't; you may not; may not be; must be; not allowed; \
+     forbidden; | no *; be no *; add no *; use no *; want no *; without any *; | keep; \
+     | avoid; | use only; please use; please leave; please follow; please stick; \
+     please respect; please preserve; please stop; please refrain; | leave * alone; \
+     | leave * * alone; make sure; ensure; prefer; preferably; stick to; stick with; \
+     | remember; remember to; remember that; from now on; going forward; instead of; \
+     under no circumstances; at all times; no longer use; | rule; | important; hands off",
+    // German
+    "immer; nie; niemals; nur; stets; | kein; | keine; | keinen; | keinem; | keiner; \
+     | nicht; darf nicht; darf kein; darf keine; darf keinen; dürfen nicht; dürfen keine; \
+     darfst nicht; soll nicht; sollen nicht; sollst nicht; sollte nicht; sollten nicht; \
+     soll kein; soll keine; sollen keine; auf keinen fall; muss; müssen; musst; \
+     bitte behalte; bitte benutze; bitte verwende; bitte nutze; bitte vermeide; \
+     bitte achte; bitte lass; bitte belasse; bitte halte; | vermeide; | achte; | behalte; \
+     ab jetzt; ab sofort; von nun an; statt; anstatt; stattdessen; stell sicher; \
+     stelle sicher; ausschließlich; verboten",
+    // French
+    "toujours; jamais; | ne * pas; | ne * jamais; | ne * plus; | ne * rien; | ne pas; \
+     | n' * pas; | n' * jamais; | n' * plus; il faut; il ne faut; seulement; uniquement; \
+     doit; doivent; devez; assure toi; assurez vous; évite; évitez; | pas de *; \
+     | pas d'*; | aucun; | aucune; à partir de maintenant; dorénavant; au lieu de; \
+     interdit; veillez; s'il te plaît garde; gardez",
+    // Spanish; its plain "no ..." is found by the English pattern
+    "siempre; nunca; jamás; solo; sólo; solamente; únicamente; debe; deben; debes; \
+     hay que; evita; evite; asegúrate; asegúrese; a partir de ahora; en lugar de; \
+     en vez de; prohibido",
+];
+
+/// Phrases that look like a pattern and state no rule.
+const EXCEPTIONS: &str = "must have been; must be a bug; must be why; must be because; \
+     must be something; i must; it never; it always; never mind; keep going; keep it up; \
+     not only; if only; the only; an only; there's only; there is only; there are only; \
+     is only; are only; was only; has only; have only; that's only; it's only; i only; \
+     it only; not sure; | no idea; | no problem; | no worries; | no clue; | no way; \
+     | no wait; | no thanks; | no matter; | no i; | no it; | no that; | no that's; \
+     | no it's; | no you; | no the; | no this; | no not; | no we; | no luck; \
+     | no one knows; i don't think; we don't have; you don't have access; | don't worry; \
+     don't know; | don't think so; | don't you; | don't we; | don't they; shouldn't it; \
+     shouldn't that; shouldn't this; this shouldn't; that shouldn't; this should not; \
+     remember when; das muss ein; das muss an; muss ich; ich muss; es gibt nur; ist nur; \
+     sind nur; war nur; ich nur; nur noch ein; keine ahnung; kein problem; ne fonctionne; \
+     ne marche; ne passe; ne compile; no funciona; no sé; no entiendo; no es; no hay; \
+     no veo; no puedo; no está; no compila; no pasa; no tengo; un solo; una sola; \
+     es solo; debe haber; debe ser un";
+
+/// Chinese and Japanese.
+const CJK_PATTERNS: &str = "不要; 必须; 必須; 总是; 總是; 永远; 永遠; 只; 别; 別; 务必; 務必; 禁止; 不能; 不得; 切勿; 不许; 不准; 一律; 始终; 始終; \
+     从现在起; 以后都; 请用; 请使用; 请保持; 请保留; 请确保; 请避免; 请注意; 请遵; 请一直; 请勿; 请先; 请以; 請用; 請使用; 請保持; 請勿; \
+     必ず; 絶対; しないで; ないでください; ないように; ようにして; 使ってください; 使用してください; 守ってください; 避けてください; 保ってください; \
+     にしてください; で答えて; で書いて; で返信; で回答; のみ; だけ; 常に; 決して; べき; いけない; てはならない; すること";
+
+/// Chinese and Japanese words that contain a pattern and mean something else.
+const CJK_EXCEPTIONS: &str = "只是; 只有一; 不只; 特别; 特別; 区别; 分别; 级别; 类别; 识别; 个别; 别的; 别人; 性别; 別の; 別に; 区別; 個別; 種別; 差別; \
+     能不能; 不能不";
+
+/// First words of German imperatives: with "nicht" or "kein" they forbid.
+const GERMAN_IMPERATIVES: &str = "ändere; änder; benutze; benutz; nutze; nutz; verwende; mach; mache; lösche; lösch; \
+     schreib; schreibe; fass; fasse; rühr; rühre; füge; committe; pushe; push; lass; \
+     lasse; nimm; vergiss; entferne; starte; installiere; nenne; gib; rufe; ruf; öffne; \
+     erstelle; baue; bau";
+
+/// Headings under which every item of a list is a rule.
+const HEADINGS: &str = "rules; rule; constraints; requirements; guidelines; conventions; important; regeln; \
+     vorgaben; règles; reglas; 规则; 要求; 规范; 注意; ルール; 制約";
+
+struct Phrase {
+    clause: bool,
+    words: Vec<&'static str>,
+}
+
+/// The patterns, sorted by their first word.
+pub(super) struct RuleBook {
+    patterns: BTreeMap<&'static str, Vec<Phrase>>,
+    exceptions: BTreeMap<&'static str, Vec<Phrase>>,
+    connectors: BTreeSet<&'static str>,
+}
+
+struct Token<'a> {
+    word: &'a str,
+    /// True when a clause starts here.
+    clause: bool,
+    /// True when punctuation stands before it.
+    parted: bool,
+}
+
+impl RuleBook {
+    /// Returns the book of the closed list.
+    pub(super) fn new() -> Self {
+        Self {
+            patterns: by_first_word(PATTERNS),
+            exceptions: by_first_word(&[EXCEPTIONS]),
+            connectors: listed(CONNECTORS).collect(),
+        }
+    }
+
+    /// Returns true when the sentence states a rule.
+    pub(super) fn is_rule(&self, sentence: &str) -> bool {
+        let trimmed = sentence.trim_end_matches(['"', '\'', ')', ' ', '*']);
+        if trimmed.ends_with(['{', ';', ',']) {
+            return false;
+        }
+        let lower = sentence.to_lowercase().replace('’', "'");
+        if trimmed.ends_with(['?', '？'])
+            && !["please", "bitte", "请"]
+                .iter()
+                .any(|word| lower.contains(word))
+        {
+            return false;
+        }
+        if !lower.is_ascii() && is_cjk_rule(&lower) {
+            return true;
+        }
+        let tokens = tokens(&lower, &self.connectors);
+        let mut at = 0;
+        while at < tokens.len() {
+            if let Some(length) = longest_match(&self.exceptions, &tokens, at) {
+                at += length;
+            } else if longest_match(&self.patterns, &tokens, at).is_some() {
+                return true;
+            } else {
+                at += 1;
+            }
+        }
+        let first = tokens
+            .iter()
+            .find(|token| !self.connectors.contains(token.word));
+        let imperative =
+            first.is_some_and(|first| listed(GERMAN_IMPERATIVES).any(|verb| verb == first.word));
+        imperative
+            && tokens
+                .iter()
+                .any(|token| token.word == "nicht" || token.word.starts_with("kein"))
+    }
+
+    /// Returns the rules that `text`, a user's message, states, in their order: byte for byte but for
+    /// line breaks inside, neutralised tags and the marker of a cut.
+    pub(super) fn rules_of(&self, text: &str, id: &str) -> Vec<String> {
+        let mut rules = Vec::new();
+        let mut listed = false;
+        for Sentence { text, bullet } in sentences(&ends_of(text)) {
+            let heading = text.ends_with([':', '：']);
+            listed &= bullet;
+            let states = self.is_rule(&text);
+            if listed || states {
+                rules.push(cut_end(&neutralise(&text), id, LONGEST));
+            }
+            listed |= heading && (states || is_heading(&text));
+        }
+        rules
+    }
+}
+
+/// Returns the members of a list that semicolons part.
+fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.split(';').map(str::trim)
+}
+
+fn is_heading(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let last = lower
+        .trim_end_matches([':', '：', '*', ' '])
+        .rsplit([' ', '*'])
+        .next();
+    last.is_some_and(|last| listed(HEADINGS).any(|heading| heading == last))
+}
+
+fn is_cjk_rule(text: &str) -> bool {
+    let mut text = text.to_owned();
+    for exception in listed(CJK_EXCEPTIONS) {
+        if text.contains(exception) {
+            text = text.replace(exception, " ");
+        }
+    }
+    listed(CJK_PATTERNS).any(|pattern| text.contains(pattern))
+}
+
+fn by_first_word(list: &'static [&'static str]) -> BTreeMap<&'static str, Vec<Phrase>> {
+    let mut book: BTreeMap<&'static str, Vec<Phrase>> = BTreeMap::new();
+    for pattern in list.iter().flat_map(|list| listed(list)) {
+        let clause = pattern.starts_with("| ");
+        let words: Vec<_> = pattern.trim_start_matches("| ").split(' ').collect();
+        let first = words[0];
+        book.entry(first)
+            .or_default()
+            .push(Phrase { clause, words });
+    }
+    book
+}
+
+fn longest_match(
+    book: &BTreeMap<&'static str, Vec<Phrase>>,
+    tokens: &[Token<'_>],
+    at: usize,
+) -> Option<usize> {
+    let phrases = book.get(tokens[at].word)?;
+    let fits = phrases.iter().filter(|phrase| fits(phrase, &tokens[at..]));
+    fits.map(|phrase| phrase.words.len()).max()
+}
+
+fn fits(phrase: &Phrase, tokens: &[Token<'_>]) -> bool {
+    if tokens.len() < phrase.words.len() || (phrase.clause && !tokens[0].clause) {
+        return false;
+    }
+    let rest = phrase.words.iter().zip(tokens).skip(1);
+    // Punctuation parts the words: "no, that's it" is not "no *".
+    let mut rest = rest.map(|(word, token)| (*word == "*" || *word == token.word) && !token.parted);
+    rest.all(|fits| fits)
+}
+
+/// Returns the words of a sentence in lower case, each with whether a clause starts there.
+fn tokens<'a>(lower: &'a str, connectors: &BTreeSet<&'static str>) -> Vec<Token<'a>> {
+    let mut tokens: Vec<Token<'_>> = Vec::new();
+    let mut connected = true;
+    let is_part = |c: char| c.is_alphanumeric() || c == '\'';
+    let mut rest = lower;
+    while let Some(start) = rest.find(is_part) {
+        let gap = &rest[..start];
+        let parted = gap.contains([
+            ',', '.', ':', ';', '(', '!', '?', '–', '—', '"', '*', '，', '`',
+        ]) || gap.contains(" - ");
+        let clause = parted || connected;
+        let end = rest[start..]
+            .find(|c| !is_part(c))
+            .map_or(rest.len(), |at| start + at);
+        let word = rest[start..end].trim_matches('\'');
+        rest = &rest[end..];
+        let elided = word.strip_prefix("n'").filter(|verb| !verb.is_empty());
+        if let Some(verb) = elided {
+            tokens.push(Token {
+                word: "n'",
+                clause,
+                parted,
+            });
+            tokens.push(Token {
+                word: verb,
+                clause: false,
+                parted: false,
+            });
+        } else if !word.is_empty() {
+            tokens.push(Token {
+                word,
+                clause,
+                parted,
+            });
+        }
+        connected = connectors.contains(word);
+    }
+    tokens
+}

@@ -1,0 +1,227 @@
+//! One pass over the messages: from what was said and done to facts.
+
+use std::collections::BTreeSet;
+
+use session_model::{AgentMessage, AssistantMessage, Block, Content, StopReason};
+
+use crate::request::SourceMessage;
+
+use super::facts::{Facts, Item, Request};
+use super::figures::figures;
+use super::focus::FocusSearch;
+use super::merge::merge_figures;
+use super::rules::RuleBook;
+use super::speech;
+use super::text::{neutralise, one_line};
+use super::work::Works;
+
+/// Below this many characters a request is shown with what it answers.
+const SHORT: usize = 60;
+
+/// What the messages say.
+#[derive(Default)]
+pub(super) struct Scanned {
+    /// The facts.
+    pub(super) facts: Facts,
+    /// The newest compaction summary among the messages.
+    pub(super) carried: Option<String>,
+    /// Summaries of branches among the messages, with their entries.
+    pub(super) branches: Vec<Item>,
+}
+
+/// Reads the messages once, oldest first.
+pub(super) fn scan(messages: &[SourceMessage], focus: Option<&str>) -> Scanned {
+    let mut scan = Scan {
+        book: RuleBook::new(),
+        focus: focus.map(FocusSearch::new),
+        works: Works::default(),
+        requests: Vec::new(),
+        known_rules: BTreeSet::new(),
+        spoken: Vec::new(),
+        unanswered: true,
+        scanned: Scanned::default(),
+    };
+    for source in messages {
+        let id = one_line(&source.entry_id, 200);
+        match &*source.message {
+            AgentMessage::User(message) => scan.user(&message.content, id),
+            AgentMessage::Assistant(message) => scan.assistant(message, id),
+            AgentMessage::ToolResult(message) => scan.works.result(message, &id),
+            AgentMessage::BashExecution(run) => scan.works.user_ran(run, &id),
+            AgentMessage::CompactionSummary(message) => {
+                scan.scanned.carried = Some(message.summary.clone());
+            }
+            AgentMessage::BranchSummary(message) => {
+                let text = message.summary.clone();
+                scan.scanned.branches.push(Item { text, id });
+            }
+            // Harness, extensions and unknown roles do not speak for the user.
+            AgentMessage::System(_)
+            | AgentMessage::Developer(_)
+            | AgentMessage::Custom(_)
+            | AgentMessage::Other { .. } => {}
+        }
+    }
+    scan.finish()
+}
+
+struct Scan {
+    book: RuleBook,
+    focus: Option<FocusSearch>,
+    works: Works,
+    /// The requests, each with what a short one answers.
+    requests: Vec<(Request, Option<Item>)>,
+    known_rules: BTreeSet<String>,
+    /// What the assistant said since the last request was made or answered.
+    spoken: Vec<Item>,
+    unanswered: bool,
+    scanned: Scanned,
+}
+
+impl Scan {
+    fn user(&mut self, content: &Content, id: String) {
+        let facts = &mut self.scanned.facts;
+        let mut text = content.joined_text("\n");
+        if text.trim().is_empty()
+            && content
+                .blocks()
+                .iter()
+                .any(|block| matches!(block, Block::Image(_)))
+        {
+            "[image]".clone_into(&mut text);
+        }
+        facts.active = true;
+        let rules = self.book.rules_of(&text, &id);
+        let is_rule = |item: &Item| {
+            rules
+                .iter()
+                .any(|rule| rule.contains(&item.text) || item.text.contains(rule))
+        };
+        let figures = figures(&text, &id)
+            .into_iter()
+            .filter(|item| !is_rule(item));
+        let figures: Vec<_> = figures.collect();
+        let rules = rules
+            .into_iter()
+            .filter(|rule| self.known_rules.insert(rule.clone()));
+        let rules: Vec<_> = rules
+            .map(|text| Item {
+                text,
+                id: id.clone(),
+            })
+            .collect();
+        merge_figures(facts, &rules, figures);
+        facts.rules.extend(rules);
+        if let Some(focus) = &mut self.focus {
+            focus.look(&text, &id);
+        }
+        self.works.request();
+        let short = text.chars().count() < SHORT;
+        let asked = self.spoken.last().filter(|_| short);
+        let asked = asked.and_then(|said| {
+            let text = speech::last_word(&said.text)?;
+            Some(Item {
+                text,
+                id: said.id.clone(),
+            })
+        });
+        self.spoken.clear();
+        self.unanswered = true;
+        let text = neutralise(text.trim_start_matches(['\n', '\r']).trim_end());
+        self.requests.push((Request { text, id }, asked));
+    }
+
+    fn assistant(&mut self, message: &AssistantMessage, id: String) {
+        let broken = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
+        let text = message.content.joined_text("\n");
+        let mut calls = message.content.tool_calls().peekable();
+        let answers = calls.peek().is_none() && !text.trim().is_empty() && !broken;
+        let facts = &mut self.scanned.facts;
+        facts.active = true;
+        self.works.start_answer();
+        for call in calls {
+            self.works.call(call, broken);
+        }
+        if text.trim().is_empty() {
+            self.unanswered = true;
+            return;
+        }
+        facts.decisions.extend(speech::decisions(&text, &id));
+        if let Some(focus) = &mut self.focus {
+            focus.look(&text, &id);
+        }
+        self.unanswered = !answers;
+        if answers {
+            self.spoken.clear();
+            facts.answer = Some(Item {
+                text: text.clone(),
+                id: id.clone(),
+            });
+        }
+        self.spoken.push(Item { text, id });
+    }
+
+    fn finish(self) -> Scanned {
+        let mut scanned = self.scanned;
+        let facts = &mut scanned.facts;
+        place_requests(facts, self.requests);
+        if facts.active {
+            let plan = |said: &Item| {
+                let text = speech::plan(&said.text)?;
+                Some(Item {
+                    text,
+                    id: said.id.clone(),
+                })
+            };
+            if self.unanswered {
+                facts.plan = self.spoken.iter().rev().find_map(plan);
+                let text = self.works.last_steps();
+                let id = self
+                    .spoken
+                    .last()
+                    .map(|said| said.id.clone())
+                    .unwrap_or_default();
+                facts.last_steps = (!text.is_empty()).then(|| Item {
+                    text: one_line(&text, 300),
+                    id,
+                });
+            }
+            facts.next = self
+                .spoken
+                .last()
+                .map(|said| speech::next_steps(&said.text))
+                .unwrap_or_default();
+        }
+        if let Some(answer) = facts.answer.take() {
+            let figures = figures(&answer.text, &answer.id)
+                .into_iter()
+                .take(4)
+                .collect::<Vec<_>>();
+            merge_figures(facts, &[], figures);
+            let text = speech::first_paragraph(&answer.text, 400);
+            facts.answer = Some(Item { text, ..answer });
+        }
+        self.works.into_facts(facts);
+        facts.focus = self.focus.map(FocusSearch::finish);
+        scanned
+    }
+}
+
+/// Puts the requests in their places: the first and the last that say something, and those in between.
+fn place_requests(facts: &mut Facts, requests: Vec<(Request, Option<Item>)>) {
+    let first = requests.first().cloned();
+    let mut telling = requests
+        .into_iter()
+        .filter(|(request, _)| !request.is_tiny());
+    if let Some((request, asked)) = telling.next().or(first) {
+        facts.first = Some(request);
+        facts.latest_answers = asked;
+    }
+    for (request, asked) in telling {
+        facts
+            .between
+            .extend(facts.latest.take().map(|request| request.listed()));
+        facts.latest = Some(request);
+        facts.latest_answers = asked;
+    }
+}

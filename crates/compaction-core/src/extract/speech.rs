@@ -1,0 +1,248 @@
+//! Signals in what is said: decisions with their reasons, plans, next steps.
+
+use super::facts::Item;
+use super::text::{Sentence, ends_of, neutralise, one_line, sentences};
+
+/// The longest decision and the longest plan, in characters.
+const DECISION: usize = 240;
+const PLAN: usize = 400;
+/// The longest next step, in characters.
+const STEP: usize = 200;
+
+/// What tells a decision; held against a sentence in lower case, spaces around it.
+const DECIDED: [&str; 22] = [
+    " i'll use ",
+    " i will use ",
+    " we'll use ",
+    " let's use ",
+    " i'll go with ",
+    " going with ",
+    " go with ",
+    " decided to ",
+    " decided on ",
+    " decided against ",
+    " decision: ",
+    " chose ",
+    " choosing ",
+    " opted ",
+    " switching to ",
+    " switched to ",
+    " switch to ",
+    " settled on ",
+    " i'm using ",
+    " we use ",
+    " i used ",
+    " instead of ",
+];
+/// What opens the reason.
+const REASONS: [&str; 12] = [
+    " because ",
+    " since ",
+    " so that ",
+    " due to ",
+    " instead of ",
+    " rather than ",
+    " to avoid ",
+    " in order to ",
+    " as it ",
+    " given that ",
+    " weil ",
+    " damit ",
+];
+/// What tells a rejected approach, and the reason that must come with it.
+const REJECTED: [(&str, &str); 14] = [
+    (" won't ", " because "),
+    (" won't ", " since "),
+    (" will not ", " because "),
+    (" not use ", " because "),
+    (" not using ", " because "),
+    (" not ", " because "),
+    (" tried ", " but "),
+    (" tried ", " failed"),
+    (" reverted ", ""),
+    (" reverting ", ""),
+    (" i revert ", ""),
+    (" rejected ", ""),
+    (" abandoned ", ""),
+    (" decided against ", ""),
+];
+/// What makes a sentence a guess and no decision.
+const GUESSES: [&str; 11] = [
+    " if ",
+    " might ",
+    " maybe ",
+    " i bet ",
+    " probably ",
+    " perhaps ",
+    " i think ",
+    " could ",
+    " would ",
+    " should ",
+    " seems ",
+];
+/// What opens a sentence that says what comes.
+const COMING: [&str; 16] = [
+    "i'll ",
+    "i will ",
+    "i'm going to ",
+    "next",
+    "let me ",
+    "let's ",
+    "now i",
+    "now let",
+    "then i",
+    "first, i",
+    "my plan",
+    "the plan",
+    "plan:",
+    "remaining",
+    "ich werde ",
+    "als nächstes",
+];
+/// What tells that a list says what comes.
+const LISTS: [&str; 13] = [
+    "next",
+    "plan",
+    "steps",
+    "todo",
+    "to do",
+    "remaining",
+    "i'll",
+    "i will",
+    "going to",
+    "need to",
+    "left to",
+    "still",
+    "nächste",
+];
+
+/// Returns the decisions with reasons that an answer states, ready to be written.
+pub(super) fn decisions(text: &str, id: &str) -> Vec<Item> {
+    let mut found = Vec::new();
+    for sentence in sentences(&ends_of(text)) {
+        if sentence.text.ends_with(['?', ':']) {
+            continue;
+        }
+        let plain = sentence.text.replace("**", "").replace('’', "'");
+        let lower = format!(" {} ", plain.to_lowercase());
+        let rejected = REJECTED.iter().find(|(mark, reason)| {
+            lower
+                .find(mark)
+                .is_some_and(|at| lower[at..].contains(reason))
+        });
+        let decided = DECIDED.iter().any(|mark| lower.contains(mark));
+        let reason = REASONS
+            .iter()
+            .filter_map(|reason| lower.find(reason))
+            .filter(|at| *at > 0)
+            .min();
+        let guess = GUESSES.iter().any(|mark| lower.contains(mark));
+        if guess || (rejected.is_none() && !(decided && reason.is_some())) {
+            continue;
+        }
+        // Positions in the lower-case text hold for the plain one when no letter changed its length.
+        let same_length = lower.len() == plain.len() + 2;
+        let at = reason
+            .filter(|at| same_length && plain.is_char_boundary(at - 1) && *at > 4)
+            .map(|at| at - 1);
+        let mark = if rejected.is_some() { "rejected: " } else { "" };
+        let text = match at {
+            Some(at) => format!("**{mark}{}**: {}", &plain[..at], plain[at..].trim_start()),
+            None => format!("**{mark}{plain}**"),
+        };
+        let mut text = one_line(&text, DECISION);
+        if text.matches("**").count() % 2 == 1 {
+            text.push_str("**");
+        }
+        found.push(Item {
+            text,
+            id: id.to_owned(),
+        });
+    }
+    found
+}
+
+/// Returns what an answer says will come: the list under such a sentence, else the sentences.
+pub(super) fn plan(text: &str) -> Option<String> {
+    let steps = coming(text);
+    (!steps.is_empty()).then(|| one_line(&steps.join(" "), PLAN))
+}
+
+/// Returns the steps that an answer leaves for later.
+pub(super) fn next_steps(text: &str) -> Vec<String> {
+    let mut steps = Vec::new();
+    let mut listed = false;
+    for Sentence { text, bullet } in sentences(&ends_of(text)) {
+        let lower = text.to_lowercase().replace('’', "'");
+        listed &= bullet;
+        let later = [
+            "next step",
+            "next, ",
+            "next i",
+            "remaining",
+            "still need",
+            "still to do",
+            "todo",
+            "to do:",
+            "als nächstes",
+        ];
+        let later = later.iter().any(|mark| lower.contains(mark));
+        let offer = [
+            "would you like me to",
+            "do you want me to",
+            "want me to",
+            "shall i",
+            "should i",
+        ];
+        let offer = offer.iter().any(|mark| lower.contains(mark));
+        let title = text.ends_with(':') || (later && text.split_whitespace().count() <= 3);
+        if later && title {
+            listed = true;
+        } else if listed || later {
+            steps.push(one_line(&text, STEP));
+        } else if offer {
+            steps.push(one_line(&format!("Asked the user: {text}"), STEP));
+        }
+        if steps.len() == 5 {
+            break;
+        }
+    }
+    steps
+}
+
+fn coming(text: &str) -> Vec<String> {
+    let mut steps = Vec::new();
+    let mut listed = false;
+    for Sentence { text, bullet } in sentences(&ends_of(text)) {
+        let lower = text.to_lowercase().replace('’', "'");
+        listed &= bullet;
+        let title = text.ends_with(':');
+        let opens = COMING.iter().any(|mark| lower.starts_with(mark));
+        if listed || (opens && !title && text.split_whitespace().count() > 4) {
+            steps.push(text.clone());
+        }
+        listed |= title && LISTS.iter().any(|mark| lower.contains(mark));
+        if steps.len() == 8 {
+            break;
+        }
+    }
+    steps
+}
+
+/// Returns what an answer ends on, for a short request that follows it: its last question, or its last sentence.
+pub(super) fn last_word(text: &str) -> Option<String> {
+    let sentences = sentences(&ends_of(text));
+    let question = sentences
+        .iter()
+        .rev()
+        .take(6)
+        .find(|sentence| sentence.text.ends_with(['?', '？']));
+    let last = question.or(sentences.last())?;
+    Some(one_line(&last.text, 240))
+}
+
+/// Returns the first paragraph of an answer on one line.
+pub(super) fn first_paragraph(text: &str, limit: usize) -> String {
+    let paragraph = text.trim_start().split("\n\n").next().unwrap_or_default();
+    one_line(&neutralise(paragraph), limit)
+}

@@ -1,0 +1,192 @@
+//! Todo lists, as the calls of todo tools set and change them.
+
+use serde_json::Value;
+
+use super::facts::Facts;
+use super::text::one_line;
+
+/// The longest todo, in characters.
+const TODO: usize = 200;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Open,
+    Current,
+    Done,
+    Gone,
+}
+
+#[derive(Debug, Clone)]
+struct Todo {
+    text: String,
+    id: String,
+    state: State,
+}
+
+/// A todo list, as the calls of a todo tool set and change it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TodoList {
+    todos: Vec<Todo>,
+    done: Vec<String>,
+    set: bool,
+}
+
+impl TodoList {
+    /// Applies the arguments of one call: a whole list, or one change by action.
+    pub(super) fn apply(&mut self, arguments: &Value) {
+        let mut found = Vec::new();
+        let listed = collect(arguments, 0, &mut found);
+        if listed {
+            self.note_done();
+            self.todos = found;
+            self.set = true;
+            return;
+        }
+        let action = arguments
+            .get("action")
+            .or_else(|| arguments.get("op"))
+            .and_then(Value::as_str);
+        let Some(action) = action else {
+            return;
+        };
+        let id = arguments.get("id").map(plain).unwrap_or_default();
+        let text = todo_text(arguments);
+        let known = self
+            .todos
+            .iter_mut()
+            .find(|todo| (!id.is_empty() && todo.id == id) || Some(&todo.text) == text.as_ref());
+        match (action, known) {
+            ("clear", _) => {
+                self.note_done();
+                self.todos.clear();
+                self.set = true;
+            }
+            ("remove" | "delete" | "drop", Some(todo)) => todo.state = State::Gone,
+            ("toggle", Some(todo)) if todo.state == State::Done => todo.state = State::Open,
+            ("toggle" | "complete" | "done" | "check" | "finish", Some(todo)) => {
+                todo.state = State::Done;
+            }
+            ("start", Some(todo)) => todo.state = State::Current,
+            ("update" | "set", Some(todo)) => todo.state = state(arguments).unwrap_or(todo.state),
+            ("add" | "create", None) => {
+                if let Some(text) = text {
+                    let id = if id.is_empty() {
+                        (self.todos.len() + 1).to_string()
+                    } else {
+                        id
+                    };
+                    self.todos.push(Todo {
+                        text,
+                        id,
+                        state: state(arguments).unwrap_or(State::Open),
+                    });
+                    self.set = true;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Writes the open and the finished todos, what is worked on first.
+    pub(super) fn write(mut self, facts: &mut Facts) {
+        self.note_done();
+        facts.todos_set = self.set;
+        for wanted in [State::Current, State::Open] {
+            let open = self.todos.iter().filter(|todo| todo.state == wanted);
+            facts.open.extend(open.map(|todo| todo.text.clone()));
+        }
+        let open = &facts.open;
+        let done = self.done.into_iter().filter(|text| !open.contains(text));
+        facts.done.extend(done);
+    }
+
+    fn note_done(&mut self) {
+        for todo in self.todos.iter().filter(|todo| todo.state == State::Done) {
+            if !self.done.contains(&todo.text) {
+                self.done.push(todo.text.clone());
+            }
+        }
+    }
+}
+
+/// Collects the todos of the lists in `value`; returns true when there is a list at all.
+fn collect(value: &Value, depth: usize, found: &mut Vec<Todo>) -> bool {
+    const LISTS: [&str; 9] = [
+        "todos",
+        "items",
+        "plan",
+        "tasks",
+        "todoList",
+        "todo_list",
+        "phases",
+        "ops",
+        "list",
+    ];
+    let mut listed = false;
+    for list in LISTS
+        .iter()
+        .filter_map(|key| value.get(key).and_then(Value::as_array))
+    {
+        listed |= list.is_empty() && depth == 0;
+        for item in list {
+            let nested = depth < 3 && collect(item, depth + 1, found);
+            let known = item.get("status").or_else(|| item.get("state")).is_some();
+            if let Some(text) =
+                todo_text(item).filter(|_| !nested && (known || item.get("op").is_none()))
+            {
+                let id = item.get("id").map(plain).unwrap_or_default();
+                let state = state(item).unwrap_or(State::Open);
+                found.push(Todo { text, id, state });
+                listed = true;
+            }
+            listed |= nested;
+        }
+    }
+    listed
+}
+
+fn todo_text(item: &Value) -> Option<String> {
+    const TEXTS: [&str; 7] = [
+        "text",
+        "content",
+        "step",
+        "title",
+        "description",
+        "task",
+        "name",
+    ];
+    let text = match item {
+        Value::String(text) => Some(text.as_str()),
+        _ => TEXTS
+            .iter()
+            .find_map(|key| item.get(key).and_then(Value::as_str)),
+    };
+    text.map(|text| one_line(text, TODO))
+        .filter(|text| !text.is_empty())
+}
+
+fn plain(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn state(item: &Value) -> Option<State> {
+    let flag = ["done", "completed", "checked"]
+        .iter()
+        .find_map(|key| item.get(key).and_then(Value::as_bool));
+    if let Some(done) = flag {
+        return Some(if done { State::Done } else { State::Open });
+    }
+    let status = item
+        .get("status")
+        .or_else(|| item.get("state"))?
+        .as_str()?
+        .to_lowercase();
+    Some(match status.replace('-', "_").as_str() {
+        "completed" | "complete" | "done" | "finished" => State::Done,
+        "in_progress" | "active" | "doing" | "current" => State::Current,
+        "cancelled" | "canceled" | "abandoned" | "dropped" | "deleted" => State::Gone,
+        _ => State::Open,
+    })
+}

@@ -1,0 +1,62 @@
+//! The built-in summarizer as a backend: answers the requests of a plan by rule, without a model.
+
+use crate::branch::BranchPlan;
+use crate::extract::{ExtractInput, ExtractKind, extract};
+use crate::files::FileOps;
+use crate::plan::CompactionPlan;
+use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
+use crate::tokens::{TokenCount, TokenCounter};
+
+impl CompactionPlan {
+    /// Returns the answers that the extractive summarizer gives.
+    pub fn answer_by_rule(&self) -> Vec<SummaryAnswer> {
+        let cap = |kind| match kind {
+            RequestKind::TurnPrefix => self.summary_cap.scaled(1, 2),
+            RequestKind::History | RequestKind::Short | RequestKind::Branch => self.summary_cap,
+        };
+        answer_by_rule(self.requests(), &self.files, &cap, self.profile.counter())
+    }
+}
+
+impl BranchPlan {
+    /// Returns the answers that the extractive summarizer gives, within `cap` tokens.
+    pub fn answer_by_rule(&self, cap: TokenCount, counter: &dyn TokenCounter) -> Vec<SummaryAnswer> {
+        answer_by_rule(self.requests(), &self.files, &|_| cap, counter)
+    }
+}
+
+fn answer_by_rule(
+    requests: &[SummaryRequest],
+    files: &FileOps,
+    cap: &dyn Fn(RequestKind) -> TokenCount,
+    counter: &dyn TokenCounter,
+) -> Vec<SummaryAnswer> {
+    let read = files.read_by_recency();
+    let modified = files.modified_by_recency();
+    let mut text = String::new();
+    let answers = requests.iter().map(|request| {
+        // The first part of a kind carries all of its messages; what folds the others does not matter here.
+        if request.part == 1 {
+            text = extract(&ExtractInput {
+                kind: match request.kind {
+                    RequestKind::History | RequestKind::Short => ExtractKind::History,
+                    RequestKind::TurnPrefix => ExtractKind::TurnPrefix,
+                    RequestKind::Branch => ExtractKind::Branch,
+                },
+                messages: &request.source,
+                previous: request.previous_summary(None),
+                focus: request.focus.as_deref(),
+                read_files: &read,
+                modified_files: &modified,
+                cap: cap(request.kind).0.max(200),
+                count: &|text: &str| counter.text(text).0,
+            });
+        }
+        SummaryAnswer {
+            text: text.clone(),
+            end: AnswerEnd::Complete,
+            summarizer: Summarizer::Extractive,
+        }
+    });
+    answers.collect()
+}

@@ -1,0 +1,246 @@
+//! Which files the agent read and changed, from its tool calls and from earlier summaries.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use session_model::{AgentMessage, FileDetails, ToolCall};
+
+use crate::prompts;
+
+/// What a call does to the file that it names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileAction {
+    /// It looks at the file.
+    Read,
+    /// It writes the file anew.
+    Write,
+    /// It changes the file.
+    Edit,
+}
+
+/// Tools of other agents that do the same as `read`, `write` and `edit`.
+const ALIASES: [(&str, FileAction); 18] = [
+    ("read", FileAction::Read),
+    ("Read", FileAction::Read),
+    ("read_file", FileAction::Read),
+    ("ReadFile", FileAction::Read),
+    ("view", FileAction::Read),
+    ("view_file", FileAction::Read),
+    ("write", FileAction::Write),
+    ("Write", FileAction::Write),
+    ("write_file", FileAction::Write),
+    ("WriteFile", FileAction::Write),
+    ("create_file", FileAction::Write),
+    ("edit", FileAction::Edit),
+    ("Edit", FileAction::Edit),
+    ("edit_file", FileAction::Edit),
+    ("MultiEdit", FileAction::Edit),
+    ("replace", FileAction::Edit),
+    ("str_replace", FileAction::Edit),
+    ("search_replace", FileAction::Edit),
+];
+
+/// Names of the argument that holds the path, in the order in which they are looked for.
+const PATH_ARGUMENTS: [&str; 5] = ["path", "file_path", "filePath", "absolute_path", "filename"];
+
+/// Returns the file that a call names and what it does to it, or `None` when it is no file call.
+pub fn file_call(call: &ToolCall) -> Option<(FileAction, String)> {
+    let (_, action) = ALIASES.iter().find(|(name, _)| *name == call.name)?;
+    let arguments = call.arguments.as_ref()?;
+    let mut names = PATH_ARGUMENTS.iter();
+    let path = names.find_map(|name| arguments.string_member(name))?;
+    (!path.is_empty()).then(|| (*action, path.into_owned()))
+}
+
+/// Returns the same for pi 0.87.1, which knows three tools and one argument.
+fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
+    let action = match call.name.as_str() {
+        "read" => FileAction::Read,
+        "write" => FileAction::Write,
+        "edit" => FileAction::Edit,
+        _ => return None,
+    };
+    let path = call.arguments.as_ref()?.string_member("path")?;
+    (!path.is_empty()).then(|| (action, path.into_owned()))
+}
+
+/// Which calls count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileCalls {
+    /// Calls that did not fail, in the dialects of several agents.
+    Succeeded,
+    /// All calls of `read`, `write` and `edit` (pi 0.87.1).
+    AllOfPi,
+}
+
+/// Files by what was done with them; each remembers when it was last touched.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FileOps {
+    read: BTreeMap<String, u64>,
+    modified: BTreeMap<String, u64>,
+    clock: u64,
+}
+
+impl FileOps {
+    /// Adds the lists of an earlier summary.
+    pub fn add_details(&mut self, details: &FileDetails) {
+        for path in &details.read_files {
+            self.touch(FileAction::Read, path.clone());
+        }
+        for path in &details.modified_files {
+            self.touch(FileAction::Edit, path.clone());
+        }
+    }
+
+    /// Adds the calls that `messages` make.
+    pub fn add_messages<'a>(
+        &mut self,
+        messages: impl Iterator<Item = &'a Arc<AgentMessage>> + Clone,
+        which: FileCalls,
+    ) {
+        let failed = match which {
+            FileCalls::Succeeded => failed_calls(messages.clone()),
+            FileCalls::AllOfPi => BTreeMap::new(),
+        };
+        for message in messages {
+            for call in message.tool_calls() {
+                let found = match which {
+                    FileCalls::Succeeded if failed.contains_key(call.id.as_str()) => None,
+                    FileCalls::Succeeded => file_call(call),
+                    FileCalls::AllOfPi => pi_file_call(call),
+                };
+                if let Some((action, path)) = found {
+                    self.touch(action, path);
+                }
+            }
+        }
+    }
+
+    fn touch(&mut self, action: FileAction, path: String) {
+        self.clock += 1;
+        let set = match action {
+            FileAction::Read => &mut self.read,
+            FileAction::Write | FileAction::Edit => &mut self.modified,
+        };
+        set.insert(path, self.clock);
+    }
+
+    /// Returns the files that were only read, sorted by UTF-16 code units.
+    pub fn read_files(&self) -> Vec<String> {
+        let only_read = self.read.keys().filter(|path| !self.modified.contains_key(*path));
+        sorted(only_read.cloned().collect())
+    }
+
+    /// Returns the files that were written or edited, sorted by UTF-16 code units.
+    pub fn modified_files(&self) -> Vec<String> {
+        sorted(self.modified.keys().cloned().collect())
+    }
+
+    /// Returns the files that were only read, the one touched last at the end.
+    pub fn read_by_recency(&self) -> Vec<String> {
+        let read = self.read.iter();
+        by_recency(read.filter(|(path, _)| !self.modified.contains_key(*path)))
+    }
+
+    /// Returns the files that were written or edited, the one touched last at the end.
+    pub fn modified_by_recency(&self) -> Vec<String> {
+        by_recency(self.modified.iter())
+    }
+
+    /// Returns the tags that name the files at the end of a summary, or nothing when there are none;
+    /// of each list the `limit` touched last.
+    pub fn tags(&self, limit: Option<usize>) -> String {
+        let lines = |all: Vec<String>, newest_last: Vec<String>| -> String {
+            let more = limit.map_or(0, |limit| all.len().saturating_sub(limit));
+            let mut lines = match more {
+                0 => all,
+                more => sorted(newest_last[more..].to_vec()),
+            };
+            if more > 0 {
+                lines.push(format!("({more} more, not touched lately)"));
+            }
+            lines.join("\n")
+        };
+        prompts::file_operations(
+            &lines(self.read_files(), self.read_by_recency()),
+            &lines(self.modified_files(), self.modified_by_recency()),
+        )
+    }
+}
+
+/// Returns the ids of calls whose result is an error.
+fn failed_calls<'a>(
+    messages: impl Iterator<Item = &'a Arc<AgentMessage>>,
+) -> BTreeMap<&'a str, ()> {
+    let failed = messages.filter_map(|message| match &**message {
+        AgentMessage::ToolResult(result) if result.is_error => {
+            Some((result.tool_call_id.as_str(), ()))
+        }
+        _ => None,
+    });
+    failed.collect()
+}
+
+fn sorted(mut paths: Vec<String>) -> Vec<String> {
+    paths.sort_by(|one, other| one.encode_utf16().cmp(other.encode_utf16()));
+    paths
+}
+
+fn by_recency<'a>(touched: impl Iterator<Item = (&'a String, &'a u64)>) -> Vec<String> {
+    let mut touched: Vec<_> = touched.collect();
+    touched.sort_by_key(|(_, at)| **at);
+    touched.into_iter().map(|(path, _)| path.clone()).collect()
+}
+
+/// Returns `summary` without the file tags at its end, so that a carried summary never repeats them.
+pub fn without_file_tags(summary: &str) -> &str {
+    let mut text = summary.trim_end();
+    loop {
+        let before = text;
+        for tag in ["read-files", "modified-files"] {
+            let open = format!("<{tag}>");
+            if text.ends_with(&format!("</{tag}>"))
+                && let Some(at) = text.rfind(&open)
+            {
+                text = text[..at].trim_end();
+            }
+        }
+        if text == before {
+            return text;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{FileDetails, FileOps, without_file_tags};
+
+    fn ops(read: &[&str], modified: &[&str]) -> FileOps {
+        let own = |paths: &[&str]| paths.iter().map(|path| (*path).to_owned()).collect();
+        let mut ops = FileOps::default();
+        ops.add_details(&FileDetails {
+            read_files: own(read),
+            modified_files: own(modified),
+        });
+        ops
+    }
+
+    #[test]
+    fn what_was_modified_is_not_listed_as_read() {
+        let ops = ops(&["b", "a", "m"], &["m"]);
+        assert_eq!(ops.read_files(), ["a", "b"]);
+        assert_eq!(ops.modified_files(), ["m"]);
+    }
+
+    #[test]
+    fn tags_are_bounded_by_recency_and_can_be_taken_off() {
+        let ops = ops(&["c", "b", "a"], &["m"]);
+        let tags = ops.tags(Some(2));
+        assert_eq!(
+            tags,
+            "\n\n<read-files>\na\nb\n(1 more, not touched lately)\n</read-files>\n\n<modified-files>\nm\n</modified-files>"
+        );
+        assert_eq!(without_file_tags(&format!("text{tags}")), "text");
+        assert_eq!(without_file_tags("a <read-files> b"), "a <read-files> b");
+    }
+}

@@ -1,0 +1,85 @@
+//! Compaction and branch summaries of coding-agent sessions, as pure functions.
+//!
+//! A compaction has three steps. **Plan** ([`plan_compaction`]): what is
+//! summarized, what stays word for word, what is asked. **Execute**: a
+//! summarizer answers the plan's [requests](CompactionPlan::requests); the
+//! built-in one needs no model ([`CompactionPlan::answer_by_rule`]).
+//! **Apply** ([`CompactionPlan::apply`]): the entries to append.
+//!
+//! ```
+//! use compaction_core::{PlanOptions, TokenCount, Trigger, plan_compaction};
+//! use session_model::decode_bytes;
+//!
+//! let mut lines = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
+//! let mut parent = "null".to_owned();
+//! for n in 0..40 {
+//!     let role = if n % 2 == 0 { "user" } else { "assistant" };
+//!     let text = "always keep the public interface as it is. ".repeat(60);
+//!     lines.push_str(&format!(
+//!         "{{\"type\":\"message\",\"id\":\"{n:08x}\",\"parentId\":{parent},\"message\":{{\"role\":\"{role}\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
+//!     ));
+//!     parent = format!("\"{n:08x}\"");
+//! }
+//! let session = decode_bytes(lines.into());
+//! let path = session.tree.path(session.tree.leaf());
+//!
+//! let mut options = PlanOptions::for_window(TokenCount(200_000));
+//! options.settings.compaction.keep_recent_tokens = TokenCount(5_000);
+//! let plan = plan_compaction(&path, &Trigger::Manual { focus: None }, &options)?;
+//! let applied = plan.apply(&plan.answer_by_rule())?;
+//! assert!(applied.tokens_after < plan.tokens_in_context());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! **Invariants.** Nothing here does I/O, reads a clock or draws random numbers:
+//! the same path and options give the same plan, and [`CompactionPlan::hash`]
+//! tells. A cut never parts a call from its result. What one compaction keeps,
+//! the next summarizes. A failed answer is an error, never a stored summary.
+
+mod branch;
+mod cut;
+pub mod extract;
+mod extractive;
+mod files;
+mod fold;
+mod measure;
+mod plan;
+pub mod prompts;
+mod prune;
+mod request;
+mod rules;
+mod serialize;
+mod settings;
+mod threshold;
+pub mod tokens;
+
+pub use branch::{
+    ASSUMED_WINDOW, BranchError, BranchInstructions, BranchOptions, BranchPlan, LEAF_ENTRY,
+    branch_budget, leaf_move, plan_branch_summary,
+};
+pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
+pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
+pub use fold::fold;
+pub use measure::{Measure, adapted_keep, measure};
+pub use plan::{
+    AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, Fate, HookInput,
+    KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash, PlanOptions, PlannedEntry,
+    SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall, plan_compaction,
+    plan_for_context,
+};
+pub use prune::{
+    CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
+    notice, plan_prune,
+};
+pub use request::{
+    AnswerEnd, AnswerError, Carried, RequestKind, SourceMessage, Summarizer, SummaryAnswer,
+    SummaryRequest,
+};
+pub use rules::{Profile, Rules};
+pub use serialize::{Bounds, escape, serialize_conversation, serialize_parts};
+pub use settings::{
+    BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
+    PruneSettings, Serialization, Settings, Strategy,
+};
+pub use threshold::{Threshold, threshold};
+pub use tokens::{TokenCount, TokenCounter};

@@ -1,0 +1,167 @@
+//! How large a context is: what was billed, what is estimated, and how far the two are apart.
+
+use session_model::{AgentMessage, EntryKind, SessionContext, SessionPath, StopReason, Usage};
+
+use crate::rules::Profile;
+use crate::tokens::{Chars4, TokenCount, TokenCounter};
+
+/// The size of a context.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measure {
+    /// What decisions use: the larger of what was billed and what is estimated.
+    pub tokens: TokenCount,
+    /// What sessions store and peers read: billed plus what follows in the measure of the pi family, else that measure of everything.
+    pub stored: TokenCount,
+    /// What was billed for the newest answer plus an estimate of what follows it; `None` when there is
+    /// no such answer, or when the context was edited or compacted after it.
+    pub billed: Option<TokenCount>,
+    /// The local estimate of everything.
+    pub estimated: TokenCount,
+    /// Billed tokens per estimated token, where two answers allow to tell; see [`adapted_keep`].
+    pub ratio: Option<f64>,
+}
+
+/// Returns the size of `context`, which is the context of `path`.
+pub fn measure(path: &SessionPath<'_>, context: &SessionContext, profile: Profile) -> Measure {
+    let counter = profile.counter();
+    let edited_at = newest_edit(path);
+    let answers = billed_answers(path, context, edited_at);
+    let stored = billed(context, &answers, &Chars4)
+        .unwrap_or_else(|| estimate(context, profile, &Chars4));
+    if profile == Profile::Pi {
+        return Measure {
+            tokens: stored,
+            stored,
+            billed: None,
+            estimated: stored,
+            ratio: None,
+        };
+    }
+    let estimated = estimate(context, profile, counter);
+    let billed = billed(context, &answers, counter);
+    Measure {
+        tokens: billed.unwrap_or_default().max(estimated),
+        stored,
+        billed,
+        estimated,
+        ratio: ratio(context, &answers, counter),
+    }
+}
+
+/// Returns what `keep` tokens of the estimate are in billed tokens, where the ratio is above one.
+///
+/// The fixed part of a prompt (system prompt, tool schemas) is billed with every
+/// answer, so the ratio is taken between two answers: what was billed more, over
+/// what is estimated more. What is fixed cancels out.
+pub fn adapted_keep(keep: TokenCount, ratio: Option<f64>) -> TokenCount {
+    match ratio {
+        Some(ratio) if ratio.is_finite() && ratio > 1.0 => {
+            TokenCount(((keep.0 as f64 / ratio).floor() as u64).max(1))
+        }
+        _ => keep,
+    }
+}
+
+/// An answer whose billed tokens tell the size of the context at that point.
+#[derive(Debug, Clone, Copy)]
+struct BilledAnswer {
+    /// Its place among the messages of the context.
+    message: usize,
+    usage: Usage,
+}
+
+/// Returns the place on the path of the newest entry that changed the context before it.
+fn newest_edit(path: &SessionPath<'_>) -> Option<usize> {
+    let edit = path.newest(EntryKind::ContextEdit);
+    let compaction = path.newest(EntryKind::Compaction);
+    let places = [edit, compaction].into_iter().flatten();
+    places.map(|(place, _)| place).max()
+}
+
+/// Returns the answers after the newest edit whose usage can be trusted, in order.
+fn billed_answers(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    edited_at: Option<usize>,
+) -> Vec<BilledAnswer> {
+    let first_valid = edited_at.map_or(0, |place| place + 1);
+    let valid = path.entries().get(first_valid..).unwrap_or_default();
+    let valid: std::collections::BTreeSet<_> = valid.iter().copied().collect();
+    let mut message = usize::from(context.system.is_some());
+    let mut answers = Vec::new();
+    for projected in &context.entries {
+        for said in &projected.messages {
+            if let Some(usage) = trusted_usage(said)
+                && valid.contains(&projected.index)
+            {
+                answers.push(BilledAnswer { message, usage });
+            }
+            message += 1;
+        }
+    }
+    answers
+}
+
+fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
+    let AgentMessage::Assistant(answer) = message else {
+        return None;
+    };
+    let ended_badly = matches!(answer.stop_reason, StopReason::Aborted | StopReason::Error);
+    let usage = answer.usage.filter(|_| !ended_badly)?;
+    let known = usage.total_tokens > 0 || !usage.incomplete;
+    (known && usage.context_tokens() > 0).then_some(usage)
+}
+
+/// Returns the billed tokens of the newest trusted answer plus what follows it.
+fn billed(
+    context: &SessionContext,
+    answers: &[BilledAnswer],
+    counter: &dyn TokenCounter,
+) -> Option<TokenCount> {
+    let newest = answers.last()?;
+    let following = context.messages().skip(newest.message + 1);
+    let following: TokenCount = following.map(|(_, message)| counter.message(message)).sum();
+    Some(TokenCount(newest.usage.context_tokens()) + following)
+}
+
+/// Returns the estimate of every message, the system message in force counted once.
+fn estimate(
+    context: &SessionContext,
+    profile: Profile,
+    counter: &dyn TokenCounter,
+) -> TokenCount {
+    let messages = context.messages().map(|(_, message)| message);
+    let system = session_model::current_system(messages.clone().map(|message| &**message));
+    let system = system
+        // pi takes a system message without time and tools for none.
+        .filter(|system| {
+            profile == Profile::Own || system.timestamp.is_some() || !system.tools_added.is_empty()
+        })
+        .map(|system| counter.message(&AgentMessage::System(system)));
+    let others = messages
+        .filter(|message| !matches!(***message, AgentMessage::System(_)))
+        .map(|message| counter.message(message));
+    system.unwrap_or_default() + others.sum()
+}
+
+/// The least estimated growth between two answers from which a ratio is taken, in tokens.
+const MINIMUM_GROWTH: u64 = 2000;
+
+/// Returns billed growth over estimated growth between the first and the newest trusted answer of one model.
+fn ratio(
+    context: &SessionContext,
+    answers: &[BilledAnswer],
+    counter: &dyn TokenCounter,
+) -> Option<f64> {
+    let newest = answers.last()?;
+    let messages: Vec<_> = context.messages().map(|(_, message)| message).collect();
+    let model = |answer: &BilledAnswer| match &***messages.get(answer.message)? {
+        AgentMessage::Assistant(said) => Some((said.provider.clone(), said.model.clone())),
+        _ => None,
+    };
+    let by_same_model = answers.iter().find(|answer| model(answer) == model(newest))?;
+    let grown = messages.get(by_same_model.message + 1..newest.message + 1)?;
+    let estimated: TokenCount = grown.iter().map(|message| counter.message(message)).sum();
+    let billed = newest.usage.context_tokens() as f64 - by_same_model.usage.context_tokens() as f64;
+    (estimated.0 >= MINIMUM_GROWTH).then(|| billed / estimated.0 as f64)
+}

@@ -1,0 +1,169 @@
+//! From a plan and the answers of a summarizer to the entries that are appended.
+
+use serde_json::{Value, json};
+use session_model::{
+    CompactionDraft, ContextEditDraft, EntryDraft, FirstKept,
+    json::RawJson,
+};
+
+use crate::extract;
+use crate::plan::{CompactionPlan, Fate};
+use crate::request::{AnswerError, RequestKind, SummaryAnswer, SummaryRequest, Summarizer};
+use crate::rules::Profile;
+use crate::tokens::TokenCount;
+
+/// What stands between the summary of the history and that of a split turn's beginning.
+pub const SPLIT_TURN_HEADING: &str = "\n\n---\n\n**Turn Context (split turn):**\n\n";
+
+/// What stands for the history when there is none before a split turn.
+pub const NO_PRIOR_HISTORY: &str = "No prior history.";
+
+/// Why a plan could not be applied. Nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApplyError {
+    /// An answer cannot be used.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// The context would not get smaller.
+    #[error("the context would not get smaller: {before} tokens before, {after} after")]
+    Inflated {
+        /// Tokens before.
+        before: TokenCount,
+        /// Tokens after.
+        after: TokenCount,
+    },
+}
+
+/// What a plan becomes once its requests are answered.
+#[derive(Debug, Clone)]
+pub struct AppliedCompaction {
+    /// The entries to append, in order, in one write: edits, then the compaction.
+    pub drafts: Vec<EntryDraft>,
+    /// The summary, file tags included.
+    pub summary: String,
+    /// Tokens of the context after, in the measure of the plan's decisions.
+    pub tokens_after: TokenCount,
+}
+
+impl CompactionPlan {
+    /// Returns the entries that carry out the plan with these answers, one for each request in order.
+    pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<AppliedCompaction, ApplyError> {
+        let (merged, summarizer) = merge_answers(
+            self.requests(),
+            answers,
+            self.previous_summary.as_deref(),
+        )?;
+        let short_summary = Some(extract::short_summary(&merged)).filter(|short| !short.is_empty());
+        let summary = format!("{merged}{}", self.files.tags(self.file_list_limit));
+        let tokens_after = self.tokens_after(&summary);
+        let before = self.tokens_in_context();
+        if self.profile == Profile::Own && tokens_after >= before {
+            return Err(ApplyError::Inflated {
+                before,
+                after: tokens_after,
+            });
+        }
+        let mut drafts: Vec<EntryDraft> = self
+            .elisions
+            .iter()
+            .map(|elision| {
+                EntryDraft::ContextEdit(ContextEditDraft {
+                    target: elision.entry_id.clone(),
+                    replacement: Some(elision.replacement.clone()),
+                })
+            })
+            .collect();
+        drafts.push(EntryDraft::Compaction(Box::new(CompactionDraft {
+            summary: summary.clone(),
+            short_summary,
+            first_kept: FirstKept::Entry(self.first_kept().clone()),
+            tokens_before: self.measure.stored.0,
+            details: RawJson::of(&self.details(&summarizer, tokens_after)).ok(),
+            preserve_data: None,
+            from_extension: matches!(summarizer, Summarizer::Hook { .. }),
+            system: self.system.clone(),
+        })));
+        Ok(AppliedCompaction {
+            drafts,
+            summary,
+            tokens_after,
+        })
+    }
+
+    /// Returns the estimate of the context as it is.
+    pub fn tokens_in_context(&self) -> TokenCount {
+        let entries: TokenCount = self.entries.iter().map(|entry| entry.tokens).sum();
+        entries + self.system_tokens()
+    }
+
+    /// Returns the estimate of the context after, with this summary in it.
+    pub fn tokens_after(&self, summary: &str) -> TokenCount {
+        let stays = |fate| matches!(fate, Fate::Kept | Fate::Pruned);
+        let kept = self.entries.iter().filter(|entry| stays(entry.fate));
+        let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
+        let elided: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
+        let summary = self.profile.counter().text(summary);
+        kept.saturating_sub(elided) + summary + self.system_tokens()
+    }
+
+    pub(super) fn system_tokens(&self) -> TokenCount {
+        // Where the rules leave system messages in place, they are among the entries.
+        let in_place = self.profile == Profile::Pi;
+        let system = self.system.as_ref().filter(|_| !in_place);
+        let system = system.map(|system| session_model::AgentMessage::System(system.clone()));
+        let counter = self.profile.counter();
+        system.map_or(TokenCount::ZERO, |system| counter.message(&system))
+    }
+
+    /// Returns the details of the entry: the file lists that peers read, and where the summary comes from.
+    fn details(&self, summarizer: &Summarizer, tokens_after: TokenCount) -> Value {
+        json!({
+            "readFiles": self.files.read_files(),
+            "modifiedFiles": self.files.modified_files(),
+            "planHash": self.hash(),
+            "undoTo": self.leaf,
+            "strategy": self.strategy,
+            "trigger": self.trigger,
+            "summarizer": summarizer,
+            "requests": self.requests().len(),
+            "keep": self.keep,
+            "tokensBefore": self.tokens_in_context(),
+            "tokensAfter": tokens_after,
+        })
+    }
+}
+
+/// Returns the summary that the answers make up, and who wrote it.
+pub(crate) fn merge_answers(
+    requests: &[SummaryRequest],
+    answers: &[SummaryAnswer],
+    previous: Option<&str>,
+) -> Result<(String, Summarizer), AnswerError> {
+    if requests.len() != answers.len() {
+        return Err(AnswerError::Count {
+            requests: requests.len(),
+            answers: answers.len(),
+        });
+    }
+    let mut history = None;
+    let mut prefix = None;
+    let mut summarizer = Summarizer::Extractive;
+    for (request, answer) in requests.iter().zip(answers) {
+        let text = answer.summary()?;
+        summarizer = answer.summarizer.clone();
+        match request.kind {
+            RequestKind::TurnPrefix => prefix = Some(text),
+            RequestKind::History | RequestKind::Branch | RequestKind::Short => history = Some(text),
+        }
+    }
+    let merged = match (history, prefix) {
+        (Some(history), None) => history.to_owned(),
+        (history, Some(prefix)) => {
+            let previous = previous.filter(|previous| !previous.is_empty());
+            let history = history.or(previous).unwrap_or(NO_PRIOR_HISTORY);
+            format!("{history}{SPLIT_TURN_HEADING}{prefix}")
+        }
+        (None, None) => return Err(AnswerError::Empty),
+    };
+    Ok((merged, summarizer))
+}

@@ -1,0 +1,66 @@
+//! The hash of a plan: equal for equal decisions and requests, so that a dry run can be held against the run.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::plan::{CompactionPlan, Fate};
+
+/// The hash of a plan: 32 hex digits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct PlanHash(String);
+
+impl PlanHash {
+    /// Returns the hash of `parts`, each told apart from its neighbours by its length.
+    pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        Self(hasher.finalize().to_hex()[..32].to_owned())
+    }
+
+    /// Returns the hex digits.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for PlanHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl CompactionPlan {
+    /// Returns the hash of what the plan decides and asks. Neither time nor chance is in it.
+    pub fn hash(&self) -> PlanHash {
+        let mut parts: Vec<String> = vec![
+            "compaction plan 1".to_owned(),
+            self.leaf.to_string(),
+            self.strategy.name().to_owned(),
+            self.first_kept().to_string(),
+            self.turn_start().map(ToString::to_string).unwrap_or_default(),
+            self.measure.stored.to_string(),
+        ];
+        for entry in &self.entries {
+            if entry.fate != Fate::NoMessage {
+                parts.push(format!("{} {:?}", entry.entry_id, entry.fate));
+            }
+        }
+        for elision in &self.elisions {
+            parts.push(format!("{} {:?}", elision.entry_id, elision.replacement));
+        }
+        parts.extend(self.files.read_files());
+        parts.push(String::new());
+        parts.extend(self.files.modified_files());
+        for request in self.requests() {
+            parts.push(request.system.clone());
+            parts.push(request.prompt(None));
+            parts.push(request.max_output.to_string());
+        }
+        PlanHash::of(parts.iter().map(String::as_str))
+    }
+}

@@ -1,0 +1,495 @@
+//! Planning a compaction: what is summarized, what stays, what is asked. Pure and deterministic.
+
+mod apply;
+mod hash;
+mod options;
+mod rescue;
+pub(crate) mod requests;
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use session_model::{
+    AgentMessage, EntryBody, EntryId, EntryIndex, EntryKind, FileDetails, ProjectedEntry, SessionContext,
+    SessionPath, SystemMessage, build_context, convert_message, current_system,
+};
+
+use crate::cut::{CutItem, CutPoint, cut_items, find_cut_point};
+use crate::files::{FileCalls, FileOps, without_file_tags};
+use crate::measure::{Measure, adapted_keep, measure};
+use crate::request::{RequestKind, SourceMessage, SummaryRequest};
+use crate::rules::{Profile, Rules};
+use crate::serialize::{Bounds, serialize_parts};
+use crate::settings::{DEFAULT_RESERVE, Strategy};
+use crate::threshold::{Threshold, threshold};
+use crate::tokens::TokenCount;
+
+pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING};
+pub use hash::PlanHash;
+pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
+pub use requests::{MINIMUM_PART, WindowTooSmall};
+pub use rescue::Elision;
+
+pub(crate) use apply::merge_answers;
+use requests::{Chapter, Shared, build_requests, output_cap};
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NothingToDo {
+    /// The context ends in a compaction and is not above the threshold.
+    #[error("Already compacted")]
+    AlreadyCompacted,
+    /// Everything fits into what stays word for word.
+    #[error("Nothing to compact (session too small)")]
+    TooSmall,
+    /// What must stay exceeds the threshold by itself.
+    #[error("what must stay takes {after} tokens, more than the threshold of {threshold}; a larger window or a new session helps")]
+    CannotFit {
+        /// Tokens after the compaction.
+        after: TokenCount,
+        /// The threshold.
+        threshold: TokenCount,
+    },
+    /// The summarizer's window is too small for any request.
+    #[error(transparent)]
+    Window(#[from] WindowTooSmall),
+}
+
+/// What becomes of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It stays word for word.
+    Kept,
+    /// It goes into the summary.
+    Summarized,
+    /// It goes into the summary of the turn's beginning.
+    TurnPrefix,
+    /// It stays, its content elided.
+    Pruned,
+    /// It is the compaction before; its summary is brought up to date.
+    PreviousSummary,
+    /// It is a system message; the one in force is replayed.
+    System,
+    /// It contributes nothing to the context.
+    NoMessage,
+}
+
+/// An entry of the context and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedEntry {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// Its tokens in the context before.
+    pub tokens: TokenCount,
+    /// Why, as a sentence fragment.
+    pub reason: &'static str,
+}
+
+/// What should stay word for word and what does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KeepBudget {
+    /// The setting.
+    pub asked: TokenCount,
+    /// The setting, bounded by the threshold and adapted to measured usage.
+    pub effective: TokenCount,
+    /// What stays.
+    pub kept: TokenCount,
+}
+
+/// A compaction that has been thought through but not carried out.
+#[derive(Debug, Clone)]
+pub struct CompactionPlan {
+    /// The leaf that it was made for.
+    pub leaf: EntryId,
+    /// Whose rules it follows.
+    pub profile: Profile,
+    /// How it is done.
+    pub strategy: Strategy,
+    /// What started it.
+    pub trigger: &'static str,
+    /// Whether automatic compaction is switched on.
+    pub enabled: bool,
+    /// How large the context is.
+    pub measure: Measure,
+    /// When compaction is due; `None` when the window is unknown.
+    pub threshold: Option<Threshold>,
+    /// What stays word for word.
+    pub keep: KeepBudget,
+    /// Where the kept range begins, as places among `entries`.
+    pub cut: CutPoint,
+    /// The entries of the context and what becomes of each.
+    pub entries: Vec<PlannedEntry>,
+    /// What is elided inside the kept range.
+    pub elisions: Vec<Elision>,
+    /// Files that were read and changed in what is summarized, and in what was summarized before.
+    pub files: FileOps,
+    /// The summary that is brought up to date, without its file tags.
+    pub previous_summary: Option<String>,
+    /// The system message in force.
+    pub system: Option<SystemMessage>,
+    /// The largest summary that is useful, in tokens.
+    pub summary_cap: TokenCount,
+    file_list_limit: Option<usize>,
+    chapters: Vec<Chapter>,
+    shared: Shared,
+    requests: Vec<SummaryRequest>,
+}
+
+/// The budget cannot be halved any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the requests cannot be made smaller")]
+pub struct CannotShrink;
+
+impl CompactionPlan {
+    /// Returns the requests that a summarizer must answer, in order.
+    pub fn requests(&self) -> &[SummaryRequest] {
+        &self.requests
+    }
+
+    /// Returns the id of the first entry that stays word for word.
+    pub fn first_kept(&self) -> &EntryId {
+        &self.entries[self.cut.first_kept()].entry_id
+    }
+
+    /// Returns the id of the entry at which the split turn begins.
+    pub fn turn_start(&self) -> Option<&EntryId> {
+        match self.cut {
+            CutPoint::Turn { .. } => None,
+            CutPoint::SplitTurn { turn_start, .. } => Some(&self.entries[turn_start].entry_id),
+        }
+    }
+
+    /// Returns the ids of the entries that share a fate.
+    pub fn ids(&self, fate: Fate) -> impl Iterator<Item = &EntryId> {
+        let entries = self.entries.iter();
+        entries
+            .filter(move |entry| entry.fate == fate)
+            .map(|entry| &entry.entry_id)
+    }
+
+    /// Returns the plan with every request folded to half its budget, for a summarizer
+    /// that found them too large. The largest request is smaller than before.
+    pub fn shrink(self) -> Result<Self, CannotShrink> {
+        let largest = |requests: &[SummaryRequest]| {
+            let sizes = requests.iter().map(|request| request.conversation.len());
+            sizes.max().unwrap_or(0)
+        };
+        let before = largest(&self.requests);
+        let counter = self.profile.counter();
+        let mut shared = self.shared.clone();
+        shared.folds = true;
+        while shared.halvings < 32 {
+            shared.halvings += 1;
+            let requests =
+                build_requests(&self.chapters, &shared, counter).map_err(|_| CannotShrink)?;
+            if largest(&requests) < before {
+                return Ok(Self {
+                    shared,
+                    requests,
+                    ..self
+                });
+            }
+        }
+        Err(CannotShrink)
+    }
+}
+
+/// Returns what a compaction of the context of `path` would do, or why there is nothing to do.
+///
+/// The compaction window begins where the kept range of the compaction before
+/// begins, so that what was kept then is summarized now and never lost.
+pub fn plan_compaction(
+    path: &SessionPath<'_>,
+    trigger: &Trigger,
+    options: &PlanOptions,
+) -> Result<CompactionPlan, NothingToDo> {
+    let context = build_context(path, options.profile.context_rules());
+    plan_for_context(path, &context, trigger, options)
+}
+
+/// Does the same for a context that has been rebuilt already (by the rules of the options' profile).
+pub fn plan_for_context(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    trigger: &Trigger,
+    options: &PlanOptions,
+) -> Result<CompactionPlan, NothingToDo> {
+    let rules = options.profile.rules();
+    let counter = options.profile.counter();
+    let settings = &options.settings.compaction;
+    let measure = measure(path, context, options.profile);
+    let threshold = threshold(options.window, settings, &rules);
+    let due = threshold
+        .as_ref()
+        .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
+    refuse_compacted(path, context, &rules, due)?;
+
+    let items = cut_items(context, &rules, counter);
+    let start = usize::from(context.compaction().is_some());
+    let effective = effective_keep(settings.keep_recent_tokens, threshold.as_ref(), &measure, &rules);
+    let cut = find_cut_point(&items, start, effective, settings.cut_rule, &rules)
+        .ok_or(NothingToDo::TooSmall)?;
+    if cut.first_kept() >= items.len() {
+        return Err(NothingToDo::TooSmall);
+    }
+    let fates = fates(context, &items, start, cut);
+    let summarized = source_messages(context, &fates, Fate::Summarized);
+    let prefix = source_messages(context, &fates, Fate::TurnPrefix);
+    if summarized.is_empty() && prefix.is_empty() {
+        return Err(NothingToDo::TooSmall);
+    }
+
+    let carried = context.compaction().map(|(_, compaction)| &compaction.summary);
+    let previous_summary = carried.map(|summary| match options.profile {
+        Profile::Own => without_file_tags(summary).to_owned(),
+        Profile::Pi => summary.clone(),
+    });
+    let reserve = match (&threshold, options.profile) {
+        (Some(threshold), _) => threshold.reserve,
+        (None, _) => settings.reserve_tokens.unwrap_or(DEFAULT_RESERVE),
+    };
+    let cap = |numerator| output_cap(reserve, (numerator, 10), &rules, &options.summarizer);
+    let bounds = options.profile.bounds(settings);
+    let mut chapters = Vec::new();
+    if !summarized.is_empty() {
+        let chapter = chapter(RequestKind::History, summarized, &bounds, cap(8));
+        chapters.push(Chapter {
+            previous: previous_summary.clone().filter(|summary| !summary.is_empty()),
+            ..chapter
+        });
+    }
+    if !prefix.is_empty() {
+        chapters.push(chapter(RequestKind::TurnPrefix, prefix, &bounds, cap(5)));
+    }
+    let shared = Shared {
+        limits: options.summarizer,
+        folds: rules.folds,
+        hooks: options.hooks.clone(),
+        focus: trigger.focus().map(str::to_owned),
+        halvings: 0,
+    };
+    let requests = build_requests(&chapters, &shared, counter)?;
+
+    let mut plan = CompactionPlan {
+        leaf: EntryId::new(path.leaf_id().unwrap_or_default()),
+        profile: options.profile,
+        strategy: settings.strategy,
+        trigger: trigger.name(),
+        enabled: settings.enabled,
+        keep: KeepBudget {
+            asked: settings.keep_recent_tokens,
+            effective,
+            kept: items[cut.first_kept()..].iter().map(|item| item.tokens).sum(),
+        },
+        cut,
+        entries: planned_entries(context, &items, &fates),
+        elisions: Vec::new(),
+        files: file_ops(context, &fates, &rules),
+        previous_summary,
+        system: current_system(context.messages().map(|(_, message)| &**message)),
+        summary_cap: summary_cap(settings.extractive_max_tokens, threshold.as_ref()),
+        file_list_limit: (options.profile == Profile::Own).then_some(settings.file_list_limit),
+        measure,
+        threshold,
+        chapters,
+        shared,
+        requests,
+    };
+    if rules.rescues {
+        rescue::rescue(&mut plan, context, counter)?;
+    }
+    Ok(plan)
+}
+
+/// Refuses to compact what ends in a compaction.
+fn refuse_compacted(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    rules: &Rules,
+    due: bool,
+) -> Result<(), NothingToDo> {
+    let compacted = if rules.compacts_compacted {
+        let newest = path.newest(EntryKind::Compaction);
+        let after = newest.map_or(0, |(place, _)| place + 1);
+        let after: BTreeSet<EntryIndex> = path.entries()[after..].iter().copied().collect();
+        let visible_after = context.entries.iter().any(|projected| {
+            !projected.messages.is_empty() && after.contains(&projected.index)
+        });
+        context.compaction().is_some() && !visible_after && !due
+    } else {
+        let last = path.entries().last();
+        last.is_some_and(|index| path.tree().kind(*index) == EntryKind::Compaction)
+    };
+    if compacted {
+        return Err(NothingToDo::AlreadyCompacted);
+    }
+    Ok(())
+}
+
+fn effective_keep(
+    asked: TokenCount,
+    threshold: Option<&Threshold>,
+    measure: &Measure,
+    rules: &Rules,
+) -> TokenCount {
+    if !rules.bounded_keep {
+        return asked;
+    }
+    let half = threshold.map(|threshold| threshold.tokens.scaled(1, 2));
+    let bounded = half.map_or(asked, |half| asked.min(half)).max(TokenCount(1));
+    adapted_keep(bounded, measure.ratio)
+}
+
+/// A summary takes at most a quarter of the threshold, whatever the setting says.
+fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
+    let quarter = threshold.map(|threshold| threshold.tokens.scaled(1, 4));
+    quarter.map_or(setting, |quarter| setting.min(quarter)).max(TokenCount(200))
+}
+
+fn fates(
+    context: &SessionContext,
+    items: &[CutItem],
+    start: usize,
+    cut: CutPoint,
+) -> Vec<Fate> {
+    let history_end = match cut {
+        CutPoint::Turn { first_kept } => first_kept,
+        CutPoint::SplitTurn { turn_start, .. } => turn_start,
+    };
+    let fate_of = |(place, (projected, item)): (usize, (&ProjectedEntry, &CutItem))| {
+        if place < start {
+            return Fate::PreviousSummary;
+        }
+        if place >= cut.first_kept() && item.visible {
+            return Fate::Kept;
+        }
+        if !item.visible || item.boundary {
+            return Fate::NoMessage;
+        }
+        let messages = projected.messages.iter();
+        if messages.clone().all(|message| matches!(**message, AgentMessage::System(_))) {
+            return Fate::System;
+        }
+        match place < history_end {
+            true => Fate::Summarized,
+            false => Fate::TurnPrefix,
+        }
+    };
+    let pairs = context.entries.iter().zip(items);
+    pairs.enumerate().map(fate_of).collect()
+}
+
+fn source_messages(context: &SessionContext, fates: &[Fate], fate: Fate) -> Vec<SourceMessage> {
+    let entries = context.entries.iter().zip(fates);
+    let entries = entries.filter(|(_, own)| **own == fate);
+    let messages = entries.flat_map(|(projected, _)| {
+        let messages = projected.messages.iter();
+        messages.map(|message| SourceMessage {
+            entry_id: projected.entry.id.clone(),
+            message: message.clone(),
+        })
+    });
+    messages
+        .filter(|source| !matches!(*source.message, AgentMessage::System(_)))
+        .collect()
+}
+
+fn chapter(
+    kind: RequestKind,
+    source: Vec<SourceMessage>,
+    bounds: &Bounds,
+    max_output: TokenCount,
+) -> Chapter {
+    let messages = source.iter();
+    let parts = messages
+        .filter_map(|source| convert_message(&source.message, bounds.wording))
+        .flat_map(|message| serialize_parts(&message, bounds))
+        .collect();
+    Chapter {
+        kind,
+        parts,
+        separator: bounds.separator(),
+        previous: None,
+        max_output,
+        source,
+    }
+}
+
+fn planned_entries(
+    context: &SessionContext,
+    items: &[CutItem],
+    fates: &[Fate],
+) -> Vec<PlannedEntry> {
+    let rows = context.entries.iter().zip(items).zip(fates);
+    let planned = rows.map(|((projected, item), fate)| PlannedEntry {
+        entry_id: projected.entry.id.clone(),
+        fate: *fate,
+        tokens: item.tokens,
+        reason: match fate {
+            Fate::Kept => "recent",
+            Fate::Summarized => "older than the kept range",
+            Fate::TurnPrefix => "beginning of the turn that the cut splits",
+            Fate::Pruned => "too large for what is kept",
+            Fate::PreviousSummary => "summary of the compaction before",
+            Fate::System => "system message; the one in force is replayed",
+            Fate::NoMessage if projected.omitted => "taken out by an edit",
+            Fate::NoMessage => "not part of the context",
+        },
+    });
+    planned.collect()
+}
+
+/// Returns the files of everything that is summarized and of the summaries that it builds on.
+fn file_ops(context: &SessionContext, fates: &[Fate], rules: &Rules) -> FileOps {
+    let mut files = FileOps::default();
+    if let Some((_, compaction)) = context.compaction() {
+        let foreign = match rules.summaries_feed_file_lists {
+            true => compaction.from_hook || compaction.from_extension,
+            false => compaction.from_hook,
+        };
+        if let Some(details) = compaction.details.as_ref().filter(|_| !foreign) {
+            files.add_details(&FileDetails::of(details));
+        }
+    }
+    let goes = |fate: &Fate| matches!(fate, Fate::Summarized | Fate::TurnPrefix);
+    // Entries that an edit took out did their work on disk all the same.
+    let last = fates.iter().rposition(goes).map_or(0, |last| last + 1);
+    let which = match rules.failed_calls_count {
+        true => FileCalls::AllOfPi,
+        false => FileCalls::Succeeded,
+    };
+    let range = context.entries[..last].iter();
+    if rules.edited_calls_count {
+        let gone = range.zip(fates).filter(|(_, fate)| goes(fate));
+        let messages = gone.flat_map(|(projected, _)| projected.messages.iter());
+        files.add_messages(messages, which);
+        return files;
+    }
+    if rules.summaries_feed_file_lists {
+        for projected in range.clone() {
+            if let EntryBody::BranchSummary(branch) = &projected.entry.body
+                && let Some(details) = &branch.details
+                && !(branch.from_hook || branch.from_extension)
+            {
+                files.add_details(&FileDetails::of(details));
+            }
+        }
+    }
+    // Results may lie behind the cut, so failures are looked for in the whole context.
+    let originals: Vec<_> = context
+        .entries
+        .iter()
+        .map(ProjectedEntry::original_messages)
+        .collect();
+    let failed: Vec<_> = originals[last..]
+        .iter()
+        .flatten()
+        .filter(|message| matches!(***message, AgentMessage::ToolResult(_)))
+        .collect();
+    let messages = originals[..last].iter().flatten().chain(failed);
+    files.add_messages(messages, which);
+    files
+}

@@ -1,0 +1,96 @@
+//! What a plan is made from, beside the path.
+
+use crate::rules::Profile;
+use crate::settings::Settings;
+use crate::tokens::TokenCount;
+
+/// Why a compaction is considered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trigger {
+    /// Somebody asked for it.
+    Manual {
+        /// What the summary should focus on.
+        focus: Option<String>,
+    },
+    /// The context exceeds the threshold.
+    Threshold,
+    /// The provider refused the context as too large.
+    Overflow,
+    /// The answer was cut off by its output cap.
+    Incomplete,
+    /// The session has been idle.
+    Idle,
+    /// Too many images of tools are in the context.
+    Image,
+}
+
+impl Trigger {
+    /// Returns the name that events and details use.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Manual { .. } => "manual",
+            Self::Threshold => "threshold",
+            Self::Overflow => "overflow",
+            Self::Incomplete => "incomplete",
+            Self::Idle => "idle",
+            Self::Image => "image",
+        }
+    }
+
+    /// Returns what the summary should focus on.
+    pub fn focus(&self) -> Option<&str> {
+        match self {
+            Self::Manual { focus } => focus.as_deref(),
+            Self::Threshold | Self::Overflow | Self::Incomplete | Self::Idle | Self::Image => None,
+        }
+    }
+}
+
+/// What the summarizer can take and give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SummarizerLimits {
+    /// Its window.
+    pub window: TokenCount,
+    /// The most that it answers, if it has such a cap.
+    pub max_output: Option<TokenCount>,
+}
+
+/// What hooks add to the requests of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HookInput {
+    /// A prompt in the place of the base prompt.
+    pub prompt: Option<String>,
+    /// Lines of additional context.
+    pub context: Vec<String>,
+}
+
+/// Everything that decides a plan, beside the path and the trigger.
+#[derive(Debug, Clone)]
+pub struct PlanOptions {
+    /// The settings.
+    pub settings: Settings,
+    /// Whose rules are followed.
+    pub profile: Profile,
+    /// The window of the model that the session talks to; zero when unknown.
+    pub window: TokenCount,
+    /// What the summarizer can take and give.
+    pub summarizer: SummarizerLimits,
+    /// What hooks add.
+    pub hooks: HookInput,
+}
+
+impl PlanOptions {
+    /// Returns options with default settings for a model of this window that also writes the summaries.
+    pub fn for_window(window: TokenCount) -> Self {
+        Self {
+            settings: Settings::default(),
+            profile: Profile::Own,
+            window,
+            summarizer: SummarizerLimits {
+                window,
+                max_output: None,
+            },
+            hooks: HookInput::default(),
+        }
+    }
+}

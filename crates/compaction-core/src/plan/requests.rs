@@ -1,0 +1,178 @@
+//! The requests of a plan: caps, folding to the summarizer's window, and shrinking.
+
+use crate::fold::fold;
+use crate::plan::options::{HookInput, SummarizerLimits};
+use crate::prompts;
+use crate::request::{Carried, RequestKind, SourceMessage, SummaryRequest};
+use crate::rules::Rules;
+use crate::tokens::{TokenCount, TokenCounter};
+
+/// What is to be summarized for one kind of request, before it is folded.
+#[derive(Debug, Clone)]
+pub(crate) struct Chapter {
+    pub kind: RequestKind,
+    pub parts: Vec<String>,
+    pub separator: &'static str,
+    pub previous: Option<String>,
+    pub max_output: TokenCount,
+    pub source: Vec<SourceMessage>,
+}
+
+/// What all requests of a plan share.
+#[derive(Debug, Clone)]
+pub(crate) struct Shared {
+    pub limits: SummarizerLimits,
+    pub folds: bool,
+    pub hooks: HookInput,
+    pub focus: Option<String>,
+    /// How often the budget was halved.
+    pub halvings: u32,
+}
+
+/// The summarizer's window does not hold even one piece of the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the summarizer's window of {window} tokens leaves {left} for the conversation; at least {MINIMUM_PART} are needed")]
+pub struct WindowTooSmall {
+    /// The window.
+    pub window: TokenCount,
+    /// What is left beside prompt, carried summary and answer.
+    pub left: TokenCount,
+}
+
+/// The least conversation that a request must have room for, in tokens.
+pub const MINIMUM_PART: u64 = 256;
+
+/// Returns the cap of an answer: a share of the reserve, the limit of the rules, and the model's own cap.
+pub(crate) fn output_cap(
+    reserve: TokenCount,
+    share: (u64, u64),
+    rules: &Rules,
+    limits: &SummarizerLimits,
+) -> TokenCount {
+    let mut cap = reserve.scaled(share.0, share.1);
+    if let Some(limit) = rules.cap_limit {
+        cap = cap.min(TokenCount(limit)).min(limits.window.scaled(1, 4));
+    }
+    if let Some(own) = limits.max_output {
+        cap = cap.min(own);
+    }
+    cap.max(TokenCount(1))
+}
+
+/// Returns the requests for `chapters`.
+pub(crate) fn build_requests(
+    chapters: &[Chapter],
+    shared: &Shared,
+    counter: &dyn TokenCounter,
+) -> Result<Vec<SummaryRequest>, WindowTooSmall> {
+    let mut requests = Vec::new();
+    for chapter in chapters {
+        requests.extend(chapter_requests(chapter, shared, counter)?);
+    }
+    Ok(requests)
+}
+
+fn chapter_requests(
+    chapter: &Chapter,
+    shared: &Shared,
+    counter: &dyn TokenCounter,
+) -> Result<Vec<SummaryRequest>, WindowTooSmall> {
+    let mut carried = match &chapter.previous {
+        Some(summary) => Carried::Summary(summary.clone()),
+        None => Carried::Nothing,
+    };
+    let mut parts = chapter.parts.clone();
+    let conversations = if shared.folds {
+        let fixed = fixed_tokens(chapter, shared, counter);
+        // A carried summary that takes half the window is read as part of the record instead.
+        if let Carried::Summary(summary) = &carried
+            && counter.text(summary) > shared.limits.window.scaled(1, 2)
+        {
+            parts.insert(0, format!("[Earlier summary]: {summary}"));
+            carried = Carried::Nothing;
+        }
+        let first = match &carried {
+            Carried::Summary(summary) => counter.text(summary),
+            Carried::Nothing | Carried::PreviousPart => TokenCount::ZERO,
+        };
+        let whole = budget(shared, fixed + first);
+        let one = fold(&parts, chapter.separator, whole, counter);
+        if one.len() == 1 {
+            require(shared, whole)?;
+            one
+        } else {
+            // Later parts carry an answer of any size up to the cap.
+            let each = budget(shared, fixed + first.max(chapter.max_output));
+            require(shared, each)?;
+            fold(&parts, chapter.separator, each, counter)
+        }
+    } else {
+        vec![parts.join(chapter.separator)]
+    };
+    let count = conversations.len();
+    let mut source = Some(chapter.source.clone());
+    let requests = conversations.into_iter().enumerate().map(|(at, conversation)| {
+        let carried = match at {
+            0 => carried.clone(),
+            _ => Carried::PreviousPart,
+        };
+        SummaryRequest {
+            kind: chapter.kind,
+            part: at + 1,
+            parts: count,
+            system: prompts::summarization_system(),
+            conversation,
+            instructions: instructions(chapter.kind, &carried, &shared.hooks),
+            carried,
+            additional_context: shared.hooks.context.clone(),
+            focus: shared.focus.clone(),
+            max_output: chapter.max_output,
+            source: source.take().unwrap_or_default(),
+        }
+    });
+    Ok(requests.collect())
+}
+
+fn instructions(kind: RequestKind, carried: &Carried, hooks: &HookInput) -> String {
+    if let Some(prompt) = &hooks.prompt {
+        return prompt.clone();
+    }
+    match (kind, carried) {
+        (RequestKind::History, Carried::Nothing) => prompts::compaction_summary(),
+        (RequestKind::History, Carried::Summary(_) | Carried::PreviousPart) => {
+            prompts::compaction_update_summary()
+        }
+        (RequestKind::TurnPrefix, _) => prompts::compaction_turn_prefix(),
+        (RequestKind::Short, _) => prompts::compaction_short_summary(),
+        (RequestKind::Branch, _) => prompts::branch_summary(),
+    }
+}
+
+/// Returns what every request of a chapter holds beside conversation and carried summary, its answer included.
+fn fixed_tokens(chapter: &Chapter, shared: &Shared, counter: &dyn TokenCounter) -> TokenCount {
+    let longest = instructions(chapter.kind, &Carried::PreviousPart, &shared.hooks);
+    let texts = [prompts::summarization_system(), longest]
+        .into_iter()
+        .chain(shared.hooks.context.iter().cloned())
+        .chain(shared.focus.clone());
+    let texts: TokenCount = texts.map(|text| counter.text(&text)).sum();
+    // Tags, lead-ins and the frame of the message.
+    texts + chapter.max_output + TokenCount(96)
+}
+
+/// Returns the tokens of conversation that fit: nine tenths of the window (estimates err) less what else is there.
+fn budget(shared: &Shared, beside: TokenCount) -> TokenCount {
+    let window = shared.limits.window.scaled(9, 10);
+    let left = window.saturating_sub(beside);
+    TokenCount(left.0 >> shared.halvings.min(63))
+}
+
+fn require(shared: &Shared, left: TokenCount) -> Result<(), WindowTooSmall> {
+    if left.0 < MINIMUM_PART {
+        return Err(WindowTooSmall {
+            window: shared.limits.window,
+            left,
+        });
+    }
+    Ok(())
+}

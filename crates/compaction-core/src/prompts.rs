@@ -1,0 +1,51 @@
+//! The words sent to summarizers: one template a file in `prompts/`, checked when this crate is compiled.
+
+use askama::Template;
+
+/// A prompt without variables.
+macro_rules! fixed_prompts {
+    ($($(#[$doc:meta])* $name:ident = $path:literal;)*) => {
+        $(
+            $(#[$doc])*
+            pub fn $name() -> String {
+                #[derive(Template)]
+                #[template(path = $path)]
+                struct Prompt;
+                render(&Prompt)
+            }
+        )*
+    };
+}
+
+fixed_prompts! {
+    /// Returns the system prompt of every summary request.
+    summarization_system = "summarization-system.md";
+    /// Returns the prompt for a first summary.
+    compaction_summary = "compaction-summary.md";
+    /// Returns the prompt for bringing a summary up to date.
+    compaction_update_summary = "compaction-update-summary.md";
+    /// Returns the prompt for the beginning of a split turn.
+    compaction_turn_prefix = "compaction-turn-prefix.md";
+    /// Returns the prompt for a one-line summary.
+    compaction_short_summary = "compaction-short-summary.md";
+    /// Returns the prompt for the summary of a branch.
+    branch_summary = "branch-summary.md";
+    /// Returns what stands before a branch summary.
+    branch_summary_preamble = "branch-summary-preamble.md";
+}
+
+/// Returns the tags that name files; an empty list has none.
+pub(crate) fn file_operations(read: &str, modified: &str) -> String {
+    #[derive(Template)]
+    #[template(path = "file-operations.md")]
+    struct Prompt<'a> {
+        read: &'a str,
+        modified: &'a str,
+    }
+    render(&Prompt { read, modified })
+}
+
+fn render(template: &impl Template) -> String {
+    // Rendering into a string fails only when a value's own formatting does, and texts never do.
+    template.render().unwrap_or_default().trim_end().to_owned()
+}

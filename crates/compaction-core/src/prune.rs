@@ -1,0 +1,287 @@
+//! Pruning: old tool output leaves the context, by edits that can be undone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use session_model::{
+    AgentMessage, Block, Content, ContextEditDraft, EntryDraft, EntryId, SessionContext,
+    SessionPath, build_context,
+};
+
+use crate::files::{FileAction, file_call};
+use crate::measure::measure;
+use crate::plan::{PlanHash, PlanOptions};
+use crate::settings::PruneSettings;
+use crate::threshold::threshold;
+use crate::tokens::{TokenCount, TokenCounter};
+
+/// Returns what stands in the place of pruned output.
+pub fn notice(tokens: TokenCount) -> String {
+    format!("[Output truncated - {tokens} tokens]")
+}
+
+/// How long a provider keeps a prompt prefix in its cache, in milliseconds.
+pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;
+
+/// Whether the provider still has the context in its cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptCache {
+    /// It has: what follows the first pruned entry is billed anew once.
+    Warm,
+    /// It has not, or nobody knows: pruning costs nothing.
+    Cold,
+}
+
+impl PromptCache {
+    /// Returns the state of a cache last used `age_millis` ago.
+    pub const fn of_age(age_millis: i64) -> Self {
+        if 0 <= age_millis && age_millis < CACHE_LIFETIME_MILLIS {
+            Self::Warm
+        } else {
+            Self::Cold
+        }
+    }
+}
+
+/// Why a tool result is pruned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PruneReason {
+    /// It is older than the protected output.
+    Old,
+    /// A newer full read of the same file holds what it held, or something newer.
+    Superseded,
+}
+
+/// A tool result that is pruned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrunedResult {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// Its tokens.
+    pub tokens: TokenCount,
+    /// Why.
+    pub reason: PruneReason,
+}
+
+/// A pruning that has been thought through but not carried out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrunePlan {
+    /// The leaf that it was made for.
+    pub leaf: EntryId,
+    /// What is pruned, oldest first.
+    pub pruned: Vec<PrunedResult>,
+    /// Tokens saved, the notices taken into account.
+    pub saved: TokenCount,
+    /// Tokens of the context before, as decisions measure them.
+    pub tokens_before: TokenCount,
+}
+
+/// Why nothing is pruned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NothingToPrune {
+    /// Too little would be saved.
+    #[error("pruning would save {saved} tokens, less than compaction.prune.minimumSavings ({minimum})")]
+    TooLittle {
+        /// What would be saved.
+        saved: TokenCount,
+        /// The least that must be.
+        minimum: TokenCount,
+    },
+    /// It would cost more than it saves while the provider has the context in its cache.
+    #[error("pruning would save {saved} tokens a request but bill {rewritten} cached tokens anew")]
+    CacheCosts {
+        /// What would be saved with every request.
+        saved: TokenCount,
+        /// What would be billed anew once.
+        rewritten: TokenCount,
+    },
+}
+
+/// Over how many requests pruning must pay for the cache that it gives up.
+const REQUESTS_TO_PAY: u64 = 10;
+
+/// Returns which tool results of the context of `path` would be pruned, or why none.
+///
+/// Only results in the context are looked at, so nothing before the compaction
+/// boundary is touched. While the cache is warm, pruning must pay for itself:
+/// reading from the cache costs a tenth of the price, writing five quarters, so
+/// over ten requests what is saved must exceed what is billed anew. A context
+/// above the threshold loses its cache anyway, so then it always may.
+pub fn plan_prune(
+    path: &SessionPath<'_>,
+    options: &PlanOptions,
+    cache: PromptCache,
+) -> Result<PrunePlan, NothingToPrune> {
+    let context = build_context(path, options.profile.context_rules());
+    let counter = options.profile.counter();
+    let settings = &options.settings.compaction;
+    let results = results(&context, counter);
+    let mut pruned = superseded(&context, &results, &settings.prune);
+    pruned.extend(old(&results, &settings.prune, &pruned));
+    pruned.sort_unstable();
+
+    let plan_of = |place: &usize, reason| PrunedResult {
+        entry_id: results[*place].entry_id.clone(),
+        tokens: results[*place].tokens,
+        reason,
+    };
+    let pruned_results: Vec<_> = pruned.iter().map(|(place, reason)| plan_of(place, *reason)).collect();
+    let saved: TokenCount = pruned_results.iter().map(|result| savings(result, counter)).sum();
+    if pruned_results.is_empty() || saved < settings.prune.minimum_savings {
+        return Err(NothingToPrune::TooLittle {
+            saved,
+            minimum: settings.prune.minimum_savings,
+        });
+    }
+    let measure = measure(path, &context, options.profile);
+    let due = threshold(options.window, settings, &options.profile.rules())
+        .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
+    if cache == PromptCache::Warm && !due {
+        let first = &results[pruned[0].0];
+        let following = context.messages().skip_while(|(id, _)| **id != first.entry_id);
+        let following: TokenCount = following.map(|(_, message)| counter.message(message)).sum();
+        let rewritten = following.saturating_sub(saved);
+        if saved.0 * REQUESTS_TO_PAY / 10 < rewritten.scaled(23, 20).0 {
+            return Err(NothingToPrune::CacheCosts { saved, rewritten });
+        }
+    }
+    Ok(PrunePlan {
+        leaf: EntryId::new(path.leaf_id().unwrap_or_default()),
+        pruned: pruned_results,
+        saved,
+        tokens_before: measure.tokens,
+    })
+}
+
+impl PrunePlan {
+    /// Returns the edits that carry out the plan.
+    pub fn apply(&self) -> Vec<EntryDraft> {
+        let edits = self.pruned.iter().map(|result| {
+            EntryDraft::ContextEdit(ContextEditDraft {
+                target: result.entry_id.clone(),
+                replacement: Some(Content::Blocks(vec![Block::text(notice(result.tokens))])),
+            })
+        });
+        edits.collect()
+    }
+
+    /// Returns the hash of what the plan decides.
+    pub fn hash(&self) -> PlanHash {
+        let pruned = self.pruned.iter();
+        let pruned = pruned.map(|result| format!("{} {:?}", result.entry_id, result.reason));
+        let parts: Vec<String> = ["prune plan 1".to_owned(), self.leaf.to_string()]
+            .into_iter()
+            .chain(pruned)
+            .collect();
+        PlanHash::of(parts.iter().map(String::as_str))
+    }
+}
+
+/// A tool result of the context.
+struct ContextResult<'a> {
+    entry_id: EntryId,
+    tool: &'a str,
+    call_id: &'a str,
+    tokens: TokenCount,
+    pruned_before: bool,
+}
+
+fn results<'a>(
+    context: &'a SessionContext,
+    counter: &dyn TokenCounter,
+) -> Vec<ContextResult<'a>> {
+    let messages = context.messages();
+    let results = messages.filter_map(|(id, message)| match &**message {
+        AgentMessage::ToolResult(result) => {
+            let text = result.content.joined_text("");
+            Some(ContextResult {
+                entry_id: id.clone(),
+                tool: &result.tool_name,
+                call_id: &result.tool_call_id,
+                tokens: counter.message(message),
+                pruned_before: text.starts_with("[Output truncated - "),
+            })
+        }
+        _ => None,
+    });
+    results.collect()
+}
+
+fn savings(result: &PrunedResult, counter: &dyn TokenCounter) -> TokenCount {
+    result
+        .tokens
+        .saturating_sub(counter.text(&notice(result.tokens)))
+}
+
+/// Returns results older than the protected output, newest first.
+fn old(
+    results: &[ContextResult<'_>],
+    settings: &PruneSettings,
+    taken: &[(usize, PruneReason)],
+) -> Vec<(usize, PruneReason)> {
+    let taken: BTreeSet<usize> = taken.iter().map(|(place, _)| *place).collect();
+    let mut seen = TokenCount::ZERO;
+    let mut old = Vec::new();
+    for (place, result) in results.iter().enumerate().rev() {
+        let within = seen + result.tokens <= settings.protect_tokens;
+        seen += result.tokens;
+        let protected = settings.protected_tools.iter().any(|tool| tool == result.tool);
+        let small = result.tokens < settings.minimum_tokens;
+        if !(within || protected || small || result.pruned_before || taken.contains(&place)) {
+            old.push((place, PruneReason::Old));
+        }
+    }
+    old
+}
+
+/// Returns results of reads of a file that was read again in full later.
+fn superseded(
+    context: &SessionContext,
+    results: &[ContextResult<'_>],
+    settings: &PruneSettings,
+) -> Vec<(usize, PruneReason)> {
+    if !settings.supersede_reads {
+        return Vec::new();
+    }
+    // Call id -> the file it reads, and whether it reads all of it.
+    let mut reads: BTreeMap<&str, (String, bool)> = BTreeMap::new();
+    for (_, message) in context.messages() {
+        for call in message.tool_calls() {
+            if let Some((FileAction::Read, path)) = file_call(call) {
+                let arguments = call.arguments.as_ref();
+                let part = arguments.is_some_and(|raw| {
+                    let keys = ["offset", "limit", "start_line", "end_line", "view_range"];
+                    keys.iter()
+                        .any(|key| session_model::json::member(raw.get(), key).is_some())
+                });
+                reads.insert(&call.id, (path, !part));
+            }
+        }
+    }
+    let failed: BTreeSet<&str> = context
+        .messages()
+        .filter_map(|(_, message)| match &**message {
+            AgentMessage::ToolResult(result) if result.is_error => {
+                Some(result.tool_call_id.as_str())
+            }
+            _ => None,
+        })
+        .collect();
+    let mut read_in_full: BTreeSet<&str> = BTreeSet::new();
+    let mut superseded = Vec::new();
+    for (place, result) in results.iter().enumerate().rev() {
+        let Some((path, whole)) = reads.get(result.call_id) else {
+            continue;
+        };
+        if failed.contains(result.call_id) {
+            continue;
+        }
+        let small = result.tokens < settings.minimum_tokens;
+        if read_in_full.contains(path.as_str()) && !small && !result.pruned_before {
+            superseded.push((place, PruneReason::Superseded));
+        }
+        if *whole && !result.pruned_before {
+            read_in_full.insert(path);
+        }
+    }
+    superseded
+}

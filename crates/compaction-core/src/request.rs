@@ -1,0 +1,195 @@
+//! What a summarizer is asked, and what it answers.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use session_model::{AgentMessage, EntryId};
+
+use crate::tokens::TokenCount;
+
+/// A message of the conversation and the entry that it comes from.
+#[derive(Debug, Clone)]
+pub struct SourceMessage {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// The message as the summarizer sees it, context edits applied.
+    pub message: Arc<AgentMessage>,
+}
+
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RequestKind {
+    /// The history before the kept range.
+    History,
+    /// The beginning of the turn that the cut splits.
+    TurnPrefix,
+    /// One line for lists.
+    Short,
+    /// A branch that is left.
+    Branch,
+}
+
+/// What a request starts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Carried {
+    /// Nothing: it is the first.
+    Nothing,
+    /// The summary of the compaction before.
+    Summary(String),
+    /// The answer to the part before it.
+    PreviousPart,
+}
+
+/// One request to a summarizer.
+#[derive(Debug, Clone)]
+pub struct SummaryRequest {
+    /// What it is for.
+    pub kind: RequestKind,
+    /// Which part of its kind it is, from 1.
+    pub part: usize,
+    /// How many parts its kind has.
+    pub parts: usize,
+    /// The system prompt.
+    pub system: String,
+    /// The record: what stands between the conversation tags.
+    pub conversation: String,
+    /// What it starts from.
+    pub carried: Carried,
+    /// What hooks add.
+    pub additional_context: Vec<String>,
+    /// What is asked.
+    pub instructions: String,
+    /// What the user wants the summary to focus on.
+    pub focus: Option<String>,
+    /// The most that may be answered.
+    pub max_output: TokenCount,
+    /// The messages behind the conversation, for summarizers that need no text. All of the kind's
+    /// messages stand at its first part.
+    pub source: Vec<SourceMessage>,
+}
+
+impl SummaryRequest {
+    /// Returns the summary that the request starts from, given the answer to the part before it.
+    pub fn previous_summary<'a>(&'a self, previous_answer: Option<&'a str>) -> Option<&'a str> {
+        match &self.carried {
+            Carried::Nothing => None,
+            Carried::Summary(summary) => Some(summary).map(String::as_str),
+            Carried::PreviousPart => previous_answer,
+        }
+        .filter(|summary| !summary.is_empty())
+    }
+
+    /// Returns the whole user message. `previous_answer` is the answer to the part before it; without one,
+    /// a placeholder stands where it will be.
+    pub fn prompt(&self, previous_answer: Option<&str>) -> String {
+        let mut prompt = framed("conversation", &self.conversation);
+        let placeholder = (self.carried == Carried::PreviousPart)
+            .then(|| format!("(the answer to part {} of {})", self.part - 1, self.parts));
+        let previous = self
+            .previous_summary(previous_answer)
+            .or(placeholder.as_deref());
+        if let Some(previous) = previous {
+            prompt.push_str(&framed("previous-summary", previous));
+        }
+        if !self.additional_context.is_empty() {
+            let lines = self.additional_context.iter().map(|line| format!("- {line}"));
+            let lines = lines.collect::<Vec<_>>().join("\n");
+            prompt.push_str(&framed("additional-context", &lines));
+        }
+        prompt.push_str(&self.instructions);
+        if let Some(focus) = &self.focus {
+            prompt.push_str(&format!("\n\nThe user asks to focus on this: {focus}"));
+        }
+        prompt
+    }
+}
+
+fn framed(tag: &str, text: &str) -> String {
+    format!("<{tag}>\n{text}\n</{tag}>\n\n")
+}
+
+/// How an answer ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerEnd {
+    /// The summarizer was done.
+    Complete,
+    /// Its output cap cut it off.
+    Truncated,
+    /// It called a tool instead of answering.
+    CalledTool,
+}
+
+/// Who wrote a summary.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "by")]
+pub enum Summarizer {
+    /// The built-in rules.
+    Extractive,
+    /// A model.
+    Model {
+        /// The provider.
+        provider: String,
+        /// The provider's name for the model.
+        model: String,
+    },
+    /// The remote endpoint.
+    Remote {
+        /// Its address, without credentials.
+        endpoint: String,
+    },
+    /// A hook.
+    Hook {
+        /// Its name.
+        name: String,
+    },
+}
+
+/// The answer to one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryAnswer {
+    /// The text.
+    pub text: String,
+    /// How it ended.
+    pub end: AnswerEnd,
+    /// Who wrote it.
+    pub summarizer: Summarizer,
+}
+
+/// Why an answer cannot be used. Such an answer is never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum AnswerError {
+    /// There are fewer or more answers than requests.
+    #[error("{requests} requests, but {answers} answers")]
+    Count {
+        /// How many requests the plan has.
+        requests: usize,
+        /// How many answers came.
+        answers: usize,
+    },
+    /// There is no text in it.
+    #[error("the summary is empty")]
+    Empty,
+    /// It is incomplete.
+    #[error("the summary was cut off by its output cap")]
+    Truncated,
+    /// It is no summary.
+    #[error("the summarizer called a tool instead of writing a summary")]
+    CalledTool,
+}
+
+impl SummaryAnswer {
+    /// Returns the summary, or why there is none.
+    pub fn summary(&self) -> Result<&str, AnswerError> {
+        match self.end {
+            AnswerEnd::Truncated => return Err(AnswerError::Truncated),
+            AnswerEnd::CalledTool => return Err(AnswerError::CalledTool),
+            AnswerEnd::Complete => {}
+        }
+        let text = self.text.trim();
+        match text {
+            "" => Err(AnswerError::Empty),
+            text => Ok(text),
+        }
+    }
+}

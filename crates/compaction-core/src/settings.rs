@@ -1,0 +1,261 @@
+//! Settings of compaction and branch summaries: the seeds' names and defaults, and what this project adds.
+
+use serde::{Deserialize, Serialize};
+
+use crate::tokens::TokenCount;
+
+/// All settings of this crate, as `settings.json` spells them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Settings {
+    /// Compaction.
+    pub compaction: CompactionSettings,
+    /// Branch summaries.
+    pub branch_summary: BranchSummarySettings,
+}
+
+/// How a session is compacted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Strategy {
+    /// A summary of older history, then recent entries word for word.
+    #[default]
+    ContextFull,
+    /// A document for a new session.
+    Handoff,
+    /// A summary of everything, then restored files and images.
+    Restore,
+    /// Only old tool output goes; no summary.
+    PruneOnly,
+    /// Like `context-full`, the summary written by rule.
+    Extractive,
+    /// Never.
+    Off,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Self; 6] = [
+        Self::ContextFull,
+        Self::Handoff,
+        Self::Restore,
+        Self::PruneOnly,
+        Self::Extractive,
+        Self::Off,
+    ];
+
+    /// Returns the name that settings use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ContextFull => "context-full",
+            Self::Handoff => "handoff",
+            Self::Restore => "restore",
+            Self::PruneOnly => "prune-only",
+            Self::Extractive => "extractive",
+            Self::Off => "off",
+        }
+    }
+}
+
+/// Which suffix of a session stays word for word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CutRule {
+    /// Up to the entry at which the budget is reached (the pi family).
+    #[default]
+    Nearest,
+    /// The largest suffix of whole groups that fits the budget; the newest group always stays.
+    Fit,
+}
+
+/// How a conversation is spelt for a summarizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Serialization {
+    /// `[User]: ...`, `[Assistant]: ...` (the pi family).
+    #[default]
+    Labels,
+    /// `[USER]`, `[ASSISTANT]`, `[TOOL_RESULT]` on lines of their own, parted by dividers (seed 001).
+    RoleMarkers,
+}
+
+/// The settings under `compaction`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct CompactionSettings {
+    /// Whether automatic compaction runs at all.
+    pub enabled: bool,
+    /// How it is done.
+    pub strategy: Strategy,
+    /// Tokens kept free for the answer; 16,384 unless set.
+    pub reserve_tokens: Option<TokenCount>,
+    /// Tokens of recent entries that stay word for word.
+    pub keep_recent_tokens: TokenCount,
+    /// Whether work goes on by itself after an automatic compaction.
+    pub auto_continue: bool,
+    /// Whether native compaction and the remote endpoint may be used.
+    pub remote_enabled: bool,
+    /// A service that writes summaries.
+    pub remote_endpoint: Option<String>,
+    /// Compact at this share of the window, in percent; none unless positive.
+    pub threshold_percent: i64,
+    /// Compact at this many tokens; none unless positive.
+    pub threshold_tokens: i64,
+    /// Whether an idle session is compacted.
+    pub idle_enabled: bool,
+    /// From how many tokens on an idle session is compacted.
+    pub idle_threshold_tokens: TokenCount,
+    /// After how many seconds without work a session is idle; 60 to 3,600.
+    pub idle_timeout_seconds: u64,
+    /// Which suffix stays word for word.
+    pub cut_rule: CutRule,
+    /// How a conversation is spelt for a summarizer.
+    pub serialization: Serialization,
+    /// How much of a tool result a summarizer sees, in UTF-16 code units.
+    pub tool_result_chars: usize,
+    /// How much of one tool argument a summarizer sees, in UTF-16 code units.
+    pub tool_argument_chars: usize,
+    /// How much of a thinking block a summarizer sees, in UTF-16 code units.
+    pub thinking_chars: usize,
+    /// The largest summary that the extractive summarizer writes.
+    pub extractive_max_tokens: TokenCount,
+    /// How many paths each file list in a summary names; the entry's details name all.
+    pub file_list_limit: usize,
+    /// Pruning of old tool output.
+    pub prune: PruneSettings,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            strategy: Strategy::ContextFull,
+            reserve_tokens: None,
+            keep_recent_tokens: TokenCount(20_000),
+            auto_continue: true,
+            remote_enabled: true,
+            remote_endpoint: None,
+            threshold_percent: -1,
+            threshold_tokens: -1,
+            idle_enabled: false,
+            idle_threshold_tokens: TokenCount(200_000),
+            idle_timeout_seconds: 300,
+            cut_rule: CutRule::Nearest,
+            serialization: Serialization::Labels,
+            tool_result_chars: 2000,
+            tool_argument_chars: 2000,
+            thinking_chars: 4000,
+            extractive_max_tokens: TokenCount(4096),
+            file_list_limit: 200,
+            prune: PruneSettings::default(),
+        }
+    }
+}
+
+/// The settings under `compaction.prune`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct PruneSettings {
+    /// Whether old tool output is pruned before an automatic compaction is considered.
+    pub enabled: bool,
+    /// The newest tool output that is never pruned by age.
+    pub protect_tokens: TokenCount,
+    /// The least that pruning must save in all, or it does nothing.
+    pub minimum_savings: TokenCount,
+    /// The least that one tool result must hold to be pruned.
+    pub minimum_tokens: TokenCount,
+    /// Tools whose results are not pruned by age.
+    pub protected_tools: Vec<String>,
+    /// Whether a newer full read of a file prunes older ones.
+    pub supersede_reads: bool,
+}
+
+impl Default for PruneSettings {
+    fn default() -> Self {
+        Self {
+            enabled: true,
+            protect_tokens: TokenCount(40_000),
+            minimum_savings: TokenCount(20_000),
+            minimum_tokens: TokenCount(50),
+            protected_tools: vec!["skill".to_owned(), "read".to_owned()],
+            supersede_reads: true,
+        }
+    }
+}
+
+/// The settings under `branchSummary`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct BranchSummarySettings {
+    /// Whether navigation offers a summary of the branch that is left.
+    pub enabled: bool,
+    /// Tokens of the window kept free for the prompt and the answer.
+    pub reserve_tokens: TokenCount,
+}
+
+impl Default for BranchSummarySettings {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            reserve_tokens: DEFAULT_RESERVE,
+        }
+    }
+}
+
+/// What is kept free for the answer when settings name nothing.
+pub const DEFAULT_RESERVE: TokenCount = TokenCount(16_384);
+
+/// A value that a setting cannot have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{key} is {value}, but must be {allowed}")]
+pub struct InvalidSetting {
+    /// The key, for example `compaction.thresholdPercent`.
+    pub key: &'static str,
+    /// The value that was given.
+    pub value: String,
+    /// What is allowed.
+    pub allowed: &'static str,
+}
+
+impl Settings {
+    /// Returns the first value that is out of its range.
+    pub fn check(&self) -> Result<(), InvalidSetting> {
+        let compaction = &self.compaction;
+        let fail = |key, value: String, allowed| {
+            Err(InvalidSetting {
+                key,
+                value,
+                allowed,
+            })
+        };
+        if compaction.threshold_percent > 100 {
+            let value = compaction.threshold_percent.to_string();
+            return fail("compaction.thresholdPercent", value, "at most 100 (or -1 for none)");
+        }
+        if !(60..=3600).contains(&compaction.idle_timeout_seconds) {
+            let value = compaction.idle_timeout_seconds.to_string();
+            return fail("compaction.idleTimeoutSeconds", value, "60 to 3600");
+        }
+        if compaction.keep_recent_tokens == TokenCount::ZERO {
+            return fail("compaction.keepRecentTokens", "0".to_owned(), "at least 1");
+        }
+        if compaction.reserve_tokens == Some(TokenCount::ZERO) {
+            return fail("compaction.reserveTokens", "0".to_owned(), "at least 1");
+        }
+        if compaction.extractive_max_tokens < TokenCount(200) {
+            let value = compaction.extractive_max_tokens.to_string();
+            return fail("compaction.extractiveMaxTokens", value, "at least 200");
+        }
+        let bounded = [
+            ("compaction.toolResultChars", compaction.tool_result_chars),
+            ("compaction.toolArgumentChars", compaction.tool_argument_chars),
+            ("compaction.thinkingChars", compaction.thinking_chars),
+        ];
+        for (key, value) in bounded {
+            if value < 16 {
+                return fail(key, value.to_string(), "at least 16");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! When to compact: the threshold, and the arithmetic behind it in words.
+
+use serde::Serialize;
+
+use crate::rules::Rules;
+use crate::settings::{CompactionSettings, DEFAULT_RESERVE};
+use crate::tokens::TokenCount;
+
+/// The tokens above which a context is compacted, and how they came about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Threshold {
+    /// The threshold; compaction is due strictly above it.
+    pub tokens: TokenCount,
+    /// What is kept free for the answer, and what output caps derive from.
+    pub reserve: TokenCount,
+    /// The arithmetic in words.
+    pub explain: String,
+}
+
+impl Threshold {
+    /// Returns true when a context of `tokens` is due.
+    pub fn is_exceeded_by(&self, tokens: TokenCount) -> bool {
+        tokens > self.tokens
+    }
+}
+
+/// Returns the threshold for a model of this window, or `None` for an unknown window (zero).
+pub fn threshold(
+    window: TokenCount,
+    settings: &CompactionSettings,
+    rules: &Rules,
+) -> Option<Threshold> {
+    if window == TokenCount::ZERO {
+        return None;
+    }
+    if rules.plain_threshold {
+        let reserve = settings.reserve_tokens.unwrap_or(DEFAULT_RESERVE);
+        return Some(Threshold {
+            tokens: window.saturating_sub(reserve),
+            reserve,
+            explain: format!("window {window} - reserve {reserve}"),
+        });
+    }
+    let reserve = effective_reserve(window, settings);
+    let with = |tokens: u64, explain: String| {
+        Some(Threshold {
+            tokens: TokenCount(tokens),
+            reserve,
+            explain,
+        })
+    };
+    if let Ok(tokens @ 1..) = u64::try_from(settings.threshold_tokens) {
+        let clamped = tokens.clamp(1, window.0.saturating_sub(1).max(1));
+        let explain = format!("thresholdTokens {tokens}, within 1 to window {window} - 1: {clamped}");
+        return with(clamped, explain);
+    }
+    if let Ok(percent @ 1..) = u64::try_from(settings.threshold_percent) {
+        let percent = percent.clamp(1, 99);
+        let tokens = window.scaled(percent, 100);
+        return with(tokens.0, format!("{percent}% of window {window} = {tokens}"));
+    }
+    let tokens = window.saturating_sub(reserve);
+    with(
+        tokens.0,
+        format!("window {window} - reserve {reserve} = {tokens}"),
+    )
+}
+
+/// Returns what is kept free for the answer: the setting or 16,384, at least 15% of the window,
+/// and just those 15% where the window is too small for more.
+fn effective_reserve(window: TokenCount, settings: &CompactionSettings) -> TokenCount {
+    let share = window.scaled(15, 100);
+    let wanted = share.max(settings.reserve_tokens.unwrap_or(DEFAULT_RESERVE));
+    let unset_and_large =
+        settings.reserve_tokens.is_none() && wanted >= window.saturating_sub(share);
+    if unset_and_large || wanted >= window {
+        return share.max(TokenCount(1));
+    }
+    wanted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::threshold;
+    use crate::rules::Profile;
+    use crate::settings::CompactionSettings;
+    use crate::tokens::TokenCount;
+
+    fn tokens(window: u64, settings: &CompactionSettings) -> u64 {
+        let rules = Profile::Own.rules();
+        threshold(TokenCount(window), settings, &rules).map_or(0, |found| found.tokens.0)
+    }
+
+    #[test]
+    fn thresholds_of_the_specification() {
+        let unset = CompactionSettings::default();
+        let cases = [
+            (200_000, 170_000),
+            (1_000_000, 850_000),
+            (128_000, 108_800),
+            (32_768, 16_384),
+            (16_384, 13_927),
+            (8192, 6964),
+        ];
+        for (window, want) in cases {
+            assert_eq!(tokens(window, &unset), want, "window {window}");
+        }
+        let percent = CompactionSettings {
+            threshold_percent: 100,
+            ..unset.clone()
+        };
+        assert_eq!(tokens(200_000, &percent), 198_000);
+        let fixed = CompactionSettings {
+            threshold_tokens: 500_000,
+            ..unset.clone()
+        };
+        assert_eq!(tokens(200_000, &fixed), 199_999);
+        let huge = CompactionSettings {
+            reserve_tokens: Some(TokenCount(300_000)),
+            ..unset
+        };
+        assert_eq!(tokens(200_000, &huge), 170_000);
+        assert_eq!(tokens(0, &huge), 0);
+    }
+
+    #[test]
+    fn pi_subtracts_the_reserve_from_any_window() {
+        let rules = Profile::Pi.rules();
+        let settings = CompactionSettings::default();
+        let found = threshold(TokenCount(200_000), &settings, &rules);
+        assert_eq!(found.map(|found| found.tokens.0), Some(183_616));
+    }
+}

@@ -1,0 +1,118 @@
+//! The one error type of providers.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What kind of failure it is; retries and fallbacks go by this.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderErrorKind {
+    /// The request exceeds the model's window.
+    ContextOverflow,
+    /// Too many requests; may come with a time to wait.
+    RateLimited,
+    /// The service is overloaded.
+    Overloaded,
+    /// The account has no quota left.
+    Quota,
+    /// The credentials are missing or refused.
+    Auth,
+    /// The request has too many bytes.
+    PayloadTooLarge,
+    /// The request is wrong in another way.
+    InvalidRequest,
+    /// No answer in time.
+    Timeout,
+    /// The connection broke, or the stream ended without its closing event.
+    Interrupted,
+    /// The caller cancelled.
+    Cancelled,
+    /// The answer cannot be understood.
+    Malformed,
+}
+
+impl ProviderErrorKind {
+    /// Returns true when the same request may succeed later on the same model.
+    pub const fn is_transient(self) -> bool {
+        match self {
+            Self::RateLimited | Self::Overloaded | Self::Timeout | Self::Interrupted => true,
+            Self::ContextOverflow
+            | Self::Quota
+            | Self::Auth
+            | Self::PayloadTooLarge
+            | Self::InvalidRequest
+            | Self::Cancelled
+            | Self::Malformed => false,
+        }
+    }
+}
+
+/// A failed request. It never holds a credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProviderError {
+    /// What kind of failure it is.
+    pub kind: ProviderErrorKind,
+    /// The provider.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// The HTTP status, where there was one.
+    pub status: Option<u16>,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+    /// How long the service asks to wait.
+    pub retry_after: Option<Duration>,
+    /// What was said, cut to a bounded excerpt.
+    pub message: String,
+}
+
+/// The longest excerpt of a body that an error keeps, in characters.
+const EXCERPT: usize = 500;
+
+impl ProviderError {
+    /// Returns an error of `kind` that says `message`, cut to a bounded excerpt.
+    pub fn new(kind: ProviderErrorKind, message: &str) -> Self {
+        let mut excerpt: String = message.chars().take(EXCERPT).collect();
+        if excerpt.len() < message.len() {
+            excerpt.push_str("...");
+        }
+        Self {
+            kind,
+            provider: String::new(),
+            model: String::new(),
+            status: None,
+            request_id: None,
+            retry_after: None,
+            message: excerpt,
+        }
+    }
+}
+
+impl fmt::Display for ProviderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.provider.is_empty() {
+            write!(f, "{}/{}: ", self.provider, self.model)?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(status) = self.status {
+            write!(f, " (status {status})")?;
+        }
+        if let Some(id) = &self.request_id {
+            write!(f, " (request {id})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ProviderError {}
+
+#[cfg(test)]
+mod tests {
+    use super::{ProviderError, ProviderErrorKind};
+
+    #[test]
+    fn a_long_body_becomes_a_bounded_excerpt() {
+        let body = "é".repeat(1_000_000);
+        let error = ProviderError::new(ProviderErrorKind::Malformed, &body);
+        assert_eq!(error.message.chars().count(), 503);
+    }
+}

@@ -1,0 +1,34 @@
+//! Requests to language models in, streamed answers out, one error type.
+//!
+//! A [`Provider`] takes a [`Request`] and gives a stream of [`Event`]s that ends
+//! with [`Event::Done`], or a [`ProviderError`]. Which provider it is may be
+//! chosen at run time. The [`Scripted`] provider answers from a list of turns:
+//! for demonstrations, tests and bug reports.
+//!
+//! ```
+//! use futures_util::StreamExt;
+//! use llm_providers::{CancellationToken, Event, Provider, Request, Scripted, ScriptedTurn};
+//!
+//! # futures_executor::block_on(async {
+//! let provider = Scripted::new(vec![ScriptedTurn::Text("a summary".to_owned())]);
+//! let request = Request::for_prompt("be brief", "summarize this");
+//! let mut events = provider.stream(request, CancellationToken::new()).await?;
+//! let mut text = String::new();
+//! while let Some(event) = events.next().await {
+//!     if let Event::Text(piece) = event? {
+//!         text.push_str(&piece);
+//!     }
+//! }
+//! assert_eq!(text, "a summary");
+//! # Ok::<(), llm_providers::ProviderError>(())
+//! # }).unwrap();
+//! ```
+
+mod error;
+mod provider;
+mod scripted;
+
+pub use error::{ProviderError, ProviderErrorKind};
+pub use provider::{BoxFuture, Capabilities, Event, EventStream, Provider, Request};
+pub use scripted::{Scripted, ScriptedTurn};
+pub use tokio_util::sync::CancellationToken;

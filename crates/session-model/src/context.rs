@@ -1,0 +1,373 @@
+//! The context of a leaf: which messages the model sees, and which entry each comes from.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
+use crate::entry::{Compaction, Entry, EntryBody, EntryId, EntryKind, ModelRef};
+use crate::llm::{LlmMessage, Wording, convert_to_llm};
+use crate::message::{AgentMessage, Block, Content, SummaryMessage, current_system};
+use crate::pairing::{RoleOrder, pair_calls};
+use crate::tree::{EntryIndex, SessionPath};
+
+/// Which rules a context is rebuilt by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ContextRules {
+    /// The project's own: reset boundaries count, a kept id off the path loses nothing,
+    /// and one system message, the one in force, stands first.
+    #[default]
+    Own,
+    /// pi 0.87.1's, to the letter: reset boundaries are unknown, a kept id off the path
+    /// keeps nothing, and system messages stay where they were said.
+    Pi,
+}
+
+/// One entry of the context with the messages it contributes.
+#[derive(Debug, Clone)]
+pub struct ProjectedEntry {
+    /// Its number in the tree.
+    pub index: EntryIndex,
+    /// The entry as it was written.
+    pub entry: Arc<Entry>,
+    /// What it contributes after context edits: nothing, one message, or (a compaction
+    /// that replays a system message) two.
+    pub messages: Vec<Arc<AgentMessage>>,
+    /// A context edit took out what it would contribute.
+    pub omitted: bool,
+}
+
+impl ProjectedEntry {
+    /// Returns the messages that the entry would contribute without any context edit.
+    pub fn original_messages(&self) -> Vec<Arc<AgentMessage>> {
+        entry_messages(&self.entry)
+    }
+}
+
+/// The context of a leaf.
+#[derive(Debug, Clone)]
+pub struct SessionContext {
+    /// The leaf, or `None` for the empty path.
+    pub leaf: Option<EntryId>,
+    /// The entries that make it up, the newest compaction first where there is one.
+    pub entries: Vec<ProjectedEntry>,
+    /// The system message in force, where the rules put it in front, with the entry that said it last.
+    pub system: Option<(EntryId, Arc<AgentMessage>)>,
+    /// The thinking level in force; `off` when none was set.
+    pub thinking_level: String,
+    /// The model in force.
+    pub model: Option<ModelRef>,
+    /// What was noticed while bodies were read.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl SessionContext {
+    /// Returns the messages in order, each with the entry that it comes from.
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = (&EntryId, &Arc<AgentMessage>)> + Clone {
+        let system = self.system.iter().map(|(id, message)| (id, message));
+        let entries = self.entries.iter().flat_map(|projected| {
+            let messages = projected.messages.iter();
+            messages.map(|message| (&projected.entry.id, message))
+        });
+        system.chain(entries)
+    }
+
+    /// Returns the newest compaction of the context and its id.
+    pub fn compaction(&self) -> Option<(&EntryId, &Compaction)> {
+        let first = self.entries.first()?;
+        match &first.entry.body {
+            EntryBody::Compaction(compaction) if !first.messages.is_empty() => {
+                Some((&first.entry.id, compaction))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns what would be sent to a model: converted, paired and in the order that it accepts.
+    pub fn to_llm(&self, order: RoleOrder) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
+        let messages = self.messages().map(|(_, message)| message);
+        pair_calls(convert_to_llm(messages, Wording::Own), order)
+    }
+}
+
+/// Returns the context of `path`. Bodies outside the context are not read.
+pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionContext {
+    let mut builder = Builder {
+        path,
+        rules,
+        diagnostics: Vec::new(),
+    };
+    let places = builder.context_places();
+    let boundary = places.first().copied();
+    let mut entries: Vec<ProjectedEntry> = Vec::with_capacity(places.len());
+    let mut replays_system = rules == ContextRules::Pi;
+    for (position, place) in places.into_iter().enumerate() {
+        let index = path.entries()[place];
+        let Some(entry) = builder.read(index) else {
+            continue;
+        };
+        let messages = match &entry.body {
+            EntryBody::Compaction(compaction) if position == 0 => {
+                replays_system |= compaction.system.is_some();
+                entry_messages(&entry)
+            }
+            // An older compaction inside the kept range emits nothing.
+            EntryBody::Compaction(_) => Vec::new(),
+            // The compaction replays the system message in force; the kept range does not repeat it.
+            EntryBody::Message(message)
+                if Some(place) < boundary
+                    && replays_system
+                    && matches!(**message, AgentMessage::System(_)) =>
+            {
+                continue;
+            }
+            _ => entry_messages(&entry),
+        };
+        entries.push(ProjectedEntry {
+            index,
+            entry: Arc::new(entry),
+            messages,
+            omitted: false,
+        });
+    }
+    apply_edits(&mut entries);
+    let (thinking_level, model) = builder.state_in_force(&entries);
+    let system = match rules {
+        ContextRules::Own => take_system(&mut entries),
+        ContextRules::Pi => None,
+    };
+    SessionContext {
+        leaf: path.leaf_id().map(EntryId::new),
+        entries,
+        system,
+        thinking_level,
+        model,
+        diagnostics: builder.diagnostics,
+    }
+}
+
+/// Returns the messages that an entry contributes by itself.
+fn entry_messages(entry: &Entry) -> Vec<Arc<AgentMessage>> {
+    match &entry.body {
+        EntryBody::Message(message) => vec![message.clone()],
+        EntryBody::CustomMessage(message) => {
+            vec![Arc::new(AgentMessage::Custom(message.clone()))]
+        }
+        EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
+            vec![Arc::new(AgentMessage::BranchSummary(SummaryMessage {
+                summary: branch.summary.clone(),
+                timestamp: entry.timestamp,
+            }))]
+        }
+        EntryBody::Compaction(compaction) => {
+            let summary = AgentMessage::CompactionSummary(SummaryMessage {
+                summary: compaction.summary.clone(),
+                timestamp: entry.timestamp,
+            });
+            let system = compaction.system.clone();
+            system.into_iter().chain([Arc::new(summary)]).collect()
+        }
+        EntryBody::BranchSummary(_)
+        | EntryBody::ThinkingLevelChange(_)
+        | EntryBody::ModelChange(_)
+        | EntryBody::Custom { .. }
+        | EntryBody::Label { .. }
+        | EntryBody::SessionInfo(_)
+        | EntryBody::Usage { .. }
+        | EntryBody::ContextEdit { .. }
+        | EntryBody::ResetBoundary
+        | EntryBody::Unknown(_) => Vec::new(),
+    }
+}
+
+/// Applies context edits; of several on one target the last counts.
+fn apply_edits(entries: &mut [ProjectedEntry]) {
+    let mut edits: BTreeMap<EntryId, Option<Content>> = BTreeMap::new();
+    for projected in entries.iter() {
+        if let EntryBody::ContextEdit {
+            target,
+            replacement,
+        } = &projected.entry.body
+        {
+            edits.insert(target.clone(), replacement.clone());
+        }
+    }
+    if edits.is_empty() {
+        return;
+    }
+    for projected in entries {
+        match edits.get(&projected.entry.id) {
+            None => {}
+            Some(None) => {
+                projected.omitted = !projected.messages.is_empty();
+                projected.messages.clear();
+            }
+            Some(Some(content)) => {
+                for message in &mut projected.messages {
+                    let content = fitting_content(message, content.clone());
+                    *message = Arc::new(message.with_content(content));
+                }
+            }
+        }
+    }
+}
+
+/// A plain text becomes one text block for the roles whose content is always blocks.
+fn fitting_content(message: &AgentMessage, content: Content) -> Content {
+    match (message, content) {
+        (AgentMessage::Assistant(_) | AgentMessage::ToolResult(_), Content::Text(text)) => {
+            Content::Blocks(vec![Block::text(text)])
+        }
+        (_, content) => content,
+    }
+}
+
+/// Takes all system messages out of the entries and returns the one in force.
+fn take_system(entries: &mut [ProjectedEntry]) -> Option<(EntryId, Arc<AgentMessage>)> {
+    let said = entries.iter().flat_map(|projected| &projected.messages);
+    let system = current_system(said.map(|message| &**message))?;
+    let is_system = |message: &Arc<AgentMessage>| matches!(**message, AgentMessage::System(_));
+    let mut last = None;
+    for projected in entries {
+        if projected.messages.iter().any(is_system) {
+            last = Some(projected.entry.id.clone());
+            projected.messages.retain(|message| !is_system(message));
+        }
+    }
+    last.map(|id| (id, Arc::new(AgentMessage::System(system))))
+}
+
+struct Builder<'a, 'p> {
+    path: &'p SessionPath<'a>,
+    rules: ContextRules,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Builder<'_, '_> {
+    /// Reads an entry; one that cannot be read contributes nothing and is reported.
+    fn read(&mut self, index: EntryIndex) -> Option<Entry> {
+        let tree = self.path.tree();
+        let id = || EntryId::new(tree.id(index));
+        match tree.read(index) {
+            Ok(read) => {
+                if let Some(repair) = read.repair {
+                    let text = format!("read after repair ({repair}); its bytes are untouched");
+                    let kind = DiagnosticKind::RepairedBody;
+                    let said = Diagnostic::new(Severity::Note, kind, text);
+                    self.diagnostics
+                        .push(said.at_line(tree.line(index)).of_entry(id()));
+                }
+                Some(read.entry)
+            }
+            Err(error) => {
+                let text = format!("left out of the context: {error}");
+                let kind = DiagnosticKind::DamagedBody;
+                let said = Diagnostic::new(Severity::Error, kind, text);
+                self.diagnostics
+                    .push(said.at_line(tree.line(index)).of_entry(id()));
+                None
+            }
+        }
+    }
+
+    /// Returns the places on the path that make up the context, the newest compaction first.
+    fn context_places(&mut self) -> Vec<usize> {
+        let len = self.path.entries().len();
+        let reset = match self.rules {
+            ContextRules::Own => self.path.newest(EntryKind::ResetBoundary),
+            ContextRules::Pi => None,
+        };
+        let after_reset = reset.map_or(0, |(place, _)| place + 1);
+        let compaction = self.path.newest(EntryKind::Compaction);
+        let Some((place, index)) = compaction.filter(|(place, _)| *place >= after_reset) else {
+            return (after_reset..len).collect();
+        };
+        let body = self.path.tree().read(index).map(|read| read.entry.body);
+        let Ok(EntryBody::Compaction(compaction)) = body else {
+            // Its summary cannot be read (which reading it again will report): show what it hid.
+            return (after_reset..len).collect();
+        };
+        let kept = self.first_kept(place, &compaction).max(after_reset);
+        let kept = kept..place;
+        [place].into_iter().chain(kept).chain(place + 1..len).collect()
+    }
+
+    /// Returns the place of the first entry that the compaction at `place` keeps; `place` itself for none.
+    fn first_kept(&mut self, place: usize, compaction: &Compaction) -> usize {
+        let tree = self.path.tree();
+        let own = self.path.entries()[place];
+        if *compaction.first_kept == *tree.id(own) {
+            return place;
+        }
+        let before = &self.path.entries()[..place];
+        let mut found = before.iter();
+        if let Some(kept) = found.position(|index| *tree.id(*index) == *compaction.first_kept) {
+            return kept;
+        }
+        if self.rules == ContextRules::Pi {
+            return place;
+        }
+        let text = format!(
+            "keeps from {}, which is not on its path; everything since the boundary before it is kept",
+            match &*compaction.first_kept {
+                "" => "no entry",
+                id => id,
+            }
+        );
+        let said = Diagnostic::new(Severity::Warning, DiagnosticKind::KeptEntryOffPath, text);
+        let id = EntryId::new(tree.id(own));
+        self.diagnostics
+            .push(said.at_line(tree.line(own)).of_entry(id));
+        let boundary = before.iter().rposition(|index| {
+            matches!(
+                tree.kind(*index),
+                EntryKind::Compaction | EntryKind::ResetBoundary
+            )
+        });
+        boundary.map_or(0, |boundary| boundary + 1)
+    }
+
+    /// Returns the thinking level and the model in force: the last change of each on the whole path.
+    fn state_in_force(&mut self, entries: &[ProjectedEntry]) -> (String, Option<ModelRef>) {
+        let read: BTreeMap<EntryIndex, &Arc<Entry>> = entries
+            .iter()
+            .map(|projected| (projected.index, &projected.entry))
+            .collect();
+        let tree = self.path.tree();
+        let mut level = None;
+        let mut model = None;
+        for index in self.path.entries().iter().rev() {
+            if level.is_some() && model.is_some() {
+                break;
+            }
+            let relevant = match tree.kind(*index) {
+                EntryKind::ThinkingLevelChange => level.is_none(),
+                EntryKind::ModelChange | EntryKind::Message => model.is_none(),
+                _ => false,
+            };
+            if !relevant {
+                continue;
+            }
+            let entry = match read.get(index) {
+                Some(entry) => (*entry).clone(),
+                None => match tree.entry(*index) {
+                    Ok(entry) => Arc::new(entry),
+                    Err(_) => continue,
+                },
+            };
+            match &entry.body {
+                EntryBody::ThinkingLevelChange(changed) => level = Some(changed.clone()),
+                EntryBody::ModelChange(changed) => model = Some(changed.clone()),
+                EntryBody::Message(message) => {
+                    if let AgentMessage::Assistant(answer) = &**message {
+                        model = Some(ModelRef {
+                            provider: answer.provider.clone(),
+                            model_id: answer.model.clone(),
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        (level.unwrap_or_else(|| "off".to_owned()), model)
+    }
+}

@@ -1,0 +1,115 @@
+//! What was noticed about a session that is not as it should be, and what was done about it.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::entry::EntryId;
+
+/// How much a diagnostic matters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    /// A peculiarity of the spelling; nothing is missing.
+    Note,
+    /// Something was repaired in memory; the bytes of the session are untouched.
+    Warning,
+    /// Content could not be read; its bytes are still in the session.
+    Error,
+}
+
+/// What kind of thing was noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum DiagnosticKind {
+    /// The session begins with a byte-order mark.
+    ByteOrderMark,
+    /// Lines end in CR LF.
+    CarriageReturns,
+    /// There are blank lines.
+    BlankLines,
+    /// The last line does not end in a newline.
+    MissingFinalNewline,
+    /// The last line is cut off.
+    TornTail,
+    /// A line is not a JSON object that can be read.
+    DamagedLine,
+    /// A line is longer than 4 GiB.
+    OversizedLine,
+    /// A line is valid JSON, but no entry (it has no `type`).
+    NotAnEntry,
+    /// The first readable line is not a session header.
+    MissingHeader,
+    /// There is more than one header.
+    ExtraHeader,
+    /// An entry has no id.
+    MissingId,
+    /// Two entries have the same id.
+    DuplicateId,
+    /// An entry names a parent that is not there.
+    MissingParent,
+    /// The parents of some entries form a ring.
+    ParentCycle,
+    /// A body was readable only after repair (lone surrogates, duplicate keys, wrong types, bytes that are not UTF-8).
+    RepairedBody,
+    /// A body could not be read.
+    DamagedBody,
+    /// A compaction keeps from an entry that is not on its path.
+    KeptEntryOffPath,
+    /// A tool call and its result are not paired.
+    UnpairedToolCall,
+    /// Messages do not follow the order of roles.
+    RoleOrder,
+}
+
+/// One thing that was noticed, with the line it concerns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Diagnostic {
+    /// How much it matters.
+    pub severity: Severity,
+    /// What kind of thing it is.
+    pub kind: DiagnosticKind,
+    /// The line, counted from 1, or `None` when no single line is meant.
+    pub line: Option<u64>,
+    /// The entry it concerns, if it has an id.
+    pub entry_id: Option<EntryId>,
+    /// One sentence fragment: what was found and what was done.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// Returns a diagnostic about no particular line or entry.
+    pub fn new(severity: Severity, kind: DiagnosticKind, message: impl Into<String>) -> Self {
+        Self {
+            severity,
+            kind,
+            line: None,
+            entry_id: None,
+            message: message.into(),
+        }
+    }
+
+    /// Returns the same diagnostic, said of `line`.
+    #[must_use]
+    pub fn at_line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// Returns the same diagnostic, said of the entry `id`.
+    #[must_use]
+    pub fn of_entry(mut self, id: EntryId) -> Self {
+        self.entry_id = Some(id);
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        f.write_str(&self.message)
+    }
+}

@@ -1,0 +1,279 @@
+//! New entries: drafts that become lines once they are stamped with id, parent and time.
+
+use crate::entry::EntryId;
+use crate::json::RawJson;
+use crate::message::{Block, Content, SystemMessage, system_raw};
+use crate::timestamp::Timestamp;
+
+/// What makes an entry out of a draft. Identity and time come from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// The id of the new entry.
+    pub id: EntryId,
+    /// Its parent, or `None` for a root.
+    pub parent: Option<EntryId>,
+    /// When it is written.
+    pub timestamp: Timestamp,
+}
+
+/// The first entry that a compaction keeps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FirstKept {
+    /// This entry.
+    Entry(EntryId),
+    /// None: written as the compaction's own id.
+    None,
+}
+
+/// An entry that is not stamped yet.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EntryDraft {
+    /// A compaction.
+    Compaction(Box<CompactionDraft>),
+    /// The summary of a branch that is left.
+    BranchSummary(Box<BranchSummaryDraft>),
+    /// An edit of another entry's place in the context.
+    ContextEdit(ContextEditDraft),
+    /// State of an extension, or of this project.
+    Custom(CustomDraft),
+}
+
+/// A compaction that is not stamped yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionDraft {
+    /// The summary, file tags included.
+    pub summary: String,
+    /// A short form for lists.
+    pub short_summary: Option<String>,
+    /// The first entry that stays as it is.
+    pub first_kept: FirstKept,
+    /// Tokens of the context before, in the measure that peers read.
+    pub tokens_before: u64,
+    /// File lists and provenance.
+    pub details: Option<RawJson>,
+    /// Provider payloads.
+    pub preserve_data: Option<RawJson>,
+    /// True when an extension or a hook made the summary.
+    pub from_extension: bool,
+    /// The system message in force, which peers replay.
+    pub system: Option<SystemMessage>,
+}
+
+/// A branch summary that is not stamped yet; the stamp's parent is where the conversation goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BranchSummaryDraft {
+    /// The leaf that is left, or `None` when nothing was there.
+    pub from: Option<EntryId>,
+    /// The summary, preamble and file tags included.
+    pub summary: String,
+    /// File lists and provenance.
+    pub details: Option<RawJson>,
+    /// True when an extension or a hook made the summary.
+    pub from_extension: bool,
+}
+
+/// A context edit that is not stamped yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ContextEditDraft {
+    /// The entry whose message changes.
+    pub target: EntryId,
+    /// The new content; `None` takes the message out of the context.
+    pub replacement: Option<Content>,
+}
+
+/// A custom entry that is not stamped yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CustomDraft {
+    /// Whose entry it is.
+    pub custom_type: String,
+    /// What it carries.
+    pub data: Option<RawJson>,
+}
+
+impl EntryDraft {
+    /// Returns the line of the entry: one JSON object without a line ending.
+    pub fn stamp(&self, stamp: &Stamp) -> String {
+        match self {
+            Self::Compaction(draft) => draft.line(stamp),
+            Self::BranchSummary(draft) => draft.line(stamp),
+            Self::ContextEdit(draft) => line(
+                stamp,
+                &[("targetId", quoted(&draft.target))],
+                "context_edit",
+                &[("replacement", Some(replacement_text(draft)))],
+            ),
+            Self::Custom(draft) => line(
+                stamp,
+                &[("customType", quoted(&draft.custom_type))],
+                "custom",
+                &[("data", draft.data.as_ref().map(|raw| raw.get().to_owned()))],
+            ),
+        }
+    }
+}
+
+impl CompactionDraft {
+    fn line(&self, stamp: &Stamp) -> String {
+        let kept = match &self.first_kept {
+            FirstKept::Entry(id) => id,
+            FirstKept::None => &stamp.id,
+        };
+        let millis = stamp.timestamp.as_millis();
+        let system = self.system.as_ref();
+        line(
+            stamp,
+            &[
+                ("summary", quoted(&self.summary)),
+                ("firstKeptEntryId", quoted(kept)),
+                ("tokensBefore", self.tokens_before.to_string()),
+            ],
+            "compaction",
+            &[
+                ("shortSummary", self.short_summary.as_deref().map(quoted)),
+                ("details", text_of(self.details.as_ref())),
+                ("preserveData", text_of(self.preserve_data.as_ref())),
+                ("fromExtension", flag(self.from_extension)),
+                ("fromHook", flag(self.from_extension)),
+                (
+                    "systemMessage",
+                    system.map(|system| system_raw(system, millis).get().to_owned()),
+                ),
+            ],
+        )
+    }
+}
+
+impl BranchSummaryDraft {
+    fn line(&self, stamp: &Stamp) -> String {
+        let from = self.from.as_deref().unwrap_or("root");
+        line(
+            stamp,
+            &[("fromId", quoted(from)), ("summary", quoted(&self.summary))],
+            "branch_summary",
+            &[
+                ("details", text_of(self.details.as_ref())),
+                ("fromExtension", flag(self.from_extension)),
+                ("fromHook", flag(self.from_extension)),
+            ],
+        )
+    }
+}
+
+/// The header of a new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeaderDraft {
+    /// The session's id.
+    pub id: String,
+    /// When it begins.
+    pub timestamp: Timestamp,
+    /// The folder that it works in.
+    pub cwd: String,
+    /// The session that it is forked from.
+    pub parent_session: Option<String>,
+}
+
+impl HeaderDraft {
+    /// Returns the line of the header, in version 3, without a line ending.
+    pub fn line(&self) -> String {
+        let mut out = format!(
+            "{{\"type\":\"session\",\"version\":3,\"id\":{},\"timestamp\":\"{}\",\"cwd\":{}",
+            quoted(&self.id),
+            self.timestamp,
+            quoted(&self.cwd)
+        );
+        if let Some(parent) = &self.parent_session {
+            out.push_str(&format!(",\"parentSession\":{}", quoted(parent)));
+        }
+        out.push('}');
+        out
+    }
+}
+
+/// Spells a line: the base, then `members`, then the `optional` ones that are there. Values are JSON texts.
+fn line(
+    stamp: &Stamp,
+    members: &[(&str, String)],
+    kind: &str,
+    optional: &[(&str, Option<String>)],
+) -> String {
+    let parent = stamp.parent.as_deref().map_or("null".to_owned(), quoted);
+    let mut out = format!(
+        "{{\"type\":\"{kind}\",\"id\":{},\"parentId\":{parent},\"timestamp\":\"{}\"",
+        quoted(&stamp.id),
+        stamp.timestamp
+    );
+    let optional = optional.iter();
+    let present = optional.filter_map(|(name, value)| Some((*name, value.as_ref()?)));
+    for (name, value) in members.iter().map(|(name, value)| (*name, value)).chain(present) {
+        out.push_str(&format!(",\"{name}\":{value}"));
+    }
+    out.push('}');
+    out
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+fn text_of(raw: Option<&RawJson>) -> Option<String> {
+    // A pretty-printed value would break the line.
+    raw.map(|raw| raw.get().replace(['\n', '\r'], " "))
+}
+
+fn flag(value: bool) -> Option<String> {
+    value.then(|| "true".to_owned())
+}
+
+fn replacement_text(draft: &ContextEditDraft) -> String {
+    match &draft.replacement {
+        None => "null".to_owned(),
+        Some(Content::Text(text)) => format!("{{\"content\":{}}}", quoted(text)),
+        Some(Content::Blocks(blocks)) => {
+            let blocks = blocks.iter().filter_map(block_text);
+            let blocks = blocks.collect::<Vec<_>>().join(",");
+            format!("{{\"content\":[{blocks}]}}")
+        }
+    }
+}
+
+/// Returns the JSON text of a block; unknown blocks cannot be spelt again and are left out.
+fn block_text(block: &Block) -> Option<String> {
+    let mut members: Vec<(&str, String)> = Vec::new();
+    match block {
+        Block::Text(block) => {
+            members.push(("type", quoted("text")));
+            members.push(("text", quoted(&block.text)));
+            push_optional(&mut members, "textSignature", block.signature.as_deref());
+        }
+        Block::Image(block) => {
+            members.push(("type", quoted("image")));
+            members.push(("data", quoted(&block.data)));
+            members.push(("mimeType", quoted(&block.mime_type)));
+        }
+        Block::Thinking(block) => {
+            members.push(("type", quoted("thinking")));
+            members.push(("thinking", quoted(&block.thinking)));
+            push_optional(&mut members, "thinkingSignature", block.signature.as_deref());
+            if block.redacted {
+                members.push(("redacted", "true".to_owned()));
+            }
+        }
+        Block::ToolCall(call) => {
+            members.push(("type", quoted("toolCall")));
+            members.push(("id", quoted(&call.id)));
+            members.push(("name", quoted(&call.name)));
+            let arguments = text_of(call.arguments.as_ref());
+            members.push(("arguments", arguments.unwrap_or_else(|| "{}".to_owned())));
+            push_optional(&mut members, "thoughtSignature", call.signature.as_deref());
+        }
+        Block::Other { .. } => return None,
+    }
+    let members = members.iter().map(|(name, value)| format!("\"{name}\":{value}"));
+    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
+}
+
+fn push_optional(members: &mut Vec<(&'static str, String)>, name: &'static str, text: Option<&str>) {
+    if let Some(text) = text {
+        members.push((name, quoted(text)));
+    }
+}

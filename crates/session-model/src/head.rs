@@ -1,0 +1,172 @@
+//! Heads of lines: type, id and parent, read without parsing the body.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+use crate::json::{self, Repaired, parse_repairing};
+
+/// The first line of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Header {
+    /// The format's version; sessions that name none are version 1.
+    pub version: u64,
+    /// The session's id.
+    pub id: String,
+    /// When it began, as written.
+    pub timestamp: String,
+    /// The folder that it works in.
+    pub cwd: String,
+    /// The session that it was forked from.
+    pub parent_session: Option<String>,
+}
+
+/// What the head of a line says.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Head<'a> {
+    /// A session header.
+    Header(Box<Header>),
+    /// An entry.
+    Entry(EntryHead<'a>),
+    /// Valid JSON without a type.
+    NotAnEntry,
+    /// Not a JSON object that can be read.
+    Damaged,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct EntryHead<'a> {
+    pub kind: Cow<'a, str>,
+    pub id: Option<Cow<'a, str>>,
+    /// The parent as written: `Some(None)` for null, `None` when the member is missing.
+    pub parent: Option<Option<Cow<'a, str>>>,
+}
+
+/// Returns what the head of `line` says. Only the common spelling (type, id, parentId first)
+/// avoids a look at the whole line; its last byte is checked then, its body is not.
+pub(crate) fn read_head(line: &[u8]) -> Head<'_> {
+    if let Some(head) = plain_head(line)
+        && line.trim_ascii_end().last() == Some(&b'}')
+    {
+        return Head::Entry(head);
+    }
+    whole_head(line)
+}
+
+/// Reads a head in the common spelling from the front of `line`, or returns `None`.
+pub(crate) fn plain_head(line: &[u8]) -> Option<EntryHead<'_>> {
+    let rest = line.strip_prefix(b"{\"type\":\"")?;
+    let (kind, rest) = plain_string(rest)?;
+    if kind == "session" {
+        return None;
+    }
+    let rest = rest.strip_prefix(b",\"id\":\"")?;
+    let (id, rest) = plain_string(rest)?;
+    let rest = rest.strip_prefix(b",\"parentId\":")?;
+    let parent = match rest.strip_prefix(b"\"") {
+        Some(rest) => Some(Cow::Borrowed(plain_string(rest)?.0)),
+        None => {
+            rest.strip_prefix(b"null")?;
+            None
+        }
+    };
+    Some(EntryHead {
+        kind: Cow::Borrowed(kind),
+        id: Some(Cow::Borrowed(id)),
+        parent: Some(parent),
+    })
+}
+
+/// Splits off a string without escapes, up to its closing quote.
+fn plain_string(bytes: &[u8]) -> Option<(&str, &[u8])> {
+    let end = bytes.iter().take(256).position(|byte| *byte == b'"')?;
+    let text = std::str::from_utf8(&bytes[..end]).ok()?;
+    let plain = !text.contains('\\');
+    plain.then_some((text, &bytes[end + 1..]))
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct WireHead {
+    #[serde(rename = "type", deserialize_with = "json::text")]
+    kind: Option<String>,
+    #[serde(deserialize_with = "json::text")]
+    id: Option<String>,
+    #[serde(deserialize_with = "present")]
+    parent_id: Option<Option<String>>,
+    #[serde(deserialize_with = "json::count")]
+    version: Option<i64>,
+    #[serde(deserialize_with = "json::text")]
+    timestamp: Option<String>,
+    #[serde(deserialize_with = "json::text")]
+    cwd: Option<String>,
+    #[serde(deserialize_with = "json::text")]
+    parent_session: Option<String>,
+}
+
+/// Tells a member that is null from one that is missing.
+fn present<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<String>>, D::Error> {
+    Option::<String>::deserialize(deserializer).map(Some)
+}
+
+fn whole_head(line: &[u8]) -> Head<'_> {
+    let parsed = parse_repairing::<WireHead>(line, |tree| {
+        if let Some(members) = tree.as_object_mut() {
+            members.retain(|key, value| match key.as_str() {
+                "version" => value.is_number(),
+                "type" | "id" | "timestamp" | "cwd" | "parentSession" => value.is_string(),
+                "parentId" => value.is_string() || value.is_null(),
+                _ => false,
+            });
+        }
+    });
+    let Ok(Repaired { value: wire, .. }) = parsed else {
+        return Head::Damaged;
+    };
+    match wire.kind {
+        None => Head::NotAnEntry,
+        Some(kind) if kind == "session" => Head::Header(Box::new(Header {
+            version: wire
+                .version
+                .and_then(|version| u64::try_from(version).ok())
+                .unwrap_or(1),
+            id: wire.id.unwrap_or_default(),
+            timestamp: wire.timestamp.unwrap_or_default(),
+            cwd: wire.cwd.unwrap_or_default(),
+            parent_session: wire.parent_session,
+        })),
+        Some(kind) => Head::Entry(EntryHead {
+            kind: Cow::Owned(kind),
+            id: wire.id.map(Cow::Owned),
+            parent: wire.parent_id.map(|parent| parent.map(Cow::Owned)),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Head, plain_head, read_head};
+
+    #[test]
+    fn the_common_spelling_and_any_other_give_the_same_head() {
+        let common = br#"{"type":"message","id":"a1","parentId":"a0","x":1}"#;
+        let other = br#"{ "parentId":"a0", "x":1, "id":"a1", "type":"message" }"#;
+        assert!(plain_head(common).is_some() && plain_head(other).is_none());
+        assert_eq!(read_head(common), read_head(other));
+        let null = br#"{"type":"custom","id":"a","parentId":null}"#;
+        let Head::Entry(head) = read_head(null) else {
+            panic!("{:?}", read_head(null));
+        };
+        assert_eq!(head.parent, Some(None));
+    }
+
+    #[test]
+    fn lines_that_are_no_entries_are_told_apart() {
+        assert_eq!(read_head(b"{\"type\":\"message\",\"id\":\"a\""), Head::Damaged);
+        assert_eq!(read_head(b"{\"a\":1}"), Head::NotAnEntry);
+        assert_eq!(read_head(b"[1]"), Head::Damaged);
+        assert!(matches!(read_head(b"{\"type\":\"session\",\"version\":99}"), Head::Header(header) if header.version == 99));
+    }
+}

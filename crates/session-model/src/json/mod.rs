@@ -1,0 +1,42 @@
+//! JSON as sessions carry it: raw values kept byte for byte, JavaScript's spelling, lenient reading.
+
+mod canonical;
+mod entries;
+mod lenient;
+mod members;
+mod raw;
+
+pub use entries::entries;
+pub use canonical::{canonical, canonical_utf16_len};
+pub use members::{Members, member};
+pub use raw::RawJson;
+
+pub(crate) use lenient::{Repaired, count, flag, parse_repairing, repaired_bytes, text};
+
+/// Returns the length of `text` in UTF-16 code units, the unit that the pi family counts in.
+pub fn utf16_len(text: &str) -> usize {
+    // One unit a character, two for those beyond the basic plane: four-byte lead bytes.
+    let bytes = text.as_bytes();
+    let continuation = bytes.iter().filter(|byte| (**byte & 0xC0) == 0x80).count();
+    let wide = bytes.iter().filter(|byte| **byte >= 0xF0).count();
+    bytes.len() - continuation + wide
+}
+
+/// Returns the longest prefix of `text` of at most `units` UTF-16 code units that ends between characters.
+pub fn utf16_prefix(text: &str, units: usize) -> &str {
+    if text.len() <= units {
+        return text;
+    }
+    let mut left = units;
+    for (at, character) in text.char_indices() {
+        let width = character.len_utf16();
+        if width > left {
+            return &text[..at];
+        }
+        left -= width;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,65 @@
+//! What a coding-agent session is.
+//!
+//! A session is an append-only JSONL file whose entries form a tree. This crate
+//! reads the format of the pi family (versions 1 to 3) from any [`LineSource`],
+//! keeps only the heads of entries in memory, and parses a body when somebody
+//! needs it. It rebuilds the context of a leaf, converts it for a model, and
+//! spells new entries. It opens no file, reads no clock and knows no model.
+//!
+//! ```
+//! use session_model::{ContextRules, build_context, decode_bytes};
+//!
+//! let lines = concat!(
+//!     r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#, "\n",
+//!     r#"{"type":"message","id":"a1","parentId":null,"message":{"role":"user","content":"hello"}}"#, "\n",
+//! );
+//! let decoded = decode_bytes(lines.into());
+//! let path = decoded.tree.path(decoded.tree.leaf());
+//! let context = build_context(&path, ContextRules::Own);
+//! let texts: Vec<_> = context.messages().map(|(_, message)| message.display_text()).collect();
+//! assert_eq!(texts, ["hello"]);
+//! assert!(decoded.diagnostics.is_empty());
+//! ```
+//!
+//! **Invariants.** Decoding never fails on content: what cannot be read is set
+//! aside with a [`Diagnostic`] that names its line. Raw lines are never changed.
+//! Parents form no ring. Every projection that [`SessionContext::to_llm`] returns
+//! pairs calls and results.
+
+mod body;
+mod context;
+mod diagnostic;
+mod encode;
+mod entry;
+mod head;
+pub mod json;
+mod llm;
+mod message;
+mod migrate;
+mod pairing;
+mod source;
+mod timestamp;
+mod tree;
+
+pub use body::BodyError;
+pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
+pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
+pub use encode::{
+    BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, EntryDraft, FirstKept,
+    HeaderDraft, Stamp,
+};
+pub use entry::{
+    BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,
+};
+pub use head::Header;
+pub use llm::{LlmMessage, Wording, convert_message, convert_to_llm, fence_for};
+pub use message::{
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, CustomMessage, ImageBlock,
+    StopReason, SummaryMessage, SystemMessage, TextBlock, ThinkingBlock, ToolCall,
+    ToolResultMessage, Usage, UserMessage, current_system,
+};
+pub use migrate::{MigrateError, migrate_lines};
+pub use pairing::{RoleOrder, check_pairs, pair_calls};
+pub use source::{LineSource, SourceError, Span};
+pub use timestamp::Timestamp;
+pub use tree::{Decoded, Decoder, EntryIndex, Leaf, SessionPath, SessionTree, Turn, decode_bytes};

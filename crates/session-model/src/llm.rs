@@ -1,0 +1,191 @@
+//! From a session's messages to the messages that a model understands.
+
+use std::sync::Arc;
+
+use askama::Template;
+
+use crate::message::{
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, SystemMessage,
+    ToolResultMessage,
+};
+
+/// A message as models know it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LlmMessage {
+    /// Instructions and tools.
+    System(SystemMessage),
+    /// Instructions of the harness.
+    Developer(Content),
+    /// What the user says, and everything that is told to the model as if the user said it.
+    User(Content),
+    /// What the model said.
+    Assistant(AssistantMessage),
+    /// What a tool gave back.
+    ToolResult(ToolResultMessage),
+}
+
+impl LlmMessage {
+    /// Returns the name of the role, as JSON output has it.
+    pub fn role(&self) -> &'static str {
+        match self {
+            Self::System(_) => "system",
+            Self::Developer(_) => "developer",
+            Self::User(_) => "user",
+            Self::Assistant(_) => "assistant",
+            Self::ToolResult(_) => "toolResult",
+        }
+    }
+
+    /// Returns the content.
+    pub fn content(&self) -> &Content {
+        match self {
+            Self::System(message) => &message.content,
+            Self::Developer(content) | Self::User(content) => content,
+            Self::Assistant(message) => &message.content,
+            Self::ToolResult(message) => &message.content,
+        }
+    }
+}
+
+/// In whose words summaries and commands are told to the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Wording {
+    /// The project's own, from `prompts/`.
+    #[default]
+    Own,
+    /// pi 0.87.1's, which conversation texts must have to be compared with pi's letter by letter.
+    Pi,
+}
+
+/// Returns the message that a model gets for `message`, or `None` when it must not see it:
+/// commands that the user excluded, and roles that this crate does not know.
+pub fn convert_message(message: &AgentMessage, wording: Wording) -> Option<LlmMessage> {
+    Some(match message {
+        AgentMessage::System(system) => LlmMessage::System(system.clone()),
+        // pi knows no such role and leaves it out.
+        AgentMessage::Developer(_) if wording == Wording::Pi => return None,
+        AgentMessage::Developer(message) => LlmMessage::Developer(message.content.clone()),
+        AgentMessage::User(message) => LlmMessage::User(message.content.clone()),
+        AgentMessage::Assistant(message) => LlmMessage::Assistant(message.clone()),
+        AgentMessage::ToolResult(message) => LlmMessage::ToolResult(message.clone()),
+        AgentMessage::BashExecution(run) if run.exclude_from_context => return None,
+        AgentMessage::BashExecution(run) => user_text(run.told(wording)),
+        AgentMessage::Custom(message) => LlmMessage::User(match &message.content {
+            Content::Text(text) => Content::Blocks(vec![Block::text(text.clone())]),
+            blocks @ Content::Blocks(_) => blocks.clone(),
+        }),
+        AgentMessage::BranchSummary(message) => user_text(branch_text(&message.summary, wording)),
+        AgentMessage::CompactionSummary(message) => {
+            user_text(compaction_text(&message.summary, wording))
+        }
+        AgentMessage::Other { .. } => return None,
+    })
+}
+
+/// Returns the messages that a model gets for `messages`, in their order; see [`convert_message`].
+pub fn convert_to_llm<'a>(
+    messages: impl IntoIterator<Item = &'a Arc<AgentMessage>>,
+    wording: Wording,
+) -> Vec<LlmMessage> {
+    let messages = messages.into_iter();
+    messages
+        .filter_map(|message| convert_message(message, wording))
+        .collect()
+}
+
+fn user_text(text: String) -> LlmMessage {
+    LlmMessage::User(Content::Blocks(vec![Block::text(text)]))
+}
+
+#[derive(Template)]
+#[template(path = "compaction-summary-context.md")]
+struct CompactionSummaryContext<'a> {
+    summary: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "branch-summary-context.md")]
+struct BranchSummaryContext<'a> {
+    summary: &'a str,
+}
+
+fn compaction_text(summary: &str, wording: Wording) -> String {
+    match wording {
+        Wording::Own => render(&CompactionSummaryContext { summary }),
+        Wording::Pi => format!(
+            "The conversation history before this point was compacted into the following summary:\n\n<summary>\n{summary}\n</summary>"
+        ),
+    }
+}
+
+fn branch_text(summary: &str, wording: Wording) -> String {
+    match wording {
+        Wording::Own => render(&BranchSummaryContext { summary }),
+        Wording::Pi => format!(
+            "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{summary}</summary>"
+        ),
+    }
+}
+
+fn render(template: &impl Template) -> String {
+    // Rendering into a string fails only when a value's own formatting does, and texts never do.
+    template.render().unwrap_or_default().trim_end().to_owned()
+}
+
+impl BashExecution {
+    /// Returns what people and models read of the run, in the project's own words.
+    pub fn to_text(&self) -> String {
+        self.told(Wording::Own)
+    }
+
+    fn told(&self, wording: Wording) -> String {
+        let Self {
+            command, output, ..
+        } = self;
+        let mut text = match wording {
+            Wording::Own => format!("The user ran this command:\n```\n{command}\n```\n"),
+            Wording::Pi => format!("Ran `{command}`\n"),
+        };
+        match (wording, output.is_empty()) {
+            (Wording::Own, false) => {
+                let fence = fence_for(output);
+                text.push_str(&format!("It printed:\n{fence}\n{output}\n{fence}"));
+            }
+            (Wording::Own, true) => text.push_str("It printed nothing."),
+            (Wording::Pi, false) => text.push_str(&format!("```\n{output}\n```")),
+            (Wording::Pi, true) => text.push_str("(no output)"),
+        }
+        let failed = self.exit_code.filter(|code| *code != 0);
+        match (wording, self.cancelled, failed) {
+            (Wording::Own, true, _) => text.push_str("\nThe user stopped it before it ended."),
+            (Wording::Own, false, Some(code)) => text.push_str(&format!("\nExit code: {code}")),
+            (Wording::Pi, true, _) => text.push_str("\n\n(command cancelled)"),
+            (Wording::Pi, false, Some(code)) => {
+                text.push_str(&format!("\n\nCommand exited with code {code}"));
+            }
+            (_, false, None) => {}
+        }
+        if self.truncated
+            && let Some(path) = &self.full_output_path
+        {
+            match wording {
+                Wording::Own => text.push_str(&format!("\nAll of the output is in {path}")),
+                Wording::Pi => {
+                    text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
+                }
+            }
+        }
+        text
+    }
+}
+
+/// Returns a fence of backticks that is longer than any run of backticks in `text`, and at least three long.
+pub fn fence_for(text: &str) -> String {
+    let mut longest = 0;
+    let mut run = 0;
+    for byte in text.bytes() {
+        run = if byte == b'`' { run + 1 } else { 0 };
+        longest = longest.max(run);
+    }
+    "`".repeat((longest + 1).max(3))
+}

@@ -1,0 +1,438 @@
+//! Messages: what the parties of a session say to each other.
+
+mod system;
+mod wire;
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::json::RawJson;
+use crate::timestamp::Timestamp;
+
+pub use system::{current_system, system_raw};
+pub(crate) use wire::{WireContent, WireMessage, WireUsage, coerce_message};
+
+/// A message with the roles that a session knows.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AgentMessage {
+    /// Instructions and tools in force.
+    System(SystemMessage),
+    /// What the user said.
+    User(UserMessage),
+    /// What the harness says in a developer's role.
+    Developer(UserMessage),
+    /// What the model said.
+    Assistant(AssistantMessage),
+    /// What a tool gave back.
+    ToolResult(ToolResultMessage),
+    /// A command that the user ran.
+    BashExecution(BashExecution),
+    /// A message of an extension.
+    Custom(Arc<CustomMessage>),
+    /// The summary of a branch that was left.
+    BranchSummary(SummaryMessage),
+    /// The summary of older history.
+    CompactionSummary(SummaryMessage),
+    /// A role that this crate does not know; kept, never sent.
+    Other {
+        /// The role as written.
+        role: String,
+    },
+}
+
+impl AgentMessage {
+    /// Returns the name of the role as sessions write it.
+    pub fn role(&self) -> &str {
+        match self {
+            Self::System(_) => "system",
+            Self::User(_) => "user",
+            Self::Developer(_) => "developer",
+            Self::Assistant(_) => "assistant",
+            Self::ToolResult(_) => "toolResult",
+            Self::BashExecution(_) => "bashExecution",
+            Self::Custom(_) => "custom",
+            Self::BranchSummary(_) => "branchSummary",
+            Self::CompactionSummary(_) => "compactionSummary",
+            Self::Other { role } => role,
+        }
+    }
+
+    /// Returns the content of the roles that have one and that a context edit may replace.
+    pub fn content(&self) -> Option<&Content> {
+        match self {
+            Self::User(message) | Self::Developer(message) => Some(&message.content),
+            Self::Assistant(message) => Some(&message.content),
+            Self::ToolResult(message) => Some(&message.content),
+            Self::Custom(message) => Some(&message.content),
+            Self::System(message) => Some(&message.content),
+            Self::BashExecution(_)
+            | Self::BranchSummary(_)
+            | Self::CompactionSummary(_)
+            | Self::Other { .. } => None,
+        }
+    }
+
+    /// Returns the message with its content replaced, as a context edit asks;
+    /// roles that an edit does not reach stay as they are.
+    #[must_use]
+    pub fn with_content(&self, content: Content) -> Self {
+        let mut edited = self.clone();
+        match &mut edited {
+            Self::User(message) | Self::Developer(message) => message.content = content,
+            Self::Assistant(message) => message.content = content,
+            Self::ToolResult(message) => message.content = content,
+            Self::Custom(message) => Arc::make_mut(message).content = content,
+            Self::System(_)
+            | Self::BashExecution(_)
+            | Self::BranchSummary(_)
+            | Self::CompactionSummary(_)
+            | Self::Other { .. } => {}
+        }
+        edited
+    }
+
+    /// Returns the tool calls that the message makes.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let content = match self {
+            Self::Assistant(message) => Some(&message.content),
+            _ => None,
+        };
+        content.into_iter().flat_map(Content::tool_calls)
+    }
+
+    /// Returns everything readable in the message: its text, thinking and tool calls, for people and JSON output.
+    pub fn display_text(&self) -> String {
+        match self {
+            Self::System(message) => {
+                let mut parts = vec![message.content.display_text()];
+                parts.extend(message.sections.iter().filter_map(|(_, text)| text.clone()));
+                parts.extend(message.tools_added.iter().map(|tool| tool.get().to_owned()));
+                parts.retain(|part| !part.is_empty());
+                parts.join("\n\n")
+            }
+            Self::BashExecution(message) => message.to_text(),
+            Self::BranchSummary(message) | Self::CompactionSummary(message) => {
+                message.summary.clone()
+            }
+            Self::Other { .. } => String::new(),
+            _ => self
+                .content()
+                .map(Content::display_text)
+                .unwrap_or_default(),
+        }
+    }
+}
+
+/// What a message consists of: one text, or blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// One text.
+    Text(String),
+    /// Blocks in their order.
+    Blocks(Vec<Block>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Blocks(Vec::new())
+    }
+}
+
+impl Content {
+    /// Returns the blocks, when the content is not one plain text.
+    pub fn blocks(&self) -> &[Block] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Blocks(blocks) => blocks,
+        }
+    }
+
+    /// Returns the texts: the plain one, or those of the text blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let plain = match self {
+            Self::Text(text) => Some(text.as_str()),
+            Self::Blocks(_) => None,
+        };
+        let blocks = self.blocks().iter().filter_map(|block| match block {
+            Block::Text(block) => Some(block.text.as_str()),
+            Block::Image(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+        });
+        plain.into_iter().chain(blocks)
+    }
+
+    /// Returns the texts joined by `separator`.
+    pub fn joined_text(&self, separator: &str) -> String {
+        self.texts().collect::<Vec<_>>().join(separator)
+    }
+
+    /// Returns the tool calls.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.blocks().iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            Block::Text(_) | Block::Image(_) | Block::Thinking(_) | Block::Other { .. } => None,
+        })
+    }
+
+    /// Returns true when there is neither text nor any block.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Blocks(blocks) => blocks.is_empty(),
+        }
+    }
+
+    fn display_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Blocks(blocks) => {
+                let parts = blocks.iter().map(Block::display_text);
+                parts.collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
+/// One block of content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Text.
+    Text(TextBlock),
+    /// An image.
+    Image(ImageBlock),
+    /// The model's thinking, with the provider's signature where there is one.
+    Thinking(ThinkingBlock),
+    /// A call of a tool.
+    ToolCall(ToolCall),
+    /// A block that this crate does not know.
+    Other {
+        /// Its type as written.
+        kind: String,
+    },
+}
+
+impl Block {
+    /// Returns a text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextBlock {
+            text: text.into(),
+            signature: None,
+        })
+    }
+
+    fn display_text(&self) -> String {
+        match self {
+            Self::Text(block) => block.text.clone(),
+            Self::Image(block) => format!("[image {}]", block.mime_type),
+            Self::Thinking(block) => block.thinking.clone(),
+            Self::ToolCall(call) => format!("{}({})", call.name, call.arguments_text()),
+            Self::Other { kind } => format!("[{kind}]"),
+        }
+    }
+}
+
+/// Text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextBlock {
+    /// The text.
+    pub text: String,
+    /// The provider's signature.
+    pub signature: Option<String>,
+}
+
+/// An image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageBlock {
+    /// The bytes in base64.
+    pub data: Arc<str>,
+    /// Their type, for example `image/png`.
+    pub mime_type: String,
+}
+
+/// Thinking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThinkingBlock {
+    /// The thinking; may be empty where the provider keeps it to itself.
+    pub thinking: String,
+    /// The provider's signature, or its encrypted form.
+    pub signature: Option<String>,
+    /// True when the provider redacted the text.
+    pub redacted: bool,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The id that the result names.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as the model wrote them, normally an object. `None` when there were none.
+    pub arguments: Option<RawJson>,
+    /// The provider's signature.
+    pub signature: Option<String>,
+}
+
+impl ToolCall {
+    /// Returns the arguments as JSON text, in the spelling that peers count.
+    pub fn arguments_text(&self) -> String {
+        let arguments = self.arguments.as_ref();
+        arguments.map_or_else(|| "{}".to_owned(), |raw| crate::json::canonical(raw.get()))
+    }
+}
+
+/// Instructions and tools in force from here on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SystemMessage {
+    /// Instructions, added to those before.
+    pub content: Content,
+    /// Named sections; a section replaces an earlier one of its name, `None` removes it.
+    pub sections: Vec<(String, Option<String>)>,
+    /// Tools that were added, as JSON objects with a `name`.
+    pub tools_added: Vec<RawJson>,
+    /// Names of tools that were removed.
+    pub tools_removed: Vec<String>,
+    /// When it was said.
+    pub timestamp: Option<Timestamp>,
+}
+
+/// What the user said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UserMessage {
+    /// The words and images.
+    pub content: Content,
+    /// When it was said.
+    pub timestamp: Option<Timestamp>,
+}
+
+/// What the model said.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AssistantMessage {
+    /// Text, thinking and tool calls.
+    pub content: Content,
+    /// The wire that it came over.
+    pub api: String,
+    /// Who served it.
+    pub provider: String,
+    /// The model.
+    pub model: String,
+    /// What was billed, if known.
+    pub usage: Option<Usage>,
+    /// Why it ended.
+    pub stop_reason: StopReason,
+    /// What went wrong, for `error` and `aborted`.
+    pub error_message: Option<String>,
+    /// When it was said.
+    pub timestamp: Option<Timestamp>,
+}
+
+/// Why an answer ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StopReason {
+    /// The model was done.
+    Stop,
+    /// The output cap cut it off.
+    Length,
+    /// It waits for the results of its tool calls.
+    ToolUse,
+    /// The provider failed.
+    Error,
+    /// The user stopped it.
+    Aborted,
+    /// Another reason, or none given.
+    Other(String),
+}
+
+/// Tokens billed for one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Usage {
+    /// Prompt tokens that were not cached.
+    pub input: u64,
+    /// Tokens of the answer.
+    pub output: u64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache.
+    pub cache_write: u64,
+    /// All of them as the provider counts; 0 when it does not say.
+    pub total_tokens: u64,
+    /// True when the session does not give every part, so that their sum is too low.
+    #[serde(skip)]
+    pub incomplete: bool,
+}
+
+impl Usage {
+    /// Returns the tokens that the context held after this answer: the provider's total, else the sum of the parts.
+    pub fn context_tokens(&self) -> u64 {
+        if self.total_tokens > 0 {
+            return self.total_tokens;
+        }
+        self.prompt_tokens().saturating_add(self.output)
+    }
+
+    /// Returns the tokens of the prompt, cached or not.
+    pub fn prompt_tokens(&self) -> u64 {
+        let cached = self.cache_read.saturating_add(self.cache_write);
+        self.input.saturating_add(cached)
+    }
+}
+
+/// What a tool gave back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolResultMessage {
+    /// The call that it answers.
+    pub tool_call_id: String,
+    /// The tool.
+    pub tool_name: String,
+    /// Text and images.
+    pub content: Content,
+    /// True when the tool failed or was denied.
+    pub is_error: bool,
+    /// When it came back.
+    pub timestamp: Option<Timestamp>,
+}
+
+/// A command that the user ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BashExecution {
+    /// The command line.
+    pub command: String,
+    /// What it printed.
+    pub output: String,
+    /// Its exit code, if it ended by itself.
+    pub exit_code: Option<i64>,
+    /// True when it was stopped.
+    pub cancelled: bool,
+    /// True when `output` is not all of it.
+    pub truncated: bool,
+    /// Where all of it is.
+    pub full_output_path: Option<String>,
+    /// True when the model must not see it.
+    pub exclude_from_context: bool,
+    /// When it ran.
+    pub timestamp: Option<Timestamp>,
+}
+
+/// A message of an extension.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CustomMessage {
+    /// Whose message it is.
+    pub custom_type: String,
+    /// What it says.
+    pub content: Content,
+    /// Whether people see it.
+    pub display: bool,
+    /// What the extension keeps with it.
+    pub details: Option<RawJson>,
+    /// When it was said.
+    pub timestamp: Option<Timestamp>,
+}
+
+/// A summary in the place of messages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SummaryMessage {
+    /// The summary.
+    pub summary: String,
+    /// When it was made.
+    pub timestamp: Option<Timestamp>,
+}

@@ -1,0 +1,90 @@
+//! The system message in force: all system messages of a context, replayed into one.
+
+use std::collections::BTreeMap;
+
+use crate::json::RawJson;
+use crate::message::{AgentMessage, Content, SystemMessage};
+
+/// Returns the system message that is in force after `messages`, or `None` when none was given.
+///
+/// Contents are joined by a blank line, sections and tools are replaced by name
+/// and removed where a later message says so (the rule of the pi family).
+pub fn current_system<'a>(
+    messages: impl IntoIterator<Item = &'a AgentMessage>,
+) -> Option<SystemMessage> {
+    let mut content = Vec::new();
+    let mut sections: Vec<(String, Option<String>)> = Vec::new();
+    let mut tools: Vec<(String, RawJson)> = Vec::new();
+    let mut timestamp = None;
+    let mut seen = false;
+    for message in messages {
+        let AgentMessage::System(system) = message else {
+            continue;
+        };
+        if !seen {
+            timestamp = system.timestamp;
+            seen = true;
+        }
+        let text = system.content.joined_text("\n");
+        if !text.is_empty() {
+            content.push(text);
+        }
+        for (name, value) in &system.sections {
+            replace_by_name(&mut sections, name, value.clone().map(Some));
+        }
+        for name in &system.tools_removed {
+            replace_by_name(&mut tools, name, None);
+        }
+        for tool in &system.tools_added {
+            let name = tool.string_member("name").unwrap_or_default().into_owned();
+            replace_by_name(&mut tools, &name, Some(tool.clone()));
+        }
+    }
+    seen.then(|| SystemMessage {
+        content: Content::Text(content.join("\n\n")),
+        sections,
+        tools_added: tools.into_iter().map(|(_, tool)| tool).collect(),
+        tools_removed: Vec::new(),
+        timestamp,
+    })
+}
+
+/// Sets, adds or (with `None`) removes the item called `name`; an item that is set keeps its place.
+fn replace_by_name<T>(items: &mut Vec<(String, T)>, name: &str, value: Option<T>) {
+    let place = items.iter().position(|(known, _)| known == name);
+    match (place, value) {
+        (Some(place), Some(value)) => items[place].1 = value,
+        (Some(place), None) => drop(items.remove(place)),
+        (None, Some(value)) => items.push((name.to_owned(), value)),
+        (None, None) => {}
+    }
+}
+
+/// Returns the JSON text of a system message, as a compaction entry carries it.
+pub fn system_raw(system: &SystemMessage, timestamp_millis: i64) -> RawJson {
+    let mut out = String::from("{\"role\":\"system\",\"content\":");
+    out.push_str(&quoted(&system.content.joined_text("\n")));
+    if !system.sections.is_empty() {
+        let mut seen = BTreeMap::new();
+        let sections = system.sections.iter().filter_map(|(name, text)| {
+            let text = text.as_ref()?;
+            let fresh = seen.insert(name.as_str(), ()).is_none();
+            fresh.then(|| format!("{}:{}", quoted(name), quoted(text)))
+        });
+        out.push_str(",\"sections\":{");
+        out.push_str(&sections.collect::<Vec<_>>().join(","));
+        out.push('}');
+    }
+    if !system.tools_added.is_empty() {
+        let tools = system.tools_added.iter().map(RawJson::get);
+        out.push_str(",\"toolsAdded\":[");
+        out.push_str(&tools.collect::<Vec<_>>().join(","));
+        out.push(']');
+    }
+    out.push_str(&format!(",\"timestamp\":{timestamp_millis}}}"));
+    RawJson::parse(&out).unwrap_or_else(|_| unreachable!("the parts are JSON"))
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,129 @@
+//! Migration of files of versions 1 and 2 to version 3, line by line.
+//!
+//! Opening such a session needs no migration: it is read as version 3. This is
+//! for `migrate`, which writes the file anew. Members keep their spelling and
+//! order; damaged lines are copied as they are.
+
+use crate::entry::EntryId;
+use crate::head::{Head, read_head};
+use crate::json::Members;
+
+/// Why a session cannot be migrated.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum MigrateError {
+    /// It has version 3 already.
+    #[error("it is version 3 already")]
+    Current,
+    /// It has a version that this crate does not know.
+    #[error("it is version {0}; this program knows versions 1 to 3")]
+    Unknown(u64),
+}
+
+/// Returns the lines of a session of version `version` as version 3 has them.
+///
+/// `lines` are all lines of the file without their endings, the header included.
+pub fn migrate_lines<'a>(
+    version: u64,
+    lines: impl Iterator<Item = &'a [u8]>,
+) -> Result<Vec<Vec<u8>>, MigrateError> {
+    match version {
+        1 | 2 => {}
+        3 => return Err(MigrateError::Current),
+        other => return Err(MigrateError::Unknown(other)),
+    }
+    let mut position = 0;
+    let mut header_seen = false;
+    let mut migrated = Vec::new();
+    for (number, line) in lines.enumerate() {
+        let mut line = line.strip_suffix(b"\r").unwrap_or(line);
+        if number == 0 {
+            line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        }
+        let rewritten = match read_head(line) {
+            Head::Header(_) if !header_seen => {
+                header_seen = true;
+                rewrite(line, |members| set(members, "version", Some("3".to_owned())))
+            }
+            Head::Entry(head) => {
+                position += 1;
+                let kind = head.kind.into_owned();
+                rewrite(line, |members| migrate_entry(members, &kind, version, position))
+            }
+            Head::Header(_) | Head::NotAnEntry | Head::Damaged => None,
+        };
+        migrated.push(rewritten.unwrap_or_else(|| line.to_vec()));
+    }
+    Ok(migrated)
+}
+
+/// A member: its key, and its value as JSON text.
+type Member = (String, String);
+
+fn migrate_entry(members: &mut Vec<Member>, kind: &str, version: u64, position: u64) {
+    if version < 2 {
+        let id = quoted(&EntryId::of_position(position));
+        let parent = match position {
+            1 => "null".to_owned(),
+            _ => quoted(&EntryId::of_position(position - 1)),
+        };
+        members.retain(|(key, _)| key != "id" && key != "parentId");
+        let after_type = members.iter().position(|(key, _)| key == "type");
+        let at = after_type.map_or(0, |at| at + 1);
+        members.insert(at, ("parentId".to_owned(), parent));
+        members.insert(at, ("id".to_owned(), id));
+        if kind == "compaction" {
+            let index = members.iter().find(|(key, _)| key == "firstKeptEntryIndex");
+            let index = index.and_then(|(_, value)| value.parse::<u64>().ok());
+            if let Some(index) = index {
+                set(members, "firstKeptEntryIndex", None);
+                let kept = quoted(&EntryId::of_position(index));
+                set(members, "firstKeptEntryId", Some(kept));
+            }
+        }
+    }
+    if kind == "message" {
+        let message = members.iter_mut().find(|(key, _)| key == "message");
+        if let Some((_, message)) = message {
+            let renamed = rewrite(message.as_bytes(), |inner| {
+                let role = inner.iter_mut().find(|(key, _)| key == "role");
+                if let Some((_, role)) = role.filter(|(_, role)| role == "\"hookMessage\"") {
+                    *role = "\"custom\"".to_owned();
+                }
+            });
+            if let Some(renamed) = renamed.and_then(|bytes| String::from_utf8(bytes).ok()) {
+                *message = renamed;
+            }
+        }
+    }
+}
+
+/// Sets, adds or (with `None`) removes a member.
+fn set(members: &mut Vec<Member>, name: &str, value: Option<String>) {
+    let place = members.iter().position(|(key, _)| key == name);
+    match (place, value) {
+        (Some(place), Some(value)) => members[place].1 = value,
+        (Some(place), None) => drop(members.remove(place)),
+        (None, Some(value)) => members.push((name.to_owned(), value)),
+        (None, None) => {}
+    }
+}
+
+/// Returns the object that `line` spells with its members changed, or `None` when it is none.
+fn rewrite(line: &[u8], change: impl FnOnce(&mut Vec<Member>)) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(line).ok()?;
+    let parsed = Members::parse(text).ok()?;
+    let mut members: Vec<Member> = parsed
+        .0
+        .into_iter()
+        .map(|(key, value)| (key.into_owned(), value.get().to_owned()))
+        .collect();
+    change(&mut members);
+    let members = members
+        .iter()
+        .map(|(key, value)| format!("{}:{value}", quoted(key)));
+    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")).into_bytes())
+}
+
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}

@@ -1,0 +1,216 @@
+//! The check of a projection before it is sent: calls and results are paired, roles are in order.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
+use crate::llm::LlmMessage;
+use crate::message::{Block, Content, StopReason, ToolCall, ToolResultMessage};
+
+/// Which orders of roles the receiver accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum RoleOrder {
+    /// Any order: the receiver merges neighbours itself.
+    #[default]
+    Any,
+    /// No two neighbours of one role, system and developer messages aside: neighbouring user messages are merged.
+    Alternating,
+}
+
+/// Returns `messages` with every call followed by its result, and what had to be done for that.
+///
+/// Results are moved up to their call. A call without a result gets one that
+/// says so. A result without a call is told as user text, so that nothing
+/// disappears. Calls of an answer that failed or was aborted count like others.
+pub fn pair_calls(
+    messages: Vec<LlmMessage>,
+    order: RoleOrder,
+) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let mut results = results_by_call(&messages);
+    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    let mut paired = Vec::with_capacity(messages.len());
+    for (place, message) in messages.iter().enumerate() {
+        match message {
+            LlmMessage::Assistant(answer) => {
+                let mut answer = answer.clone();
+                let calls = drop_repeated_calls(&mut answer.content, &mut diagnostics);
+                let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+                if answer.content.is_empty() && failed {
+                    continue; // an empty failed attempt says nothing
+                }
+                paired.push(LlmMessage::Assistant(answer));
+                for call in calls {
+                    let answers = results.get_mut(&call.id);
+                    let found = answers.and_then(|places| {
+                        let at = places.iter().position(|at| *at > place)?;
+                        Some(places.remove(at))
+                    });
+                    match found {
+                        Some(at) => {
+                            taken.insert(at);
+                            paired.push(messages[at].clone());
+                        }
+                        None => paired.push(missing_result(&call, &mut diagnostics)),
+                    }
+                }
+            }
+            LlmMessage::ToolResult(result) => {
+                if !taken.contains(&place) {
+                    paired.push(told_result(result, &mut diagnostics));
+                }
+            }
+            other => paired.push(other.clone()),
+        }
+    }
+    if order == RoleOrder::Alternating {
+        paired = merge_neighbours(paired);
+    }
+    (paired, diagnostics)
+}
+
+/// Returns what is wrong with the pairs and roles of `messages`: nothing, for what [`pair_calls`] returned.
+pub fn check_pairs(messages: &[LlmMessage], order: RoleOrder) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    let unpaired = |text: String| {
+        Diagnostic::new(Severity::Error, DiagnosticKind::UnpairedToolCall, text)
+    };
+    let mut previous: Option<&LlmMessage> = None;
+    for message in messages {
+        if let LlmMessage::ToolResult(result) = message {
+            let place = open.iter().position(|id| *id == result.tool_call_id);
+            match place {
+                Some(place) => drop(open.remove(place)),
+                None => diagnostics.push(unpaired(format!(
+                    "result {} answers no open call",
+                    result.tool_call_id
+                ))),
+            }
+        } else {
+            diagnostics.extend(
+                open.drain(..)
+                    .map(|id| unpaired(format!("call {id} has no result"))),
+            );
+        }
+        if let LlmMessage::Assistant(answer) = message {
+            open.extend(answer.content.tool_calls().map(|call| call.id.clone()));
+        }
+        let repeats = previous.is_some_and(|previous| previous.role() == message.role());
+        let alternates = matches!(message, LlmMessage::User(_) | LlmMessage::Assistant(_));
+        if order == RoleOrder::Alternating && repeats && alternates {
+            let text = format!("two {} messages in a row", message.role());
+            let kind = DiagnosticKind::RoleOrder;
+            diagnostics.push(Diagnostic::new(Severity::Error, kind, text));
+        }
+        previous = Some(message);
+    }
+    diagnostics.extend(
+        open.into_iter()
+            .map(|id| unpaired(format!("call {id} has no result"))),
+    );
+    diagnostics
+}
+
+/// Returns the places of the results of each call id, ascending.
+fn results_by_call(messages: &[LlmMessage]) -> BTreeMap<String, Vec<usize>> {
+    let mut results: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (place, message) in messages.iter().enumerate() {
+        if let LlmMessage::ToolResult(result) = message {
+            results
+                .entry(result.tool_call_id.clone())
+                .or_default()
+                .push(place);
+        }
+    }
+    results
+}
+
+/// Takes calls that repeat an id within one answer out of it, and returns the calls that remain.
+fn drop_repeated_calls(
+    content: &mut Content,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<ToolCall> {
+    let mut calls: Vec<ToolCall> = Vec::new();
+    if let Content::Blocks(blocks) = content {
+        blocks.retain(|block| {
+            let Block::ToolCall(call) = block else {
+                return true;
+            };
+            let fresh = calls.iter().all(|known| known.id != call.id);
+            if fresh {
+                calls.push(call.clone());
+            } else {
+                let text = format!("call {} stands twice in one answer; the first counts", call.id);
+                let kind = DiagnosticKind::UnpairedToolCall;
+                diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
+            }
+            fresh
+        });
+    }
+    calls
+}
+
+fn missing_result(call: &ToolCall, diagnostics: &mut Vec<Diagnostic>) -> LlmMessage {
+    let text = format!(
+        "call {} ({}) has no result; a marked one is sent",
+        call.id, call.name
+    );
+    let kind = DiagnosticKind::UnpairedToolCall;
+    diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
+    LlmMessage::ToolResult(ToolResultMessage {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content: Content::Blocks(vec![Block::text(
+            "[no result was recorded for this call; it may not have run]",
+        )]),
+        is_error: true,
+        timestamp: None,
+    })
+}
+
+fn told_result(result: &ToolResultMessage, diagnostics: &mut Vec<Diagnostic>) -> LlmMessage {
+    let text = format!(
+        "result {} ({}) answers no call of this context; it is told as text",
+        result.tool_call_id, result.tool_name
+    );
+    let kind = DiagnosticKind::UnpairedToolCall;
+    diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
+    let lead = format!(
+        "[output of an earlier {} call that is no longer in this conversation]",
+        result.tool_name
+    );
+    let mut blocks = vec![Block::text(lead)];
+    match &result.content {
+        Content::Text(text) => blocks.push(Block::text(text.clone())),
+        Content::Blocks(own) => blocks.extend(own.iter().cloned()),
+    }
+    LlmMessage::User(Content::Blocks(blocks))
+}
+
+/// Merges neighbouring messages of the user, and neighbouring ones of the model that make no call.
+fn merge_neighbours(messages: Vec<LlmMessage>) -> Vec<LlmMessage> {
+    let mut merged: Vec<LlmMessage> = Vec::with_capacity(messages.len());
+    for message in messages {
+        match (merged.last_mut(), message) {
+            (Some(LlmMessage::User(before)), LlmMessage::User(content)) => {
+                append_content(before, content);
+            }
+            (Some(LlmMessage::Assistant(before)), LlmMessage::Assistant(answer)) => {
+                append_content(&mut before.content, answer.content);
+                before.stop_reason = answer.stop_reason;
+            }
+            (_, message) => merged.push(message),
+        }
+    }
+    merged
+}
+
+fn append_content(before: &mut Content, content: Content) {
+    let blocks_of = |content: Content| match content {
+        Content::Text(text) => vec![Block::text(text)],
+        Content::Blocks(blocks) => blocks,
+    };
+    let mut blocks = blocks_of(std::mem::take(before));
+    blocks.extend(blocks_of(content));
+    *before = Content::Blocks(blocks);
+}

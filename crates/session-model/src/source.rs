@@ -1,0 +1,60 @@
+//! Where the bytes of a session come from: spans of lines, and the trait that resolves them.
+
+use std::borrow::Cow;
+
+/// The place of one line in a session: byte offset and length, without the line ending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Offset of the first byte of the line, in bytes from the start of the session.
+    pub offset: u64,
+    /// Length of the line in bytes, its line ending not counted.
+    pub len: u32,
+}
+
+impl Span {
+    /// Returns the offset just after the last byte of the line.
+    pub fn end(self) -> u64 {
+        self.offset + u64::from(self.len)
+    }
+}
+
+/// Why the bytes of a span could not be had.
+#[derive(Debug, thiserror::Error)]
+pub enum SourceError {
+    /// The span reaches past the end of the source: the session was cut or replaced since it was scanned.
+    #[error("bytes {} to {} are no longer there; the session changed while it was open", .span.offset, .span.end())]
+    OutOfBounds {
+        /// The span that was asked for.
+        span: Span,
+    },
+    /// Reading failed.
+    #[error("cannot read bytes {} to {}", .span.offset, .span.end())]
+    Read {
+        /// The span that was asked for.
+        span: Span,
+        /// What the reader said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Gives the bytes of a line on demand, so that a session need not be in memory.
+///
+/// In memory it is a byte vector; over a file it reads blocks. The tree holds
+/// heads and one of these, and asks for a body only when somebody needs it.
+pub trait LineSource: Send + Sync {
+    /// Returns the bytes of `span`.
+    fn line(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError>;
+}
+
+impl LineSource for Vec<u8> {
+    fn line(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError> {
+        let range = usize::try_from(span.offset)
+            .ok()
+            .zip(usize::try_from(span.end()).ok());
+        range
+            .and_then(|(start, end)| self.get(start..end))
+            .map(Cow::Borrowed)
+            .ok_or(SourceError::OutOfBounds { span })
+    }
+}

@@ -1,0 +1,444 @@
+//! Decoding: from blocks of bytes to a tree, without looking into bodies. It never fails on content.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as Slot;
+
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
+use crate::entry::{EntryId, EntryKind};
+use crate::head::{EntryHead, Head, plain_head, read_head};
+use crate::source::LineSource;
+use crate::tree::{NO_PARENT, Row, SessionTree, hash_id};
+
+/// A tree, and what was noticed while its lines were read.
+#[derive(Debug, Clone)]
+pub struct Decoded {
+    /// The tree. It has no header and no entries when the bytes were no session.
+    pub tree: SessionTree,
+    /// What was noticed, in the order of the file.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Number of bytes that were read.
+    pub bytes: u64,
+    /// Number of lines, blank ones included.
+    pub lines: u64,
+    /// True when the last byte is a line feed (or there is no byte).
+    pub ends_with_newline: bool,
+}
+
+/// Returns the session that `bytes` spell, kept in memory.
+pub fn decode_bytes(bytes: Vec<u8>) -> Decoded {
+    let mut decoder = Decoder::new();
+    decoder.feed(&bytes);
+    decoder.finish(Arc::new(bytes))
+}
+
+/// Takes a session block by block and keeps the heads of its entries.
+///
+/// Feed every byte in order, in blocks of any size, then [`finish`](Self::finish)
+/// with a source that gives the same bytes again.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    /// The beginning of a line whose end has not come yet.
+    carry: Vec<u8>,
+    offset: u64,
+    line: u64,
+    header: Option<crate::head::Header>,
+    rows: Vec<Row>,
+    ids: String,
+    /// Entries whose parent is not the entry before them, with the id that they name.
+    parents: Vec<(u32, Box<str>)>,
+    /// Parents of lines that are damaged behind a readable head.
+    ghosts: BTreeMap<Box<str>, Option<Box<str>>>,
+    diagnostics: Vec<Diagnostic>,
+    carriage_returns: Counted,
+    blanks: Counted,
+}
+
+/// A peculiarity that may be on every line: said once, with the first line and how many there are.
+#[derive(Debug, Default)]
+struct Counted {
+    first: u64,
+    count: u64,
+}
+
+impl Counted {
+    fn add(&mut self, line: u64) {
+        if self.count == 0 {
+            self.first = line;
+        }
+        self.count += 1;
+    }
+}
+
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl Decoder {
+    /// Returns a decoder that has seen nothing yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Returns the header, once its line has been fed.
+    pub fn header(&self) -> Option<&crate::head::Header> {
+        self.header.as_ref()
+    }
+
+    /// Takes the next block.
+    pub fn feed(&mut self, block: &[u8]) {
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', block) {
+            let piece = &block[start..end];
+            if self.carry.is_empty() {
+                self.take_line(piece);
+            } else {
+                self.carry.extend_from_slice(piece);
+                let line = std::mem::take(&mut self.carry);
+                self.take_line(&line);
+                self.carry = line;
+                self.carry.clear();
+            }
+            self.offset += 1;
+            start = end + 1;
+        }
+        self.carry.extend_from_slice(&block[start..]);
+    }
+
+    /// Returns the tree over `source`, which must give the bytes that were fed.
+    pub fn finish(mut self, source: Arc<dyn LineSource>) -> Decoded {
+        let ends_with_newline = self.carry.is_empty();
+        if !ends_with_newline {
+            let line = std::mem::take(&mut self.carry);
+            let damaged = self.damaged_lines();
+            self.take_line(&line);
+            if self.damaged_lines() > damaged {
+                let kind = DiagnosticKind::TornTail;
+                let text = "the last line is cut off; it is kept and set aside";
+                self.say(Severity::Warning, kind, text);
+            } else if !line.trim_ascii().is_empty() {
+                let kind = DiagnosticKind::MissingFinalNewline;
+                let text = "no newline at the end; the next append adds one first";
+                self.say(Severity::Note, kind, text);
+            }
+        }
+        self.say_counted();
+        if self.header.is_none() && !self.rows.is_empty() {
+            let kind = DiagnosticKind::MissingHeader;
+            let text = "no session header can be read; the entries are opened without it";
+            self.diagnostics
+                .push(Diagnostic::new(Severity::Warning, kind, text));
+        }
+        let by_id = self.index_ids();
+        let mut tree = SessionTree {
+            header: self.header.take(),
+            rows: std::mem::take(&mut self.rows),
+            ids: std::mem::take(&mut self.ids),
+            by_id,
+            source,
+        };
+        self.link_parents(&mut tree);
+        self.cut_rings(&mut tree);
+        self.diagnostics
+            .sort_by_key(|diagnostic| diagnostic.line.unwrap_or(u64::MAX));
+        Decoded {
+            tree,
+            diagnostics: self.diagnostics,
+            bytes: self.offset,
+            lines: self.line,
+            ends_with_newline,
+        }
+    }
+
+    fn damaged_lines(&self) -> usize {
+        let damaged = self.diagnostics.iter();
+        damaged
+            .filter(|diagnostic| diagnostic.kind == DiagnosticKind::DamagedLine)
+            .count()
+    }
+
+    fn say(&mut self, severity: Severity, kind: DiagnosticKind, text: impl Into<String>) {
+        let diagnostic = Diagnostic::new(severity, kind, text).at_line(self.line);
+        self.diagnostics.push(diagnostic);
+    }
+
+    fn say_counted(&mut self) {
+        let counted = [
+            (
+                &self.carriage_returns,
+                DiagnosticKind::CarriageReturns,
+                "lines end in CR LF",
+            ),
+            (&self.blanks, DiagnosticKind::BlankLines, "blank lines"),
+        ];
+        for (counted, kind, what) in counted {
+            if counted.count > 0 {
+                let text = format!("{what} ({} in all); they are read as usual", counted.count);
+                let said = Diagnostic::new(Severity::Note, kind, text);
+                self.diagnostics.push(said.at_line(counted.first));
+            }
+        }
+    }
+
+    /// Takes one line without its line feed; `self.offset` is where it starts.
+    fn take_line(&mut self, line: &[u8]) {
+        self.line += 1;
+        let start = self.offset;
+        self.offset += line.len() as u64;
+        let mut body = line;
+        let mut skipped = 0;
+        if start == 0
+            && let Some(rest) = line.strip_prefix(BYTE_ORDER_MARK)
+        {
+            body = rest;
+            skipped = BYTE_ORDER_MARK.len() as u64;
+            let kind = DiagnosticKind::ByteOrderMark;
+            self.say(Severity::Note, kind, "begins with a byte-order mark");
+        }
+        if let [rest @ .., b'\r'] = body {
+            body = rest;
+            self.carriage_returns.add(self.line);
+        }
+        if body.trim_ascii().is_empty() {
+            self.blanks.add(self.line);
+            return;
+        }
+        let Ok(len) = u32::try_from(body.len()) else {
+            let kind = DiagnosticKind::OversizedLine;
+            self.say(Severity::Error, kind, "longer than 4 GiB; set aside");
+            return;
+        };
+        match read_head(body) {
+            Head::Header(header) => {
+                if self.header.is_some() {
+                    let kind = DiagnosticKind::ExtraHeader;
+                    self.say(Severity::Warning, kind, "another session header; ignored");
+                } else {
+                    self.header = Some(*header);
+                }
+            }
+            Head::Entry(head) => self.take_entry(&head, start + skipped, len),
+            Head::NotAnEntry => {
+                let kind = DiagnosticKind::NotAnEntry;
+                self.say(Severity::Warning, kind, "no entry (it has no type); set aside");
+            }
+            Head::Damaged => {
+                if let Some(head) = plain_head(body) {
+                    let id = head.id.unwrap_or_default();
+                    let parent = head.parent.flatten().map(|parent| Box::from(&*parent));
+                    self.ghosts.insert(Box::from(&*id), parent);
+                }
+                let kind = DiagnosticKind::DamagedLine;
+                self.say(Severity::Error, kind, "not readable as JSON; set aside");
+            }
+        }
+    }
+
+    fn take_entry(&mut self, head: &EntryHead<'_>, offset: u64, len: u32) {
+        let row = self.rows.len() as u32;
+        let previous = row.checked_sub(1).unwrap_or(NO_PARENT);
+        let position = self.rows.len() as u64 + 1;
+        let linear = self.header.as_ref().is_some_and(|header| header.version < 2)
+            || (self.header.is_none() && head.id.is_none());
+        let id_start = self.ids.len() as u32;
+        let mut parent = NO_PARENT;
+        match (&head.id, linear) {
+            (Some(id), false) if !id.is_empty() => self.ids.push_str(id),
+            _ => {
+                self.ids.push_str(&EntryId::of_position(position));
+                if !linear {
+                    let kind = DiagnosticKind::MissingId;
+                    self.say(Severity::Warning, kind, "no id; its position serves as one");
+                }
+            }
+        }
+        let id_len = self.ids.len() as u32 - id_start;
+        match &head.parent {
+            _ if linear => parent = previous,
+            Some(None) => {}
+            Some(Some(id)) => {
+                let before = self.rows.last().map(|row| {
+                    let start = row.id_start as usize;
+                    &self.ids[start..start + row.id_len as usize]
+                });
+                if before == Some(&**id) {
+                    parent = previous;
+                } else {
+                    self.parents.push((row, Box::from(&**id)));
+                }
+            }
+            None => {
+                parent = previous;
+                if parent != NO_PARENT {
+                    let kind = DiagnosticKind::MissingParent;
+                    let text = "names no parent; joined to the entry before it";
+                    self.say(Severity::Warning, kind, text);
+                }
+            }
+        }
+        self.rows.push(Row {
+            offset,
+            len,
+            line: u32::try_from(self.line).unwrap_or(u32::MAX),
+            id_start,
+            id_len,
+            parent,
+            kind: EntryKind::from_name(&head.kind),
+        });
+    }
+
+    /// Returns the index from ids to rows; of entries with one id the last is found.
+    fn index_ids(&mut self) -> HashTable<u32> {
+        let mut by_id: HashTable<u32> = HashTable::with_capacity(self.rows.len());
+        let id_of = |row: u32| {
+            let row = &self.rows[row as usize];
+            let start = row.id_start as usize;
+            &self.ids[start..start + row.id_len as usize]
+        };
+        for row in 0..self.rows.len() as u32 {
+            let id = id_of(row);
+            match by_id.entry(hash_id(id), |other| id_of(*other) == id, |other| hash_id(id_of(*other))) {
+                Slot::Occupied(mut slot) => {
+                    let text = format!(
+                        "the id {id} was already used on line {}; both entries are kept",
+                        self.rows[*slot.get() as usize].line
+                    );
+                    let kind = DiagnosticKind::DuplicateId;
+                    let said = Diagnostic::new(Severity::Warning, kind, text);
+                    let line = u64::from(self.rows[row as usize].line);
+                    self.diagnostics
+                        .push(said.at_line(line).of_entry(EntryId::new(id)));
+                    *slot.get_mut() = row;
+                }
+                Slot::Vacant(slot) => drop(slot.insert(row)),
+            }
+        }
+        by_id
+    }
+
+    /// Resolves parents that are not the entry before.
+    fn link_parents(&mut self, tree: &mut SessionTree) {
+        let duplicates = self.rows_of_duplicates(tree);
+        for (row, named) in std::mem::take(&mut self.parents) {
+            // Of entries with one id, the parent is the nearest before the child.
+            let namesakes = duplicates.get(&*named).map_or(&[][..], Vec::as_slice);
+            let nearest = namesakes.partition_point(|namesake| *namesake < row);
+            let found = match nearest.checked_sub(1) {
+                Some(place) => namesakes[place],
+                None => self.resolve(tree, row, &named),
+            };
+            tree.rows[row as usize].parent = found;
+        }
+    }
+
+    /// Returns, for each id that is used more than once, the rows that use it, ascending.
+    fn rows_of_duplicates(&self, tree: &SessionTree) -> BTreeMap<EntryId, Vec<u32>> {
+        let said = self.diagnostics.iter();
+        let mut duplicates: BTreeMap<EntryId, Vec<u32>> = said
+            .filter(|diagnostic| diagnostic.kind == DiagnosticKind::DuplicateId)
+            .filter_map(|diagnostic| Some((diagnostic.entry_id.clone()?, Vec::new())))
+            .collect();
+        if duplicates.is_empty() {
+            return duplicates;
+        }
+        for (row, held) in (0..).zip(&tree.rows) {
+            if let Some(rows) = duplicates.get_mut(tree.row_id(held)) {
+                rows.push(row);
+            }
+        }
+        duplicates
+    }
+
+    fn resolve(&mut self, tree: &SessionTree, row: u32, named: &str) -> u32 {
+        if let Some(found) = tree.find(named) {
+            return found.0;
+        }
+        // A damaged line may still tell its own parent.
+        let mut via = named;
+        let mut steps = self.ghosts.len();
+        while let Some(parent) = self.ghosts.get(via) {
+            let Some(parent) = parent else {
+                return self.rejoin(tree, row, named, NO_PARENT);
+            };
+            if let Some(found) = tree.find(parent).filter(|found| found.0 < row) {
+                return self.rejoin(tree, row, named, found.0);
+            }
+            if steps == 0 {
+                break;
+            }
+            steps -= 1;
+            via = parent;
+        }
+        let before = row.checked_sub(1).unwrap_or(NO_PARENT);
+        self.rejoin(tree, row, named, before)
+    }
+
+    /// Says that `row` was joined to another parent than it names, and returns that parent.
+    fn rejoin(&mut self, tree: &SessionTree, row: u32, named: &str, parent: u32) -> u32 {
+        let place = match tree.rows.get(parent as usize) {
+            Some(row) => format!("joined to {}", tree.row_id(row)),
+            None => "it starts the session".to_owned(),
+        };
+        let text = format!("its parent {named} is not there; {place}");
+        let child = &tree.rows[row as usize];
+        let said = Diagnostic::new(Severity::Warning, DiagnosticKind::MissingParent, text)
+            .at_line(u64::from(child.line))
+            .of_entry(EntryId::new(tree.row_id(child)));
+        self.diagnostics.push(said);
+        parent
+    }
+
+    /// Breaks rings of parents. Only an entry whose parent comes later in the file can close one.
+    fn cut_rings(&mut self, tree: &mut SessionTree) {
+        // Joining a cut end to the entry before it may close another ring; then it becomes a root,
+        // which removes a link for good, so this ends.
+        let mut join_to_previous = true;
+        while self.cut_rings_once(tree, join_to_previous) {
+            join_to_previous = false;
+        }
+    }
+
+    fn cut_rings_once(&mut self, tree: &mut SessionTree, join_to_previous: bool) -> bool {
+        let forward = |row: &u32| {
+            let parent = tree.rows[*row as usize].parent;
+            parent != NO_PARENT && parent >= *row
+        };
+        let suspects: Vec<u32> = (0..tree.rows.len() as u32).filter(forward).collect();
+        if suspects.is_empty() {
+            return false;
+        }
+        // 0: not seen, otherwise the number of the walk that saw it.
+        let mut seen_by = vec![0_u32; tree.rows.len()];
+        let mut cut = false;
+        for (walk, row) in (1..).zip(suspects) {
+            let mut at = row;
+            let mut path = Vec::new();
+            while at != NO_PARENT && seen_by[at as usize] == 0 {
+                seen_by[at as usize] = walk;
+                path.push(at);
+                at = tree.rows[at as usize].parent;
+            }
+            if at == NO_PARENT || seen_by[at as usize] != walk {
+                continue;
+            }
+            // `at` closes a ring: cut it at its earliest entry.
+            let start = path.iter().position(|entry| *entry == at).unwrap_or(0);
+            let Some(earliest) = path[start..].iter().copied().min() else {
+                continue;
+            };
+            let before = earliest.checked_sub(1).filter(|_| join_to_previous);
+            tree.rows[earliest as usize].parent = before.unwrap_or(NO_PARENT);
+            cut = true;
+            let line = u64::from(tree.rows[earliest as usize].line);
+            let id = EntryId::new(tree.row_id(&tree.rows[earliest as usize]));
+            let kind = DiagnosticKind::ParentCycle;
+            let text = match before {
+                Some(_) => "its parents form a ring; joined to the entry before it",
+                None => "its parents form a ring; it starts a tree of its own",
+            };
+            let said = Diagnostic::new(Severity::Warning, kind, text);
+            self.diagnostics.push(said.at_line(line).of_entry(id));
+        }
+        cut
+    }
+}

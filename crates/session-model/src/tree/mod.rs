@@ -1,0 +1,253 @@
+//! The tree of a session: heads of all entries, and bodies on demand.
+
+mod decode;
+mod path;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hashbrown::HashTable;
+
+use crate::body::{BodyError, Known, ReadEntry, read_entry};
+use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
+use crate::head::Header;
+use crate::source::{LineSource, SourceError, Span};
+
+pub use decode::{Decoded, Decoder, decode_bytes};
+pub use path::{SessionPath, Turn};
+
+/// The number of an entry: its place in the order of the file, counted from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryIndex(u32);
+
+impl EntryIndex {
+    /// Returns the number as an index.
+    pub fn as_usize(self) -> usize {
+        self.0 as usize
+    }
+}
+
+const NO_PARENT: u32 = u32::MAX;
+
+/// One entry as the tree holds it: 40 bytes, and its id in a shared text.
+#[derive(Debug, Clone)]
+struct Row {
+    offset: u64,
+    len: u32,
+    line: u32,
+    id_start: u32,
+    id_len: u32,
+    parent: u32,
+    kind: EntryKind,
+}
+
+/// Where a path ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leaf {
+    /// At this entry.
+    At(EntryIndex),
+    /// Before every entry: an empty path.
+    Root,
+}
+
+/// A session: heads of all entries in the order of the file, and a source of bodies.
+///
+/// Invariant: parents form no ring, and every parent is an entry of the tree;
+/// decoding mends what does not comply and says so in a diagnostic.
+#[derive(Clone)]
+pub struct SessionTree {
+    header: Option<Header>,
+    rows: Vec<Row>,
+    ids: String,
+    by_id: HashTable<u32>,
+    source: Arc<dyn LineSource>,
+}
+
+impl std::fmt::Debug for SessionTree {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionTree")
+            .field("header", &self.header)
+            .field("entries", &self.rows.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl SessionTree {
+    /// Returns the header, or `None` when the session has lost it.
+    pub fn header(&self) -> Option<&Header> {
+        self.header.as_ref()
+    }
+
+    /// Returns the version of the format; a session without a header is version 3 if its entries have ids, else 1.
+    pub fn version(&self) -> u64 {
+        self.header.as_ref().map_or(3, |header| header.version)
+    }
+
+    /// Returns how many entries there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Returns true when there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Returns all entries in the order of the file.
+    pub fn indices(&self) -> impl DoubleEndedIterator<Item = EntryIndex> + ExactSizeIterator + use<> {
+        (0..self.rows.len() as u32).map(EntryIndex)
+    }
+
+    /// Returns the leaf after opening: the last entry in the order of the file.
+    pub fn leaf(&self) -> Leaf {
+        match self.rows.len() {
+            0 => Leaf::Root,
+            len => Leaf::At(EntryIndex(len as u32 - 1)),
+        }
+    }
+
+    /// Returns the entry whose id is `id`; of several, the last in the order of the file.
+    pub fn find(&self, id: &str) -> Option<EntryIndex> {
+        let found = self
+            .by_id
+            .find(hash_id(id), |row| self.row_id(&self.rows[*row as usize]) == id);
+        found.map(|row| EntryIndex(*row))
+    }
+
+    /// Returns the leaf that `id` names; for an unknown id, as the pi family does, the last entry.
+    pub fn leaf_or_last(&self, id: &str) -> Leaf {
+        self.find(id).map_or_else(|| self.leaf(), Leaf::At)
+    }
+
+    /// Returns the id of an entry.
+    pub fn id(&self, index: EntryIndex) -> &str {
+        self.row_id(self.row(index))
+    }
+
+    /// Returns the kind of an entry.
+    pub fn kind(&self, index: EntryIndex) -> EntryKind {
+        self.row(index).kind
+    }
+
+    /// Returns the parent of an entry, or `None` at a root.
+    pub fn parent(&self, index: EntryIndex) -> Option<EntryIndex> {
+        let parent = self.row(index).parent;
+        (parent != NO_PARENT).then_some(EntryIndex(parent))
+    }
+
+    /// Returns the line of an entry, counted from 1.
+    pub fn line(&self, index: EntryIndex) -> u64 {
+        u64::from(self.row(index).line)
+    }
+
+    /// Returns where the line of an entry is.
+    pub fn span(&self, index: EntryIndex) -> Span {
+        let row = self.row(index);
+        Span {
+            offset: row.offset,
+            len: row.len,
+        }
+    }
+
+    /// Returns the bytes of an entry's line as they were written.
+    pub fn raw_line(&self, index: EntryIndex) -> Result<Vec<u8>, SourceError> {
+        Ok(self.source.line(self.span(index))?.into_owned())
+    }
+
+    /// Returns an entry with its body.
+    pub fn entry(&self, index: EntryIndex) -> Result<Entry, BodyError> {
+        self.read(index).map(|read| read.entry)
+    }
+
+    /// Returns an entry with its body, and what had to be repaired to read it.
+    pub fn entry_with_repair(
+        &self,
+        index: EntryIndex,
+    ) -> Result<(Entry, Option<String>), BodyError> {
+        self.read(index).map(|read| (read.entry, read.repair))
+    }
+
+    pub(crate) fn read(&self, index: EntryIndex) -> Result<ReadEntry, BodyError> {
+        let bytes = self.source.line(self.span(index))?;
+        read_entry(
+            &bytes,
+            Known {
+                id: EntryId::new(self.id(index)),
+                parent: self.parent(index).map(|parent| EntryId::new(self.id(parent))),
+                kind: self.kind(index),
+                line: self.line(index),
+                version: self.version(),
+            },
+        )
+    }
+
+    /// Returns the children of every entry, in the order of the file; roots are under `None`.
+    pub fn children(&self) -> BTreeMap<Option<EntryIndex>, Vec<EntryIndex>> {
+        let mut children: BTreeMap<Option<EntryIndex>, Vec<EntryIndex>> = BTreeMap::new();
+        for index in self.indices() {
+            children.entry(self.parent(index)).or_default().push(index);
+        }
+        children
+    }
+
+    /// Returns the leaves: entries without children, in the order of the file.
+    pub fn leaves(&self) -> Vec<EntryIndex> {
+        let mut has_child = vec![false; self.rows.len()];
+        for row in &self.rows {
+            if row.parent != NO_PARENT {
+                has_child[row.parent as usize] = true;
+            }
+        }
+        let all = self.indices();
+        all.filter(|index| !has_child[index.as_usize()]).collect()
+    }
+
+    /// Returns the labels in force. Bodies that cannot be read set none.
+    pub fn labels(&self) -> BTreeMap<EntryId, String> {
+        let mut labels = BTreeMap::new();
+        for index in self.of_kind(EntryKind::Label) {
+            let Ok(entry) = self.entry(index) else {
+                continue;
+            };
+            if let EntryBody::Label { target, label } = entry.body {
+                match label {
+                    Some(label) => labels.insert(target, label),
+                    None => labels.remove(&target),
+                };
+            }
+        }
+        labels
+    }
+
+    /// Returns the session's name: the newest that was given, unless it was cleared.
+    pub fn name(&self) -> Option<String> {
+        let newest = self.of_kind(EntryKind::SessionInfo).next_back()?;
+        match self.entry(newest).ok()?.body {
+            EntryBody::SessionInfo(name) => name,
+            _ => None,
+        }
+    }
+
+    fn of_kind(&self, kind: EntryKind) -> impl DoubleEndedIterator<Item = EntryIndex> {
+        self.indices().filter(move |index| self.kind(*index) == kind)
+    }
+
+    fn row(&self, index: EntryIndex) -> &Row {
+        &self.rows[index.as_usize()]
+    }
+
+    fn row_id(&self, row: &Row) -> &str {
+        let start = row.id_start as usize;
+        &self.ids[start..start + row.id_len as usize]
+    }
+}
+
+fn hash_id(id: &str) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write(id.as_bytes());
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,84 @@
+//! Paths through the tree: from a root to a leaf.
+
+use crate::entry::EntryKind;
+use crate::tree::{EntryIndex, Leaf, SessionTree};
+
+/// The entries from a root to a leaf.
+#[derive(Debug, Clone)]
+pub struct SessionPath<'a> {
+    tree: &'a SessionTree,
+    entries: Vec<EntryIndex>,
+}
+
+/// A turn on a path: what a user asked for and everything up to the next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// Where the turn starts, as a place on the path.
+    pub start: usize,
+    /// The place just after its last entry.
+    pub end: usize,
+}
+
+impl SessionTree {
+    /// Returns the path that ends at `leaf`.
+    pub fn path(&self, leaf: Leaf) -> SessionPath<'_> {
+        let mut entries = Vec::new();
+        let mut at = match leaf {
+            Leaf::At(index) => Some(index),
+            Leaf::Root => None,
+        };
+        while let Some(index) = at {
+            entries.push(index);
+            at = self.parent(index);
+        }
+        entries.reverse();
+        SessionPath {
+            tree: self,
+            entries,
+        }
+    }
+
+    /// Returns the deepest entry that is on the paths of both leaves.
+    pub fn common_ancestor(&self, one: Leaf, other: Leaf) -> Option<EntryIndex> {
+        let one = self.path(one);
+        let other = self.path(other);
+        let pairs = one.entries.iter().zip(&other.entries);
+        let shared = pairs.take_while(|(a, b)| a == b).last();
+        shared.map(|(index, _)| *index)
+    }
+}
+
+impl<'a> SessionPath<'a> {
+    /// Returns the tree that the path runs through.
+    pub fn tree(&self) -> &'a SessionTree {
+        self.tree
+    }
+
+    /// Returns the entries, root first.
+    pub fn entries(&self) -> &[EntryIndex] {
+        &self.entries
+    }
+
+    /// Returns where the path ends.
+    pub fn leaf(&self) -> Leaf {
+        self.entries.last().map_or(Leaf::Root, |leaf| Leaf::At(*leaf))
+    }
+
+    /// Returns the id of the entry at the end, or `None` when the path is empty.
+    pub fn leaf_id(&self) -> Option<&'a str> {
+        self.entries.last().map(|leaf| self.tree.id(*leaf))
+    }
+
+    /// Returns the newest entry of `kind` and its place on the path.
+    pub fn newest(&self, kind: EntryKind) -> Option<(usize, EntryIndex)> {
+        let mut places = self.entries.iter().enumerate().rev();
+        let found = places.find(|(_, index)| self.tree.kind(**index) == kind);
+        found.map(|(place, index)| (place, *index))
+    }
+
+    /// Returns the place on the path of the entry called `id`.
+    pub fn place_of(&self, id: &str) -> Option<usize> {
+        let places = self.entries.iter();
+        places.clone().rposition(|index| self.tree.id(*index) == id)
+    }
+}

@@ -1,0 +1,1 @@
+//! Damage tests: each kind of damage opens with its diagnostic and loses no readable entry.

@@ -1,0 +1,25 @@
+//! Sessions for tests: a text notation, and proptest strategies that generate them.
+//!
+//! The notation is a list of items parted by spaces; `|` only helps the eye.
+//! Each item becomes an entry whose parent is the item before it.
+//!
+//! | item | entry |
+//! |---|---|
+//! | `u:N` `a:N` | a message of the user, an answer of the model, of N tokens (four characters each) |
+//! | `call:ID:N` | an answer that calls the tool `bash` with id ID |
+//! | `read:ID:PATH` `write:ID:PATH` `edit:ID:PATH` | an answer that calls a file tool |
+//! | `res:ID:N` `err:ID:N` | the result of call ID, or its failure |
+//! | `b:N` `x:N` `s:N` | a command of the user, a message of an extension, a branch summary |
+//! | `k@E:N` | a compaction that keeps from entry E, with a summary of N tokens |
+//! | `sys:N` | a system message |
+//! | `omit@E` `cut@E` | a context edit that takes E out, or replaces its content |
+//! | `model` `label` `info` `reset` | metadata, a reset boundary |
+//! | `^E` | no entry: the next item's parent is E (`^root` for none) |
+//!
+//! Entries are called `e1`, `e2`, ... in order; `name=item` names one otherwise.
+
+mod notation;
+mod strategies;
+
+pub use notation::session;
+pub use strategies::{DAMAGE_KINDS, any_session, any_session_text, damaged_session};

@@ -1,0 +1,47 @@
+//! The project's own automation: `cargo xtask COMMAND`.
+
+mod bench;
+mod ci;
+mod codegen;
+mod conformance;
+mod example;
+mod run;
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  ci            everything that must hold before a change lands
+  tidy          layers, headers, prompts, generated files
+  codegen       write generated files (the example session); --check only compares
+  conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
+  bench         time and memory beside a newline scan and beside pi, as ratios
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let rest = arguments.get(1..).unwrap_or_default();
+    let done = match arguments.first().map(String::as_str) {
+        Some("ci") => ci::run(),
+        Some("tidy") => tidy::run(),
+        Some("codegen") => codegen::run(rest),
+        Some("conformance") => conformance::run(rest),
+        Some("bench") => bench::run(rest),
+        _ => {
+            print!("{HELP}");
+            return match arguments.is_empty() {
+                true => ExitCode::SUCCESS,
+                false => ExitCode::from(2),
+            };
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

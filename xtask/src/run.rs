@@ -1,0 +1,54 @@
+//! Running programs, and where things are.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What goes wrong in automation is said in words.
+pub type Outcome<T = ()> = Result<T, String>;
+
+/// Returns the root of the workspace.
+pub fn root() -> PathBuf {
+    let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+    here.parent().map_or(here.clone(), PathBuf::from)
+}
+
+/// Returns the folder that builds go to.
+pub fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
+}
+
+/// Returns a cargo command in the root.
+pub fn cargo(arguments: &[&str]) -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root()).args(arguments);
+    command
+}
+
+/// Runs a command that must succeed.
+pub fn succeed(command: &mut Command) -> Outcome {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let arguments: Vec<_> = command.get_args().map(|text| text.to_string_lossy().into_owned()).collect();
+    let line = format!("{name} {}", arguments.join(" "));
+    let status = command.status().map_err(|error| format!("cannot run {line}: {error}"))?;
+    match status.success() {
+        true => Ok(()),
+        false => Err(format!("failed: {line}")),
+    }
+}
+
+/// Runs a command that must succeed and returns what it printed.
+pub fn output(command: &mut Command) -> Outcome<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => Err(format!("{name} failed: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// Builds the release binary and returns where it is.
+pub fn release_binary() -> Outcome<PathBuf> {
+    succeed(&mut cargo(&["build", "--release", "--package", "agent-cli"]))?;
+    Ok(target().join("release").join(format!("agent-cli{}", std::env::consts::EXE_SUFFIX)))
+}
