@@ -571,7 +571,6 @@ const EDGES = {
     t.use(["edit", { path: "same" }], ["write", { path: "apple" }]);
     t.warmUp(2, 300);
   },
-  "file-order-of-lone-surrogates": (t) => { t.user("sort"); t.use(...["\uffee", "😀", "\ud83d", "\udbff", "z"].map((path) => ["read", { path }])); t.warmUp(2, 300); },
   "failed-calls-count": (t) => { t.user("try"); t.use(["write", { path: "failed.rs", content: "x" }]); t.result("write", "no such folder", true); t.use(["read", { path: "failed.rs" }]); t.result("read", "missing", true); t.warmUp(2, 300); },
   "odd-content": (t) => {
     t.user(null); t.user(""); t.user([]); t.user([text("")]); t.user([{ type: "text" }]); t.user([{ type: "file", name: "x" }, text("known")]);

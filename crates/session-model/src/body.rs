@@ -10,6 +10,7 @@ use crate::entry::{BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKi
 use crate::json::{self, RawJson, Repaired, member, parse_repairing};
 use crate::message::{
     AgentMessage, Content, CustomMessage, Usage, WireContent, WireMessage, coerce_message,
+    restore_raw_values,
 };
 use crate::source::SourceError;
 use crate::timestamp::Timestamp;
@@ -72,6 +73,14 @@ fn read_body(bytes: &[u8], known: &Known) -> Result<Body, serde_json::Error> {
         EntryKind::Message => read(bytes, coerce_message_line, |wire: MessageLine| {
             let message = Arc::new(AgentMessage::of_wire(wire.message, known.version));
             (wire.timestamp, EntryBody::Message(message))
+        })
+        .map(|(timestamp, mut body, repair)| {
+            if repair.is_some()
+                && let EntryBody::Message(message) = &mut body
+            {
+                restore_raw_values(Arc::make_mut(message), bytes);
+            }
+            (timestamp, body, repair)
         }),
         EntryKind::CustomMessage => read(bytes, coerce_content_line, |wire: CustomMessageLine| {
             let timestamp = wire.timestamp.as_deref().and_then(Timestamp::parse);

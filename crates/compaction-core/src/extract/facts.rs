@@ -159,6 +159,13 @@ impl FileWork {
         self.lines.is_none() && self.edits == 0
     }
 
+    /// Forgets everything but the path.
+    pub(super) fn strip(&mut self) {
+        self.lines = None;
+        self.edits = 0;
+        self.newest.clear();
+    }
+
     /// Returns what was done, for example `edited src/a.rs (3 edits; newest: fn main)`.
     pub(super) fn line(&self) -> String {
         let path = &self.path;

@@ -1,7 +1,7 @@
 //! Figures: numbers with units, limits and colours, and which later one replaces which.
 
 use super::facts::Item;
-use super::text::{Sentence, ends_of, one_line, sentences, words};
+use super::text::{Sentence, one_line, words};
 
 /// Units that make a number a figure.
 const UNITS: &str = "ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days \
@@ -147,19 +147,19 @@ pub(super) fn share_subject(one: &str, other: &str) -> bool {
     subjects(one).iter().any(|word| others.contains(word))
 }
 
-/// Returns the sentences of `text` that give figures; a short one with the sentence before it.
-pub(super) fn figures(text: &str, id: &str) -> Vec<Item> {
+/// Returns the sentences that give figures; a short one with the sentence before it.
+pub(super) fn figures(said: &[Sentence], id: &str) -> Vec<Item> {
     let mut found = Vec::new();
-    let mut before: Option<String> = None;
-    for Sentence { text, bullet } in sentences(&ends_of(text)) {
-        if text.len() > 2000 || !has_figure(&text) {
-            before = Some(text).filter(|_| !bullet);
+    let mut before: Option<&str> = None;
+    for Sentence { text, bullet } in said {
+        if text.len() > 2000 || !has_figure(text) {
+            before = Some(text.as_str()).filter(|_| !bullet);
             continue;
         }
         let short = text.split_whitespace().count() < 5;
         let text = match before.take().filter(|_| short) {
             Some(before) => one_line(&format!("{before} {text}"), 200),
-            None => one_line(&text, 200),
+            None => one_line(text, 200),
         };
         found.push(Item {
             text,

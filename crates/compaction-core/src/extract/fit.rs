@@ -7,7 +7,7 @@
 //! rest of the quotes. What goes is counted, and its ids are named.
 
 use super::ExtractKind;
-use super::facts::{Facts, Item, LeftOut, Request};
+use super::facts::{Facts, FileWork, Item, LeftOut, Request};
 use super::sections::render;
 use super::text::cut_middle;
 
@@ -29,7 +29,6 @@ pub(super) struct Gauge<'a> {
 
 /// Returns the written form of `facts`, at most the cap large.
 pub(super) fn fit(facts: &mut Facts, kind: ExtractKind, gauge: Gauge<'_>) -> String {
-    facts.files.sort_by_key(|file| !file.is_plain());
     share(facts, gauge);
     let mut text = render(facts, kind);
     let mut size = (gauge.count)(&text);
@@ -98,6 +97,11 @@ fn share(facts: &mut Facts, gauge: Gauge<'_>) {
         .clamp(8, 24);
     keep_newest(&mut facts.figures, figures);
     facts.open.truncate(OPEN);
+    // No path is shorter than a token, and no details are shorter than six.
+    let most = usize::try_from(cap).unwrap_or(usize::MAX);
+    facts.files_left += keep_newest(&mut facts.files, most);
+    let details = facts.files.len().saturating_sub(most / 6);
+    facts.files[..details].iter_mut().for_each(FileWork::strip);
 }
 
 fn keep_newest<T>(list: &mut Vec<T>, most: usize) -> usize {
@@ -254,9 +258,7 @@ fn detail(facts: &mut Facts, keep: usize) -> Option<String> {
     }
     let file = facts.files.iter_mut().find(|file| !file.is_plain())?;
     let gone = file.line().replace(&file.path, "");
-    file.lines = None;
-    file.edits = 0;
-    file.newest.clear();
+    file.strip();
     Some(gone)
 }
 

@@ -1,7 +1,7 @@
 //! The search for sentences that speak of what the user asked to watch for.
 
 use super::facts::{Focus, Item};
-use super::text::{ends_of, one_line, sentences, words};
+use super::text::{Sentence, one_line, words};
 
 /// The search for sentences that speak of what the user asked to watch for.
 pub(super) struct FocusSearch {
@@ -44,11 +44,11 @@ impl FocusSearch {
     }
 
     /// Looks through one message.
-    pub(super) fn look(&mut self, text: &str, id: &str) {
+    pub(super) fn look(&mut self, said: &[Sentence], id: &str) {
         if self.wanted.is_empty() {
             return;
         }
-        for sentence in sentences(&ends_of(text)) {
+        for sentence in said {
             let lower = sentence.text.to_lowercase();
             let hits = self
                 .wanted

@@ -78,9 +78,7 @@ fn parse_done(facts: &mut Facts, text: &str) {
             .filter(|rest| rest.starts_with('`'))
     };
     if let Some(paths) = ticked("changed: ") {
-        for path in paths.trim_matches('`').split("`, `") {
-            facts.note_file(path);
-        }
+        facts.note_files(paths.trim_matches('`').split("`, `"));
     } else if let Some(commands) = ticked("passed: ") {
         for command in commands.split("; `") {
             let Item { text, id } = parse_item(command);

@@ -1,6 +1,6 @@
 //! Putting newer facts on top of older ones: what is replaced, what is added, what is settled.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::command::{Command, is_check};
 use super::facts::{Facts, Failure, FileWork, Item, Request};
@@ -11,7 +11,7 @@ use super::text::{is_pasted, one_line};
 /// The longest line of a request that is only listed, in characters.
 const LISTED: usize = 160;
 /// How many of the newest rules and figures a changed figure is held against.
-const RECENT: usize = 200;
+const RECENT: usize = 32;
 /// How many next steps are kept.
 const STEPS: usize = 5;
 
@@ -61,30 +61,42 @@ impl Request {
 }
 
 impl Facts {
-    /// Notes that a file was modified, when nothing else is known of it.
-    pub(super) fn note_file(&mut self, path: &str) {
-        let path = one_line(path, usize::MAX);
-        if !path.is_empty() && !self.files.iter().any(|file| same_path(&file.path, &path)) {
-            let plain = self.files.iter().take_while(|file| file.is_plain()).count();
-            let file = FileWork {
-                path,
-                ..FileWork::default()
-            };
-            self.files.insert(plain, file);
-        }
+    /// Notes that files were modified, when nothing else is known of them.
+    pub(super) fn note_files<'a>(&mut self, paths: impl IntoIterator<Item = &'a str>) {
+        let works = paths.into_iter().map(|path| FileWork {
+            path: one_line(path, usize::MAX),
+            ..FileWork::default()
+        });
+        let mut known = BTreeSet::new();
+        let works = works
+            .filter(|work| known.insert(path_key(&work.path).to_owned()) && !work.path.is_empty());
+        let works = works.collect();
+        self.add_works(works);
     }
 
-    /// Adds newer work on a file, which makes it the newest.
-    pub(super) fn add_work(&mut self, work: FileWork) {
-        let known = self
-            .files
-            .iter()
-            .position(|file| same_path(&file.path, &work.path));
-        let file = match known.map(|at| self.files.remove(at)) {
-            Some(older) => older.then(work),
-            None => work,
-        };
-        self.files.push(file);
+    /// Adds newer work on files, which makes them the newest; a bare path says nothing of a known file.
+    pub(super) fn add_works(&mut self, works: Vec<FileWork>) {
+        let mut older: Vec<_> = std::mem::take(&mut self.files)
+            .into_iter()
+            .map(Some)
+            .collect();
+        let mut places = BTreeMap::new();
+        for (place, file) in older.iter().flatten().enumerate() {
+            places.insert(path_key(&file.path).to_owned(), place);
+        }
+        let mut newer = Vec::new();
+        for work in works {
+            match places.get(path_key(&work.path)) {
+                Some(_) if work.is_plain() => {}
+                Some(place) => {
+                    let earlier = older[*place].take().unwrap_or_default();
+                    newer.push(earlier.then(work));
+                }
+                None => newer.push(work),
+            }
+        }
+        self.files = older.into_iter().flatten().chain(newer).collect();
+        self.files.sort_by_key(|file| !file.is_plain());
     }
 }
 
@@ -105,8 +117,8 @@ impl FileWork {
     }
 }
 
-fn same_path(one: &str, other: &str) -> bool {
-    one.strip_prefix("./").unwrap_or(one) == other.strip_prefix("./").unwrap_or(other)
+fn path_key(path: &str) -> &str {
+    path.strip_prefix("./").unwrap_or(path)
 }
 
 /// Puts `newer` on top of `older`.
@@ -124,13 +136,7 @@ pub(super) fn merge(older: &mut Facts, mut newer: Facts) {
         .ids
         .iter()
         .for_each(|id| older.rules_left.name(id));
-    for work in newer.files {
-        if work.is_plain() {
-            older.note_file(&work.path);
-        } else {
-            older.add_work(work);
-        }
-    }
+    older.add_works(newer.files);
     older.files_left += newer.files_left;
     extend_new(&mut older.done, newer.done, String::clone);
     older.done_left += newer.done_left;

@@ -91,9 +91,7 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
     for branch in &scanned.branches {
         take_branch(&mut facts, branch);
     }
-    for path in input.modified_files {
-        facts.note_file(path);
-    }
+    facts.note_files(input.modified_files.iter().map(String::as_str));
     let gauge = Gauge {
         cap: input.cap,
         count: input.count,

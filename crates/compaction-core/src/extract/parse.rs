@@ -40,9 +40,7 @@ pub(super) fn parse(summary: &str) -> Facts {
         turn.active = true;
         merge(&mut facts, turn);
     }
-    for path in files {
-        facts.note_file(&path);
-    }
+    facts.note_files(files.iter().map(String::as_str));
     facts
 }
 
@@ -72,15 +70,19 @@ fn parse_part(text: &str) -> Facts {
     let mut facts = Facts::default();
     let mut sections: Vec<(Section, Vec<&str>)> =
         vec![(Section::Unknown(String::new()), Vec::new())];
-    let mut fence = None;
+    let mut fence: Option<(String, bool)> = None;
     for line in text.split('\n') {
         let mark = line.trim_start();
-        match fence {
-            Some(ticks) if mark.trim_end() == ticks => fence = None,
+        let margin = mark.len() == line.len();
+        match &fence {
+            Some((ticks, _)) if mark.trim_end() == ticks => fence = None,
+            // What stands at the margin has left a fence inside a list.
+            Some((_, true)) if margin && !mark.is_empty() => fence = None,
             None if mark.starts_with("```") => {
-                fence = Some("`".repeat(mark.len() - mark.trim_start_matches('`').len()));
+                let ticks = mark.len() - mark.trim_start_matches('`').len();
+                fence = Some(("`".repeat(ticks), !margin));
             }
-            _ => {}
+            Some(_) | None => {}
         }
         match heading(line).filter(|_| fence.is_none()) {
             Some(section) => sections.push((section, Vec::new())),

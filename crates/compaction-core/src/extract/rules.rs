@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::text::{Sentence, cut_end, ends_of, neutralise, sentences};
+use super::text::{Sentence, cut_end, neutralise};
 
 /// The longest rule, in characters; what is longer is cut with a marker.
 const LONGEST: usize = 400;
@@ -25,7 +25,9 @@ const PATTERNS: &[&str] = &[
      you don't have; you do not need; we don't want; we do not want; i don't want; \
      i do not want; we don't use; we don't need; we do not use; we don't do; should not; \
      shouldn't; you cannot; you can't; you may not; may not be; must be; not allowed; \
-     forbidden; | no *; be no *; add no *; use no *; want no *; without any *; | keep; \
+     forbidden; | no *; be no *; add no *; use no *; want no *; without any *; without editing; \
+     without changing; without touching; without modifying; without adding; without breaking; \
+     | keep; \
      | avoid; | use only; please use; please leave; please follow; please stick; \
      please respect; please preserve; please stop; please refrain; | leave * alone; \
      | leave * * alone; make sure; ensure; prefer; preferably; stick to; stick with; \
@@ -158,19 +160,19 @@ impl RuleBook {
                 .any(|token| token.word == "nicht" || token.word.starts_with("kein"))
     }
 
-    /// Returns the rules that `text`, a user's message, states, in their order: byte for byte but for
+    /// Returns the rules that the sentences of a user's message state, in their order: byte for byte but for
     /// line breaks inside, neutralised tags and the marker of a cut.
-    pub(super) fn rules_of(&self, text: &str, id: &str) -> Vec<String> {
+    pub(super) fn rules_of(&self, said: &[Sentence], id: &str) -> Vec<String> {
         let mut rules = Vec::new();
         let mut listed = false;
-        for Sentence { text, bullet } in sentences(&ends_of(text)) {
+        for Sentence { text, bullet } in said {
             let heading = text.ends_with([':', '：']);
-            listed &= bullet;
-            let states = self.is_rule(&text);
+            listed &= *bullet;
+            let states = self.is_rule(text);
             if listed || states {
-                rules.push(cut_end(&neutralise(&text), id, LONGEST));
+                rules.push(cut_end(&neutralise(text), id, LONGEST));
             }
-            listed |= heading && (states || is_heading(&text));
+            listed |= heading && (states || is_heading(text));
         }
         rules
     }

@@ -12,7 +12,7 @@ use super::focus::FocusSearch;
 use super::merge::merge_figures;
 use super::rules::RuleBook;
 use super::speech;
-use super::text::{neutralise, one_line};
+use super::text::{ends_of, neutralise, one_line, sentences};
 use super::work::Works;
 
 /// Below this many characters a request is shown with what it answers.
@@ -91,13 +91,14 @@ impl Scan {
             "[image]".clone_into(&mut text);
         }
         facts.active = true;
-        let rules = self.book.rules_of(&text, &id);
+        let said = sentences(&ends_of(&text));
+        let rules = self.book.rules_of(&said, &id);
         let is_rule = |item: &Item| {
             rules
                 .iter()
                 .any(|rule| rule.contains(&item.text) || item.text.contains(rule))
         };
-        let figures = figures(&text, &id)
+        let figures = figures(&said, &id)
             .into_iter()
             .filter(|item| !is_rule(item));
         let figures: Vec<_> = figures.collect();
@@ -113,7 +114,7 @@ impl Scan {
         merge_figures(facts, &rules, figures);
         facts.rules.extend(rules);
         if let Some(focus) = &mut self.focus {
-            focus.look(&text, &id);
+            focus.look(&said, &id);
         }
         self.works.request();
         let short = text.chars().count() < SHORT;
@@ -146,9 +147,10 @@ impl Scan {
             self.unanswered = true;
             return;
         }
-        facts.decisions.extend(speech::decisions(&text, &id));
+        let said = sentences(&ends_of(&text));
+        facts.decisions.extend(speech::decisions(&said, &id));
         if let Some(focus) = &mut self.focus {
-            focus.look(&text, &id);
+            focus.look(&said, &id);
         }
         self.unanswered = !answers;
         if answers {
@@ -193,7 +195,7 @@ impl Scan {
                 .unwrap_or_default();
         }
         if let Some(answer) = facts.answer.take() {
-            let figures = figures(&answer.text, &answer.id)
+            let figures = figures(&sentences(&ends_of(&answer.text)), &answer.id)
                 .into_iter()
                 .take(4)
                 .collect::<Vec<_>>();
@@ -202,7 +204,8 @@ impl Scan {
             facts.answer = Some(Item { text, ..answer });
         }
         self.works.into_facts(facts);
-        facts.focus = self.focus.map(FocusSearch::finish);
+        let focus = self.focus.map(FocusSearch::finish);
+        facts.focus = focus.filter(|focus| !focus.lines.is_empty());
         scanned
     }
 }

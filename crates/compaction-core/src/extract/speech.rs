@@ -1,7 +1,7 @@
 //! Signals in what is said: decisions with their reasons, plans, next steps.
 
 use super::facts::Item;
-use super::text::{Sentence, ends_of, neutralise, one_line, sentences};
+use super::text::{Sentence, ends_of, one_line, sentences};
 
 /// The longest decision and the longest plan, in characters.
 const DECISION: usize = 240;
@@ -117,27 +117,25 @@ const LISTS: [&str; 13] = [
 ];
 
 /// Returns the decisions with reasons that an answer states, ready to be written.
-pub(super) fn decisions(text: &str, id: &str) -> Vec<Item> {
+pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
     let mut found = Vec::new();
-    for sentence in sentences(&ends_of(text)) {
+    for sentence in said {
         if sentence.text.ends_with(['?', ':']) {
             continue;
         }
-        let plain = sentence.text.replace("**", "").replace('’', "'");
+        let mut plain = sentence.text.replace('’', "'");
+        if plain.contains("**") {
+            plain = plain.replace("**", "");
+        }
         let lower = format!(" {} ", plain.to_lowercase());
-        let rejected = REJECTED.iter().find(|(mark, reason)| {
-            lower
-                .find(mark)
-                .is_some_and(|at| lower[at..].contains(reason))
+        let rejected = REJECTED.iter().any(|(mark, reason)| {
+            let at = lower.find(mark);
+            at.is_some_and(|at| lower[at..].contains(reason))
         });
-        let decided = DECIDED.iter().any(|mark| lower.contains(mark));
-        let reason = REASONS
-            .iter()
-            .filter_map(|reason| lower.find(reason))
-            .filter(|at| *at > 0)
-            .min();
-        let guess = GUESSES.iter().any(|mark| lower.contains(mark));
-        if guess || (rejected.is_none() && !(decided && reason.is_some())) {
+        let reasons = REASONS.iter().filter_map(|reason| lower.find(reason));
+        let reason = reasons.filter(|at| *at > 0).min();
+        let decided = reason.is_some() && DECIDED.iter().any(|mark| lower.contains(mark));
+        if !(rejected || decided) || GUESSES.iter().any(|mark| lower.contains(mark)) {
             continue;
         }
         // Positions in the lower-case text hold for the plain one when no letter changed its length.
@@ -145,7 +143,7 @@ pub(super) fn decisions(text: &str, id: &str) -> Vec<Item> {
         let at = reason
             .filter(|at| same_length && plain.is_char_boundary(at - 1) && *at > 4)
             .map(|at| at - 1);
-        let mark = if rejected.is_some() { "rejected: " } else { "" };
+        let mark = if rejected { "rejected: " } else { "" };
         let text = match at {
             Some(at) => format!("**{mark}{}**: {}", &plain[..at], plain[at..].trim_start()),
             None => format!("**{mark}{plain}**"),
@@ -241,8 +239,14 @@ pub(super) fn last_word(text: &str) -> Option<String> {
     Some(one_line(&last.text, 240))
 }
 
-/// Returns the first paragraph of an answer on one line.
+/// Returns the first paragraph of an answer on one line, with what it announces.
 pub(super) fn first_paragraph(text: &str, limit: usize) -> String {
-    let paragraph = text.trim_start().split("\n\n").next().unwrap_or_default();
-    one_line(&neutralise(paragraph), limit)
+    let text = text.trim_start();
+    let mut end = text.find("\n\n").unwrap_or(text.len());
+    if text[..end].trim_end().ends_with(':') {
+        let rest = text[end..].trim_start();
+        let start = text.len() - rest.len();
+        end = start + rest.find("\n\n").unwrap_or(rest.len());
+    }
+    one_line(&text[..end], limit)
 }

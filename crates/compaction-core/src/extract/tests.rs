@@ -203,6 +203,7 @@ fn sentences_that_state_rules_are_found_in_several_languages() {
         "From now on write the changelog too",
         "use rgb values instead of indices",
         "Keep the public API stable.",
+        "Read hello.py without editing files.",
         "invalid themes must NEVER explode",
         "Could you please never force-push?",
         "Ändere nicht die öffentliche API.",

@@ -153,10 +153,14 @@ pub(super) struct Sentence {
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut open: Option<(Cow<'_, str>, bool)> = None;
+    let mut pasted = false;
     for line in prose_lines(text) {
         let trimmed = line.trim();
+        // The wrapped rest of a pasted line is indented.
+        pasted =
+            is_pasted(trimmed) || (pasted && line.starts_with(' ') && !strip_bullet(trimmed).1);
         if let Some((before, bullet)) = &mut open {
-            if continues(before, *bullet, line) {
+            if !pasted && continues(before, *bullet, line) {
                 before.to_mut().push(' ');
                 before.to_mut().push_str(trimmed);
                 continue;
@@ -164,7 +168,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             split(before, *bullet, &mut found);
             open = None;
         }
-        if trimmed.is_empty() || is_pasted(trimmed) {
+        if trimmed.is_empty() || pasted {
             continue;
         }
         let (item, bullet) = strip_bullet(trimmed);

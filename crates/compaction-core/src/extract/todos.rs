@@ -1,5 +1,7 @@
 //! Todo lists, as the calls of todo tools set and change them.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::facts::Facts;
@@ -28,6 +30,7 @@ struct Todo {
 pub(super) struct TodoList {
     todos: Vec<Todo>,
     done: Vec<String>,
+    known_done: BTreeSet<String>,
     set: bool,
 }
 
@@ -102,7 +105,7 @@ impl TodoList {
 
     fn note_done(&mut self) {
         for todo in self.todos.iter().filter(|todo| todo.state == State::Done) {
-            if !self.done.contains(&todo.text) {
+            if self.known_done.insert(todo.text.clone()) {
                 self.done.push(todo.text.clone());
             }
         }

@@ -33,9 +33,9 @@ struct Call {
 pub(super) struct Works {
     calls: Vec<Call>,
     pending: BTreeMap<String, usize>,
-    passed: Vec<Item>,
+    passed: Vec<(Command, Item)>,
     /// Failures, each with how many requests there had been.
-    failures: Vec<(usize, Failure)>,
+    failures: Vec<(usize, Command, Failure)>,
     succeeded: Vec<String>,
     requests: usize,
     /// What the newest calls did, one line each.
@@ -104,34 +104,29 @@ impl Works {
             return;
         }
         self.passed
-            .retain(|item| !Command::new(&item.text).is_same(&command));
+            .retain(|(earlier, _)| !earlier.is_same(&command));
+        let id = id.to_owned();
         match outcome {
             Outcome::Denied => {}
             Outcome::Passed => {
                 self.failures
-                    .retain(|(_, failure)| !command.settles(&Command::new(&failure.command)));
-                self.succeeded.push(text.to_owned());
-                if is_check(text) {
-                    self.passed.push(Item {
-                        text: text.to_owned(),
-                        id: id.to_owned(),
-                    });
+                    .retain(|(_, failed, _)| !command.settles(failed));
+                let text = text.to_owned();
+                self.succeeded.push(text.clone());
+                if is_check(&text) {
+                    self.passed.push((command, Item { text, id }));
                 }
             }
             Outcome::Failed { exit, lines } => {
                 self.failures
-                    .retain(|(_, failure)| !Command::new(&failure.command).is_same(&command));
-                let (command, exit, lines, id) =
-                    (text.to_owned(), *exit, lines.clone(), id.to_owned());
-                self.failures.push((
-                    self.requests,
-                    Failure {
-                        command,
-                        exit,
-                        lines,
-                        id,
-                    },
-                ));
+                    .retain(|(_, failed, _)| !failed.is_same(&command));
+                let failure = Failure {
+                    command: text.to_owned(),
+                    exit: *exit,
+                    lines: lines.clone(),
+                    id,
+                };
+                self.failures.push((self.requests, command, failure));
             }
         }
         let excess = self.passed.len().saturating_sub(REMEMBERED);
@@ -141,7 +136,7 @@ impl Works {
     }
 
     /// Writes what was gathered into `facts`.
-    pub(super) fn into_facts(self, facts: &mut Facts) {
+    pub(super) fn into_facts(mut self, facts: &mut Facts) {
         let mut files: BTreeMap<String, (usize, FileWork)> = BTreeMap::new();
         let mut todos = TodoList::default();
         for (order, call) in self.calls.into_iter().enumerate() {
@@ -164,15 +159,17 @@ impl Works {
         }
         let mut files: Vec<_> = files.into_values().collect();
         files.sort_by_key(|(order, _)| *order);
-        files.into_iter().for_each(|(_, work)| facts.add_work(work));
+        facts.add_works(files.into_iter().map(|(_, work)| work).collect());
         todos.write(facts);
-        facts.passed = self.passed;
+        facts.passed = self.passed.into_iter().map(|(_, item)| item).collect();
         // A command that checks nothing and failed two requests ago blocks nobody any more.
         let requests = self.requests;
         let failures = self.failures.into_iter();
         let failures =
-            failures.filter(|(at, failure)| is_check(&failure.command) || requests < at + 2);
-        facts.failures = failures.map(|(_, failure)| failure).collect();
+            failures.filter(|(at, _, failure)| is_check(&failure.command) || requests < at + 2);
+        facts.failures = failures.map(|(_, _, failure)| failure).collect();
+        self.succeeded.sort_unstable();
+        self.succeeded.dedup();
         facts.succeeded = self.succeeded;
     }
 }

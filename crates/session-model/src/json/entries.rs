@@ -1,6 +1,6 @@
 //! The members of a value as JavaScript's `Object.entries` lists them.
 
-use super::{Members, canonical, repaired_bytes};
+use super::{Members, canonical};
 use serde_json::value::RawValue;
 
 /// Returns the keys and the canonical texts of the values of an object (array indices first, of
@@ -14,18 +14,8 @@ pub fn entries(raw: &str) -> Vec<(String, String)> {
             .map(|(index, value)| (index.to_string(), value.get().to_owned()))
             .collect();
     }
-    let own = |members: Members<'_>| {
-        let members = members.0.into_iter();
-        members
-            .map(|(key, value)| (key.into_owned(), value.get().to_owned()))
-            .collect()
-    };
-    match Members::parse(&text) {
-        Ok(members) => own(members),
-        // A key holds a lone surrogate.
-        Err(_) => std::str::from_utf8(&repaired_bytes(text.as_bytes()))
-            .ok()
-            .and_then(|mended| Members::parse(mended).ok().map(own))
-            .unwrap_or_default(),
-    }
+    let members = Members::parse(&text).unwrap_or_default().0.into_iter();
+    members
+        .map(|(key, value)| (key.into_owned(), value.get().to_owned()))
+        .collect()
 }

@@ -59,16 +59,32 @@ impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
                 f.write_str("a key")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Borrowed(text)))
+            fn visit_borrowed_bytes<E>(self, bytes: &'de [u8]) -> Result<Self::Value, E> {
+                Ok(Key(match std::str::from_utf8(bytes) {
+                    Ok(text) => Cow::Borrowed(text),
+                    Err(_) => Cow::Owned(without_surrogates(bytes)),
+                }))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Key(Cow::Owned(text.to_owned())))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<Self::Value, E> {
+                Ok(Key(Cow::Owned(without_surrogates(bytes))))
             }
         }
-        deserializer.deserialize_str(KeyVisitor)
+        // As bytes, because the parser refuses a lone surrogate in a text.
+        deserializer.deserialize_bytes(KeyVisitor)
     }
+}
+
+/// Returns the text that `bytes` spell, each encoded surrogate in it replaced by U+FFFD.
+fn without_surrogates(bytes: &[u8]) -> String {
+    let mut bytes = bytes.to_vec();
+    for at in 0..bytes.len().saturating_sub(2) {
+        // Surrogates are the only code points that begin with these two bytes; U+FFFD has as many.
+        if bytes[at] == 0xED && bytes[at + 1] >= 0xA0 {
+            bytes[at..at + 3].copy_from_slice("\u{FFFD}".as_bytes());
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Returns the raw text of member `key` of the object that `text` spells (the last one, as JavaScript does).

@@ -11,7 +11,9 @@ use crate::json::RawJson;
 use crate::timestamp::Timestamp;
 
 pub use system::{current_system, system_raw};
-pub(crate) use wire::{WireContent, WireMessage, WireUsage, coerce_message};
+pub(crate) use wire::{
+    WireContent, WireMessage, WireUsage, coerce_message, restore_raw_values,
+};
 
 /// A message with the roles that a session knows.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,6 +40,8 @@ pub enum AgentMessage {
     Other {
         /// The role as written.
         role: String,
+        /// Its content, if it has one.
+        content: Content,
     },
 }
 
@@ -54,7 +58,7 @@ impl AgentMessage {
             Self::Custom(_) => "custom",
             Self::BranchSummary(_) => "branchSummary",
             Self::CompactionSummary(_) => "compactionSummary",
-            Self::Other { role } => role,
+            Self::Other { role, .. } => role,
         }
     }
 
@@ -66,10 +70,8 @@ impl AgentMessage {
             Self::ToolResult(message) => Some(&message.content),
             Self::Custom(message) => Some(&message.content),
             Self::System(message) => Some(&message.content),
-            Self::BashExecution(_)
-            | Self::BranchSummary(_)
-            | Self::CompactionSummary(_)
-            | Self::Other { .. } => None,
+            Self::Other { content, .. } => Some(content),
+            Self::BashExecution(_) | Self::BranchSummary(_) | Self::CompactionSummary(_) => None,
         }
     }
 
@@ -115,7 +117,6 @@ impl AgentMessage {
             Self::BranchSummary(message) | Self::CompactionSummary(message) => {
                 message.summary.clone()
             }
-            Self::Other { .. } => String::new(),
             _ => self
                 .content()
                 .map(Content::display_text)

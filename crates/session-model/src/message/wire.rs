@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 
 use crate::json::{self, Members, RawJson};
 use crate::message::{
@@ -141,8 +142,45 @@ impl AgentMessage {
             }),
             role => Self::Other {
                 role: role.to_owned(),
+                content,
             },
         }
+    }
+}
+
+/// Puts raw values (arguments of calls, tools) back as they stand in the line, where a repair of the
+/// whole line replaced lone surrogates in them: raw values can hold those, and peers count them.
+pub(crate) fn restore_raw_values(message: &mut AgentMessage, line: &[u8]) {
+    let written = std::str::from_utf8(line)
+        .ok()
+        .and_then(|line| json::member(line, "message"));
+    let list = |key: &str| {
+        let list = json::member(written?, key)?;
+        serde_json::from_str::<Vec<&RawValue>>(list).ok()
+    };
+    match message {
+        AgentMessage::System(system) => {
+            let tools = list("toolsAdded").unwrap_or_default();
+            let tools = tools.iter().map(|tool| RawJson::parse(tool.get()));
+            if let Ok(tools) = tools.collect::<Result<Vec<_>, _>>() {
+                system.tools_added = tools;
+            }
+        }
+        AgentMessage::Assistant(answer) => {
+            let (Content::Blocks(blocks), Some(raw)) = (&mut answer.content, list("content"))
+            else {
+                return;
+            };
+            for (block, raw) in blocks.iter_mut().zip(raw) {
+                if let Block::ToolCall(call) = block
+                    && let Some(arguments) = json::member(raw.get(), "arguments")
+                    && let Ok(arguments) = RawJson::parse(arguments)
+                {
+                    call.arguments = Some(arguments);
+                }
+            }
+        }
+        _ => {}
     }
 }
 
