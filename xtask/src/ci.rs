@@ -1,4 +1,91 @@
-//! placeholder
-use crate::run::Outcome;
-/// Runs.
-pub fn run() -> Outcome { Ok(()) }
+//! Everything that must hold before a change lands.
+
+use crate::conformance;
+use crate::run::{Outcome, cargo, succeed};
+use crate::tidy;
+
+/// Crates that others depend on; each must stand alone as a package.
+const LIBRARIES: [&str; 4] = ["session-model", "compaction-core", "llm-providers", "hooks"];
+
+/// Runs every check, cheapest first.
+pub fn run() -> Outcome {
+    step("format", || succeed(&mut cargo(&["fmt", "--all", "--check"])))?;
+    step("tidy", tidy::run)?;
+    step("clippy", || {
+        succeed(&mut cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--quiet",
+            "--",
+            "--deny",
+            "warnings",
+        ]))
+    })?;
+    step("tests", || {
+        succeed(&mut cargo(&["test", "--workspace", "--quiet"]))
+    })?;
+    step("exact token counts", || {
+        succeed(&mut cargo(&[
+            "test",
+            "--quiet",
+            "--package",
+            "compaction-core",
+            "--features",
+            "bpe",
+            "--test",
+            "token_accuracy",
+        ]))
+    })?;
+    step("examples", examples)?;
+    step("documentation", || {
+        let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
+        succeed(doc.env("RUSTDOCFLAGS", "--deny warnings"))
+    })?;
+    step("packages", packages)?;
+    step("conformance", || conformance::run(&[]))?;
+    step("licences and advisories", deny)
+}
+
+fn step(name: &str, check: impl FnOnce() -> Outcome) -> Outcome {
+    println!("== {name}");
+    check().map_err(|error| format!("{name}: {error}"))
+}
+
+/// Runs the example of each library.
+fn examples() -> Outcome {
+    let session = crate::run::root().join("examples/sessions/long.jsonl");
+    let examples = [
+        ("session-model", "tokens_by_role"),
+        ("compaction-core", "compact_by_rule"),
+        ("llm-providers", "scripted"),
+        ("hooks", "keep_out"),
+    ];
+    for (package, example) in examples {
+        let input = std::fs::File::open(&session).map_err(|error| error.to_string())?;
+        let mut run = cargo(&["run", "--quiet", "--package", package, "--example", example]);
+        succeed(run.stdin(input).stdout(std::process::Stdio::null()))?;
+    }
+    Ok(())
+}
+
+/// Packages the libraries and builds each from its package.
+fn packages() -> Outcome {
+    let mut package = cargo(&["package", "--allow-dirty", "--quiet"]);
+    for library in LIBRARIES {
+        package.args(["--package", library]);
+    }
+    succeed(&mut package)
+}
+
+/// Runs cargo-deny where it is installed.
+fn deny() -> Outcome {
+    let found = cargo(&["deny", "--version"]).output();
+    match found {
+        Ok(found) if found.status.success() => succeed(&mut cargo(&["deny", "check", "licenses", "bans", "sources"])),
+        _ => {
+            println!("cargo-deny is not installed; tidy has checked the licences of direct dependencies");
+            Ok(())
+        }
+    }
+}

@@ -1,4 +1,60 @@
-//! placeholder
-use crate::run::Outcome;
-/// Runs.
-pub fn run(_arguments: &[String]) -> Outcome { Ok(()) }
+//! Conformance: `--profile pi` held against pi's own functions, side by side.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::run::{Outcome, release_binary, root, succeed, target};
+
+/// Installs pi where it is missing and compares; arguments are passed on to the comparison.
+pub fn run(arguments: &[String]) -> Outcome {
+    let pi = install()?;
+    let binary = release_binary()?;
+    let mut node = Command::new("node");
+    node.current_dir(root())
+        .arg("xtask/conformance/run.mjs")
+        .arg("--pi")
+        .arg(&pi)
+        .arg("--bin")
+        .arg(&binary);
+    for extra in extra_sessions() {
+        node.arg("--extra").arg(extra);
+    }
+    succeed(node.args(arguments))
+}
+
+/// Returns the folder that holds pi, or `None` when it is not installed.
+pub fn installed() -> Option<PathBuf> {
+    let folder = target().join("conformance");
+    let package = "node_modules/@earendil-works/pi-coding-agent/package.json";
+    folder.join(package).is_file().then_some(folder)
+}
+
+/// Installs pi from the lock file into a folder of the build, if it is not there.
+fn install() -> Outcome<PathBuf> {
+    if let Some(folder) = installed() {
+        return Ok(folder);
+    }
+    let folder = target().join("conformance");
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    std::fs::create_dir_all(&folder).map_err(failed)?;
+    for name in ["package.json", "package-lock.json"] {
+        std::fs::copy(root().join("xtask/conformance").join(name), folder.join(name))
+            .map_err(failed)?;
+    }
+    let mut npm = Command::new("npm");
+    npm.current_dir(&folder)
+        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    succeed(&mut npm)?;
+    installed().ok_or_else(|| "npm installed no pi".to_owned())
+}
+
+/// Returns sessions beside the generated ones: the example, and real ones where they are at hand.
+fn extra_sessions() -> Vec<PathBuf> {
+    let candidates = [
+        "examples/sessions/long.jsonl",
+        "../shared/sessions/pi_large-session.jsonl",
+        "../shared/sessions/pi_v3_small.jsonl",
+    ];
+    let candidates = candidates.iter().map(|path| root().join(path));
+    candidates.filter(|path| path.is_file()).collect()
+}

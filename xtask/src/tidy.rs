@@ -1,4 +1,193 @@
-//! placeholder
-use crate::run::Outcome;
-/// Runs.
-pub fn run() -> Outcome { Ok(()) }
+//! Rules that a machine holds: layers, licences, file headers, prompts, generated files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::codegen;
+use crate::run::{Outcome, cargo, output, root};
+
+/// Which crates of the workspace each crate may depend on.
+const LAYERS: [(&str, &[&str]); 7] = [
+    ("session-model", &[]),
+    ("compaction-core", &["session-model"]),
+    ("llm-providers", &["session-model"]),
+    ("hooks", &["session-model", "compaction-core"]),
+    (
+        "agent-cli",
+        &["session-model", "compaction-core", "hooks", "llm-providers"],
+    ),
+    ("test-support", &[]),
+    (
+        "xtask",
+        &["session-model", "compaction-core", "agent-cli"],
+    ),
+];
+
+/// What the two pure crates may depend on: nothing that does input or output, waits, or draws random numbers.
+const PURE: [(&str, &[&str]); 2] = [
+    (
+        "session-model",
+        &[
+            "askama", "hashbrown", "jiff", "memchr", "rustc-hash", "ryu-js", "serde", "serde_json",
+            "thiserror",
+        ],
+    ),
+    (
+        "compaction-core",
+        &[
+            "askama", "blake3", "bpe-openai", "serde", "serde_json", "session-model", "thiserror",
+        ],
+    ),
+];
+
+/// Licences of direct dependencies that go with ours.
+const LICENCES: [&str; 6] = [
+    "MIT",
+    "Apache-2.0",
+    "BSD-3-Clause",
+    "CC0-1.0",
+    "Unlicense",
+    "Zlib",
+];
+
+/// The longest source file, in lines, tests aside.
+const LONGEST: usize = 450;
+
+/// Checks every rule and says all that is broken.
+pub fn run() -> Outcome {
+    let mut broken = Vec::new();
+    check_metadata(&mut broken)?;
+    check_sources(&mut broken)?;
+    check_prompts(&mut broken)?;
+    for (path, _) in codegen::stale()? {
+        broken.push(format!("{} is stale; run cargo xtask codegen", path.display()));
+    }
+    match broken.is_empty() {
+        true => Ok(()),
+        false => Err(format!("\n  {}", broken.join("\n  "))),
+    }
+}
+
+fn check_metadata(broken: &mut Vec<String>) -> Outcome {
+    let text = output(&mut cargo(&["metadata", "--format-version", "1"]))?;
+    let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
+    let members: Vec<&str> = metadata["workspace_members"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let name_of = |package: &Value| package["name"].as_str().unwrap_or_default().to_owned();
+    let licences: BTreeMap<String, String> = packages
+        .iter()
+        .map(|package| {
+            let licence = package["license"].as_str().unwrap_or("none");
+            (name_of(package), licence.to_owned())
+        })
+        .collect();
+    let own: Vec<String> = packages
+        .iter()
+        .filter(|package| members.contains(&package["id"].as_str().unwrap_or_default()))
+        .map(name_of)
+        .collect();
+    for package in packages.iter().filter(|package| own.contains(&name_of(package))) {
+        let name = name_of(package);
+        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
+            broken.push(format!("{name} has no place in the layers; give it one in xtask/src/tidy.rs"));
+            continue;
+        };
+        let pure = PURE.iter().find(|(layer, _)| *layer == name);
+        for dependency in package["dependencies"].as_array().into_iter().flatten() {
+            let to = dependency["name"].as_str().unwrap_or_default();
+            let development = dependency["kind"] == "dev";
+            if own.iter().any(|own| own == to) {
+                let test_only = development && to == "test-support";
+                if !(test_only || allowed.contains(&to)) {
+                    broken.push(format!("{name} may not depend on {to}: the layers forbid it"));
+                }
+                continue;
+            }
+            if let Some((_, allowed)) = pure.filter(|_| !development)
+                && !allowed.contains(&to)
+            {
+                broken.push(format!("{name} is pure and may not depend on {to}"));
+            }
+            let licence = licences.get(to).map_or("none", String::as_str);
+            let fits = licence
+                .split(" OR ")
+                .flat_map(|part| part.split('/'))
+                .any(|part| LICENCES.contains(&part.trim_matches(['(', ')', ' '])));
+            if !fits {
+                broken.push(format!("{to} has the licence {licence}, which was not weighed yet"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks every Rust file: a header that says what lives there, and no excessive length.
+fn check_sources(broken: &mut Vec<String>) -> Outcome {
+    for folder in ["crates", "xtask"] {
+        for path in files_below(&root().join(folder), "rs")? {
+            let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+            let text = read(&path)?;
+            if !text.starts_with("//!") {
+                broken.push(format!("{shown} does not open with //! and what lives there"));
+            }
+            let lines = text.lines().count();
+            let is_test = shown.contains("/tests/") || shown.ends_with("tests.rs");
+            if lines > LONGEST && !is_test {
+                broken.push(format!("{shown} has {lines} lines; split it (at most {LONGEST})"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks that every prompt is used by a template.
+fn check_prompts(broken: &mut Vec<String>) -> Outcome {
+    let mut sources = String::new();
+    for path in files_below(&root().join("crates"), "rs")? {
+        sources.push_str(&read(&path)?);
+    }
+    for path in files_below(&root().join("prompts"), "md")? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !sources.contains(&format!("\"{name}\"")) {
+            broken.push(format!("prompts/{name} is used nowhere"));
+        }
+    }
+    Ok(())
+}
+
+/// Returns the files with an extension below a folder; links are not followed.
+fn files_below(folder: &Path, extension: &str) -> Outcome<Vec<PathBuf>> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let path = entry.path();
+        if kind.is_dir() && entry.file_name() != "target" && entry.file_name() != "node_modules" {
+            files.extend(files_below(&path, extension)?);
+        } else if kind.is_file() && path.extension().is_some_and(|own| own == extension) {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_tree_is_tidy() {
+        assert_eq!(super::run(), Ok(()));
+    }
+}

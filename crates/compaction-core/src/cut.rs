@@ -195,7 +195,10 @@ pub fn find_cut_point(
         at += 1;
     }
     // Metadata just before the cut goes with what follows it.
-    while at > start && !items[at - 1].visible && !items[at - 1].boundary {
+    let pulled = |item: &CutItem| {
+        !item.visible && !item.boundary && (rules.pulls_omitted || !item.omitted)
+    };
+    while at > start && pulled(&items[at - 1]) {
         at -= 1;
     }
     if items.get(at).is_some_and(|item| item.turn_start) {

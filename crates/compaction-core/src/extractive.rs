@@ -2,7 +2,7 @@
 
 use crate::branch::BranchPlan;
 use crate::extract::{ExtractInput, ExtractKind, extract};
-use crate::files::FileOps;
+use crate::files::{FileCalls, FileOps};
 use crate::plan::CompactionPlan;
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
@@ -31,12 +31,19 @@ fn answer_by_rule(
     cap: &dyn Fn(RequestKind) -> TokenCount,
     counter: &dyn TokenCounter,
 ) -> Vec<SummaryAnswer> {
-    let read = files.read_by_recency();
-    let modified = files.modified_by_recency();
     let mut text = String::new();
     let answers = requests.iter().map(|request| {
         // The first part of a kind carries all of its messages; what folds the others does not matter here.
         if request.part == 1 {
+            // The beginning of a turn names its own files; the history names all.
+            let mut own = FileOps::default();
+            own.add_messages(request.source.iter().map(|source| &source.message), FileCalls::Succeeded);
+            let files = match request.kind {
+                RequestKind::TurnPrefix => &own,
+                RequestKind::History | RequestKind::Short | RequestKind::Branch => files,
+            };
+            let read = files.read_by_recency();
+            let modified = files.modified_by_recency();
             text = extract(&ExtractInput {
                 kind: match request.kind {
                     RequestKind::History | RequestKind::Short => ExtractKind::History,

@@ -45,6 +45,7 @@ impl Profile {
                 cuts_between_call_and_result: false,
                 cut_without_budget: false,
                 plain_split_test: false,
+                pulls_omitted: false,
                 compacts_compacted: true,
                 failed_calls_count: false,
                 edited_calls_count: false,
@@ -60,6 +61,7 @@ impl Profile {
                 cuts_between_call_and_result: true,
                 cut_without_budget: true,
                 plain_split_test: true,
+                pulls_omitted: true,
                 compacts_compacted: false,
                 failed_calls_count: true,
                 edited_calls_count: true,
@@ -101,6 +103,9 @@ pub struct Rules {
     pub cut_without_budget: bool,
     /// Metadata that the cut pulled in is itself asked whether it starts a turn (it never does, so the turn counts as split).
     pub plain_split_test: bool,
+    /// Messages that an edit took out are pulled into the kept range like metadata (so that it may begin with a
+    /// tool result whose call is summarized).
+    pub pulls_omitted: bool,
     /// A session that ends in a compaction is compacted again while it is above the threshold.
     pub compacts_compacted: bool,
     /// Failed calls count in file lists.

@@ -15,7 +15,8 @@ const FIXED_TOKENS: usize = 6000;
 #[derive(Clone, Default)]
 struct State {
     leaf: Option<String>,
-    chars: usize,
+    /// Tokens in thousandths, as decisions measure them.
+    milli: usize,
     cached: usize,
     tree: Vfs,
     failing: Failing,
@@ -59,7 +60,7 @@ impl Builder {
 
     /// Assumes a context that exists already (a round that continues a session).
     pub fn assume_context(&mut self, tokens: usize) {
-        self.now.chars = tokens * 4;
+        self.now.milli = tokens * 1000;
         self.now.cached = tokens;
     }
 
@@ -117,7 +118,7 @@ impl Builder {
             Step::Shell(command, output, code, hidden) => {
                 self.tick(20_000, 60_000);
                 if !hidden {
-                    self.now.chars += command.len() + output.len();
+                    self.now.milli += milli(&command) + milli(&output);
                 }
                 let mut m = Obj::new().str("role", "bashExecution");
                 m = m.str("command", &command).str("output", &output);
@@ -153,7 +154,7 @@ impl Builder {
             }
             Step::Note(kind, text) => {
                 self.tick(500, 1500);
-                self.now.chars += text.chars().count();
+                self.now.milli += milli(&text);
                 let e = self.head("custom_message").str("customType", kind);
                 self.put(e.str("content", &text).raw("display", true));
             }
@@ -170,7 +171,7 @@ impl Builder {
         let left = std::mem::replace(&mut self.now, state);
         let Some(summary) = summary else { return };
         self.tick(6000, 9000);
-        self.now.chars += summary.chars().count();
+        self.now.milli += milli(&summary);
         let modified: Vec<&String> = left.modified.difference(&self.now.modified).collect();
         let details = Obj::new()
             .raw("readFiles", "[]")
@@ -187,7 +188,7 @@ impl Builder {
             assert!(text.contains(&rule), "rule not in its message: {rule}");
             self.now.rules.push(rule);
         }
-        self.now.chars += parts.iter().map(|p| p.chars().count()).sum::<usize>();
+        self.now.milli += parts.iter().map(|part| milli(part)).sum::<usize>();
         self.first_request.get_or_insert_with(|| text.clone());
         self.now.latest = text.clone();
         let m = Obj::new().str("role", "user");
@@ -213,7 +214,7 @@ impl Builder {
             let (name, _) = call_json(&call);
             let (output, failed) = self.perform(call);
             self.tick(120, if name == "bash" { 14_000 } else { 700 });
-            self.now.chars += output.chars().count();
+            self.now.milli += milli(&output);
             let m = Obj::new().str("role", "toolResult").str("toolCallId", &id);
             let m = m.str("toolName", name);
             self.message(
@@ -228,26 +229,26 @@ impl Builder {
         if !thinking.is_empty() {
             let b = Obj::new().str("type", "thinking").str("thinking", thinking);
             blocks.push(b.str("thinkingSignature", "").end());
-            size += thinking.chars().count();
+            size += milli(thinking);
         }
         if !text.is_empty() {
             blocks.push(text_block(text));
-            size += text.chars().count();
+            size += milli(text);
         }
         for (id, call) in calls {
             let (name, arguments) = call_json(call);
-            size += name.len() + arguments.chars().count();
+            size += milli(name) + milli(&arguments);
             let b = Obj::new().str("type", "toolCall").str("id", id);
             blocks.push(b.str("name", name).raw("arguments", arguments).end());
         }
-        let output = size.div_ceil(4) + 12;
+        let output = size.div_ceil(1000) + 12;
         self.tick(2500 + output as u64 * 9, 6000 + output as u64 * 24);
         let before = self.now.cached;
-        let all = self.now.chars.div_ceil(4) + FIXED_TOKENS;
+        let all = self.now.milli.div_ceil(1000) + FIXED_TOKENS;
         let input = 3 + self.rng.range(0, 9) as usize;
         let usage = self.usage_json(input, output, before, all.saturating_sub(before + input));
         self.now.cached = all;
-        self.now.chars += size;
+        self.now.milli += size;
         let m = self.answer(&blocks, &usage, stop);
         let m = match stop {
             "aborted" => m.str("errorMessage", "Request was aborted"),
@@ -370,4 +371,9 @@ impl Builder {
     fn put(&mut self, entry: Obj) {
         self.lines.push(entry.end());
     }
+}
+
+/// Returns the tokens of a text in thousandths.
+fn milli(text: &str) -> usize {
+    usize::try_from(compaction_core::tokens::milli_tokens(text)).unwrap_or(usize::MAX)
 }

@@ -12,8 +12,8 @@ pub fn steps() -> Vec<Step> {
             "",
             vec![
                 Call::Bash(
-                    "./lab/kill-nine.sh 20 2>&1 | tail -n 120".into(),
-                    Out::DaemonLog(91, 120),
+                    "./lab/kill-nine.sh 20 2>&1 | tail -n 70".into(),
+                    Out::DaemonLog(91, 70),
                 ),
                 sh(
                     "cat lab/kill-nine.summary",
@@ -31,8 +31,8 @@ pub fn steps() -> Vec<Step> {
             "",
             vec![
                 Call::Bash(
-                    "tail -n 80 lab/collector.log".into(),
-                    Out::AccessLog(93, 80),
+                    "tail -n 50 lab/collector.log".into(),
+                    Out::AccessLog(93, 50),
                 ),
                 read_at("src/parse/mod.rs", 14, 30),
             ],

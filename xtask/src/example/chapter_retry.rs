@@ -154,8 +154,8 @@ fn sender_threads() -> Vec<Step> {
             vec![
                 cargo_test("pipeline"),
                 Call::Bash(
-                    "./lab/slow-route.sh 30s && tail -n 110 lab/collector.log".into(),
-                    Out::AccessLog(17, 110),
+                    "./lab/slow-route.sh 30s && tail -n 70 lab/collector.log".into(),
+                    Out::AccessLog(17, 70),
                 ),
             ],
         ),
@@ -163,8 +163,8 @@ fn sender_threads() -> Vec<Step> {
             "With the queue full after about 11 s the batcher blocks: all routes stall again, just later. And memory: 16 batches x 512 KiB x routes = 8 MiB per route.",
             "The lab run shows what I feared: after 11 seconds the queue of the slow route is full, `offer` blocks, and all routes stall as before.",
             vec![Call::Bash(
-                "./target/debug/logferryd --config lab/slow.toml 2>&1 | head -n 90".into(),
-                Out::DaemonLog(23, 90),
+                "./target/debug/logferryd --config lab/slow.toml 2>&1 | head -n 50".into(),
+                Out::DaemonLog(23, 50),
             )],
         ),
         say(
@@ -198,7 +198,7 @@ edit("src/pipeline/mod.rs", "pub(crate) mod batch;", "pub(crate) mod batch;\nmod
         act("", "", vec![cargo_test(""), clippy_ok()]),
         act("", "", vec![
             Call::Bash("git diff".into(), Out::Diff("src".into())),
-            Call::Bash("./lab/slow-route.sh 60s && tail -n 120 lab/collector.log".into(), Out::AccessLog(29, 120)),
+            Call::Bash("./lab/slow-route.sh 60s && tail -n 70 lab/collector.log".into(), Out::AccessLog(29, 70)),
         ]),
         act("", "", vec![
             Call::Bash("git add -A && git commit -qm 'pipeline: hold batches that cannot be sent' && git log -1 --stat --format=%s".into(), Out::Commit("pipeline: hold batches that cannot be sent".into())),

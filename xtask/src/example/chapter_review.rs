@@ -95,7 +95,7 @@ fn reading() -> Vec<Step> {
                     "printf 'x%.0s' $(seq 65535) > /tmp/long.log; printf 'ü\\n' >> /tmp/long.log; ./target/debug/logferryd --config lab/long.toml",
                     "thread '<unnamed>' panicked at src/parse/mod.rs:75:17:\nassertion failed: self.is_char_boundary(new_len)\nnote: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\nlogferryd: a worker thread panicked",
                 ),
-                log("head -n 170 lab/long-daemon.log", Out::DaemonLog(201, 170)),
+                log("head -n 100 lab/long-daemon.log", Out::DaemonLog(201, 100)),
             ],
         ),
         say(
@@ -273,11 +273,11 @@ fn soak() -> Vec<Step> {
             vec![
                 log(
                     "ssh lab 'sed -n 1200,1429p logferry/lab/soak/main/daemon.log'",
-                    Out::DaemonLog(301, 230),
+                    Out::DaemonLog(301, 140),
                 ),
                 log(
                     "ssh lab 'sed -n 800,999p logferry/lab/soak/main/collector.log'",
-                    Out::AccessLog(302, 200),
+                    Out::AccessLog(302, 120),
                 ),
             ],
         ),
@@ -287,11 +287,11 @@ fn soak() -> Vec<Step> {
             vec![
                 log(
                     "ssh lab 'sed -n 1210,1439p logferry/lab/soak/retry-rework/daemon.log'",
-                    Out::DaemonLog(303, 230),
+                    Out::DaemonLog(303, 140),
                 ),
                 log(
                     "ssh lab 'sed -n 810,1009p logferry/lab/soak/retry-rework/collector.log'",
-                    Out::AccessLog(304, 200),
+                    Out::AccessLog(304, 120),
                 ),
             ],
         ),
@@ -304,8 +304,8 @@ fn soak() -> Vec<Step> {
                     "                              main   retry-rework\nrecords written         86,400,000     86,400,000\nrecords received        85,913,204     86,400,000\ncounted as dropped         402,118              0\nmissing, not counted        84,678              0\nduplicates, same key         3,120          2,874\nmax rss                     41 MiB        112 MiB\nlongest route lag                -           96 s",
                 ),
                 log(
-                    "ssh lab 'grep -h took_ms logferry/lab/soak/retry-rework/daemon.log | sort -t= -k5 -n | tail -n 110'",
-                    Out::DaemonLog(305, 110),
+                    "ssh lab 'grep -h took_ms logferry/lab/soak/retry-rework/daemon.log | sort -t= -k5 -n | tail -n 70'",
+                    Out::DaemonLog(305, 70),
                 ),
                 log(
                     "ssh lab 'cd logferry && cargo bench --offline'",

@@ -87,8 +87,8 @@ fn request() -> Vec<Step> {
             "",
             "One look at what the daemon logged during the incident.",
             vec![Call::Bash(
-                "head -n 200 /home/dev/logferry/incident/logferryd.log".into(),
-                Out::DaemonLog(41, 200),
+                "head -n 120 /home/dev/logferry/incident/logferryd.log".into(),
+                Out::DaemonLog(41, 120),
             )],
         ),
         say(

@@ -133,17 +133,14 @@ fn exit_code_at(rest: &str) -> Option<i64> {
     rest[..digits.min(9)].parse().ok()
 }
 
+/// Returns the lines that tell why, those that tell it plainly before those that merely mention an error.
 fn error_lines(head: &str, tail: &str) -> Vec<String> {
+    let all = || head.lines().chain(tail.lines());
+    let plain = all().filter(|line| tells_plainly(line));
+    let mentions = all().filter(|line| mentions_error(line) && !tells_plainly(line));
     let mut lines: Vec<String> = Vec::new();
     let mut length = 0;
-    for line in head.lines().chain(tail.lines()) {
-        let bytes = line.as_bytes();
-        let tells = ERROR_WORDS
-            .iter()
-            .any(|word| contains_ignoring_case(bytes, word.as_bytes()));
-        if !tells || line.contains(" 0 failed") || line.contains("exited with code") {
-            continue;
-        }
+    for line in plain.chain(mentions) {
         let line = clean(line);
         if line.is_empty() || lines.contains(&line) {
             continue;
@@ -158,6 +155,25 @@ fn error_lines(head: &str, tail: &str) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Returns true for a line that begins with an error, or tells of a panic or a failed test.
+fn tells_plainly(line: &str) -> bool {
+    let line = line.trim_start();
+    let opens = ["error:", "error[", "Error:", "E   ", "npm ERR!", "fatal:"];
+    let tells = ["panicked at", "... FAILED", "assertion ", "AssertionError"];
+    opens.iter().any(|mark| line.starts_with(mark)) || tells.iter().any(|mark| line.contains(mark))
+}
+
+fn mentions_error(line: &str) -> bool {
+    let trimmed = line.trim_end();
+    let passed = trimmed.ends_with("... ok") || trimmed.ends_with("... ignored");
+    let counts = line.contains(" 0 failed") || line.contains("exited with code");
+    let bytes = line.as_bytes();
+    !(passed || counts)
+        && ERROR_WORDS
+            .iter()
+            .any(|word| contains_ignoring_case(bytes, word.as_bytes()))
 }
 
 fn contains_ignoring_case(text: &[u8], word: &[u8]) -> bool {

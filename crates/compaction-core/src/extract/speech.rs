@@ -50,21 +50,32 @@ const REASONS: [&str; 12] = [
     " damit ",
 ];
 /// What tells a rejected approach, and the reason that must come with it.
-const REJECTED: [(&str, &str); 14] = [
+const REJECTED: [(&str, &str); 15] = [
     (" won't ", " because "),
     (" won't ", " since "),
     (" will not ", " because "),
     (" not use ", " because "),
     (" not using ", " because "),
-    (" not ", " because "),
     (" tried ", " but "),
     (" tried ", " failed"),
     (" reverted ", ""),
     (" reverting ", ""),
     (" i revert ", ""),
-    (" rejected ", ""),
+    (" i rejected ", ""),
+    (" we rejected ", ""),
+    (" was rejected ", " because "),
     (" abandoned ", ""),
     (" decided against ", ""),
+];
+/// What tells a choice, whatever else the sentence rejects.
+const CHOSEN: [&str; 7] = [
+    " i chose ",
+    " i choose ",
+    " i'll use ",
+    " i will use ",
+    " i'm using ",
+    " going with ",
+    " settled on ",
 ];
 /// What makes a sentence a guess and no decision.
 const GUESSES: [&str; 11] = [
@@ -128,10 +139,13 @@ pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
             plain = plain.replace("**", "");
         }
         let lower = format!(" {} ", plain.to_lowercase());
-        let rejected = REJECTED.iter().any(|(mark, reason)| {
-            let at = lower.find(mark);
-            at.is_some_and(|at| lower[at..].contains(reason))
-        });
+        // What is chosen rather than something else is chosen.
+        let chosen = CHOSEN.iter().any(|mark| lower.contains(mark));
+        let rejected = !chosen
+            && REJECTED.iter().any(|(mark, reason)| {
+                let at = lower.find(mark);
+                at.is_some_and(|at| lower[at..].contains(reason))
+            });
         let reasons = REASONS.iter().filter_map(|reason| lower.find(reason));
         let reason = reasons.filter(|at| *at > 0).min();
         let decided = reason.is_some() && DECIDED.iter().any(|mark| lower.contains(mark));

@@ -1,0 +1,567 @@
+//! Damage: each kind opens with its diagnostic, loses no readable entry and leaves every byte as it is.
+
+use std::fmt::Write as _;
+
+use session_model::{
+    AgentMessage, ContextRules, Decoded, DiagnosticKind, Leaf, RoleOrder, SessionPath, Severity,
+    build_context, check_pairs, decode_bytes,
+};
+
+const HEADER: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#;
+
+/// Returns the line of a message of the user; an empty parent is null.
+fn user(id: &str, parent: &str, text: &str) -> String {
+    message(id, parent, &format!(r#"{{"role":"user","content":"{text}"}}"#))
+}
+
+fn message(id: &str, parent: &str, message: &str) -> String {
+    let parent = match parent {
+        "" => "null".to_owned(),
+        id => format!("\"{id}\""),
+    };
+    format!(r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{message}}}"#)
+}
+
+/// Returns a header and the chain `a` to `d`: lines 1 to 5.
+fn chain() -> Vec<String> {
+    vec![
+        HEADER.to_owned(),
+        user("a", "", "one"),
+        user("b", "a", "two"),
+        user("c", "b", "three"),
+        user("d", "c", "four"),
+    ]
+}
+
+fn text(lines: &[String]) -> Vec<u8> {
+    let lines = lines.iter().map(|line| format!("{line}\n"));
+    lines.collect::<String>().into_bytes()
+}
+
+/// Opens `bytes`, checks that they can all still be had, and renders what is read.
+fn open(bytes: impl Into<Vec<u8>>) -> String {
+    let bytes = bytes.into();
+    let decoded = decode_bytes(bytes.clone());
+    assert_bytes_untouched(&decoded, &bytes);
+    render(&decoded)
+}
+
+/// Every entry gives back the line that stands at its number, without the line ending.
+fn assert_bytes_untouched(decoded: &Decoded, bytes: &[u8]) {
+    let lines: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').collect();
+    for index in decoded.tree.indices() {
+        let number = usize::try_from(decoded.tree.line(index)).unwrap_or(usize::MAX);
+        let line = lines[number - 1];
+        let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let raw = decoded.tree.raw_line(index);
+        assert_eq!(raw.ok().as_deref(), Some(line), "line {number}");
+    }
+    assert_eq!(decoded.bytes, bytes.len() as u64);
+}
+
+/// One line per message of the context of every leaf, one per entry off it, one per diagnostic.
+fn render(decoded: &Decoded) -> String {
+    let tree = &decoded.tree;
+    let mut out = String::new();
+    for leaf in tree.leaves() {
+        let path = tree.path(Leaf::At(leaf));
+        let _ = writeln!(out, "path {}", ids(&path));
+        if Leaf::At(leaf) != tree.leaf() {
+            continue;
+        }
+        let context = build_context(&path, ContextRules::Own);
+        for (id, message) in context.messages() {
+            let _ = writeln!(out, "  {id} {}", told(message));
+        }
+        for said in &context.diagnostics {
+            let _ = writeln!(out, "  ! {:?}: {said}", said.kind);
+        }
+        let (messages, _) = context.to_llm(RoleOrder::Any);
+        assert_eq!(check_pairs(&messages, RoleOrder::Any), []);
+    }
+    for said in &decoded.diagnostics {
+        let _ = writeln!(out, "! {:?}: {said}", said.kind);
+    }
+    out
+}
+
+fn ids(path: &SessionPath<'_>) -> String {
+    let ids = path.entries().iter().map(|index| path.tree().id(*index));
+    ids.collect::<Vec<_>>().join(" ")
+}
+
+fn told(message: &AgentMessage) -> String {
+    let text = message.display_text();
+    match text.len() {
+        0..80 => format!("{}: {text}", message.role()),
+        len => format!("{}: {len} bytes", message.role()),
+    }
+}
+
+#[test]
+fn a_sound_session_opens_without_a_word() {
+    insta::assert_snapshot!(open(text(&chain())), @"");
+}
+
+#[test]
+fn a_torn_last_line_is_set_aside_and_the_rest_reads() {
+    let mut bytes = text(&chain());
+    bytes.truncate(bytes.len() - 9);
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn a_last_line_torn_at_any_byte_costs_no_other_entry() {
+    let whole = text(&chain());
+    let before = text(&chain()[..4]).len();
+    for end in before + 1..whole.len() - 1 {
+        let decoded = decode_bytes(whole[..end].to_vec());
+        assert_eq!(decoded.tree.len(), 3, "cut at {end}");
+        assert!(!decoded.ends_with_newline, "cut at {end}");
+        let kinds = decoded.diagnostics.iter().map(|said| (said.kind, said.line));
+        let want = [
+            (DiagnosticKind::DamagedLine, Some(5)),
+            (DiagnosticKind::TornTail, Some(5)),
+        ];
+        assert_eq!(kinds.collect::<Vec<_>>(), want, "cut at {end}");
+        assert_bytes_untouched(&decoded, &whole[..end]);
+    }
+}
+
+#[test]
+fn a_line_torn_just_after_a_closing_brace_is_torn_too() {
+    let last = message("e", "d", r#"{"role":"assistant","content":[{"type":"text","text":"five"}]}"#);
+    let cut = last.find("]}").unwrap_or(last.len());
+    let bytes = [text(&chain()), last[..cut].as_bytes().to_vec()].concat();
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn a_missing_final_newline_is_noted_and_costs_nothing() {
+    let mut bytes = text(&chain());
+    bytes.pop();
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn a_damaged_middle_line_with_a_readable_head_is_bridged_to_its_own_parent() {
+    let mut lines = chain();
+    // A branch in between, so that "the entry before" would be the wrong place to join.
+    lines.insert(3, user("x", "a", "other branch"));
+    lines[4].truncate(60);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn damaged_lines_in_a_row_are_bridged_to_the_nearest_readable_ancestor() {
+    let mut lines = chain();
+    lines[2].truncate(60);
+    lines[3].truncate(60);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_damaged_root_with_a_readable_head_leaves_its_child_a_root() {
+    let mut lines = chain();
+    lines.insert(1, user("z", "", "another tree"));
+    lines[2].truncate(60);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn an_ancestor_damaged_beyond_its_head_is_bridged_to_the_entry_before_it() {
+    let mut lines = chain();
+    lines[3] = "\u{1}garbage".to_owned();
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_body_damaged_behind_a_sound_head_keeps_its_place_on_the_path() {
+    let mut lines = chain();
+    lines[3] = lines[3].replace("three", "th\"ree");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_damaged_compaction_shows_what_it_hid() {
+    let mut lines = chain();
+    lines.insert(4, r#"{"type":"compaction","id":"k","parentId":"c","summary":"gone" "firstKeptEntryId":"c"}"#.to_owned());
+    lines[5] = user("d", "k", "four");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_byte_order_mark_is_noted() {
+    let bytes = [b"\xEF\xBB\xBF".to_vec(), text(&chain())].concat();
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn a_byte_order_mark_before_an_entry_is_not_part_of_it() {
+    let bytes = [b"\xEF\xBB\xBF".to_vec(), text(&chain()[1..])].concat();
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn carriage_returns_are_noted_once_with_their_number() {
+    let bytes = chain().join("\r\n") + "\r\n";
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn blank_lines_are_noted_once_with_their_number() {
+    let mut lines = chain();
+    lines.insert(2, String::new());
+    lines.insert(4, " \t".to_owned());
+    lines.push(String::new());
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn duplicate_ids_are_both_kept_and_a_child_joins_the_nearest_before_it() {
+    let lines = [
+        HEADER.to_owned(),
+        user("a", "", "one"),
+        user("b", "a", "first b"),
+        user("c", "b", "of the first"),
+        user("b", "a", "second b"),
+        user("d", "b", "of the second"),
+    ];
+    insta::assert_snapshot!(open(text(&lines)), @"");
+    let decoded = decode_bytes(text(&lines));
+    let found = decoded.tree.find("b").map(|index| decoded.tree.line(index));
+    assert_eq!(found, Some(5), "the last of namesakes is found");
+}
+
+#[test]
+fn a_line_that_stands_twice_makes_no_ring() {
+    let mut lines = chain();
+    lines.push(lines[2].clone());
+    lines.push(user("e", "b", "after the copy"));
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_missing_parent_is_replaced_by_the_entry_before() {
+    let mut lines = chain();
+    lines.remove(3);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_missing_parent_of_the_first_entry_makes_it_a_root() {
+    let mut lines = chain();
+    lines.remove(1);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn an_entry_that_is_its_own_parent_is_joined_to_the_one_before() {
+    let mut lines = chain();
+    lines[3] = user("c", "c", "three");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_first_entry_that_is_its_own_parent_becomes_a_root() {
+    let mut lines = chain();
+    lines[1] = user("a", "a", "one");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_ring_of_two_is_cut_at_its_earliest_entry() {
+    let mut lines = chain();
+    lines[2] = user("b", "c", "two");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_ring_through_the_whole_session_is_cut_at_its_earliest_entry() {
+    let mut lines = chain();
+    lines[1] = user("a", "d", "one");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_ring_that_joining_would_close_again_becomes_a_tree_of_its_own() {
+    // b and c form a ring; joined to a, which hangs below d and thereby below c, b would close another.
+    let lines = [
+        HEADER.to_owned(),
+        user("a", "d", "one"),
+        user("b", "c", "two"),
+        user("c", "b", "three"),
+        user("d", "c", "four"),
+    ];
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_parent_that_comes_later_is_no_ring() {
+    let lines = [
+        HEADER.to_owned(),
+        user("b", "a", "two"),
+        user("a", "", "one"),
+        user("c", "b", "three"),
+    ];
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn of_duplicate_keys_the_last_counts() {
+    let mut lines = chain();
+    lines[3] = message("c", "b", r#"{"role":"user","content":"no","content":"three"}"#);
+    lines[4] = r#"{"id":"x","type":"message","parentId":"c","id":"d","message":{"role":"user","content":"four"}}"#.to_owned();
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn duplicate_keys_of_a_header_are_told() {
+    let mut lines = chain();
+    lines[0] = r#"{"type":"session","version":3,"id":"s","cwd":"/old","cwd":"/new"}"#.to_owned();
+    insta::assert_snapshot!(open(text(&lines)), @"");
+    let decoded = decode_bytes(text(&lines));
+    let cwd = decoded.tree.header().map(|header| header.cwd.as_str());
+    assert_eq!(cwd, Some("/new"));
+}
+
+#[test]
+fn lone_surrogates_become_replacement_characters_and_the_line_stays() {
+    let mut lines = chain();
+    lines[3] = user("c", "b", r"cut \ud83d here, \ude00 there, \ud83d\ude00 whole, \\ud83d told");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+    let decoded = decode_bytes(text(&lines));
+    let raw = decoded.tree.find("c").and_then(|index| decoded.tree.raw_line(index).ok());
+    assert_eq!(raw.as_deref(), Some(lines[3].as_bytes()));
+}
+
+#[test]
+fn lone_surrogates_in_arguments_stay_as_peers_count_them() {
+    let mut lines = chain();
+    lines[4] = message("d", "c", r#"{"role":"assistant","content":[{"type":"toolCall","id":"t","name":"bash","arguments":{"z":"\ud83d","a":1.0}}]}"#);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn lone_surrogates_in_ids_and_types_still_link() {
+    let lines = [
+        HEADER.to_owned(),
+        user(r"a\ud83d", "", "one"),
+        user("b", r"a\ud83d", "two"),
+    ];
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn lenient_numbers_and_null_usage_are_read() {
+    let cases = [
+        ("null", None),
+        (r#"{"input":10,"output":5}"#, Some((10, 5, true))),
+        (r#"{"input":1e1,"output":5.0,"cacheRead":null,"cacheWrite":0}"#, Some((10, 5, false))),
+        (r#"{"input":"10","output":" 5 ","cacheRead":0,"cacheWrite":0}"#, Some((10, 5, false))),
+        (r#"{"input":-3,"output":5.9,"cacheRead":0,"cacheWrite":0,"cost":{"total":1}}"#, Some((0, 5, false))),
+        (r#"{"input":[],"output":1e999,"cacheRead":0,"cacheWrite":0}"#, None),
+        ("12", None),
+    ];
+    for (usage, want) in cases {
+        let mut lines = chain();
+        lines[4] = message("d", "c", &format!(r#"{{"role":"assistant","content":[{{"type":"text","text":"four"}}],"usage":{usage},"timestamp":"1767225600000"}}"#));
+        let decoded = decode_bytes(text(&lines));
+        let context = build_context(&decoded.tree.path(decoded.tree.leaf()), ContextRules::Own);
+        let last = context.messages().next_back().map(|(_, message)| message.clone());
+        let Some(AgentMessage::Assistant(answer)) = last.as_deref() else {
+            assert!(usage.contains("1e999"), "{usage}: {last:?}");
+            assert_eq!(context.diagnostics[0].kind, DiagnosticKind::DamagedBody);
+            continue;
+        };
+        let read = answer.usage.map(|usage| (usage.input, usage.output, usage.incomplete));
+        assert_eq!(read, want, "{usage}");
+        assert_eq!(answer.timestamp.map(session_model::Timestamp::as_millis), Some(1_767_225_600_000));
+        assert_eq!(answer.content.joined_text(""), "four");
+        let said = &context.diagnostics[0];
+        assert_eq!((said.kind, said.line, said.severity), (DiagnosticKind::RepairedBody, Some(5), Severity::Note));
+    }
+}
+
+#[test]
+fn members_of_another_type_than_expected_do_not_hide_the_message() {
+    let mut lines = chain();
+    lines[1] = message("a", "", r#"{"role":"user","content":[{"type":"text","text":7},"bare",null]}"#);
+    lines[2] = message("b", "a", r#"{"role":"user","content":{"odd":true}}"#);
+    lines[3] = message("c", "b", r#"{"role":7,"content":null}"#);
+    lines[4] = r#"{"type":"message","id":"d","parentId":"c","timestamp":5,"message":null}"#.to_owned();
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_compaction_with_numbers_as_texts_still_bounds_the_context() {
+    let mut lines = chain();
+    lines.push(r#"{"type":"compaction","id":"k","parentId":"d","timestamp":1767225600000,"summary":"so far","firstKeptEntryId":"d","tokensBefore":"1000"}"#.to_owned());
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_header_version_spelt_as_text_is_still_version_3() {
+    let mut lines = chain();
+    lines[0] = HEADER.replace(":3,", ":\"3\",");
+    lines.push(user("e", "a", "a branch"));
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_corrupt_header_costs_no_entry() {
+    let mut lines = chain();
+    lines[0].truncate(40);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn a_missing_header_costs_no_entry() {
+    insta::assert_snapshot!(open(text(&chain()[1..])), @"");
+}
+
+#[test]
+fn entries_of_version_1_open_as_such_without_a_header() {
+    let lines = [
+        r#"{"type":"session","id":"s","times"#.to_owned(),
+        r#"{"type":"message","message":{"role":"user","content":"one"}}"#.to_owned(),
+        r#"{"type":"message","message":{"role":"user","content":"two"}}"#.to_owned(),
+        r#"{"type":"compaction","summary":"so far","firstKeptEntryIndex":2,"tokensBefore":9}"#.to_owned(),
+        r#"{"type":"message","message":{"role":"user","content":"three"}}"#.to_owned(),
+    ];
+    insta::assert_snapshot!(open(text(&lines)), @"");
+    assert_eq!(decode_bytes(text(&lines)).tree.version(), 1);
+}
+
+#[test]
+fn an_extra_header_is_ignored() {
+    let mut lines = chain();
+    lines.insert(3, HEADER.replace("/p", "/q"));
+    insta::assert_snapshot!(open(text(&lines)), @"");
+    let decoded = decode_bytes(text(&lines));
+    let cwd = decoded.tree.header().map(|header| header.cwd.as_str());
+    assert_eq!(cwd, Some("/p"));
+}
+
+#[test]
+fn an_entry_without_an_id_is_named_by_its_position() {
+    let mut lines = chain();
+    lines[3] = lines[3].replace(r#""id":"c","#, "");
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn an_entry_with_an_empty_or_odd_id_is_named_by_its_position() {
+    let mut lines = chain();
+    lines[2] = lines[2].replace(r#""id":"b","#, r#""id":"","#);
+    lines[3] = lines[3].replace(r#""id":"c","#, r#""id":7,"#);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn an_entry_without_a_parent_joins_the_entry_before() {
+    let mut lines = chain();
+    lines[3] = lines[3].replace(r#""parentId":"b","#, "");
+    lines[4] = lines[4].replace(r#""parentId":"c","#, r#""parentId":{},"#);
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn bytes_that_are_no_text_are_replaced_when_read_only() {
+    let mut bytes = text(&chain());
+    let at = bytes.windows(5).position(|word| word == b"three");
+    let at = at.unwrap_or_default();
+    bytes.splice(at + 2..at + 2, [0xFF, 0xC3]);
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn bytes_that_are_no_text_do_not_cost_a_system_message_its_tools() {
+    let system = message("a", "", r#"{"role":"system","content":"rule#s","toolsAdded":[{"name":"bash","z":1,"a":2}]}"#);
+    let mut bytes = text(&[HEADER.to_owned(), system]);
+    let at = bytes.iter().position(|byte| *byte == b'#');
+    bytes[at.unwrap_or_default()] = 0xFF;
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn bytes_that_are_no_text_in_a_head_cost_the_entry_no_child() {
+    let mut bytes = text(&chain());
+    let at = bytes.windows(8).position(|word| word == br#""id":"c""#);
+    bytes[at.unwrap_or_default() + 6] = 0xFF;
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn nul_bytes_after_a_crash_are_one_damaged_line() {
+    let bytes = [text(&chain()[..3]), vec![0; 4096]].concat();
+    insta::assert_snapshot!(open(bytes), @"");
+}
+
+#[test]
+fn json_that_is_no_entry_is_set_aside() {
+    let mut lines = chain();
+    lines.insert(2, "{}".to_owned());
+    lines.insert(3, "[]".to_owned());
+    lines.insert(4, r#"["message","zz",null]"#.to_owned());
+    lines.insert(5, "null".to_owned());
+    lines.insert(6, r#"{"type":5,"id":"q"}"#.to_owned());
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn unknown_types_are_kept_on_the_path() {
+    let mut lines = chain();
+    lines[3] = r#"{"type":"from_the_future","id":"c","parentId":"b","name":{"not":"text"},"n":1.50}"#.to_owned();
+    let opened = open(text(&lines));
+    insta::assert_snapshot!(opened, @"");
+}
+
+#[test]
+fn a_huge_line_reads_whole() {
+    let mut lines = chain();
+    lines[3] = user("c", "b", &"x".repeat(9 << 20));
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn arguments_nested_beyond_reason_are_read_and_told() {
+    let depth = 200_000;
+    let nested = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+    let mut lines = chain();
+    lines[4] = message("d", "c", &format!(r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"t","name":"bash","arguments":{nested}}}]}}"#));
+    insta::assert_snapshot!(open(text(&lines)), @"");
+}
+
+#[test]
+fn nothing_at_all_is_an_empty_session() {
+    for bytes in ["", "\n", "\n \n\r\n", "  "] {
+        let decoded = decode_bytes(bytes.into());
+        assert!(decoded.tree.is_empty() && decoded.tree.header().is_none(), "{bytes:?}");
+        assert_eq!(decoded.tree.leaf(), Leaf::Root);
+        let path = decoded.tree.path(decoded.tree.leaf());
+        assert_eq!(build_context(&path, ContextRules::Own).messages().count(), 0);
+    }
+    insta::assert_snapshot!(open("\n \n\r\n"), @"");
+}
+
+#[test]
+fn bytes_that_are_no_session_are_damaged_lines_and_nothing_else() {
+    insta::assert_snapshot!(open("\u{89}PNG\nnot a session\n"), @"");
+}
+
+#[test]
+fn several_damages_at_once_are_each_told_on_their_line() {
+    let lines = [
+        format!("\u{FEFF}{HEADER}"),
+        user("a", "", "one"),
+        String::new(),
+        "{\"type\":\"message\",\"id\":\"b\",\"parentId\":\"a\",\"mess".to_owned(),
+        user("c", "b", "three"),
+        user("c", "c", "four"),
+        user("d", "nowhere", r"five \udead"),
+        "{\"type\":\"mess".to_owned(),
+    ];
+    insta::assert_snapshot!(open(lines.join("\r\n")), @"");
+}
