@@ -1,4 +1,208 @@
-//! placeholder
-use crate::run::Outcome;
-/// Runs.
-pub fn run(_arguments: &[String]) -> Outcome { Ok(()) }
+//! Time and memory beside a newline scan of the same file and beside pi, every measurement in a fresh process.
+
+mod child;
+mod measure;
+mod prose;
+mod session;
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::conformance;
+use crate::run::{Outcome, cargo, output, release_binary, succeed, target};
+use measure::{Programs, Row, measure_size};
+use table::Report;
+
+const USAGE: &str = "\
+usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--no-pi] [--pi FOLDER] [--json | --markdown]
+
+  --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
+  --runs N        processes per measurement, of which the median counts (7)
+  --no-pi         measure this project alone
+  --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
+  --json          every figure as JSON
+  --markdown      the table in Markdown";
+
+/// How the figures are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+    Markdown,
+}
+
+struct Options {
+    sizes: Vec<usize>,
+    runs: usize,
+    pi: Option<PathBuf>,
+    without_pi: bool,
+    format: Format,
+}
+
+/// Measures and prints one table.
+pub fn run(arguments: &[String]) -> Outcome {
+    let options = parse(arguments)?;
+    let programs = build(&options)?;
+    let folder = target().join("bench");
+    let mut rows: Vec<Row> = Vec::new();
+    for entries in &options.sizes {
+        eprintln!("{entries} entries: {} runs of each", options.runs);
+        let file = session::session(&folder, *entries)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        rows.extend(measure_size(&programs, &file, *entries, options.runs)?);
+    }
+    let report = Report {
+        rows,
+        notes: notes(&programs, options.runs)?,
+    };
+    match options.format {
+        Format::Text => print!("{}", report.text()),
+        Format::Json => println!("{}", report.json()),
+        Format::Markdown => print!("{}", report.markdown()),
+    }
+    Ok(())
+}
+
+/// Does one measurement; the hidden command `bench-child KIND FILE`.
+pub fn child(arguments: &[String]) -> Outcome {
+    child::run(arguments)
+}
+
+fn parse(arguments: &[String]) -> Outcome<Options> {
+    let mut options = Options {
+        sizes: vec![1_000, 10_000, 100_000],
+        runs: 7,
+        pi: None,
+        without_pi: false,
+        format: Format::Text,
+    };
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
+        match word.as_str() {
+            "--sizes" => options.sizes = sizes(value()?)?,
+            "--runs" => options.runs = count(value()?)?,
+            "--pi" => options.pi = Some(PathBuf::from(value()?)),
+            "--no-pi" => options.without_pi = true,
+            "--json" => options.format = Format::Json,
+            "--markdown" => options.format = Format::Markdown,
+            _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
+        }
+    }
+    Ok(options)
+}
+
+fn sizes(text: &str) -> Outcome<Vec<usize>> {
+    text.split(',').map(count).collect()
+}
+
+/// Reads a number above zero, such as `500`, `10k` or `1m`.
+fn count(text: &str) -> Outcome<usize> {
+    let text = text.trim();
+    let (digits, factor) = match text.char_indices().next_back() {
+        Some((end, 'k' | 'K')) => (&text[..end], 1_000),
+        Some((end, 'm' | 'M')) => (&text[..end], 1_000_000),
+        _ => (text, 1),
+    };
+    let number = digits.parse::<usize>().ok();
+    let number = number.and_then(|number| number.checked_mul(factor));
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| format!("{text} is no number of anything\n\n{USAGE}"))
+}
+
+/// Builds what is measured and finds pi.
+fn build(options: &Options) -> Outcome<Programs> {
+    let agent_cli = release_binary()?;
+    succeed(&mut cargo(&["build", "--release", "--package", "xtask"]))?;
+    let name = format!("xtask{}", std::env::consts::EXE_SUFFIX);
+    Ok(Programs {
+        agent_cli,
+        child: target().join("release").join(name),
+        pi: find_pi(options)?,
+    })
+}
+
+fn find_pi(options: &Options) -> Outcome<Option<PathBuf>> {
+    if options.without_pi {
+        return Ok(None);
+    }
+    let missing = |what: &str| eprintln!("pi is not measured: {what}");
+    let Some(folder) = options.pi.clone().or_else(conformance::installed) else {
+        missing("it is not installed; `cargo xtask conformance` installs it");
+        return Ok(None);
+    };
+    if !manifest(&folder).is_file() {
+        return Err(format!("there is no pi in {}", folder.display()));
+    }
+    if output(Command::new("node").arg("--version")).is_err() {
+        missing("there is no Node here");
+        return Ok(None);
+    }
+    // Node resolves modules from where it stands; the children stand elsewhere.
+    let folder = std::fs::canonicalize(&folder);
+    folder
+        .map(Some)
+        .map_err(|error| format!("cannot use pi: {error}"))
+}
+
+fn manifest(folder: &Path) -> PathBuf {
+    folder.join("node_modules/@earendil-works/pi-coding-agent/package.json")
+}
+
+/// Returns what a reader must know about the figures.
+fn notes(programs: &Programs, runs: usize) -> Outcome<Vec<String>> {
+    let mut notes = vec![
+        format!("Median of {runs} fresh processes, files in the page cache; {}.", machine()),
+        "ms: inside the process, after modules are loaded; MB: most memory ever resident (10^6 bytes)."
+            .to_owned(),
+        "The scan counts newlines with memchr in blocks of 512 KiB.".to_owned(),
+    ];
+    let Some(pi) = &programs.pi else {
+        return Ok(notes);
+    };
+    let manifest = std::fs::read_to_string(manifest(pi)).unwrap_or_default();
+    let manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap_or_default();
+    let version = manifest["version"].as_str().unwrap_or("of unknown version");
+    let node = output(Command::new("node").arg("--version"))?;
+    notes.push(format!(
+        "pi {version} on Node {}; its appends are never synced; its prepareCompaction writes no prompts, our plan does.",
+        node.trim()
+    ));
+    notes.push(measure::start_times(programs, runs)?);
+    Ok(notes)
+}
+
+/// Returns what the measurements were taken on.
+fn machine() -> String {
+    let cpus = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = cpus
+        .lines()
+        .find_map(|line| line.strip_prefix("model name"));
+    let model = model.map(|rest| rest.trim_start_matches([' ', '\t', ':']));
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let os = std::env::consts::OS;
+    match model {
+        Some(model) => format!("{os}, {model}, {cores} cores"),
+        None => format!("{os}, {}, {cores} cores", std::env::consts::ARCH),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{count, parse, sizes};
+
+    #[test]
+    fn sizes_take_thousands_and_millions() {
+        assert_eq!(sizes("500,10k,1M"), Ok(vec![500, 10_000, 1_000_000]));
+        assert!(count("0").is_err() && count("k").is_err() && count("").is_err());
+    }
+
+    #[test]
+    fn a_missing_value_and_an_unknown_word_are_said() {
+        let parse = |word: &str| parse(&[word.to_owned()]).err().unwrap_or_default();
+        assert_eq!(parse("--runs"), "--runs needs a value");
+        assert!(parse("--fast").starts_with("unknown argument --fast"));
+    }
+}

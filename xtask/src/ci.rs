@@ -9,7 +9,9 @@ const LIBRARIES: [&str; 4] = ["session-model", "compaction-core", "llm-providers
 
 /// Runs every check, cheapest first.
 pub fn run() -> Outcome {
-    step("format", || succeed(&mut cargo(&["fmt", "--all", "--check"])))?;
+    step("format", || {
+        succeed(&mut cargo(&["fmt", "--all", "--check"]))
+    })?;
     step("tidy", tidy::run)?;
     step("clippy", || {
         succeed(&mut cargo(&[
@@ -82,9 +84,13 @@ fn packages() -> Outcome {
 fn deny() -> Outcome {
     let found = cargo(&["deny", "--version"]).output();
     match found {
-        Ok(found) if found.status.success() => succeed(&mut cargo(&["deny", "check", "licenses", "bans", "sources"])),
+        Ok(found) if found.status.success() => succeed(&mut cargo(&[
+            "deny", "check", "licenses", "bans", "sources",
+        ])),
         _ => {
-            println!("cargo-deny is not installed; tidy has checked the licences of direct dependencies");
+            println!(
+                "cargo-deny is not installed; tidy has checked the licences of direct dependencies"
+            );
             Ok(())
         }
     }

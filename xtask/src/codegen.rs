@@ -27,8 +27,8 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
         .map(|line| format!("{line}\n"))
         .collect();
     let files = [(root().join("examples/sessions/long.jsonl"), session)];
-    let stale = files.into_iter().filter(|(path, text)| {
-        std::fs::read_to_string(path).ok().as_deref() != Some(text)
-    });
+    let stale = files
+        .into_iter()
+        .filter(|(path, text)| std::fs::read_to_string(path).ok().as_deref() != Some(text));
     Ok(stale.collect())
 }

@@ -38,12 +38,20 @@ fn install() -> Outcome<PathBuf> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     std::fs::create_dir_all(&folder).map_err(failed)?;
     for name in ["package.json", "package-lock.json"] {
-        std::fs::copy(root().join("xtask/conformance").join(name), folder.join(name))
-            .map_err(failed)?;
+        std::fs::copy(
+            root().join("xtask/conformance").join(name),
+            folder.join(name),
+        )
+        .map_err(failed)?;
     }
     let mut npm = Command::new("npm");
-    npm.current_dir(&folder)
-        .args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    npm.current_dir(&folder).args([
+        "ci",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+    ]);
     succeed(&mut npm)?;
     installed().ok_or_else(|| "npm installed no pi".to_owned())
 }

@@ -51,7 +51,10 @@ pub fn run(arguments: &[String]) -> Outcome {
     println!("summary cap {}", report.cap);
     match report.missing.is_empty() {
         true => Ok(()),
-        false => Err(format!("not in the context any more:\n  {}", report.missing.join("\n  "))),
+        false => Err(format!(
+            "not in the context any more:\n  {}",
+            report.missing.join("\n  ")
+        )),
     }
 }
 
@@ -95,7 +98,11 @@ pub fn compact_repeatedly(rounds: u32) -> Outcome<Report> {
             ..row
         });
         let must = [&first_request, &latest];
-        let missing = must.into_iter().chain(&rules).chain(&files).filter(|text| !has(text));
+        let missing = must
+            .into_iter()
+            .chain(&rules)
+            .chain(&files)
+            .filter(|text| !has(text));
         report
             .missing
             .extend(missing.map(|text| format!("round {round}: {text}")));
@@ -158,7 +165,9 @@ fn context_text(text: &str) -> String {
         };
         messages
     });
-    said.map(|message| message.display_text()).collect::<Vec<_>>().join("\n")
+    said.map(|message| message.display_text())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[cfg(test)]
@@ -170,10 +179,12 @@ mod tests {
         let report = compact_repeatedly(20).unwrap_or_default();
         assert_eq!(report.missing, Vec::<String>::new());
         assert_eq!(report.rows.len(), 21);
-        // A split turn adds the summary of its beginning, half a cap at most, and the lines between.
-        let limit = report.cap * 3 / 2 + 32;
         for (round, row) in report.rows.iter().enumerate() {
-            assert!(row.summary <= limit, "round {round}: {row:?} over {limit}");
+            assert!(
+                row.summary <= report.cap,
+                "round {round}: {row:?} over {}",
+                report.cap
+            );
             assert!(row.rules.0 > 0 && row.files.0 > 0, "round {round}: {row:?}");
         }
     }

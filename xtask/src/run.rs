@@ -28,9 +28,14 @@ pub fn cargo(arguments: &[&str]) -> Command {
 /// Runs a command that must succeed.
 pub fn succeed(command: &mut Command) -> Outcome {
     let name = command.get_program().to_string_lossy().into_owned();
-    let arguments: Vec<_> = command.get_args().map(|text| text.to_string_lossy().into_owned()).collect();
+    let arguments: Vec<_> = command
+        .get_args()
+        .map(|text| text.to_string_lossy().into_owned())
+        .collect();
     let line = format!("{name} {}", arguments.join(" "));
-    let status = command.status().map_err(|error| format!("cannot run {line}: {error}"))?;
+    let status = command
+        .status()
+        .map_err(|error| format!("cannot run {line}: {error}"))?;
     match status.success() {
         true => Ok(()),
         false => Err(format!("failed: {line}")),
@@ -40,15 +45,27 @@ pub fn succeed(command: &mut Command) -> Outcome {
 /// Runs a command that must succeed and returns what it printed.
 pub fn output(command: &mut Command) -> Outcome<String> {
     let name = command.get_program().to_string_lossy().into_owned();
-    let output = command.output().map_err(|error| format!("cannot run {name}: {error}"))?;
+    let output = command
+        .output()
+        .map_err(|error| format!("cannot run {name}: {error}"))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!("{name} failed: {}", String::from_utf8_lossy(&output.stderr))),
+        false => Err(format!(
+            "{name} failed: {}",
+            String::from_utf8_lossy(&output.stderr)
+        )),
     }
 }
 
 /// Builds the release binary and returns where it is.
 pub fn release_binary() -> Outcome<PathBuf> {
-    succeed(&mut cargo(&["build", "--release", "--package", "agent-cli"]))?;
-    Ok(target().join("release").join(format!("agent-cli{}", std::env::consts::EXE_SUFFIX)))
+    succeed(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "agent-cli",
+    ]))?;
+    Ok(target()
+        .join("release")
+        .join(format!("agent-cli{}", std::env::consts::EXE_SUFFIX)))
 }

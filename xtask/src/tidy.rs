@@ -19,10 +19,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
         &["session-model", "compaction-core", "hooks", "llm-providers"],
     ),
     ("test-support", &[]),
-    (
-        "xtask",
-        &["session-model", "compaction-core", "agent-cli"],
-    ),
+    ("xtask", &["session-model", "compaction-core", "agent-cli"]),
 ];
 
 /// What the two pure crates may depend on: nothing that does input or output, waits, or draws random numbers.
@@ -30,14 +27,27 @@ const PURE: [(&str, &[&str]); 2] = [
     (
         "session-model",
         &[
-            "askama", "hashbrown", "jiff", "memchr", "rustc-hash", "ryu-js", "serde", "serde_json",
+            "askama",
+            "hashbrown",
+            "jiff",
+            "memchr",
+            "rustc-hash",
+            "ryu-js",
+            "serde",
+            "serde_json",
             "thiserror",
         ],
     ),
     (
         "compaction-core",
         &[
-            "askama", "blake3", "bpe-openai", "serde", "serde_json", "session-model", "thiserror",
+            "askama",
+            "blake3",
+            "bpe-openai",
+            "serde",
+            "serde_json",
+            "session-model",
+            "thiserror",
         ],
     ),
 ];
@@ -62,7 +72,10 @@ pub fn run() -> Outcome {
     check_sources(&mut broken)?;
     check_prompts(&mut broken)?;
     for (path, _) in codegen::stale()? {
-        broken.push(format!("{} is stale; run cargo xtask codegen", path.display()));
+        broken.push(format!(
+            "{} is stale; run cargo xtask codegen",
+            path.display()
+        ));
     }
     match broken.is_empty() {
         true => Ok(()),
@@ -93,10 +106,15 @@ fn check_metadata(broken: &mut Vec<String>) -> Outcome {
         .filter(|package| members.contains(&package["id"].as_str().unwrap_or_default()))
         .map(name_of)
         .collect();
-    for package in packages.iter().filter(|package| own.contains(&name_of(package))) {
+    for package in packages
+        .iter()
+        .filter(|package| own.contains(&name_of(package)))
+    {
         let name = name_of(package);
         let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| *layer == name) else {
-            broken.push(format!("{name} has no place in the layers; give it one in xtask/src/tidy.rs"));
+            broken.push(format!(
+                "{name} has no place in the layers; give it one in xtask/src/tidy.rs"
+            ));
             continue;
         };
         let pure = PURE.iter().find(|(layer, _)| *layer == name);
@@ -106,7 +124,9 @@ fn check_metadata(broken: &mut Vec<String>) -> Outcome {
             if own.iter().any(|own| own == to) {
                 let test_only = development && to == "test-support";
                 if !(test_only || allowed.contains(&to)) {
-                    broken.push(format!("{name} may not depend on {to}: the layers forbid it"));
+                    broken.push(format!(
+                        "{name} may not depend on {to}: the layers forbid it"
+                    ));
                 }
                 continue;
             }
@@ -121,7 +141,9 @@ fn check_metadata(broken: &mut Vec<String>) -> Outcome {
                 .flat_map(|part| part.split('/'))
                 .any(|part| LICENCES.contains(&part.trim_matches(['(', ')', ' '])));
             if !fits {
-                broken.push(format!("{to} has the licence {licence}, which was not weighed yet"));
+                broken.push(format!(
+                    "{to} has the licence {licence}, which was not weighed yet"
+                ));
             }
         }
     }
@@ -132,15 +154,23 @@ fn check_metadata(broken: &mut Vec<String>) -> Outcome {
 fn check_sources(broken: &mut Vec<String>) -> Outcome {
     for folder in ["crates", "xtask"] {
         for path in files_below(&root().join(folder), "rs")? {
-            let shown = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+            let shown = path
+                .strip_prefix(root())
+                .unwrap_or(&path)
+                .display()
+                .to_string();
             let text = read(&path)?;
             if !text.starts_with("//!") {
-                broken.push(format!("{shown} does not open with //! and what lives there"));
+                broken.push(format!(
+                    "{shown} does not open with //! and what lives there"
+                ));
             }
             let lines = text.lines().count();
             let is_test = shown.contains("/tests/") || shown.ends_with("tests.rs");
             if lines > LONGEST && !is_test {
-                broken.push(format!("{shown} has {lines} lines; split it (at most {LONGEST})"));
+                broken.push(format!(
+                    "{shown} has {lines} lines; split it (at most {LONGEST})"
+                ));
             }
         }
     }
@@ -154,7 +184,11 @@ fn check_prompts(broken: &mut Vec<String>) -> Outcome {
         sources.push_str(&read(&path)?);
     }
     for path in files_below(&root().join("prompts"), "md")? {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         if !sources.contains(&format!("\"{name}\"")) {
             broken.push(format!("prompts/{name} is used nowhere"));
         }

@@ -1,7 +1,7 @@
 //! The errors of the command line, and the one place that maps their kinds to exit codes.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What kind of failure an error is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl ErrorKind {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Reading or writing failed.
-    #[error("cannot {action} {}: {}", .path.display(), cause(.source))]
+    #[error("cannot {action} {}: {}", named(.path), cause(action, .source))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -61,7 +61,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The session cannot be opened.
-    #[error("{}: {reason}", .path.display())]
+    #[error("{}: {reason}", named(.path))]
     Session {
         /// Its file.
         path: PathBuf,
@@ -82,9 +82,34 @@ pub enum Error {
     Cancelled,
 }
 
-fn cause(source: &io::Error) -> String {
+/// Returns what a person calls the file.
+fn named(path: &Path) -> std::path::Display<'_> {
+    match path == Path::new("-") {
+        true => Path::new("standard input").display(),
+        false => path.display(),
+    }
+}
+
+fn cause(action: &str, source: &io::Error) -> String {
+    if action == "write to" {
+        // The work is done by the time that it is printed.
+        return format!("{source}; the command itself was carried out");
+    }
+    let reads = matches!(action, "open" | "read");
     match source.kind() {
-        io::ErrorKind::StorageFull => "the disk is full; nothing was changed".to_owned(),
+        io::ErrorKind::StorageFull => {
+            "the disk is full; nothing was changed; make room, or write elsewhere with --out"
+                .to_owned()
+        }
+        io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
+            format!("{source}; nothing was changed; raise the limit, or write elsewhere with --out")
+        }
+        io::ErrorKind::PermissionDenied if reads => {
+            "permission denied; change the permissions".to_owned()
+        }
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !reads => {
+            "no such folder; make it first, or write elsewhere with --out".to_owned()
+        }
         io::ErrorKind::ReadOnlyFilesystem => {
             "the file system is read-only; write elsewhere with --out".to_owned()
         }

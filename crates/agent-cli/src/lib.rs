@@ -12,4 +12,4 @@ pub mod settings;
 pub mod store;
 mod ui;
 
-pub use commands::run;
+pub use commands::{run, run_program};

@@ -2,11 +2,6 @@
 
 use std::process::ExitCode;
 
-use agent_cli::args::Cli;
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    agent_cli::cancel::listen();
-    agent_cli::run(&cli)
+    agent_cli::run_program()
 }

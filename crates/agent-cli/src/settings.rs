@@ -25,6 +25,7 @@ pub fn load(file: Option<&Path>, set: &[String]) -> Result<Settings, Error> {
     let settings: Settings = serde_path_to_error::deserialize(&tree).map_err(|error| {
         let key = error.path().to_string();
         let reason = error.inner().to_string();
+        let reason = reason.replace("expected u64", "expected a whole number, 0 or more");
         Error::Usage(match key.as_str() {
             "." => format!("settings ({origin}): {reason}"),
             key => format!("settings ({origin}): {key}: {reason}"),
@@ -36,8 +37,9 @@ pub fn load(file: Option<&Path>, set: &[String]) -> Result<Settings, Error> {
 }
 
 fn read(path: &Path) -> Result<Value, Error> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Error::Usage(format!("cannot read settings {}: {error}", path.display())))?;
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Error::Usage(format!("cannot read settings {}: {error}", path.display()))
+    })?;
     let tree: Value = serde_json::from_str(&text)
         .map_err(|error| Error::Usage(format!("settings {}: {error}", path.display())))?;
     match tree {
@@ -96,7 +98,10 @@ mod tests {
         assert!(said(&["compaction.keepRecentToken=1"]).contains("compaction.keepRecentToken"));
         assert!(said(&["compaction.strategy=best"]).contains("context-full"));
         let percent = said(&["compaction.thresholdPercent=200"]);
-        assert!(percent.contains("200") && percent.contains("at most 100"), "{percent}");
+        assert!(
+            percent.contains("200") && percent.contains("at most 100"),
+            "{percent}"
+        );
         assert!(said(&["compaction"]).contains("KEY=VALUE"));
         assert!(said(&["compaction.keepRecentTokens=-1"]).contains("keepRecentTokens"));
     }

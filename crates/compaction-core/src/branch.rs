@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use session_model::{
-    AgentMessage, BranchSummaryDraft, CustomDraft, Entry, EntryBody, EntryDraft, EntryId,
-    FileDetails, Leaf, SessionTree, SummaryMessage, convert_message,
-    json::RawJson,
+    AgentMessage, BranchSummaryDraft, CustomDraft, Diagnostic, DiagnosticKind, Entry, EntryBody,
+    EntryDraft, EntryId, EntryIndex, FileDetails, Leaf, SessionTree, Severity, SummaryMessage,
+    convert_message, json::RawJson,
 };
 
 use crate::files::{FileCalls, FileOps};
@@ -15,7 +15,7 @@ use crate::plan::{HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_a
 use crate::prompts;
 use crate::request::{AnswerError, RequestKind, SourceMessage, SummaryAnswer, SummaryRequest};
 use crate::rules::Profile;
-use crate::serialize::serialize_parts;
+use crate::serialize::{Bounds, serialize_parts};
 use crate::settings::CompactionSettings;
 use crate::tokens::TokenCount;
 
@@ -56,7 +56,9 @@ pub struct BranchOptions {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BranchError {
     /// The budget is zero or less.
-    #[error("window {window} - branchSummary.reserveTokens {reserve} leaves no budget for a branch summary")]
+    #[error(
+        "window {window} - branchSummary.reserveTokens {reserve} leaves no budget for a branch summary"
+    )]
     NoBudget {
         /// The window.
         window: TokenCount,
@@ -107,8 +109,19 @@ pub struct BranchPlan {
     pub files: FileOps,
     /// The serialized messages.
     pub conversation: String,
+    /// What was noticed: entries that cannot be read, a budget that nothing fits.
+    pub diagnostics: Vec<Diagnostic>,
     file_list_limit: Option<usize>,
     requests: Vec<SummaryRequest>,
+}
+
+/// Something said on the branch.
+struct BranchMessage {
+    /// The place of its entry among the entries of the branch.
+    entry: usize,
+    message: Arc<AgentMessage>,
+    parts: Vec<String>,
+    tokens: TokenCount,
 }
 
 /// Returns what leaving `from` for `to` leaves behind, and the requests for its summary.
@@ -119,7 +132,7 @@ pub fn plan_branch_summary(
     options: &BranchOptions,
 ) -> Result<BranchPlan, BranchError> {
     let rules = options.profile.rules();
-    let counter = options.profile.counter();
+    let bounds = options.profile.bounds(&options.settings);
     let ancestor = tree.common_ancestor(from, to);
     let old_path = tree.path(from);
     let shared = ancestor.and_then(|ancestor| {
@@ -128,114 +141,42 @@ pub fn plan_branch_summary(
     });
     let left = &old_path.entries()[shared.map_or(0, |place| place + 1)..];
     let id_of = |index| EntryId::new(tree.id(index));
-    let entries: Vec<Entry> = left
-        .iter()
-        .filter_map(|index| tree.entry(*index).ok())
-        .collect();
-
-    let mut files = FileOps::default();
-    for entry in &entries {
-        let (details, foreign) = match &entry.body {
-            EntryBody::BranchSummary(branch) => (
-                &branch.details,
-                branch.from_hook || options.profile == Profile::Own && branch.from_extension,
-            ),
-            EntryBody::Compaction(compaction) if rules.summaries_feed_file_lists => (
-                &compaction.details,
-                compaction.from_hook || compaction.from_extension,
-            ),
-            _ => continue,
-        };
-        if let Some(details) = details.as_ref().filter(|_| !foreign) {
-            files.add_details(&FileDetails::of(details));
-        }
+    let mut diagnostics = Vec::new();
+    let entries = readable_entries(tree, left, &mut diagnostics);
+    let said = branch_messages(&entries, options, &bounds);
+    let chosen = choose(&said, &entries, options.budget);
+    let kept = &said[chosen.first..];
+    if kept.is_empty()
+        && let Some(newest) = said.last()
+    {
+        let text = format!(
+            "no summary: the newest message of the branch takes {} tokens, the budget is {}",
+            newest.tokens, options.budget
+        );
+        let said = Diagnostic::new(Severity::Warning, DiagnosticKind::OverBudget, text);
+        diagnostics.push(said.of_entry(entries[newest.entry].id.clone()));
     }
-    let said: Vec<(usize, Arc<AgentMessage>)> = entries
-        .iter()
-        .enumerate()
-        .filter_map(|(place, entry)| Some((place, branch_message(entry, rules.branch_tool_results, options.profile)?)))
-        .collect();
-    let mut tokens = TokenCount::ZERO;
-    let mut first = said.len();
-    let mut visited = said.len();
-    for (place, (entry, message)) in said.iter().enumerate().rev() {
-        visited = place;
-        let own = counter.message(message);
-        if tokens + own > options.budget {
-            let is_summary = matches!(
-                entries[*entry].body,
-                EntryBody::Compaction(_) | EntryBody::BranchSummary(_)
-            );
-            if is_summary && u128::from(tokens.0) * 10 < u128::from(options.budget.0) * 9 {
-                tokens += own;
-                first = place;
-            }
-            break;
-        }
-        tokens += own;
-        first = place;
-    }
+    let mut files = summary_files(&entries, options.profile);
     if rules.edited_calls_count {
-        let visited = said[visited..].iter().rev().map(|(_, message)| message);
-        files.add_messages(visited, FileCalls::AllOfPi);
+        let visited = said[chosen.visited..].iter().rev();
+        files.add_messages(visited.map(|said| &said.message), FileCalls::AllOfPi);
     } else {
-        let all: Vec<_> = entries
-            .iter()
-            .filter_map(|entry| match &entry.body {
-                EntryBody::Message(message) => Some(message.clone()),
-                _ => None,
-            })
-            .collect();
-        files.add_messages(all.iter(), FileCalls::Succeeded);
+        let all = entries.iter().filter_map(|entry| match &entry.body {
+            EntryBody::Message(message) => Some(message),
+            _ => None,
+        });
+        files.add_messages(all, FileCalls::Succeeded);
     }
-
-    let messages: Vec<SourceMessage> = said[first..]
+    let messages: Vec<SourceMessage> = kept
         .iter()
-        .map(|(place, message)| SourceMessage {
-            entry_id: entries[*place].id.clone(),
-            message: message.clone(),
+        .map(|said| SourceMessage {
+            entry_id: entries[said.entry].id.clone(),
+            message: said.message.clone(),
         })
         .collect();
-    let bounds = options.profile.bounds(&options.settings);
-    let parts: Vec<String> = messages
-        .iter()
-        .filter_map(|source| convert_message(&source.message, bounds.wording))
-        .flat_map(|message| serialize_parts(&message, &bounds))
-        .collect();
+    let parts: Vec<String> = kept.iter().flat_map(|said| said.parts.clone()).collect();
     let conversation = parts.join(bounds.separator());
-    let requests = if messages.is_empty() {
-        Vec::new()
-    } else {
-        let (prompt, focus) = match &options.instructions {
-            None => (None, None),
-            Some(BranchInstructions::Focus(focus)) => (None, Some(focus.clone())),
-            Some(BranchInstructions::Replace(prompt)) => (Some(prompt.clone()), None),
-        };
-        let chapter = Chapter {
-            kind: RequestKind::Branch,
-            parts,
-            separator: bounds.separator(),
-            previous: None,
-            max_output: OUTPUT_CAP
-                .min(options.summarizer.max_output.unwrap_or(OUTPUT_CAP))
-                .min(match rules.folds {
-                    true => options.summarizer.window.scaled(1, 4),
-                    false => OUTPUT_CAP,
-                }),
-            source: messages.clone(),
-        };
-        let shared = Shared {
-            limits: options.summarizer,
-            folds: rules.folds,
-            hooks: HookInput {
-                prompt,
-                context: Vec::new(),
-            },
-            focus,
-            halvings: 0,
-        };
-        build_requests(&[chapter], &shared, counter)?
-    };
+    let requests = branch_requests(parts, &messages, options, &bounds)?;
     let (new_leaf, editor_text) = landing(tree, to)?;
     Ok(BranchPlan {
         from: old_path.leaf_id().map(EntryId::new),
@@ -248,46 +189,186 @@ pub fn plan_branch_summary(
         common_ancestor: ancestor.map(id_of),
         collected: left.iter().map(|index| id_of(*index)).collect(),
         messages,
-        tokens,
+        tokens: chosen.tokens,
         files,
         conversation,
+        diagnostics,
         file_list_limit: (options.profile == Profile::Own)
             .then_some(options.settings.file_list_limit),
         requests,
     })
 }
 
-/// Returns the message that an entry contributes to the conversation of a branch.
-fn branch_message(entry: &Entry, tool_results: bool, profile: Profile) -> Option<Arc<AgentMessage>> {
-    let summary = |text: &str| SummaryMessage {
-        summary: text.to_owned(),
-        timestamp: entry.timestamp,
+/// Returns the entries of the branch; one that cannot be read is reported and left out.
+fn readable_entries(
+    tree: &SessionTree,
+    left: &[EntryIndex],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Entry> {
+    let mut entries = Vec::with_capacity(left.len());
+    for index in left {
+        match tree.entry(*index) {
+            Ok(entry) => entries.push(entry),
+            Err(error) => {
+                let text = format!("left out of the branch: {error}");
+                let said = Diagnostic::new(Severity::Error, DiagnosticKind::DamagedBody, text);
+                let id = EntryId::new(tree.id(*index));
+                diagnostics.push(said.at_line(tree.line(*index)).of_entry(id));
+            }
+        }
+    }
+    entries
+}
+
+/// Returns what was said on the branch, oldest first. What counts against the budget is what a summarizer
+/// reads of a message (pi counts all of it).
+fn branch_messages(
+    entries: &[Entry],
+    options: &BranchOptions,
+    bounds: &Bounds,
+) -> Vec<BranchMessage> {
+    let counter = options.profile.counter();
+    let tool_results = options.profile.rules().branch_tool_results;
+    let said = entries.iter().enumerate().filter_map(|(place, entry)| {
+        let message = branch_message(entry, tool_results, options.profile)?;
+        let told = convert_message(&message, bounds.wording);
+        let parts = told.map(|told| serialize_parts(&told, bounds));
+        let parts = parts.unwrap_or_default();
+        let tokens = match options.profile {
+            Profile::Own => parts.iter().map(|part| counter.text(part)).sum(),
+            Profile::Pi => counter.message(&message),
+        };
+        Some(BranchMessage {
+            entry: place,
+            message,
+            parts,
+            tokens,
+        })
+    });
+    said.collect()
+}
+
+/// Which messages of a branch fit the budget.
+struct Chosen {
+    /// The first that is summarized.
+    first: usize,
+    /// The first that was looked at.
+    visited: usize,
+    tokens: TokenCount,
+}
+
+/// Walks newest to oldest until the budget is reached. A summary that exceeds it is still taken while
+/// less than nine tenths of the budget are used.
+fn choose(said: &[BranchMessage], entries: &[Entry], budget: TokenCount) -> Chosen {
+    let mut chosen = Chosen {
+        first: said.len(),
+        visited: said.len(),
+        tokens: TokenCount::ZERO,
     };
-    match &entry.body {
-        EntryBody::Message(message) => match &**message {
-            AgentMessage::ToolResult(_) if !tool_results => None,
-            AgentMessage::System(_) if profile == Profile::Own => None,
-            _ => Some(message.clone()),
+    for (place, message) in said.iter().enumerate().rev() {
+        chosen.visited = place;
+        if chosen.tokens + message.tokens > budget {
+            let is_summary = matches!(
+                entries[message.entry].body,
+                EntryBody::Compaction(_) | EntryBody::BranchSummary(_)
+            );
+            let room_left = u128::from(chosen.tokens.0) * 10 < u128::from(budget.0) * 9;
+            if is_summary && room_left {
+                chosen.tokens += message.tokens;
+                chosen.first = place;
+            }
+            break;
+        }
+        chosen.tokens += message.tokens;
+        chosen.first = place;
+    }
+    chosen
+}
+
+/// Returns the files that the summaries on the branch name, those that extensions made aside.
+fn summary_files(entries: &[Entry], profile: Profile) -> FileOps {
+    let mut files = FileOps::default();
+    for entry in entries {
+        let (details, foreign) = match &entry.body {
+            EntryBody::BranchSummary(branch) => (
+                &branch.details,
+                branch.from_hook || profile == Profile::Own && branch.from_extension,
+            ),
+            EntryBody::Compaction(compaction) if profile.rules().summaries_feed_file_lists => (
+                &compaction.details,
+                compaction.from_hook || compaction.from_extension,
+            ),
+            _ => continue,
+        };
+        if let Some(details) = details.as_ref().filter(|_| !foreign) {
+            files.add_details(&FileDetails::of(details));
+        }
+    }
+    files
+}
+
+/// Returns the requests for the summary of a branch; none when nothing was said on it.
+fn branch_requests(
+    parts: Vec<String>,
+    messages: &[SourceMessage],
+    options: &BranchOptions,
+    bounds: &Bounds,
+) -> Result<Vec<SummaryRequest>, WindowTooSmall> {
+    if messages.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rules = options.profile.rules();
+    let (prompt, focus) = match &options.instructions {
+        None => (None, None),
+        Some(BranchInstructions::Focus(focus)) => (None, Some(focus.clone())),
+        Some(BranchInstructions::Replace(prompt)) => (Some(prompt.clone()), None),
+    };
+    let own_cap = options.summarizer.max_output.unwrap_or(OUTPUT_CAP);
+    let window_cap = match rules.folds {
+        true => options.summarizer.window.scaled(1, 4),
+        false => OUTPUT_CAP,
+    };
+    let chapter = Chapter {
+        kind: RequestKind::Branch,
+        parts,
+        separator: bounds.separator(),
+        previous: None,
+        max_output: OUTPUT_CAP.min(own_cap).min(window_cap),
+        source: messages.to_vec(),
+    };
+    let shared = Shared {
+        limits: options.summarizer,
+        folds: rules.folds,
+        escapes: bounds.escapes,
+        hooks: HookInput {
+            prompt,
+            context: Vec::new(),
         },
-        EntryBody::CustomMessage(message) => Some(Arc::new(AgentMessage::Custom(message.clone()))),
-        EntryBody::BranchSummary(branch) if branch.summary.is_empty() && profile == Profile::Own => {
-            None
-        }
-        EntryBody::BranchSummary(branch) => {
-            Some(Arc::new(AgentMessage::BranchSummary(summary(&branch.summary))))
-        }
-        EntryBody::Compaction(compaction) => Some(Arc::new(AgentMessage::CompactionSummary(
-            summary(&compaction.summary),
-        ))),
-        EntryBody::ThinkingLevelChange(_)
-        | EntryBody::ModelChange(_)
-        | EntryBody::Custom { .. }
-        | EntryBody::Label { .. }
-        | EntryBody::SessionInfo(_)
-        | EntryBody::Usage { .. }
-        | EntryBody::ContextEdit { .. }
-        | EntryBody::ResetBoundary
-        | EntryBody::Unknown(_) => None,
+        focus,
+        halvings: 0,
+    };
+    build_requests(&[chapter], &shared, options.profile.counter())
+}
+
+/// Returns the message that an entry contributes to the conversation of a branch.
+fn branch_message(
+    entry: &Entry,
+    tool_results: bool,
+    profile: Profile,
+) -> Option<Arc<AgentMessage>> {
+    // pi lets an empty branch summary speak here, though not in contexts.
+    if let (EntryBody::BranchSummary(branch), Profile::Pi) = (&entry.body, profile) {
+        return Some(Arc::new(AgentMessage::BranchSummary(SummaryMessage {
+            summary: branch.summary.clone(),
+            timestamp: entry.timestamp,
+        })));
+    }
+    // Of a compaction that replays a system message, the summary comes last.
+    let message = entry.messages().pop()?;
+    match *message {
+        AgentMessage::ToolResult(_) if !tool_results => None,
+        AgentMessage::System(_) if profile == Profile::Own => None,
+        _ => Some(message),
     }
 }
 

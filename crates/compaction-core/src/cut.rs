@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use session_model::{AgentMessage, Content, EntryBody, ProjectedEntry, SessionContext};
+use session_model::{AgentMessage, EntryBody, ProjectedEntry, Said, SessionContext, match_calls};
 
 use crate::rules::Rules;
 use crate::settings::CutRule;
@@ -81,10 +81,13 @@ pub fn cut_items(
             let boundary = matches!(projected.entry.body, EntryBody::Compaction(_));
             let omitted = projected.omitted;
             CutItem {
-                tokens: messages.clone().map(|message| counter.message(message)).sum(),
+                tokens: messages
+                    .clone()
+                    .map(|message| counter.message(message))
+                    .sum(),
                 visible: !projected.messages.is_empty(),
                 cut: !boundary && messages.clone().any(|message| may_be_cut_at(message)),
-                turn_start: !boundary && messages.clone().any(|message| starts_turn(message)),
+                turn_start: !boundary && messages.clone().any(|message| message.starts_turn()),
                 boundary,
                 omitted,
                 omitted_answer: omitted && is_answer(projected),
@@ -112,10 +115,6 @@ fn may_be_cut_at(message: &AgentMessage) -> bool {
         | AgentMessage::ToolResult(_)
         | AgentMessage::Other { .. } => false,
     }
-}
-
-fn starts_turn(message: &AgentMessage) -> bool {
-    may_be_cut_at(message) && !matches!(message, AgentMessage::Assistant(_))
 }
 
 fn is_answer(projected: &ProjectedEntry) -> bool {
@@ -146,28 +145,26 @@ fn mark_replacements(context: &SessionContext, items: &mut [CutItem]) {
 
 /// Takes the entries between a call and its last result out of the cut points.
 fn forbid_cuts_inside_calls(context: &SessionContext, items: &mut [CutItem]) {
-    let mut open: BTreeMap<&str, usize> = BTreeMap::new();
-    let mut spans: Vec<(usize, usize)> = Vec::new();
-    for (place, projected) in context.entries.iter().enumerate() {
-        for message in &projected.messages {
-            match &**message {
-                AgentMessage::Assistant(answer) => {
-                    let calls = Content::tool_calls(&answer.content);
-                    open.extend(calls.map(|call| (call.id.as_str(), place)));
-                }
-                AgentMessage::ToolResult(result) => {
-                    if let Some(call) = open.remove(result.tool_call_id.as_str()) {
-                        spans.push((call, place));
-                    }
-                }
-                _ => {}
-            }
-        }
+    let entries = context.entries.iter().enumerate();
+    let messages: Vec<(usize, &AgentMessage)> = entries
+        .flat_map(|(place, projected)| {
+            let messages = projected.messages.iter();
+            messages.map(move |message| (place, &**message))
+        })
+        .collect();
+    let matched = match_calls(messages.iter().map(|(_, message)| Said::from(*message)));
+    // The last result of each entry's calls; then one sweep instead of one per call.
+    let mut open_until = vec![0_usize; items.len()];
+    for ((call, _), result) in matched {
+        let (call, result) = (messages[call].0, messages[result].0);
+        open_until[call] = open_until[call].max(result);
     }
-    for (call, result) in spans {
-        for item in &mut items[call + 1..=result] {
+    let mut until = 0;
+    for (place, item) in items.iter_mut().enumerate() {
+        if place <= until && until > 0 {
             item.cut = false;
         }
+        until = until.max(open_until[place]);
     }
 }
 
@@ -195,9 +192,8 @@ pub fn find_cut_point(
         at += 1;
     }
     // Metadata just before the cut goes with what follows it.
-    let pulled = |item: &CutItem| {
-        !item.visible && !item.boundary && (rules.pulls_omitted || !item.omitted)
-    };
+    let pulled =
+        |item: &CutItem| !item.visible && !item.boundary && (rules.pulls_omitted || !item.omitted);
     while at > start && pulled(&items[at - 1]) {
         at -= 1;
     }

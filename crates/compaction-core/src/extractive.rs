@@ -3,32 +3,49 @@
 use crate::branch::BranchPlan;
 use crate::extract::{ExtractInput, ExtractKind, extract};
 use crate::files::{FileCalls, FileOps};
-use crate::plan::CompactionPlan;
+use crate::plan::{CompactionPlan, SPLIT_TURN_HEADING};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
 
 impl CompactionPlan {
-    /// Returns the answers that the extractive summarizer gives.
+    /// Returns the answers that the extractive summarizer gives; together they take at most the plan's cap.
     pub fn answer_by_rule(&self) -> Vec<SummaryAnswer> {
-        let cap = |kind| match kind {
-            RequestKind::TurnPrefix => self.summary_cap.scaled(1, 2),
-            RequestKind::History | RequestKind::Short | RequestKind::Branch => self.summary_cap,
+        let counter = self.profile.counter();
+        let answer = |kind, cap| {
+            let requests = self
+                .requests()
+                .iter()
+                .filter(|request| request.kind == kind);
+            let requests: Vec<&SummaryRequest> = requests.collect();
+            answer_by_rule(&requests, &self.files, cap, counter)
         };
-        answer_by_rule(self.requests(), &self.files, &cap, self.profile.counter())
+        // The beginning of a split turn gets a quarter of the cap; what it leaves goes to the history.
+        let prefix = answer(RequestKind::TurnPrefix, self.summary_cap.scaled(1, 4));
+        let taken = match prefix.last() {
+            Some(prefix) => counter.text(SPLIT_TURN_HEADING) + counter.text(&prefix.text),
+            None => TokenCount::ZERO,
+        };
+        let history = answer(RequestKind::History, self.summary_cap.saturating_sub(taken));
+        history.into_iter().chain(prefix).collect()
     }
 }
 
 impl BranchPlan {
     /// Returns the answers that the extractive summarizer gives, within `cap` tokens.
-    pub fn answer_by_rule(&self, cap: TokenCount, counter: &dyn TokenCounter) -> Vec<SummaryAnswer> {
-        answer_by_rule(self.requests(), &self.files, &|_| cap, counter)
+    pub fn answer_by_rule(
+        &self,
+        cap: TokenCount,
+        counter: &dyn TokenCounter,
+    ) -> Vec<SummaryAnswer> {
+        let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
+        answer_by_rule(&requests, &self.files, cap, counter)
     }
 }
 
 fn answer_by_rule(
-    requests: &[SummaryRequest],
+    requests: &[&SummaryRequest],
     files: &FileOps,
-    cap: &dyn Fn(RequestKind) -> TokenCount,
+    cap: TokenCount,
     counter: &dyn TokenCounter,
 ) -> Vec<SummaryAnswer> {
     let mut text = String::new();
@@ -37,7 +54,10 @@ fn answer_by_rule(
         if request.part == 1 {
             // The beginning of a turn names its own files; the history names all.
             let mut own = FileOps::default();
-            own.add_messages(request.source.iter().map(|source| &source.message), FileCalls::Succeeded);
+            own.add_messages(
+                request.source.iter().map(|source| &source.message),
+                FileCalls::Succeeded,
+            );
             let files = match request.kind {
                 RequestKind::TurnPrefix => &own,
                 RequestKind::History | RequestKind::Short | RequestKind::Branch => files,
@@ -55,7 +75,7 @@ fn answer_by_rule(
                 focus: request.focus.as_deref(),
                 read_files: &read,
                 modified_files: &modified,
-                cap: cap(request.kind).0.max(200),
+                cap: cap.0.max(200),
                 count: &|text: &str| counter.text(text).0,
             });
         }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use session_model::{AgentMessage, FileDetails, ToolCall};
+use session_model::{
+    AgentMessage, EntryBody, FileDetails, Said, SessionContext, ToolCall, match_calls,
+};
 
 use crate::prompts;
 
@@ -92,20 +94,47 @@ impl FileOps {
         }
     }
 
+    /// Returns the files of a whole context: of its messages as they were written, and of the summaries in it
+    /// that no extension made.
+    pub fn of_context(context: &SessionContext) -> Self {
+        let mut files = Self::default();
+        for projected in &context.entries {
+            let (details, foreign) = match &projected.entry.body {
+                EntryBody::Compaction(compaction) => (
+                    &compaction.details,
+                    compaction.from_hook || compaction.from_extension,
+                ),
+                EntryBody::BranchSummary(branch) => {
+                    (&branch.details, branch.from_hook || branch.from_extension)
+                }
+                _ => continue,
+            };
+            if let Some(details) = details.as_ref().filter(|_| !foreign) {
+                files.add_details(&FileDetails::of(details));
+            }
+        }
+        let entries = context.entries.iter();
+        let originals: Vec<_> = entries
+            .flat_map(|projected| projected.entry.messages())
+            .collect();
+        files.add_messages(originals.iter(), FileCalls::Succeeded);
+        files
+    }
+
     /// Adds the calls that `messages` make.
     pub fn add_messages<'a>(
         &mut self,
-        messages: impl Iterator<Item = &'a Arc<AgentMessage>> + Clone,
+        messages: impl Iterator<Item = &'a Arc<AgentMessage>>,
         which: FileCalls,
     ) {
-        let failed = match which {
-            FileCalls::Succeeded => failed_calls(messages.clone()),
-            FileCalls::AllOfPi => BTreeMap::new(),
-        };
-        for message in messages {
+        let messages: Vec<&AgentMessage> = messages.map(|message| &**message).collect();
+        let matched = match_calls(messages.iter().map(|message| Said::from(*message)));
+        for (place, message) in messages.iter().enumerate() {
             for call in message.tool_calls() {
+                let result = matched.get(&(place, call.id.as_str()));
+                let failed = result.is_some_and(|result| is_failure(messages[*result]));
                 let found = match which {
-                    FileCalls::Succeeded if failed.contains_key(call.id.as_str()) => None,
+                    FileCalls::Succeeded if failed => None,
                     FileCalls::Succeeded => file_call(call),
                     FileCalls::AllOfPi => pi_file_call(call),
                 };
@@ -127,7 +156,10 @@ impl FileOps {
 
     /// Returns the files that were only read, sorted by UTF-16 code units.
     pub fn read_files(&self) -> Vec<String> {
-        let only_read = self.read.keys().filter(|path| !self.modified.contains_key(*path));
+        let only_read = self
+            .read
+            .keys()
+            .filter(|path| !self.modified.contains_key(*path));
         sorted(only_read.cloned().collect())
     }
 
@@ -168,17 +200,9 @@ impl FileOps {
     }
 }
 
-/// Returns the ids of calls whose result is an error.
-fn failed_calls<'a>(
-    messages: impl Iterator<Item = &'a Arc<AgentMessage>>,
-) -> BTreeMap<&'a str, ()> {
-    let failed = messages.filter_map(|message| match &**message {
-        AgentMessage::ToolResult(result) if result.is_error => {
-            Some((result.tool_call_id.as_str(), ()))
-        }
-        _ => None,
-    });
-    failed.collect()
+/// Returns true for the result of a call that failed or was denied.
+fn is_failure(message: &AgentMessage) -> bool {
+    matches!(message, AgentMessage::ToolResult(result) if result.is_error)
 }
 
 fn sorted(mut paths: Vec<String>) -> Vec<String> {

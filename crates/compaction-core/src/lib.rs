@@ -62,14 +62,14 @@ pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use measure::{Measure, adapted_keep, measure};
 pub use plan::{
-    AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, Fate, HookInput,
-    KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash, PlanOptions, PlannedEntry,
-    SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall, plan_compaction,
-    plan_for_context,
+    AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, ElisionPlan, Fate,
+    HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash, PlanOptions,
+    PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall, plan_compaction,
+    plan_elision, plan_for_context,
 };
 pub use prune::{
-    CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
-    notice, plan_prune,
+    CACHE_LIFETIME_MILLIS, NothingToPrune, PRUNE_ENTRY, PromptCache, PrunePlan, PruneReason,
+    PrunedResult, notice, plan_prune,
 };
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, SourceMessage, Summarizer, SummaryAnswer,

@@ -26,8 +26,8 @@ pub fn measure(path: &SessionPath<'_>, context: &SessionContext, profile: Profil
     let counter = profile.counter();
     let edited_at = newest_edit(path);
     let answers = billed_answers(path, context, edited_at);
-    let stored = billed(context, &answers, &Chars4)
-        .unwrap_or_else(|| estimate(context, profile, &Chars4));
+    let stored =
+        billed(context, &answers, &Chars4).unwrap_or_else(|| estimate(context, profile, &Chars4));
     if profile == Profile::Pi {
         return Measure {
             tokens: stored,
@@ -125,11 +125,7 @@ fn billed(
 }
 
 /// Returns the estimate of every message, the system message in force counted once.
-fn estimate(
-    context: &SessionContext,
-    profile: Profile,
-    counter: &dyn TokenCounter,
-) -> TokenCount {
+fn estimate(context: &SessionContext, profile: Profile, counter: &dyn TokenCounter) -> TokenCount {
     let messages = context.messages().map(|(_, message)| message);
     let system = session_model::current_system(messages.clone().map(|message| &**message));
     let system = system
@@ -159,7 +155,9 @@ fn ratio(
         AgentMessage::Assistant(said) => Some((said.provider.clone(), said.model.clone())),
         _ => None,
     };
-    let by_same_model = answers.iter().find(|answer| model(answer) == model(newest))?;
+    let by_same_model = answers
+        .iter()
+        .find(|answer| model(answer) == model(newest))?;
     let grown = messages.get(by_same_model.message + 1..newest.message + 1)?;
     let estimated: TokenCount = grown.iter().map(|message| counter.message(message)).sum();
     let billed = newest.usage.context_tokens() as f64 - by_same_model.usage.context_tokens() as f64;

@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::{
-    AgentMessage, Block, Content, ContextEditDraft, EntryDraft, EntryId, SessionContext,
-    SessionPath, build_context,
+    AgentMessage, Block, Content, ContextEditDraft, CustomDraft, EntryDraft, EntryId, Said,
+    SessionContext, SessionPath, build_context,
+    json::{self, RawJson},
+    match_calls,
 };
 
 use crate::files::{FileAction, file_call};
@@ -18,6 +20,9 @@ use crate::tokens::{TokenCount, TokenCounter};
 pub fn notice(tokens: TokenCount) -> String {
     format!("[Output truncated - {tokens} tokens]")
 }
+
+/// The custom type of the entry that marks a pruning, so that it can be undone.
+pub const PRUNE_ENTRY: &str = "agent-cli/prune";
 
 /// How long a provider keeps a prompt prefix in its cache, in milliseconds.
 pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;
@@ -58,6 +63,8 @@ pub struct PrunedResult {
     pub entry_id: EntryId,
     /// Its tokens.
     pub tokens: TokenCount,
+    /// How many of them are saved, the notice taken into account.
+    pub saved: TokenCount,
     /// Why.
     pub reason: PruneReason,
 }
@@ -79,7 +86,9 @@ pub struct PrunePlan {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NothingToPrune {
     /// Too little would be saved.
-    #[error("pruning would save {saved} tokens, less than compaction.prune.minimumSavings ({minimum})")]
+    #[error(
+        "pruning would save {saved} tokens, less than compaction.prune.minimumSavings ({minimum})"
+    )]
     TooLittle {
         /// What would be saved.
         saved: TokenCount,
@@ -115,17 +124,24 @@ pub fn plan_prune(
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
     let results = results(&context, counter);
-    let mut pruned = superseded(&context, &results, &settings.prune);
+    let mut pruned = superseded(&results, &settings.prune);
     pruned.extend(old(&results, &settings.prune, &pruned));
     pruned.sort_unstable();
 
-    let plan_of = |place: &usize, reason| PrunedResult {
-        entry_id: results[*place].entry_id.clone(),
-        tokens: results[*place].tokens,
-        reason,
+    let plan_of = |place: &usize, reason| {
+        let tokens = results[*place].tokens;
+        PrunedResult {
+            entry_id: results[*place].entry_id.clone(),
+            tokens,
+            saved: tokens.saturating_sub(counter.text(&notice(tokens))),
+            reason,
+        }
     };
-    let pruned_results: Vec<_> = pruned.iter().map(|(place, reason)| plan_of(place, *reason)).collect();
-    let saved: TokenCount = pruned_results.iter().map(|result| savings(result, counter)).sum();
+    let pruned_results: Vec<_> = pruned
+        .iter()
+        .map(|(place, reason)| plan_of(place, *reason))
+        .collect();
+    let saved: TokenCount = pruned_results.iter().map(|result| result.saved).sum();
     if pruned_results.is_empty() || saved < settings.prune.minimum_savings {
         return Err(NothingToPrune::TooLittle {
             saved,
@@ -137,7 +153,9 @@ pub fn plan_prune(
         .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
     if cache == PromptCache::Warm && !due {
         let first = &results[pruned[0].0];
-        let following = context.messages().skip_while(|(id, _)| **id != first.entry_id);
+        let following = context
+            .messages()
+            .skip_while(|(id, _)| **id != first.entry_id);
         let following: TokenCount = following.map(|(_, message)| counter.message(message)).sum();
         let rewritten = following.saturating_sub(saved);
         if saved.0 * REQUESTS_TO_PAY / 10 < rewritten.scaled(23, 20).0 {
@@ -153,7 +171,7 @@ pub fn plan_prune(
 }
 
 impl PrunePlan {
-    /// Returns the edits that carry out the plan.
+    /// Returns the entries that carry out the plan: the edits, and a mark that tells what they were and how to undo them.
     pub fn apply(&self) -> Vec<EntryDraft> {
         let edits = self.pruned.iter().map(|result| {
             EntryDraft::ContextEdit(ContextEditDraft {
@@ -161,7 +179,8 @@ impl PrunePlan {
                 replacement: Some(Content::Blocks(vec![Block::text(notice(result.tokens))])),
             })
         });
-        edits.collect()
+        let mark = prune_mark(&self.leaf, &self.hash(), self.pruned.len(), self.saved);
+        edits.chain([mark]).collect()
     }
 
     /// Returns the hash of what the plan decides.
@@ -176,40 +195,73 @@ impl PrunePlan {
     }
 }
 
+/// Returns the entry that tells what the edits before it were and how to undo them.
+pub(crate) fn prune_mark(
+    leaf: &EntryId,
+    hash: &PlanHash,
+    pruned: usize,
+    saved: TokenCount,
+) -> EntryDraft {
+    let data = serde_json::json!({
+        "undoTo": leaf,
+        "planHash": hash,
+        "pruned": pruned,
+        "saved": saved,
+    });
+    EntryDraft::Custom(CustomDraft {
+        custom_type: PRUNE_ENTRY.to_owned(),
+        data: RawJson::of(&data).ok(),
+    })
+}
+
 /// A tool result of the context.
 struct ContextResult<'a> {
     entry_id: EntryId,
     tool: &'a str,
-    call_id: &'a str,
     tokens: TokenCount,
     pruned_before: bool,
+    /// The file that its call read with success, and whether all of it.
+    read: Option<(String, bool)>,
 }
 
-fn results<'a>(
-    context: &'a SessionContext,
-    counter: &dyn TokenCounter,
-) -> Vec<ContextResult<'a>> {
-    let messages = context.messages();
-    let results = messages.filter_map(|(id, message)| match &**message {
+/// Names of arguments that make a read one of a part.
+const PART_ARGUMENTS: [&str; 5] = ["offset", "limit", "start_line", "end_line", "view_range"];
+
+fn results<'a>(context: &'a SessionContext, counter: &dyn TokenCounter) -> Vec<ContextResult<'a>> {
+    let messages: Vec<_> = context.messages().collect();
+    let said = messages.iter().map(|(_, message)| Said::from(&***message));
+    let matched = match_calls(said);
+    let calls: BTreeMap<usize, (usize, &str)> = matched
+        .into_iter()
+        .map(|(call, result)| (result, call))
+        .collect();
+    let read_by = |place: usize| {
+        let (answer, id) = calls.get(&place)?;
+        let mut made = messages[*answer].1.tool_calls();
+        let call = made.find(|call| call.id == *id)?;
+        let (action, path) = file_call(call)?;
+        let arguments = call.arguments.as_ref();
+        let part = arguments.is_some_and(|raw| {
+            let mut keys = PART_ARGUMENTS.iter();
+            keys.any(|key| json::member(raw.get(), key).is_some())
+        });
+        (action == FileAction::Read).then_some((path, !part))
+    };
+    let results = messages.iter().enumerate();
+    let results = results.filter_map(|(place, (id, message))| match &***message {
         AgentMessage::ToolResult(result) => {
             let text = result.content.joined_text("");
             Some(ContextResult {
-                entry_id: id.clone(),
+                entry_id: (*id).clone(),
                 tool: &result.tool_name,
-                call_id: &result.tool_call_id,
                 tokens: counter.message(message),
                 pruned_before: text.starts_with("[Output truncated - "),
+                read: read_by(place).filter(|_| !result.is_error),
             })
         }
         _ => None,
     });
     results.collect()
-}
-
-fn savings(result: &PrunedResult, counter: &dyn TokenCounter) -> TokenCount {
-    result
-        .tokens
-        .saturating_sub(counter.text(&notice(result.tokens)))
 }
 
 /// Returns results older than the protected output, newest first.
@@ -224,7 +276,10 @@ fn old(
     for (place, result) in results.iter().enumerate().rev() {
         let within = seen + result.tokens <= settings.protect_tokens;
         seen += result.tokens;
-        let protected = settings.protected_tools.iter().any(|tool| tool == result.tool);
+        let protected = settings
+            .protected_tools
+            .iter()
+            .any(|tool| tool == result.tool);
         let small = result.tokens < settings.minimum_tokens;
         if !(within || protected || small || result.pruned_before || taken.contains(&place)) {
             old.push((place, PruneReason::Old));
@@ -235,46 +290,18 @@ fn old(
 
 /// Returns results of reads of a file that was read again in full later.
 fn superseded(
-    context: &SessionContext,
     results: &[ContextResult<'_>],
     settings: &PruneSettings,
 ) -> Vec<(usize, PruneReason)> {
     if !settings.supersede_reads {
         return Vec::new();
     }
-    // Call id -> the file it reads, and whether it reads all of it.
-    let mut reads: BTreeMap<&str, (String, bool)> = BTreeMap::new();
-    for (_, message) in context.messages() {
-        for call in message.tool_calls() {
-            if let Some((FileAction::Read, path)) = file_call(call) {
-                let arguments = call.arguments.as_ref();
-                let part = arguments.is_some_and(|raw| {
-                    let keys = ["offset", "limit", "start_line", "end_line", "view_range"];
-                    keys.iter()
-                        .any(|key| session_model::json::member(raw.get(), key).is_some())
-                });
-                reads.insert(&call.id, (path, !part));
-            }
-        }
-    }
-    let failed: BTreeSet<&str> = context
-        .messages()
-        .filter_map(|(_, message)| match &**message {
-            AgentMessage::ToolResult(result) if result.is_error => {
-                Some(result.tool_call_id.as_str())
-            }
-            _ => None,
-        })
-        .collect();
     let mut read_in_full: BTreeSet<&str> = BTreeSet::new();
     let mut superseded = Vec::new();
     for (place, result) in results.iter().enumerate().rev() {
-        let Some((path, whole)) = reads.get(result.call_id) else {
+        let Some((path, whole)) = &result.read else {
             continue;
         };
-        if failed.contains(result.call_id) {
-            continue;
-        }
         let small = result.tokens < settings.minimum_tokens;
         if read_in_full.contains(path.as_str()) && !small && !result.pruned_before {
             superseded.push((place, PruneReason::Superseded));

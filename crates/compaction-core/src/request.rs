@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use session_model::{AgentMessage, EntryId};
 
+use crate::serialize::escape;
 use crate::tokens::TokenCount;
 
 /// A message of the conversation and the entry that it comes from.
@@ -62,6 +63,8 @@ pub struct SummaryRequest {
     pub instructions: String,
     /// What the user wants the summary to focus on.
     pub focus: Option<String>,
+    /// Whether text that imitates our tags is escaped in what is carried and added.
+    pub escapes: bool,
     /// The most that may be answered.
     pub max_output: TokenCount,
     /// The messages behind the conversation, for summarizers that need no text. All of the kind's
@@ -74,7 +77,7 @@ impl SummaryRequest {
     pub fn previous_summary<'a>(&'a self, previous_answer: Option<&'a str>) -> Option<&'a str> {
         match &self.carried {
             Carried::Nothing => None,
-            Carried::Summary(summary) => Some(summary).map(String::as_str),
+            Carried::Summary(summary) => Some(summary.as_str()),
             Carried::PreviousPart => previous_answer,
         }
         .filter(|summary| !summary.is_empty())
@@ -83,6 +86,10 @@ impl SummaryRequest {
     /// Returns the whole user message. `previous_answer` is the answer to the part before it; without one,
     /// a placeholder stands where it will be.
     pub fn prompt(&self, previous_answer: Option<&str>) -> String {
+        let safe = |text: &str| match self.escapes {
+            true => escape(text),
+            false => text.to_owned(),
+        };
         let mut prompt = framed("conversation", &self.conversation);
         let placeholder = (self.carried == Carried::PreviousPart)
             .then(|| format!("(the answer to part {} of {})", self.part - 1, self.parts));
@@ -90,16 +97,22 @@ impl SummaryRequest {
             .previous_summary(previous_answer)
             .or(placeholder.as_deref());
         if let Some(previous) = previous {
-            prompt.push_str(&framed("previous-summary", previous));
+            prompt.push_str(&framed("previous-summary", &safe(previous)));
         }
         if !self.additional_context.is_empty() {
-            let lines = self.additional_context.iter().map(|line| format!("- {line}"));
+            let lines = self
+                .additional_context
+                .iter()
+                .map(|line| format!("- {}", safe(line)));
             let lines = lines.collect::<Vec<_>>().join("\n");
             prompt.push_str(&framed("additional-context", &lines));
         }
         prompt.push_str(&self.instructions);
         if let Some(focus) = &self.focus {
-            prompt.push_str(&format!("\n\nThe user asks to focus on this: {focus}"));
+            prompt.push_str(&format!(
+                "\n\nThe user asks to focus on this: {}",
+                safe(focus)
+            ));
         }
         prompt
     }

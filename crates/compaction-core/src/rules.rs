@@ -20,6 +20,14 @@ pub enum Profile {
 }
 
 impl Profile {
+    /// Returns the name of the profile.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Pi => "pi",
+        }
+    }
+
     /// Returns the counter that decisions and figures use.
     pub fn counter(self) -> &'static dyn TokenCounter {
         match self {

@@ -124,10 +124,9 @@ enum Label {
 }
 
 fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
-    let text = if bounds.escapes {
-        escape(text)
-    } else {
-        text.to_owned()
+    let escaped = |text: String| match bounds.escapes {
+        true => escape(&text),
+        false => text,
     };
     match bounds.serialization {
         Serialization::Labels => {
@@ -138,7 +137,7 @@ fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
                 Label::Calls => "Assistant tool calls",
                 Label::ToolResult => "Tool result",
             };
-            format!("[{label}]: {text}")
+            format!("[{label}]: {}", escaped(text.to_owned()))
         }
         Serialization::RoleMarkers => {
             let label = match label {
@@ -148,7 +147,8 @@ fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
                 Label::Calls => "ASSISTANT_TOOL_CALLS",
                 Label::ToolResult => "TOOL_RESULT",
             };
-            format!("[{label}]\n{text}")
+            // The first line of the text stands at the start of a line here, so it is escaped like the others.
+            format!("[{label}]{}", escaped(format!("\n{text}")))
         }
     }
 }

@@ -230,7 +230,11 @@ impl Settings {
         };
         if compaction.threshold_percent > 100 {
             let value = compaction.threshold_percent.to_string();
-            return fail("compaction.thresholdPercent", value, "at most 100 (or -1 for none)");
+            return fail(
+                "compaction.thresholdPercent",
+                value,
+                "at most 100 (or -1 for none)",
+            );
         }
         if !(60..=3600).contains(&compaction.idle_timeout_seconds) {
             let value = compaction.idle_timeout_seconds.to_string();
@@ -248,7 +252,10 @@ impl Settings {
         }
         let bounded = [
             ("compaction.toolResultChars", compaction.tool_result_chars),
-            ("compaction.toolArgumentChars", compaction.tool_argument_chars),
+            (
+                "compaction.toolArgumentChars",
+                compaction.tool_argument_chars,
+            ),
             ("compaction.thinkingChars", compaction.thinking_chars),
         ];
         for (key, value) in bounded {

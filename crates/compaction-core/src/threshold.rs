@@ -51,13 +51,17 @@ pub fn threshold(
     };
     if let Ok(tokens @ 1..) = u64::try_from(settings.threshold_tokens) {
         let clamped = tokens.clamp(1, window.0.saturating_sub(1).max(1));
-        let explain = format!("thresholdTokens {tokens}, within 1 to window {window} - 1: {clamped}");
+        let explain =
+            format!("thresholdTokens {tokens}, within 1 to window {window} - 1: {clamped}");
         return with(clamped, explain);
     }
     if let Ok(percent @ 1..) = u64::try_from(settings.threshold_percent) {
         let percent = percent.clamp(1, 99);
         let tokens = window.scaled(percent, 100);
-        return with(tokens.0, format!("{percent}% of window {window} = {tokens}"));
+        return with(
+            tokens.0,
+            format!("{percent}% of window {window} = {tokens}"),
+        );
     }
     let tokens = window.saturating_sub(reserve);
     with(

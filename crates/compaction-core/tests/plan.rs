@@ -81,7 +81,12 @@ fn planned(decoded: &Decoded, with: &With) -> String {
     };
     let mut lines: Vec<String> = Vec::new();
     for entry in &plan.entries {
-        lines.push(format!("{} {} {}", entry.entry_id, name(entry.fate), entry.tokens));
+        lines.push(format!(
+            "{} {} {}",
+            entry.entry_id,
+            name(entry.fate),
+            entry.tokens
+        ));
     }
     lines.push(match plan.cut {
         CutPoint::Turn { .. } => format!("cut at {}", plan.first_kept()),
@@ -91,7 +96,10 @@ fn planned(decoded: &Decoded, with: &With) -> String {
             plan.entries[turn_start].entry_id
         ),
     });
-    lines.push(format!("keeps {} of {}", plan.keep.kept, plan.keep.effective));
+    lines.push(format!(
+        "keeps {} of {}",
+        plan.keep.kept, plan.keep.effective
+    ));
     for request in plan.requests() {
         let carried = match &request.carried {
             Carried::Nothing => String::new(),
@@ -258,6 +266,33 @@ fn metadata_is_pulled_no_further_than_a_compaction() {
 }
 
 #[test]
+fn the_kept_range_does_not_begin_with_a_result_that_an_edit_took_out() {
+    let notation = "u:50 call:1:1 res:1:50 omit@e3 | u:150 a:10";
+    check_plan!(notation, WITH, @"
+    e1 summarized 45
+    e2 summarized 12
+    e3 no message 0
+    e4 no message 0
+    e5 kept 122
+    e6 kept 14
+    cut at e4
+    keeps 136 of 100
+    History 1/1: 56 in, 16384 out
+    ");
+    check_plan!(notation, PI, @"
+    e1 turn prefix 50
+    e2 turn prefix 6
+    e3 no message 0
+    e4 no message 0
+    e5 kept 150
+    e6 kept 10
+    cut at e3, split turn e1
+    keeps 160 of 100
+    TurnPrefix 1/1: 64 in, 8192 out
+    ");
+}
+
+#[test]
 fn a_turn_is_split_when_the_cut_falls_inside_it() {
     check_plan!("u:50 a:60 | u:40 a:100 call:1:10 res:1:100 a:60", WITH, @"
     e1 summarized 45
@@ -323,6 +358,18 @@ const INTERLEAVED: &str = "u:50 a:60 call:1:10 u:10 res:1:100 a:10";
 
 #[test]
 fn no_cut_parts_a_call_from_its_result() {
+    check_plan!(INTERLEAVED, With { keep: 105, ..WITH }, @"
+    e1 summarized 45
+    e2 summarized 52
+    e3 summarized 19
+    e4 turn prefix 14
+    e5 turn prefix 83
+    e6 kept 14
+    cut at e6, split turn e4
+    keeps 14 of 105
+    History 1/1: 114 in, 16384 out
+    TurnPrefix 1/1: 96 in, 15000 out
+    ");
     check_plan!(INTERLEAVED, With { keep: 130, ..WITH }, @"
     e1 turn prefix 45
     e2 turn prefix 52
@@ -370,8 +417,21 @@ fn what_ends_in_a_compaction_is_compacted() {
 
 #[test]
 fn what_ends_in_a_compaction_is_compacted_again_above_the_threshold() {
-    let small = With { keep: 500, window: 3000, ..WITH };
-    check_plan!("u:50 a:1500 | u:1000 a:500 k@e2:20", small, @"Already compacted");
+    let small = With {
+        keep: 500,
+        window: 3000,
+        ..WITH
+    };
+    check_plan!("u:50 a:1500 | u:1500 a:800 k@e2:20", small, @"
+    e5 previous summary 22
+    e2 summarized 1158
+    e3 turn prefix 1158
+    e4 kept 620
+    cut at e4, split turn e3
+    keeps 620 of 500
+    History 1/1: 1158 in, 360 out, carries 18
+    TurnPrefix 1/1: 1157 in, 225 out
+    ");
 }
 
 #[test]
@@ -460,7 +520,11 @@ fn an_edit_of_a_visible_entry_does_not_let_the_cut_move() {
 
 #[test]
 fn what_stays_is_at_most_half_the_threshold_of_a_small_window() {
-    let small = With { keep: 20_000, window: 16_000, ..WITH };
+    let small = With {
+        keep: 20_000,
+        window: 16_000,
+        ..WITH
+    };
     check_plan!("u:5000 a:5000 | u:3000 a:3000 | u:3000 a:3000", small, @"
     e1 summarized 3846
     e2 summarized 3846
@@ -473,7 +537,11 @@ fn what_stays_is_at_most_half_the_threshold_of_a_small_window() {
     History 1/1: 7690 in, 1920 out
     TurnPrefix 1/1: 2309 in, 1200 out
     ");
-    let medium = With { keep: 20_000, window: 32_000, ..WITH };
+    let medium = With {
+        keep: 20_000,
+        window: 32_000,
+        ..WITH
+    };
     check_plan!("u:8000 a:5000 | u:5000 a:5000 | u:4000 a:4000", medium, @"
     e1 summarized 6151
     e2 summarized 3846
@@ -512,7 +580,7 @@ fn an_oversized_newest_result_is_elided() {
 }
 
 #[test]
-fn of_two_oversized_results_the_older_is_elided_first() {
+fn of_two_oversized_results_the_larger_is_elided_first() {
     check_plan!("u:50 a:60 | u:20 call:1:10 call:2:10 res:1:5000 res:2:6000", SMALL, @"
     e1 summarized 45
     e2 summarized 52
@@ -547,9 +615,22 @@ fn oversized_newest_thinking_is_elided() {
 }
 
 #[test]
+fn an_answer_that_is_all_thinking_leaves_a_notice() {
+    let thinking = "I think therefore I am. ".repeat(3000);
+    let content = json!({"message":{"content":[{"type":"thinking","thinking":thinking}]}});
+    let session = patched("u:50 a:60 | u:20 a:10", &[("e4", content)]);
+    let mut options = PlanOptions::for_window(TokenCount(SMALL.window));
+    options.settings.compaction.keep_recent_tokens = TokenCount(SMALL.keep);
+    let trigger = Trigger::Manual { focus: None };
+    let plan = plan_compaction(&path(&session), &trigger, &options).expect("a plan");
+    let left = plan.elisions[0].replacement.joined_text("");
+    insta::assert_snapshot!(left, @"[Output truncated - 18005 tokens]");
+}
+
+#[test]
 fn an_oversized_newest_argument_is_elided() {
     let text = "let it be known. ".repeat(4000);
-    let call = calls("1", "write", json!({"path":"a.rs","content":text}));
+    let call = calls("1", "write", &json!({"path":"a.rs","content":text}));
     check_plan!(("u:50 a:60 | u:20 a:10 res:1:10", &[("e4", call)][..]), SMALL, @"
     e1 summarized 45
     e2 summarized 52
@@ -571,7 +652,10 @@ fn an_oversized_newest_request_of_the_user_is_refused_with_the_figures() {
 
 #[test]
 fn pi_rescues_nothing() {
-    let pi = With { profile: Profile::Pi, ..SMALL };
+    let pi = With {
+        profile: Profile::Pi,
+        ..SMALL
+    };
     check_plan!("u:50 a:60 | u:20 call:1:10 res:1:20000", pi, @"
     e1 summarized 50
     e2 summarized 60
@@ -659,13 +743,37 @@ fn a_failure_counts_even_when_an_edit_took_it_out() {
 }
 
 #[test]
+fn a_failure_concerns_its_own_call_when_ids_repeat() {
+    check_plan!("u:50 write:1:a.rs res:1:9 write:1:b.rs err:1:9 | u:150 call:1:1 err:1:9", WITH, @"
+    e1 summarized 45
+    e2 summarized 12
+    e3 summarized 14
+    e4 summarized 12
+    e5 summarized 14
+    e6 kept 122
+    e7 kept 12
+    e8 kept 14
+    cut at e6
+    keeps 148 of 100
+    History 1/1: 92 in, 16384 out
+    modified: a.rs
+    ");
+}
+
+#[test]
 fn file_tools_of_other_agents_count_under_their_names() {
     let patches = [
-        ("e2", calls("1", "Read", json!({"file_path":"/r.rs"}))),
-        ("e4", calls("2", "str_replace", json!({"filePath":"/e.rs"}))),
-        ("e6", calls("3", "create_file", json!({"filename":"/c.rs"}))),
-        ("e8", calls("4", "bash", json!({"path":"/no.rs"}))),
-        ("e10", calls("5", "edit", json!({"path":""}))),
+        ("e2", calls("1", "Read", &json!({"file_path":"/r.rs"}))),
+        (
+            "e4",
+            calls("2", "str_replace", &json!({"filePath":"/e.rs"})),
+        ),
+        (
+            "e6",
+            calls("3", "create_file", &json!({"filename":"/c.rs"})),
+        ),
+        ("e8", calls("4", "bash", &json!({"path":"/no.rs"}))),
+        ("e10", calls("5", "edit", &json!({"path":""}))),
     ];
     let notation = "u:50 a:1 res:1:9 a:1 res:2:9 a:1 res:3:9 a:1 res:4:9 a:1 res:5:9 | u:150 a:10";
     check_plan!((notation, &patches[..]), WITH, @"
@@ -758,7 +866,8 @@ fn files_of_a_compaction_by_an_extension_are_not_carried_on() {
     keeps 136 of 100
     History 1/1: 65 in, 16384 out, carries 18
     ");
-    let details = json!({"details":{"readFiles":["old.rs"],"modifiedFiles":["changed.rs"]},"fromHook":true});
+    let details =
+        json!({"details":{"readFiles":["old.rs"],"modifiedFiles":["changed.rs"]},"fromHook":true});
     check_plan!((COMPACTED, &[("e3", details)][..]), PI, @"
     e3 previous summary 20
     e2 summarized 20

@@ -98,7 +98,10 @@ pub trait Hook: Send + Sync {
     fn name(&self) -> &str;
 
     /// `session_before_compact`: may cancel or replace a compaction.
-    fn before_compact(&self, event: &BeforeCompactEvent<'_>) -> Result<BeforeCompactResult, HookError> {
+    fn before_compact(
+        &self,
+        event: &BeforeCompactEvent<'_>,
+    ) -> Result<BeforeCompactResult, HookError> {
         let _ = event;
         Ok(BeforeCompactResult::Proceed)
     }

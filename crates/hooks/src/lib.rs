@@ -34,7 +34,7 @@ mod hook;
 mod merge;
 
 pub use hook::{
-    BeforeCompactEvent, BeforeCompactResult, BeforeTreeEvent, BeforeTreeResult, BranchSummaryOverride,
-    CompactingResult, CompactionOverride, Hook, HookError,
+    BeforeCompactEvent, BeforeCompactResult, BeforeTreeEvent, BeforeTreeResult,
+    BranchSummaryOverride, CompactingResult, CompactionOverride, Hook, HookError,
 };
 pub use merge::{HookFailure, HookSet, Merged};

@@ -126,7 +126,9 @@ mod tests {
         }
 
         fn compacting(&self, _: &str) -> Result<CompactingResult, HookError> {
-            self.0.clone().map_err(|reason| HookError(reason.to_owned()))
+            self.0
+                .clone()
+                .map_err(|reason| HookError(reason.to_owned()))
         }
     }
 

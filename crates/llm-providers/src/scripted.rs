@@ -98,8 +98,14 @@ mod tests {
             let request = || Request::for_prompt("s", "p");
             let kinds = [
                 provider.stream(request(), cancelled).await.err(),
-                provider.stream(request(), CancellationToken::new()).await.err(),
-                provider.stream(request(), CancellationToken::new()).await.err(),
+                provider
+                    .stream(request(), CancellationToken::new())
+                    .await
+                    .err(),
+                provider
+                    .stream(request(), CancellationToken::new())
+                    .await
+                    .err(),
             ]
             .map(|error| error.map(|error| error.kind));
             assert_eq!(

@@ -91,19 +91,31 @@ fn read_body(bytes: &[u8], known: &Known) -> Result<Body, serde_json::Error> {
                 details: wire.details,
                 timestamp,
             };
-            (
-                wire.timestamp,
-                EntryBody::CustomMessage(Arc::new(message)),
-            )
+            (wire.timestamp, EntryBody::CustomMessage(Arc::new(message)))
         }),
         EntryKind::ContextEdit => read(bytes, coerce_flat, |wire: ContextEditLine| {
             let target = EntryId::new(&wire.target_id.unwrap_or_default());
-            let replacement = wire.replacement.as_ref().and_then(replacement_content);
-            let body = EntryBody::ContextEdit {
-                target,
-                replacement,
+            let body = match wire.replacement {
+                Some(None) => Some(EntryBody::ContextEdit {
+                    target,
+                    replacement: None,
+                }),
+                Some(Some(raw)) => {
+                    replacement_content(&raw).map(|content| EntryBody::ContextEdit {
+                        target,
+                        replacement: Some(content),
+                    })
+                }
+                None => None,
             };
+            let body = body.unwrap_or_else(|| EntryBody::Unknown("context_edit".to_owned()));
             (wire.timestamp, body)
+        })
+        .map(|(timestamp, body, repair)| {
+            let unreadable = matches!(body, EntryBody::Unknown(_));
+            let reason = "its replacement is neither null nor content, so it edits nothing";
+            let repair = repair.or_else(|| unreadable.then(|| reason.to_owned()));
+            (timestamp, body, repair)
         }),
         EntryKind::Compaction => read(bytes, coerce_flat, |wire: SummaryLine| {
             let timestamp = wire.timestamp.clone();
@@ -126,10 +138,13 @@ fn read_body(bytes: &[u8], known: &Known) -> Result<Body, serde_json::Error> {
         | EntryKind::Label
         | EntryKind::SessionInfo
         | EntryKind::Usage
-        | EntryKind::ResetBoundary
-        | EntryKind::Unknown => read(bytes, coerce_flat, |wire: FlatLine| {
+        | EntryKind::ResetBoundary => read(bytes, coerce_flat, |wire: FlatLine| {
             let timestamp = wire.timestamp.clone();
             (timestamp, wire.into_body(known.kind))
+        }),
+        EntryKind::Unknown => read(bytes, coerce_flat, |wire: UnknownLine| {
+            let body = EntryBody::Unknown(wire.type_name.unwrap_or_default());
+            (wire.timestamp, body)
         }),
     }
 }
@@ -179,7 +194,9 @@ struct ContextEditLine {
     timestamp: Option<String>,
     #[serde(deserialize_with = "json::text")]
     target_id: Option<String>,
-    replacement: Option<RawJson>,
+    /// Tells a replacement that is null from one that is missing.
+    #[serde(deserialize_with = "json::present")]
+    replacement: Option<Option<RawJson>>,
 }
 
 #[derive(Deserialize, Default)]
@@ -241,10 +258,17 @@ impl SummaryLine {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(default, rename_all = "camelCase")]
-struct FlatLine {
+#[serde(default)]
+struct UnknownLine {
     #[serde(rename = "type", deserialize_with = "json::text")]
     type_name: Option<String>,
+    #[serde(deserialize_with = "json::text")]
+    timestamp: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct FlatLine {
     #[serde(deserialize_with = "json::text")]
     timestamp: Option<String>,
     #[serde(deserialize_with = "json::text")]
@@ -299,7 +323,7 @@ impl FlatLine {
             | EntryKind::Compaction
             | EntryKind::BranchSummary
             | EntryKind::CustomMessage
-            | EntryKind::ContextEdit => EntryBody::Unknown(self.type_name.unwrap_or_default()),
+            | EntryKind::ContextEdit => EntryBody::Unknown(kind.name().to_owned()),
         }
     }
 

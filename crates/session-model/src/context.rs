@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::entry::{Compaction, Entry, EntryBody, EntryId, EntryKind, ModelRef};
 use crate::llm::{LlmMessage, Wording, convert_to_llm};
-use crate::message::{AgentMessage, Block, Content, SummaryMessage, current_system};
+use crate::message::{AgentMessage, Block, Content, current_system};
 use crate::pairing::{RoleOrder, pair_calls};
 use crate::tree::{EntryIndex, SessionPath};
 
@@ -39,7 +39,7 @@ pub struct ProjectedEntry {
 impl ProjectedEntry {
     /// Returns the messages that the entry would contribute without any context edit.
     pub fn original_messages(&self) -> Vec<Arc<AgentMessage>> {
-        entry_messages(&self.entry)
+        self.entry.messages()
     }
 }
 
@@ -62,7 +62,9 @@ pub struct SessionContext {
 
 impl SessionContext {
     /// Returns the messages in order, each with the entry that it comes from.
-    pub fn messages(&self) -> impl DoubleEndedIterator<Item = (&EntryId, &Arc<AgentMessage>)> + Clone {
+    pub fn messages(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = (&EntryId, &Arc<AgentMessage>)> + Clone {
         let system = self.system.iter().map(|(id, message)| (id, message));
         let entries = self.entries.iter().flat_map(|projected| {
             let messages = projected.messages.iter();
@@ -108,7 +110,7 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
         let messages = match &entry.body {
             EntryBody::Compaction(compaction) if position == 0 => {
                 replays_system |= compaction.system.is_some();
-                entry_messages(&entry)
+                entry.messages()
             }
             // An older compaction inside the kept range emits nothing.
             EntryBody::Compaction(_) => Vec::new(),
@@ -120,7 +122,7 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
             {
                 continue;
             }
-            _ => entry_messages(&entry),
+            _ => entry.messages(),
         };
         entries.push(ProjectedEntry {
             index,
@@ -132,7 +134,7 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
     apply_edits(&mut entries);
     let (thinking_level, model) = builder.state_in_force(&entries);
     let system = match rules {
-        ContextRules::Own => take_system(&mut entries),
+        ContextRules::Own => take_system(&mut entries).or_else(|| builder.first_system()),
         ContextRules::Pi => None,
     };
     SessionContext {
@@ -142,40 +144,6 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
         thinking_level,
         model,
         diagnostics: builder.diagnostics,
-    }
-}
-
-/// Returns the messages that an entry contributes by itself.
-fn entry_messages(entry: &Entry) -> Vec<Arc<AgentMessage>> {
-    match &entry.body {
-        EntryBody::Message(message) => vec![message.clone()],
-        EntryBody::CustomMessage(message) => {
-            vec![Arc::new(AgentMessage::Custom(message.clone()))]
-        }
-        EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
-            vec![Arc::new(AgentMessage::BranchSummary(SummaryMessage {
-                summary: branch.summary.clone(),
-                timestamp: entry.timestamp,
-            }))]
-        }
-        EntryBody::Compaction(compaction) => {
-            let summary = AgentMessage::CompactionSummary(SummaryMessage {
-                summary: compaction.summary.clone(),
-                timestamp: entry.timestamp,
-            });
-            let system = compaction.system.clone();
-            system.into_iter().chain([Arc::new(summary)]).collect()
-        }
-        EntryBody::BranchSummary(_)
-        | EntryBody::ThinkingLevelChange(_)
-        | EntryBody::ModelChange(_)
-        | EntryBody::Custom { .. }
-        | EntryBody::Label { .. }
-        | EntryBody::SessionInfo(_)
-        | EntryBody::Usage { .. }
-        | EntryBody::ContextEdit { .. }
-        | EntryBody::ResetBoundary
-        | EntryBody::Unknown(_) => Vec::new(),
     }
 }
 
@@ -236,6 +204,9 @@ fn take_system(entries: &mut [ProjectedEntry]) -> Option<(EntryId, Arc<AgentMess
     last.map(|id| (id, Arc::new(AgentMessage::System(system))))
 }
 
+/// Among how many entries a session's first system message is looked for.
+const FIRST_ENTRIES: usize = 8;
+
 struct Builder<'a, 'p> {
     path: &'p SessionPath<'a>,
     rules: ContextRules,
@@ -277,18 +248,35 @@ impl Builder<'_, '_> {
             ContextRules::Pi => None,
         };
         let after_reset = reset.map_or(0, |(place, _)| place + 1);
-        let compaction = self.path.newest(EntryKind::Compaction);
-        let Some((place, index)) = compaction.filter(|(place, _)| *place >= after_reset) else {
-            return (after_reset..len).collect();
-        };
-        let body = self.path.tree().read(index).map(|read| read.entry.body);
-        let Ok(EntryBody::Compaction(compaction)) = body else {
-            // Its summary cannot be read (which reading it again will report): show what it hid.
+        let Some((place, compaction)) = self.newest_compaction(after_reset) else {
             return (after_reset..len).collect();
         };
         let kept = self.first_kept(place, &compaction).max(after_reset);
         let kept = kept..place;
-        [place].into_iter().chain(kept).chain(place + 1..len).collect()
+        [place]
+            .into_iter()
+            .chain(kept)
+            .chain(place + 1..len)
+            .collect()
+    }
+
+    /// Returns the newest compaction whose summary can be read. What a damaged one hid is shown again
+    /// (it is read, and reported, as one of the entries after the one before it).
+    fn newest_compaction(&self, after_reset: usize) -> Option<(usize, Box<Compaction>)> {
+        let tree = self.path.tree();
+        let places = self
+            .path
+            .entries()
+            .iter()
+            .enumerate()
+            .skip(after_reset)
+            .rev();
+        let mut compactions =
+            places.filter(|(_, index)| tree.kind(**index) == EntryKind::Compaction);
+        compactions.find_map(|(place, index)| match tree.read(*index).ok()?.entry.body {
+            EntryBody::Compaction(compaction) => Some((place, compaction)),
+            _ => None,
+        })
     }
 
     /// Returns the place of the first entry that the compaction at `place` keeps; `place` itself for none.
@@ -324,6 +312,20 @@ impl Builder<'_, '_> {
             )
         });
         boundary.map_or(0, |boundary| boundary + 1)
+    }
+
+    /// Returns the system message with which the session begins. It stays in force where a compaction that
+    /// replays none (oh-my-pi's) or a reset hid it.
+    fn first_system(&self) -> Option<(EntryId, Arc<AgentMessage>)> {
+        let tree = self.path.tree();
+        let first = self.path.entries().iter().take(FIRST_ENTRIES);
+        let mut messages = first.filter(|index| tree.kind(**index) == EntryKind::Message);
+        messages.find_map(|index| match tree.entry(*index).ok()?.body {
+            EntryBody::Message(message) if matches!(*message, AgentMessage::System(_)) => {
+                Some((EntryId::new(tree.id(*index)), message))
+            }
+            _ => None,
+        })
     }
 
     /// Returns the thinking level and the model in force: the last change of each on the whole path.

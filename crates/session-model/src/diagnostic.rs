@@ -51,6 +51,8 @@ pub enum DiagnosticKind {
     MissingParent,
     /// The parents of some entries form a ring.
     ParentCycle,
+    /// A header, or the head of an entry, was readable only after repair (duplicate keys, wrong types).
+    RepairedHead,
     /// A body was readable only after repair (lone surrogates, duplicate keys, wrong types, bytes that are not UTF-8).
     RepairedBody,
     /// A body could not be read.
@@ -61,6 +63,8 @@ pub enum DiagnosticKind {
     UnpairedToolCall,
     /// Messages do not follow the order of roles.
     RoleOrder,
+    /// Nothing fits a budget that was set.
+    OverBudget,
 }
 
 /// One thing that was noticed, with the line it concerns.

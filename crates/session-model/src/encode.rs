@@ -106,7 +106,7 @@ impl EntryDraft {
                 stamp,
                 &[("customType", quoted(&draft.custom_type))],
                 "custom",
-                &[("data", draft.data.as_ref().map(|raw| raw.get().to_owned()))],
+                &[("data", text_of(draft.data.as_ref()))],
             ),
         }
     }
@@ -136,7 +136,7 @@ impl CompactionDraft {
                 ("fromHook", flag(self.from_extension)),
                 (
                     "systemMessage",
-                    system.map(|system| system_raw(system, millis).get().to_owned()),
+                    text_of(system.map(|system| system_raw(system, millis)).as_ref()),
                 ),
             ],
         )
@@ -204,7 +204,11 @@ fn line(
     );
     let optional = optional.iter();
     let present = optional.filter_map(|(name, value)| Some((*name, value.as_ref()?)));
-    for (name, value) in members.iter().map(|(name, value)| (*name, value)).chain(present) {
+    for (name, value) in members
+        .iter()
+        .map(|(name, value)| (*name, value))
+        .chain(present)
+    {
         out.push_str(&format!(",\"{name}\":{value}"));
     }
     out.push('}');
@@ -253,7 +257,11 @@ fn block_text(block: &Block) -> Option<String> {
         Block::Thinking(block) => {
             members.push(("type", quoted("thinking")));
             members.push(("thinking", quoted(&block.thinking)));
-            push_optional(&mut members, "thinkingSignature", block.signature.as_deref());
+            push_optional(
+                &mut members,
+                "thinkingSignature",
+                block.signature.as_deref(),
+            );
             if block.redacted {
                 members.push(("redacted", "true".to_owned()));
             }
@@ -268,11 +276,17 @@ fn block_text(block: &Block) -> Option<String> {
         }
         Block::Other { .. } => return None,
     }
-    let members = members.iter().map(|(name, value)| format!("\"{name}\":{value}"));
+    let members = members
+        .iter()
+        .map(|(name, value)| format!("\"{name}\":{value}"));
     Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }
 
-fn push_optional(members: &mut Vec<(&'static str, String)>, name: &'static str, text: Option<&str>) {
+fn push_optional(
+    members: &mut Vec<(&'static str, String)>,
+    name: &'static str,
+    text: Option<&str>,
+) {
     if let Some(text) = text {
         members.push((name, quoted(text)));
     }

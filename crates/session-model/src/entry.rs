@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 
 use crate::json::RawJson;
-use crate::message::{AgentMessage, Content, CustomMessage, Usage};
+use crate::message::{AgentMessage, Content, CustomMessage, SummaryMessage, Usage};
 use crate::timestamp::Timestamp;
 
 /// The id of an entry: usually eight hex digits, but any string is allowed.
@@ -156,6 +156,43 @@ pub struct Entry {
     pub timestamp: Option<Timestamp>,
     /// What it says.
     pub body: EntryBody,
+}
+
+impl Entry {
+    /// Returns the messages that the entry contributes to a context by itself, edits aside: none, one,
+    /// or (a compaction that replays a system message) two. An empty branch summary contributes none.
+    pub fn messages(&self) -> Vec<Arc<AgentMessage>> {
+        match &self.body {
+            EntryBody::Message(message) => vec![message.clone()],
+            EntryBody::CustomMessage(message) => {
+                vec![Arc::new(AgentMessage::Custom(message.clone()))]
+            }
+            EntryBody::BranchSummary(branch) if !branch.summary.is_empty() => {
+                vec![Arc::new(AgentMessage::BranchSummary(SummaryMessage {
+                    summary: branch.summary.clone(),
+                    timestamp: self.timestamp,
+                }))]
+            }
+            EntryBody::Compaction(compaction) => {
+                let summary = AgentMessage::CompactionSummary(SummaryMessage {
+                    summary: compaction.summary.clone(),
+                    timestamp: self.timestamp,
+                });
+                let system = compaction.system.clone();
+                system.into_iter().chain([Arc::new(summary)]).collect()
+            }
+            EntryBody::BranchSummary(_)
+            | EntryBody::ThinkingLevelChange(_)
+            | EntryBody::ModelChange(_)
+            | EntryBody::Custom { .. }
+            | EntryBody::Label { .. }
+            | EntryBody::SessionInfo(_)
+            | EntryBody::Usage { .. }
+            | EntryBody::ContextEdit { .. }
+            | EntryBody::ResetBoundary
+            | EntryBody::Unknown(_) => Vec::new(),
+        }
+    }
 }
 
 /// What an entry says.

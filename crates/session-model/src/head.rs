@@ -21,11 +21,14 @@ pub struct Header {
     pub parent_session: Option<String>,
 }
 
+/// What had to be repaired to read a head.
+pub(crate) type Repair = String;
+
 /// What the head of a line says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Head<'a> {
     /// A session header.
-    Header(Box<Header>),
+    Header(Box<Header>, Option<Repair>),
     /// An entry.
     Entry(EntryHead<'a>),
     /// Valid JSON without a type.
@@ -40,6 +43,7 @@ pub(crate) struct EntryHead<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The parent as written: `Some(None)` for null, `None` when the member is missing.
     pub parent: Option<Option<Cow<'a, str>>>,
+    pub repair: Option<Repair>,
 }
 
 /// Returns what the head of `line` says. Only the common spelling (type, id, parentId first)
@@ -74,6 +78,7 @@ pub(crate) fn plain_head(line: &[u8]) -> Option<EntryHead<'_>> {
         kind: Cow::Borrowed(kind),
         id: Some(Cow::Borrowed(id)),
         parent: Some(parent),
+        repair: None,
     })
 }
 
@@ -92,7 +97,7 @@ struct WireHead {
     kind: Option<String>,
     #[serde(deserialize_with = "json::text")]
     id: Option<String>,
-    #[serde(deserialize_with = "present")]
+    #[serde(deserialize_with = "json::present")]
     parent_id: Option<Option<String>>,
     #[serde(deserialize_with = "json::count")]
     version: Option<i64>,
@@ -104,43 +109,57 @@ struct WireHead {
     parent_session: Option<String>,
 }
 
-/// Tells a member that is null from one that is missing.
-fn present<'de, D: serde::Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Option<Option<String>>, D::Error> {
-    Option::<String>::deserialize(deserializer).map(Some)
-}
-
 fn whole_head(line: &[u8]) -> Head<'_> {
+    // The parser would also take a list of the members' values.
+    if line.trim_ascii_start().first() != Some(&b'{') {
+        return Head::Damaged;
+    }
     let parsed = parse_repairing::<WireHead>(line, |tree| {
         if let Some(members) = tree.as_object_mut() {
             members.retain(|key, value| match key.as_str() {
-                "version" => value.is_number(),
+                "version" => {
+                    // `"3"` is version 3, as JavaScript compares it.
+                    let number = value
+                        .as_str()
+                        .and_then(|text| text.trim().parse::<u64>().ok());
+                    if let Some(number) = number {
+                        *value = number.into();
+                    }
+                    value.is_number()
+                }
                 "type" | "id" | "timestamp" | "cwd" | "parentSession" => value.is_string(),
                 "parentId" => value.is_string() || value.is_null(),
                 _ => false,
             });
         }
     });
-    let Ok(Repaired { value: wire, .. }) = parsed else {
+    let Ok(Repaired {
+        value: wire,
+        repair,
+    }) = parsed
+    else {
         return Head::Damaged;
     };
     match wire.kind {
         None => Head::NotAnEntry,
-        Some(kind) if kind == "session" => Head::Header(Box::new(Header {
-            version: wire
-                .version
-                .and_then(|version| u64::try_from(version).ok())
-                .unwrap_or(1),
-            id: wire.id.unwrap_or_default(),
-            timestamp: wire.timestamp.unwrap_or_default(),
-            cwd: wire.cwd.unwrap_or_default(),
-            parent_session: wire.parent_session,
-        })),
+        Some(kind) if kind == "session" => {
+            // What is no version, zero and less included, is taken for the first one.
+            let version = wire.version.and_then(|version| u64::try_from(version).ok());
+            let version = version.filter(|version| *version > 0);
+            let header = Header {
+                version: version.unwrap_or(1),
+                id: wire.id.unwrap_or_default(),
+                timestamp: wire.timestamp.unwrap_or_default(),
+                cwd: wire.cwd.unwrap_or_default(),
+                parent_session: wire.parent_session,
+            };
+            Head::Header(Box::new(header), repair)
+        }
         Some(kind) => Head::Entry(EntryHead {
             kind: Cow::Owned(kind),
             id: wire.id.map(Cow::Owned),
             parent: wire.parent_id.map(|parent| parent.map(Cow::Owned)),
+            repair,
         }),
     }
 }
@@ -164,9 +183,14 @@ mod tests {
 
     #[test]
     fn lines_that_are_no_entries_are_told_apart() {
-        assert_eq!(read_head(b"{\"type\":\"message\",\"id\":\"a\""), Head::Damaged);
+        assert_eq!(
+            read_head(b"{\"type\":\"message\",\"id\":\"a\""),
+            Head::Damaged
+        );
         assert_eq!(read_head(b"{\"a\":1}"), Head::NotAnEntry);
         assert_eq!(read_head(b"[1]"), Head::Damaged);
-        assert!(matches!(read_head(b"{\"type\":\"session\",\"version\":99}"), Head::Header(header) if header.version == 99));
+        assert!(
+            matches!(read_head(b"{\"type\":\"session\",\"version\":99}"), Head::Header(header, None) if header.version == 99)
+        );
     }
 }

@@ -27,6 +27,7 @@
 //! pairs calls and results.
 
 mod body;
+mod calls;
 mod context;
 mod diagnostic;
 mod encode;
@@ -42,6 +43,7 @@ mod timestamp;
 mod tree;
 
 pub use body::BodyError;
+pub use calls::{Said, match_calls};
 pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use encode::{

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 
 use crate::message::{
-    AgentMessage, AssistantMessage, BashExecution, Block, Content, SystemMessage,
-    ToolResultMessage,
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, SystemMessage, ToolResultMessage,
 };
 
 /// A message as models know it.
@@ -143,7 +142,10 @@ impl BashExecution {
             command, output, ..
         } = self;
         let mut text = match wording {
-            Wording::Own => format!("The user ran this command:\n```\n{command}\n```\n"),
+            Wording::Own => {
+                let fence = fence_for(command);
+                format!("The user ran this command:\n{fence}\n{command}\n{fence}\n")
+            }
             Wording::Pi => format!("Ran `{command}`\n"),
         };
         match (wording, output.is_empty()) {

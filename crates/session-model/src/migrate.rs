@@ -4,6 +4,8 @@
 //! for `migrate`, which writes the file anew. Members keep their spelling and
 //! order; damaged lines are copied as they are.
 
+use serde_json::Value;
+
 use crate::entry::EntryId;
 use crate::head::{Head, read_head};
 use crate::json::Members;
@@ -40,16 +42,20 @@ pub fn migrate_lines<'a>(
             line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
         }
         let rewritten = match read_head(line) {
-            Head::Header(_) if !header_seen => {
+            Head::Header(..) if !header_seen => {
                 header_seen = true;
-                rewrite(line, |members| set(members, "version", Some("3".to_owned())))
+                rewrite(line, |members| {
+                    set(members, "version", Some("3".to_owned()));
+                })
             }
             Head::Entry(head) => {
                 position += 1;
                 let kind = head.kind.into_owned();
-                rewrite(line, |members| migrate_entry(members, &kind, version, position))
+                rewrite(line, |members| {
+                    migrate_entry(members, &kind, version, position);
+                })
             }
-            Head::Header(_) | Head::NotAnEntry | Head::Damaged => None,
+            Head::Header(..) | Head::NotAnEntry | Head::Damaged => None,
         };
         migrated.push(rewritten.unwrap_or_else(|| line.to_vec()));
     }
@@ -73,7 +79,7 @@ fn migrate_entry(members: &mut Vec<Member>, kind: &str, version: u64, position: 
         members.insert(at, ("id".to_owned(), id));
         if kind == "compaction" {
             let index = members.iter().find(|(key, _)| key == "firstKeptEntryIndex");
-            let index = index.and_then(|(_, value)| value.parse::<u64>().ok());
+            let index = index.and_then(|(_, value)| position_in(value));
             if let Some(index) = index {
                 set(members, "firstKeptEntryIndex", None);
                 let kept = quoted(&EntryId::of_position(index));
@@ -97,6 +103,18 @@ fn migrate_entry(members: &mut Vec<Member>, kind: &str, version: u64, position: 
     }
 }
 
+/// Returns the position that the JSON text `value` spells, in any spelling that reading accepts.
+fn position_in(value: &str) -> Option<u64> {
+    match serde_json::from_str(value).ok()? {
+        Value::Number(number) => {
+            let whole = number.as_i64().or_else(|| Some(number.as_f64()? as i64))?;
+            u64::try_from(whole).ok()
+        }
+        Value::String(text) => text.parse().ok(),
+        Value::Null | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 /// Sets, adds or (with `None`) removes a member.
 fn set(members: &mut Vec<Member>, name: &str, value: Option<String>) {
     let place = members.iter().position(|(key, _)| key == name);
@@ -109,8 +127,45 @@ fn set(members: &mut Vec<Member>, name: &str, value: Option<String>) {
 }
 
 /// Returns the object that `line` spells with its members changed, or `None` when it is none.
+/// Bytes that are no text survive: they travel as private characters and come back as they were.
 fn rewrite(line: &[u8], change: impl FnOnce(&mut Vec<Member>)) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(line).ok()?;
+    if let Ok(text) = std::str::from_utf8(line) {
+        return rewrite_text(text, change).map(String::into_bytes);
+    }
+    let rewritten = rewrite_text(&smuggled(line)?, change)?;
+    let mut bytes = Vec::with_capacity(rewritten.len());
+    for character in rewritten.chars() {
+        match u32::from(character).checked_sub(PRIVATE) {
+            Some(byte @ 0..=0xFF) => bytes.push(byte as u8),
+            _ => bytes.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+    }
+    Some(bytes)
+}
+
+/// Where bytes that are no text stand among the private characters.
+const PRIVATE: u32 = 0xF700;
+
+/// Returns a line with each byte that is no text as a private character, or `None` when it has such characters itself.
+fn smuggled(line: &[u8]) -> Option<String> {
+    let mut text = String::with_capacity(line.len());
+    for chunk in line.utf8_chunks() {
+        let private = PRIVATE..=PRIVATE + 0xFF;
+        if chunk
+            .valid()
+            .chars()
+            .any(|character| private.contains(&u32::from(character)))
+        {
+            return None;
+        }
+        text.push_str(chunk.valid());
+        let bytes = chunk.invalid().iter();
+        text.extend(bytes.filter_map(|byte| char::from_u32(PRIVATE + u32::from(*byte))));
+    }
+    Some(text)
+}
+
+fn rewrite_text(text: &str, change: impl FnOnce(&mut Vec<Member>)) -> Option<String> {
     let parsed = Members::parse(text).ok()?;
     let mut members: Vec<Member> = parsed
         .0
@@ -121,7 +176,7 @@ fn rewrite(line: &[u8], change: impl FnOnce(&mut Vec<Member>)) -> Option<Vec<u8>
     let members = members
         .iter()
         .map(|(key, value)| format!("{}:{value}", quoted(key)));
-    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")).into_bytes())
+    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }
 
 fn quoted(text: &str) -> String {

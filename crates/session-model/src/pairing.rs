@@ -1,7 +1,8 @@
 //! The check of a projection before it is sent: calls and results are paired, roles are in order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
+use crate::calls::{Said, match_calls};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::llm::LlmMessage;
 use crate::message::{Block, Content, StopReason, ToolCall, ToolResultMessage};
@@ -18,21 +19,28 @@ pub enum RoleOrder {
 
 /// Returns `messages` with every call followed by its result, and what had to be done for that.
 ///
-/// Results are moved up to their call. A call without a result gets one that
-/// says so. A result without a call is told as user text, so that nothing
-/// disappears. Calls of an answer that failed or was aborted count like others.
+/// Results are moved up to their call, the nearest before them of their id. A call
+/// without a result gets one that says so. A result without a call is told as user
+/// text, so that nothing disappears. Calls of an answer that failed or was aborted count like others.
 pub fn pair_calls(
     messages: Vec<LlmMessage>,
     order: RoleOrder,
 ) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
     let mut diagnostics = Vec::new();
-    let mut results = results_by_call(&messages);
-    let mut taken: BTreeSet<usize> = BTreeSet::new();
+    let matched = match_calls(messages.iter().map(Said::from));
+    let mut results: BTreeMap<(usize, String), usize> = matched
+        .into_iter()
+        .map(|((place, id), result)| ((place, id.to_owned()), result))
+        .collect();
+    let mut messages: Vec<Option<LlmMessage>> = messages.into_iter().map(Some).collect();
     let mut paired = Vec::with_capacity(messages.len());
-    for (place, message) in messages.iter().enumerate() {
+    for place in 0..messages.len() {
+        // A result comes after its call, so one that is not there any more stands at its call.
+        let Some(message) = messages[place].take() else {
+            continue;
+        };
         match message {
-            LlmMessage::Assistant(answer) => {
-                let mut answer = answer.clone();
+            LlmMessage::Assistant(mut answer) => {
                 let calls = drop_repeated_calls(&mut answer.content, &mut diagnostics);
                 let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
                 if answer.content.is_empty() && failed {
@@ -40,26 +48,15 @@ pub fn pair_calls(
                 }
                 paired.push(LlmMessage::Assistant(answer));
                 for call in calls {
-                    let answers = results.get_mut(&call.id);
-                    let found = answers.and_then(|places| {
-                        let at = places.iter().position(|at| *at > place)?;
-                        Some(places.remove(at))
-                    });
-                    match found {
-                        Some(at) => {
-                            taken.insert(at);
-                            paired.push(messages[at].clone());
-                        }
-                        None => paired.push(missing_result(&call, &mut diagnostics)),
-                    }
+                    let result = results.remove(&(place, call.id.clone()));
+                    let result = result.and_then(|at| messages[at].take());
+                    paired.push(result.unwrap_or_else(|| missing_result(&call, &mut diagnostics)));
                 }
             }
             LlmMessage::ToolResult(result) => {
-                if !taken.contains(&place) {
-                    paired.push(told_result(result, &mut diagnostics));
-                }
+                paired.push(told_result(result, &mut diagnostics));
             }
-            other => paired.push(other.clone()),
+            other => paired.push(other),
         }
     }
     if order == RoleOrder::Alternating {
@@ -72,9 +69,8 @@ pub fn pair_calls(
 pub fn check_pairs(messages: &[LlmMessage], order: RoleOrder) -> Vec<Diagnostic> {
     let mut diagnostics = Vec::new();
     let mut open: Vec<String> = Vec::new();
-    let unpaired = |text: String| {
-        Diagnostic::new(Severity::Error, DiagnosticKind::UnpairedToolCall, text)
-    };
+    let unpaired =
+        |text: String| Diagnostic::new(Severity::Error, DiagnosticKind::UnpairedToolCall, text);
     let mut previous: Option<&LlmMessage> = None;
     for message in messages {
         if let LlmMessage::ToolResult(result) = message {
@@ -111,25 +107,8 @@ pub fn check_pairs(messages: &[LlmMessage], order: RoleOrder) -> Vec<Diagnostic>
     diagnostics
 }
 
-/// Returns the places of the results of each call id, ascending.
-fn results_by_call(messages: &[LlmMessage]) -> BTreeMap<String, Vec<usize>> {
-    let mut results: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    for (place, message) in messages.iter().enumerate() {
-        if let LlmMessage::ToolResult(result) = message {
-            results
-                .entry(result.tool_call_id.clone())
-                .or_default()
-                .push(place);
-        }
-    }
-    results
-}
-
 /// Takes calls that repeat an id within one answer out of it, and returns the calls that remain.
-fn drop_repeated_calls(
-    content: &mut Content,
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<ToolCall> {
+fn drop_repeated_calls(content: &mut Content, diagnostics: &mut Vec<Diagnostic>) -> Vec<ToolCall> {
     let mut calls: Vec<ToolCall> = Vec::new();
     if let Content::Blocks(blocks) = content {
         blocks.retain(|block| {
@@ -140,7 +119,10 @@ fn drop_repeated_calls(
             if fresh {
                 calls.push(call.clone());
             } else {
-                let text = format!("call {} stands twice in one answer; the first counts", call.id);
+                let text = format!(
+                    "call {} stands twice in one answer; the first counts",
+                    call.id
+                );
                 let kind = DiagnosticKind::UnpairedToolCall;
                 diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
             }
@@ -168,7 +150,7 @@ fn missing_result(call: &ToolCall, diagnostics: &mut Vec<Diagnostic>) -> LlmMess
     })
 }
 
-fn told_result(result: &ToolResultMessage, diagnostics: &mut Vec<Diagnostic>) -> LlmMessage {
+fn told_result(result: ToolResultMessage, diagnostics: &mut Vec<Diagnostic>) -> LlmMessage {
     let text = format!(
         "result {} ({}) answers no call of this context; it is told as text",
         result.tool_call_id, result.tool_name
@@ -180,9 +162,9 @@ fn told_result(result: &ToolResultMessage, diagnostics: &mut Vec<Diagnostic>) ->
         result.tool_name
     );
     let mut blocks = vec![Block::text(lead)];
-    match &result.content {
-        Content::Text(text) => blocks.push(Block::text(text.clone())),
-        Content::Blocks(own) => blocks.extend(own.iter().cloned()),
+    match result.content {
+        Content::Text(text) => blocks.push(Block::text(text)),
+        Content::Blocks(own) => blocks.extend(own),
     }
     LlmMessage::User(Content::Blocks(blocks))
 }

@@ -29,7 +29,11 @@ pub fn session(notation: &str) -> String {
         let mut entry = entry(item, number);
         entry["id"] = json!(id);
         entry["parentId"] = parent;
-        entry["timestamp"] = json!(format!("2026-01-01T00:{:02}:{:02}.000Z", number / 60 % 60, number % 60));
+        entry["timestamp"] = json!(format!(
+            "2026-01-01T00:{:02}:{:02}.000Z",
+            number / 60 % 60,
+            number % 60
+        ));
         parent = json!(id);
         lines.push(entry);
     }
@@ -49,7 +53,9 @@ fn entry(item: &str, number: u64) -> Value {
     let at = 1_767_225_600_000_u64 + number * 1000;
     let message = |message: Value| json!({"type":"message","message":message});
     let answer = |content: Value, stop: &str| {
-        message(json!({"role":"assistant","content":content,"api":"test","provider":"test","model":"test","stopReason":stop,"timestamp":at}))
+        message(
+            json!({"role":"assistant","content":content,"api":"test","provider":"test","model":"test","stopReason":stop,"timestamp":at}),
+        )
     };
     let call = |tool: &str, arguments: Value| {
         answer(
@@ -58,7 +64,9 @@ fn entry(item: &str, number: u64) -> Value {
         )
     };
     let result = |error: bool| {
-        message(json!({"role":"toolResult","toolCallId":second,"toolName":"bash","content":[{"type":"text","text":text(third)}],"isError":error,"timestamp":at}))
+        message(
+            json!({"role":"toolResult","toolCallId":second,"toolName":"bash","content":[{"type":"text","text":text(third)}],"isError":error,"timestamp":at}),
+        )
     };
     match kind {
         "u" => message(json!({"role":"user","content":text(second),"timestamp":at})),
@@ -67,13 +75,21 @@ fn entry(item: &str, number: u64) -> Value {
         "read" | "write" | "edit" => call(kind, json!({"path": third})),
         "res" => result(false),
         "err" => result(true),
-        "b" => message(json!({"role":"bashExecution","command":"","output":text(second),"exitCode":0,"timestamp":at})),
+        "b" => message(
+            json!({"role":"bashExecution","command":"","output":text(second),"exitCode":0,"timestamp":at}),
+        ),
         "sys" => message(json!({"role":"system","content":text(second),"timestamp":at})),
-        "x" => json!({"type":"custom_message","customType":"note","content":text(second),"display":true}),
+        "x" => {
+            json!({"type":"custom_message","customType":"note","content":text(second),"display":true})
+        }
         "s" => json!({"type":"branch_summary","fromId":"root","summary":text(second)}),
-        "k" => json!({"type":"compaction","summary":text(second),"firstKeptEntryId":target,"tokensBefore":0}),
+        "k" => {
+            json!({"type":"compaction","summary":text(second),"firstKeptEntryId":target,"tokensBefore":0})
+        }
         "omit" => json!({"type":"context_edit","targetId":target,"replacement":null}),
-        "cut" => json!({"type":"context_edit","targetId":target,"replacement":{"content":[{"type":"text","text":"cut"}]}}),
+        "cut" => {
+            json!({"type":"context_edit","targetId":target,"replacement":{"content":[{"type":"text","text":"cut"}]}})
+        }
         "model" => json!({"type":"model_change","provider":"test","modelId":"test"}),
         "label" => json!({"type":"label","targetId":"e1","label":"here"}),
         "info" => json!({"type":"session_info","name":"a test"}),

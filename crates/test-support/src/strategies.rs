@@ -87,12 +87,15 @@ pub const DAMAGE_KINDS: [&str; 10] = [
 
 /// Returns a strategy for the bytes of damaged sessions, with the kind of damage.
 pub fn damaged_session() -> impl Strategy<Value = (usize, Vec<u8>)> {
-    (any_session(), 0..DAMAGE_KINDS.len(), any::<prop::sample::Index>()).prop_map(
-        |(lines, kind, place)| {
+    (
+        any_session(),
+        0..DAMAGE_KINDS.len(),
+        any::<prop::sample::Index>(),
+    )
+        .prop_map(|(lines, kind, place)| {
             let at = place.index(lines.len());
             (kind, damage(&lines, kind, at))
-        },
-    )
+        })
 }
 
 fn damage(lines: &[String], kind: usize, at: usize) -> Vec<u8> {
@@ -163,7 +166,15 @@ impl Writer {
     }
 
     fn text(&self, size: usize) -> String {
-        let words = ["alpha ", "日本 ", "never ", "fn main() {}\n", "é→ ", "😀", "must "];
+        let words = [
+            "alpha ",
+            "日本 ",
+            "never ",
+            "fn main() {}\n",
+            "é→ ",
+            "😀",
+            "must ",
+        ];
         let mut text = format!("<{}> ", self.number);
         let mut at = self.number as usize;
         while text.len() < size {
@@ -196,7 +207,9 @@ fn write_step(writer: &mut Writer, step: &Step) {
             let text = writer.text(*size);
             let content = match size % 2 {
                 0 => json!(text),
-                _ => json!([{"type":"text","text":text},{"type":"image","data":"AA==","mimeType":"image/png"}]),
+                _ => {
+                    json!([{"type":"text","text":text},{"type":"image","data":"AA==","mimeType":"image/png"}])
+                }
             };
             writer.message("user", json!({"role":"user","content":content}));
         }
@@ -204,7 +217,9 @@ fn write_step(writer: &mut Writer, step: &Step) {
             let text = writer.text(*size);
             let usage = match size % 3 {
                 0 => Value::Null,
-                _ => json!({"input":size,"output":size / 2,"cacheRead":size * 3,"cacheWrite":0,"totalTokens":0}),
+                _ => {
+                    json!({"input":size,"output":size / 2,"cacheRead":size * 3,"cacheWrite":0,"totalTokens":0})
+                }
             };
             let stop = ["stop", "length", "error", "aborted"][size % 4];
             writer.message("assistant", json!({"role":"assistant","content":[{"type":"thinking","thinking":text},{"type":"text","text":text}],"provider":"p","model":"m","api":"x","usage":usage,"stopReason":stop}));
@@ -216,7 +231,10 @@ fn write_step(writer: &mut Writer, step: &Step) {
         }
         Step::Note(size) => {
             let text = writer.text(*size);
-            writer.push("custom_message", json!({"type":"custom_message","customType":"note","content":text,"display":true}));
+            writer.push(
+                "custom_message",
+                json!({"type":"custom_message","customType":"note","content":text,"display":true}),
+            );
         }
         Step::Metadata(which) => {
             let target = writer.path.first().map(|(id, _)| id.clone());
@@ -231,7 +249,10 @@ fn write_step(writer: &mut Writer, step: &Step) {
         }
         Step::System(size) => {
             let text = writer.text(*size);
-            writer.message("system", json!({"role":"system","content":text,"sections":{"cwd":"/p"}}));
+            writer.message(
+                "system",
+                json!({"role":"system","content":text,"sections":{"cwd":"/p"}}),
+            );
         }
         Step::Branch(back, size) => {
             let Some((from, _)) = writer.path.last().cloned() else {
@@ -246,7 +267,10 @@ fn write_step(writer: &mut Writer, step: &Step) {
             if writer.path.is_empty() {
                 return;
             }
-            let boundary = writer.path.iter().rposition(|(_, kind)| *kind == "compaction");
+            let boundary = writer
+                .path
+                .iter()
+                .rposition(|(_, kind)| *kind == "compaction");
             let start = boundary.map_or(0, |at| at + 1).min(writer.path.len() - 1);
             let range = writer.path.len() - start;
             let kept = &writer.path[start + range * usize::from(*share) / 256].0;
@@ -255,20 +279,29 @@ fn write_step(writer: &mut Writer, step: &Step) {
             writer.push("compaction", json!({"type":"compaction","summary":summary,"firstKeptEntryId":kept,"tokensBefore":size,"details":{"readFiles":["a.rs"],"modifiedFiles":["b.rs"]}}));
         }
         Step::Edit(back, omit) => {
-            let editable = writer.path.iter().rev().take(*back).filter(|(_, kind)| {
-                matches!(*kind, "user" | "assistant" | "toolResult" | "custom_message")
+            let mut editable = writer.path.iter().rev().take(*back).filter(|(_, kind)| {
+                matches!(
+                    *kind,
+                    "user" | "assistant" | "toolResult" | "custom_message"
+                )
             });
-            let Some((target, _)) = editable.last().cloned() else {
+            let Some((target, _)) = editable.next_back().cloned() else {
                 return;
             };
             let replacement = match omit {
                 true => Value::Null,
                 false => json!({"content":[{"type":"text","text":"[elided]"}]}),
             };
-            writer.push("context_edit", json!({"type":"context_edit","targetId":target,"replacement":replacement}));
+            writer.push(
+                "context_edit",
+                json!({"type":"context_edit","targetId":target,"replacement":replacement}),
+            );
         }
         Step::Reset => writer.push("reset", json!({"type":"reset_boundary"})),
-        Step::Unknown => writer.push("unknown", json!({"type":"from_the_future","payload":[1.50,{"k":null}]})),
+        Step::Unknown => writer.push(
+            "unknown",
+            json!({"type":"from_the_future","payload":[1.50,{"k":null}]}),
+        ),
     }
 }
 

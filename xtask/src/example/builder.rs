@@ -171,7 +171,7 @@ impl Builder {
         let left = std::mem::replace(&mut self.now, state);
         let Some(summary) = summary else { return };
         self.tick(6000, 9000);
-        self.now.milli += milli(&summary);
+        self.now.milli += milli(summary);
         let modified: Vec<&String> = left.modified.difference(&self.now.modified).collect();
         let details = Obj::new()
             .raw("readFiles", "[]")

@@ -178,7 +178,7 @@ fn todo_item(item: &str) -> (String, &'static str) {
 }
 
 fn owned(list: &[&str]) -> Vec<String> {
-    list.iter().map(|s| s.to_string()).collect()
+    list.iter().map(std::string::ToString::to_string).collect()
 }
 
 /// A todo item as JSON.

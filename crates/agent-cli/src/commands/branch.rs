@@ -10,7 +10,7 @@ use session_model::{Diagnostic, EntryDraft, EntryId};
 use crate::args::{BranchArgs, Global};
 use crate::commands::{Opened, Outcome, named_leaf};
 use crate::error::Error;
-use crate::ui::{BOLD, counted, first_line, styled, tokens, width};
+use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -27,7 +27,7 @@ struct Document<'a> {
     summary_entry_id: Option<&'a EntryId>,
     leaf_entry_id: Option<&'a EntryId>,
     summary: Option<String>,
-    diagnostics: &'a [Diagnostic],
+    diagnostics: Vec<&'a Diagnostic>,
 }
 
 pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> {
@@ -42,8 +42,11 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
                 )));
             }
         },
-        None => branch_budget(window, settings.branch_summary.reserve_tokens)
-            .map_err(|error| Error::Usage(format!("{error}; raise --window or lower the reserve")))?,
+        // Where only the leaf moves, nothing has to fit.
+        None if !args.summarize && window <= settings.branch_summary.reserve_tokens => window,
+        None => branch_budget(window, settings.branch_summary.reserve_tokens).map_err(|error| {
+            Error::Usage(format!("{error}; raise --window or lower the reserve"))
+        })?,
     };
     let destination = args.output.destination("branch")?;
     let mut opened = Opened::open(&args.session, &destination)?;
@@ -86,7 +89,13 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         summary_entry_id: id.filter(|_| summary.is_some()),
         leaf_entry_id: id.filter(|_| summary.is_none()),
         summary: summary_text,
-        diagnostics: &opened.session().decoded.diagnostics,
+        diagnostics: opened
+            .session()
+            .decoded
+            .diagnostics
+            .iter()
+            .chain(&plan.diagnostics)
+            .collect(),
     };
     let text = text(&document, !ids.is_empty());
     Ok(Outcome::done(&document, text))
@@ -101,7 +110,9 @@ fn summary(
     if !wanted || plan.requests().is_empty() {
         return Ok(None);
     }
-    let cap = options.settings.extractive_max_tokens;
+    // A summary takes at most a quarter of the window, whatever the setting says.
+    let window = options.summarizer.window.scaled(1, 4);
+    let cap = options.settings.extractive_max_tokens.min(window);
     let answers = plan.answer_by_rule(cap, options.profile.counter());
     let draft = plan.apply(&answers);
     draft
@@ -114,7 +125,13 @@ fn text(document: &Document<'_>, written: bool) -> String {
     let verb = if written { "moved" } else { "would move" };
     let mut out = format!(
         "{}\n",
-        styled(BOLD, &format!("{verb} to {place}, leaving {}", counted(document.collected.len(), "entry")))
+        styled(
+            BOLD,
+            &format!(
+                "{verb} to {place}, leaving {}",
+                counted(document.collected.len(), "entry")
+            )
+        )
     );
     if let Some(ancestor) = document.common_ancestor {
         out.push_str(&format!("   branches off at  {ancestor}\n"));
@@ -130,10 +147,16 @@ fn text(document: &Document<'_>, written: bool) -> String {
         document.read_files.len()
     ));
     if let Some(summary) = &document.summary {
-        out.push_str("\n");
+        out.push('\n');
         for line in summary.lines().take(30) {
-            out.push_str(&format!("   {}\n", first_line(line, width().saturating_sub(4))));
+            out.push_str(&format!(
+                "   {}\n",
+                first_line(line, width().saturating_sub(4))
+            ));
         }
+    }
+    for said in &document.diagnostics {
+        out.push_str(&format!("   {}\n", clean(&said.to_string())));
     }
     out
 }

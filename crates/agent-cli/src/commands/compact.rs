@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use compaction_core::{AppliedCompaction, ApplyError, CompactionPlan, PrunePlan};
+use compaction_core::{AppliedCompaction, ApplyError, CompactionPlan};
 use serde_json::{Value, json};
 use session_model::{EntryId, SessionContext, build_context};
 
 use crate::args::{CompactArgs, Global};
-use crate::commands::plan::{Planned, document, plan};
-use crate::commands::{Destination, Opened, Outcome, shell_name};
+use crate::commands::plan::{Edits, PREVIEW, Planned, document, plan};
+use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::ui;
 
@@ -30,9 +30,7 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         Destination::InPlace => Some(shell_name(&opened.session().path)),
         Destination::DryRun => None,
     };
-    document["diagnostics"] = json!(
-        opened.session().decoded.diagnostics.iter().chain(&context.diagnostics).collect::<Vec<_>>()
-    );
+    document["diagnostics"] = json!(all_diagnostics(opened.session(), &context));
     document["written_to"] = json!(match &destination {
         Destination::Out(path) => Some(path.display().to_string()),
         Destination::InPlace => Some(opened.session().path.display().to_string()),
@@ -40,11 +38,14 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
     });
     match planned {
         Planned::Nothing(reason) => Ok(Outcome::nothing_to_do(reason, document)),
-        Planned::Prune(plan) => prune(&plan, &mut opened, &destination, document),
+        Planned::Edits(edits) => {
+            let written_to = written_to.as_deref();
+            apply_edits(&edits, &mut opened, &destination, document, written_to)
+        }
         Planned::Compaction(plan) => {
             let applied = match plan.apply(&plan.answer_by_rule()) {
                 Ok(applied) => applied,
-                Err(error @ ApplyError::Inflated { .. }) => {
+                Err(error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. })) => {
                     return Ok(Outcome::nothing_to_do(error.to_string(), document));
                 }
                 Err(error) => return Err(Error::Summary(error.to_string())),
@@ -72,23 +73,33 @@ fn outcome(
 ) -> Outcome {
     document["compaction_entry_id"] = json!(ids.last());
     document["summary"] = json!(applied.summary);
+    document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
     document["seconds"] = json!(facts.seconds);
-    Outcome::done(&document, ui::compaction::card(plan, context, applied, facts))
+    Outcome::done(
+        &document,
+        ui::compaction::card(plan, context, applied, facts),
+    )
 }
 
-fn prune(
-    plan: &PrunePlan,
+fn apply_edits(
+    edits: &Edits,
     opened: &mut Opened,
     destination: &Destination,
     mut document: Value,
+    written_to: Option<&str>,
 ) -> Result<Outcome, Error> {
-    let ids = opened.commit(destination, &plan.apply(), Some(&plan.leaf))?;
+    let mut ids = opened.commit(destination, &edits.drafts, Some(&edits.leaf))?;
+    let mark = ids.pop();
     document["edit_entry_ids"] = json!(ids);
-    let mut text = ui::plan::prune_text(plan);
-    if !ids.is_empty() {
-        let preview = "preview: nothing has changed yet";
-        text = text.replace(preview, "pruned: the results are still in the file");
+    document["mark_entry_id"] = json!(mark);
+    let title = match mark {
+        None => PREVIEW,
+        Some(_) => "pruned: what was taken out is still in the file",
+    };
+    let mut text = ui::plan::edits_text(edits, title);
+    if let Some(path) = written_to {
+        text.push_str(&format!("  undo  agent-cli undo {path} --in-place\n"));
     }
     Ok(Outcome::done(&document, text))
 }

@@ -11,7 +11,7 @@ use crate::args::{ContextArgs, Global};
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::store::SessionFile;
-use crate::ui::{first_line, tokens};
+use crate::ui::{clean, first_line, tokens};
 
 #[derive(Serialize)]
 struct Document {
@@ -93,19 +93,19 @@ fn as_agent_message(message: LlmMessage) -> AgentMessage {
 fn text(document: &Document) -> String {
     let model = document.model.as_ref().map_or_else(
         || "unknown model".to_owned(),
-        |model| format!("{}/{}", model.provider, model.model_id),
+        |model| clean(&format!("{}/{}", model.provider, model.model_id)),
     );
     let mut out = format!(
         "{} messages, ~{} tokens, {model}, thinking {}\n\n",
         document.messages.len(),
         tokens(document.tokens),
-        document.thinking_level,
+        clean(&document.thinking_level),
     );
     let width = crate::ui::width().saturating_sub(38).max(20);
     for row in &document.messages {
-        let id = row.entry_id.as_deref().unwrap_or("");
+        let id = clean(row.entry_id.as_deref().unwrap_or(""));
         out.push_str(&format!(
-            "{id:>8.8}  {:<17} {:>6}  {}\n",
+            "{id:>8}  {:<17} {:>6}  {}\n",
             row.role,
             tokens(row.tokens),
             first_line(&row.text, width)

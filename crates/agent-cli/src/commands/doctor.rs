@@ -1,7 +1,10 @@
 //! `doctor`: reads every line of a session and reports all damage. Changes nothing.
 
 use serde_json::json;
-use session_model::{Diagnostic, DiagnosticKind, EntryId, Severity, check_pairs, RoleOrder, build_context, ContextRules};
+use session_model::{
+    ContextRules, Diagnostic, DiagnosticKind, EntryId, RoleOrder, Severity, build_context,
+    check_pairs,
+};
 
 use crate::args::DoctorArgs;
 use crate::commands::{Outcome, diagnostics_text};
@@ -51,7 +54,10 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
             &format!(
                 "{} on {}",
                 counted(tree.len(), "entry"),
-                counted(usize::try_from(session.decoded.lines).unwrap_or(usize::MAX), "line")
+                counted(
+                    usize::try_from(session.decoded.lines).unwrap_or(usize::MAX),
+                    "line"
+                )
             )
         )
     );

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use compaction_core::{FileCalls, FileOps, TokenCount, measure, threshold};
+use compaction_core::{FileOps, TokenCount, measure, threshold};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{
-    AgentMessage, Diagnostic, EntryBody, EntryId, EntryKind, FileDetails, SessionContext, SessionPath,
-    build_context,
+    AgentMessage, Diagnostic, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
+    SessionPath, build_context,
 };
 
 use crate::args::{Global, InspectArgs};
@@ -15,7 +15,7 @@ use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::store::SessionFile;
 use crate::ui::bar::{Bar, Category, Shares};
-use crate::ui::{BOLD, DIM, counted, first_line, styled, tokens, width};
+use crate::ui::{BOLD, DIM, clean, counted, first_line, styled, tokens, width};
 
 #[derive(Serialize)]
 struct CompactionRow {
@@ -63,7 +63,7 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
     }
     let compactions = compactions(&path, counter);
     let branches = branches(&path);
-    let files = files(&context);
+    let files = FileOps::of_context(&context);
     let largest = largest(&context, counter);
     let mut diagnostics = session.decoded.diagnostics.clone();
     diagnostics.extend(context.diagnostics.iter().cloned());
@@ -155,48 +155,28 @@ fn compactions(
     rows.collect()
 }
 
+/// Returns the branches: depth and nearest label of every entry come from its parent, in one pass.
 fn branches(path: &SessionPath<'_>) -> Vec<BranchRow> {
     let tree = path.tree();
     let labels = tree.labels();
-    let leaves = tree.leaves().into_iter();
-    let rows = leaves.map(|leaf| {
-        let own = tree.path(session_model::Leaf::At(leaf));
-        let id = EntryId::new(tree.id(leaf));
-        let labelled = own.entries().iter().rev();
-        let label = labelled
-            .filter_map(|index| labels.get(tree.id(*index)))
-            .next()
-            .cloned();
-        BranchRow {
-            entries: own.entries().len(),
-            active: path.entries().last() == Some(&leaf),
-            label,
-            leaf: id,
-        }
-    });
-    rows.collect()
-}
-
-/// Returns the files of the context and of the summaries in it.
-fn files(context: &SessionContext) -> FileOps {
-    let mut files = FileOps::default();
-    for projected in &context.entries {
-        let details = match &projected.entry.body {
-            EntryBody::Compaction(compaction) => compaction.details.as_ref(),
-            EntryBody::BranchSummary(branch) => branch.details.as_ref(),
-            _ => None,
-        };
-        if let Some(details) = details {
-            files.add_details(&FileDetails::of(details));
+    let mut depths = vec![0_usize; tree.len()];
+    let mut labelled: Vec<Option<&String>> = vec![None; tree.len()];
+    // Parents that come later in the file are rare; a second pass settles them.
+    for _ in 0..2 {
+        for index in tree.indices() {
+            let parent = tree.parent(index).map(EntryIndex::as_usize);
+            depths[index.as_usize()] = parent.map_or(0, |parent| depths[parent]) + 1;
+            let own = labels.get(tree.id(index));
+            labelled[index.as_usize()] = own.or(parent.and_then(|parent| labelled[parent]));
         }
     }
-    let originals: Vec<_> = context
-        .entries
-        .iter()
-        .flat_map(|projected| projected.original_messages())
-        .collect();
-    files.add_messages(originals.iter(), FileCalls::Succeeded);
-    files
+    let rows = tree.leaves().into_iter().map(|leaf| BranchRow {
+        entries: depths[leaf.as_usize()],
+        active: path.entries().last() == Some(&leaf),
+        label: labelled[leaf.as_usize()].cloned(),
+        leaf: EntryId::new(tree.id(leaf)),
+    });
+    rows.collect()
 }
 
 fn largest(
@@ -208,15 +188,18 @@ fn largest(
         .map(|(id, message)| (counter.message(message), id, message))
         .collect();
     sized.sort_by_key(|(tokens, _, _)| std::cmp::Reverse(*tokens));
-    let rows = sized.into_iter().take(5).map(|(tokens, id, message)| LargestRow {
-        entry_id: id.clone(),
-        role: match &**message {
-            AgentMessage::ToolResult(result) => format!("toolResult {}", result.tool_name),
-            other => other.role().to_owned(),
-        },
-        tokens,
-        text: first_line(&message.display_text(), 60),
-    });
+    let rows = sized
+        .into_iter()
+        .take(5)
+        .map(|(tokens, id, message)| LargestRow {
+            entry_id: id.clone(),
+            role: match &**message {
+                AgentMessage::ToolResult(result) => format!("toolResult {}", result.tool_name),
+                other => other.role().to_owned(),
+            },
+            tokens,
+            text: first_line(&message.display_text(), 60),
+        });
     rows.collect()
 }
 
@@ -243,14 +226,17 @@ impl Report<'_> {
         let name = tree.name().unwrap_or_else(|| "(no name)".to_owned());
         match tree.header() {
             Some(header) => {
-                row("session", format!("{name}   {}", header.id));
+                row("session", clean(&format!("{name}   {}", header.id)));
                 row(
                     "format",
-                    format!("version {}, begun {}", header.version, header.timestamp),
+                    clean(&format!(
+                        "version {}, begun {}",
+                        header.version, header.timestamp
+                    )),
                 );
-                row("folder", header.cwd.clone());
+                row("folder", clean(&header.cwd));
             }
-            None => row("session", format!("{name}   (its header is lost)")),
+            None => row("session", clean(&format!("{name}   (its header is lost)"))),
         }
         if let Some(model) = &self.context.model {
             row(
@@ -267,7 +253,10 @@ impl Report<'_> {
         });
         row(
             "entries",
-            format!("{}: {}", tree.len(), types.collect::<Vec<_>>().join(", ")),
+            match tree.len() {
+                0 => "none".to_owned(),
+                count => format!("{count}: {}", types.collect::<Vec<_>>().join(", ")),
+            },
         );
         for branch in self.branches {
             let label = branch.label.as_ref().map(|label| format!("  \"{label}\""));
@@ -276,9 +265,9 @@ impl Report<'_> {
                 "branch",
                 format!(
                     "{mark}  {}  {}{}",
-                    branch.leaf,
+                    clean(&branch.leaf),
                     counted(branch.entries, "entry"),
-                    label.unwrap_or_default()
+                    clean(&label.unwrap_or_default())
                 ),
             );
         }
@@ -287,10 +276,14 @@ impl Report<'_> {
                 "compaction",
                 format!(
                     "{}  {} tokens before, summary {}{}",
-                    compaction.entry_id,
+                    clean(&compaction.entry_id),
                     tokens(TokenCount(compaction.tokens_before)),
                     tokens(compaction.summary_tokens),
-                    if compaction.on_path { "" } else { "  (on another branch)" }
+                    if compaction.on_path {
+                        ""
+                    } else {
+                        "  (on another branch)"
+                    }
                 ),
             );
         }
@@ -300,7 +293,9 @@ impl Report<'_> {
 
     fn context_lines(&self, out: &mut String) {
         let filled = self.bar.stays.total();
-        let billed = self.billed.map(|billed| format!("   billed {}", tokens(billed)));
+        let billed = self
+            .billed
+            .map(|billed| format!("   billed {}", tokens(billed)));
         let headline = format!(
             "Context  ~{} of {} window   {}{}",
             tokens(filled),
@@ -318,8 +313,8 @@ impl Report<'_> {
         for (place, row) in self.largest.iter().enumerate() {
             let title = if place == 0 { "Largest" } else { "" };
             out.push_str(&format!(
-                "{title:<9}{}  {:>7}  {:<18} {}\n",
-                row.entry_id,
+                "{title:<9}{:<8}  {:>7}  {:<18} {}\n",
+                clean(&row.entry_id),
                 tokens(row.tokens),
                 row.role,
                 first_line(&row.text, room)
@@ -332,7 +327,11 @@ impl Report<'_> {
                 "\n{}\n",
                 styled(
                     BOLD,
-                    &format!("Files    {} changed, {} only read", modified.len(), read.len())
+                    &format!(
+                        "Files    {} changed, {} only read",
+                        modified.len(),
+                        read.len()
+                    )
                 )
             ));
             const SHOWN: usize = 12;
@@ -340,7 +339,10 @@ impl Report<'_> {
                 out.push_str(&format!("  changed  {}\n", first_line(path, room + 30)));
             }
             if modified.len() > SHOWN {
-                out.push_str(&format!("  ... {} more; --json names all\n", modified.len() - SHOWN));
+                out.push_str(&format!(
+                    "  ... {} more; --json names all\n",
+                    modified.len() - SHOWN
+                ));
             }
         }
         if !self.diagnostics.is_empty() {

@@ -2,18 +2,21 @@
 
 use std::path::PathBuf;
 
-use serde_json::json;
-use tempfile::NamedTempFile;
-
 use crate::args::MigrateArgs;
 use crate::commands::{Destination, Outcome, migrated};
 use crate::error::Error;
-use crate::store::{Contents, SessionFile, SessionLock, sync_folder, write_new};
+use crate::store::{
+    Contents, STDIN_IN_PLACE, SessionFile, SessionLock, sync_folder, temporary_in, write_new,
+};
 use crate::ui::{BOLD, counted, styled};
+use serde_json::json;
 
 pub(super) fn run(args: &MigrateArgs) -> Result<Outcome, Error> {
     let destination = args.output.destination("migrate")?;
     let path = &args.session;
+    if matches!(destination, Destination::InPlace) && path == std::path::Path::new("-") {
+        return Err(Error::Usage(STDIN_IN_PLACE.to_owned()));
+    }
     // Fails early, and with the right words, on what is no session.
     let session = SessionFile::open(path)?;
     let version = session.version();
@@ -66,9 +69,10 @@ fn in_place(path: &std::path::Path) -> Result<PathBuf, Error> {
     let backup = free_name(path, session.version());
     let failed = |error| Error::io("write", path, error);
     let folder = path.parent().unwrap_or(std::path::Path::new("."));
-    let temporary = NamedTempFile::new_in(folder).map_err(failed)?;
-    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    std::fs::write(temporary.path(), text).map_err(failed)?;
+    let temporary = temporary_in(folder).map_err(failed)?;
+    let mut bytes = lines.join(&b'\n');
+    bytes.push(b'\n');
+    std::fs::write(temporary.path(), bytes).map_err(failed)?;
     let permissions = std::fs::metadata(path).map_err(failed)?.permissions();
     temporary
         .as_file()
@@ -77,14 +81,29 @@ fn in_place(path: &std::path::Path) -> Result<PathBuf, Error> {
     temporary.as_file().sync_all().map_err(failed)?;
     crate::cancel::check()?;
     // The old bytes have a second name before the first one changes its meaning.
-    std::fs::hard_link(path, &backup)
-        .or_else(|_| std::fs::copy(path, &backup).map(drop))
-        .map_err(|error| Error::io("keep a backup as", &backup, error))?;
-    temporary
-        .persist(path)
-        .map_err(|error| failed(error.error))?;
+    keep_backup(path, &backup)?;
+    temporary.persist(path).map_err(|error| {
+        // The session kept its name, so the second one says nothing.
+        let _ = std::fs::remove_file(&backup);
+        failed(error.error)
+    })?;
     sync_folder(folder);
     Ok(backup)
+}
+
+/// Gives the bytes of the session a second name: by a link, or by a copy where links are not to be had.
+fn keep_backup(path: &std::path::Path, backup: &std::path::Path) -> Result<(), Error> {
+    let failed = |error| Error::io("keep a backup as", backup, error);
+    match std::fs::hard_link(path, backup) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            return Err(failed(error));
+        }
+        Err(_) => {}
+    }
+    let source = std::fs::File::open(path).map_err(failed)?;
+    let length = source.metadata().map_err(failed)?.len();
+    write_new::<&[u8]>(backup, Contents::File(source, length), true, &[])
 }
 
 /// Returns a name for the backup that no file has.

@@ -11,14 +11,19 @@ mod plan;
 mod tree;
 mod undo;
 
+pub(crate) use plan::Edits;
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::Parser;
 use compaction_core::{PlanOptions, Profile, Settings, TokenCount};
 use serde::Serialize;
 use serde_json::json;
-use session_model::{Diagnostic, EntryDraft, EntryId, Leaf, SessionTree, migrate_lines};
+use session_model::{
+    Diagnostic, EntryDraft, EntryId, Leaf, SessionContext, SessionTree, Severity, migrate_lines,
+};
 
 use crate::args::{Cli, Command, Global, OutputArgs, ProfileArg, SessionArgs, WindowArgs};
 use crate::error::{Error, ErrorKind};
@@ -51,21 +56,48 @@ impl Outcome {
     }
 }
 
-/// Runs the command and prints its outcome; returns the exit code.
-pub fn run(cli: &Cli) -> ExitCode {
-    let outcome = match &cli.command {
-        Command::Completions(args) => return completions::run(args),
-        Command::Inspect(args) => inspect::run(args, &cli.global),
-        Command::Context(args) => context::run(args, &cli.global),
-        Command::Plan(args) => plan::run(args, &cli.global),
-        Command::Compact(args) => compact::run(args, &cli.global),
-        Command::Branch(args) => branch::run(args, &cli.global),
-        Command::Tree(args) => tree::run(args, &cli.global),
-        Command::Undo(args) => undo::run(args, &cli.global),
+fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
+    // A setting that is wrong is an error also where it would not matter.
+    global.load_settings()?;
+    match command {
+        Command::Inspect(args) => inspect::run(args, global),
+        Command::Context(args) => context::run(args, global),
+        Command::Plan(args) => plan::run(args, global),
+        Command::Compact(args) => compact::run(args, global),
+        Command::Branch(args) => branch::run(args, global),
+        Command::Tree(args) => tree::run(args, global),
+        Command::Undo(args) => undo::run(args, global),
         Command::Migrate(args) => migrate::run(args),
         Command::Doctor(args) => doctor::run(args),
-    };
-    let kind = match outcome {
+        Command::Completions(args) => Ok(completions::run(args)),
+    }
+}
+
+/// Reads the arguments of the program, runs the command and prints its outcome; returns the exit code.
+pub fn run_program() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => {
+            crate::cancel::listen();
+            run(&cli)
+        }
+        Err(error) => {
+            // Help and the version come as errors too.
+            let asked_json = std::env::args_os().any(|argument| argument == "--json");
+            if error.use_stderr() && asked_json {
+                let text = error.to_string();
+                let lines = text.lines().take_while(|line| !line.is_empty());
+                let message = lines.map(str::trim).collect::<Vec<_>>().join(" ");
+                let message = message.strip_prefix("error: ").unwrap_or(&message);
+                print_error(ErrorKind::Usage, message);
+            }
+            error.exit()
+        }
+    }
+}
+
+/// Runs the command and prints its outcome; returns the exit code.
+pub fn run(cli: &Cli) -> ExitCode {
+    let kind = match outcome(&cli.command, &cli.global) {
         Ok(outcome) => print(&outcome, cli.global.json),
         Err(error) => Err(error),
     };
@@ -75,16 +107,20 @@ pub fn run(cli: &Cli) -> ExitCode {
         Err(error) => {
             let kind = error.kind();
             if cli.global.json {
-                let document = json!({
-                    "error": { "kind": kind.name(), "message": error.to_string(), "exit_code": kind.exit_code() }
-                });
-                // The error itself goes to stderr below; a closed stdout changes nothing about it.
-                let _ = writeln!(std::io::stdout().lock(), "{document}");
+                print_error(kind, &error.to_string());
             }
             anstream::eprintln!("{}: {error}", crate::ui::error_label());
             ExitCode::from(kind.exit_code())
         }
     }
+}
+
+/// Prints the document of an error. The error itself goes to stderr; a closed stdout changes nothing about it.
+fn print_error(kind: ErrorKind, message: &str) {
+    let document = json!({
+        "error": { "kind": kind.name(), "message": message, "exit_code": kind.exit_code() }
+    });
+    let _ = writeln!(std::io::stdout().lock(), "{document:#}");
 }
 
 fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
@@ -107,7 +143,10 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
         Err(error) => return Err(Error::io("write to", "standard output", error)),
     }
     Ok(outcome.nothing_to_do.as_ref().map(|reason| {
-        anstream::eprintln!("nothing to do: {reason}");
+        anstream::eprintln!(
+            "nothing to do: {}",
+            reason.trim_start_matches("nothing to do: ")
+        );
         ErrorKind::NothingToDo
     }))
 }
@@ -222,7 +261,17 @@ impl Opened {
         parent: Option<&EntryId>,
     ) -> Result<Vec<EntryId>, Error> {
         crate::cancel::check()?;
-        let (lines, ids) = self.session().stamp(drafts, parent);
+        let (parent, skipped) = self.session().readable_parent(parent);
+        if let Some(skipped) = skipped {
+            let place = parent.as_deref().unwrap_or("the beginning");
+            anstream::eprintln!(
+                "{} {} cannot be read; what is written follows {} instead",
+                crate::ui::severity_label(Severity::Warning),
+                crate::ui::clean(&skipped),
+                crate::ui::clean(place)
+            );
+        }
+        let (lines, ids) = self.session().stamp(drafts, parent.as_ref());
         match (self, destination) {
             (_, Destination::DryRun) => return Ok(Vec::new()),
             (Self::Writer(writer), _) => writer.append(&lines)?,
@@ -242,36 +291,48 @@ fn write_copy(session: &SessionFile, out: &std::path::Path, lines: &[String]) ->
     if session.version() >= 3 {
         return write_new(out, contents, ends, lines);
     }
-    let migrated = migrated(session, contents)?;
-    let lines = migrated.into_iter().chain(lines.iter().cloned());
-    write_new(out, Contents::Empty, true, &lines.collect::<Vec<_>>())
+    let mut migrated = migrated(session, contents)?;
+    migrated.extend(lines.iter().map(|line| line.clone().into_bytes()));
+    write_new(out, Contents::Empty, true, &migrated)
 }
 
 /// Returns the lines of a session of version 1 or 2 as version 3 has them.
-fn migrated(session: &SessionFile, contents: Contents) -> Result<Vec<String>, Error> {
+fn migrated(session: &SessionFile, contents: Contents) -> Result<Vec<Vec<u8>>, Error> {
     let bytes = contents
         .read()
         .map_err(|error| Error::io("read", &session.path, error))?;
     let lines = bytes.split(|byte| *byte == b'\n');
-    let mut lines = migrate_lines(session.version(), lines)
-        .map_err(|error| Error::Usage(error.to_string()))?;
+    let mut lines =
+        migrate_lines(session.version(), lines).map_err(|error| Error::Usage(error.to_string()))?;
     if bytes.ends_with(b"\n") {
         lines.pop();
     }
-    // Bytes that are no text can only stand in damaged lines.
-    let lines = lines.into_iter();
-    Ok(lines
-        .map(|line| String::from_utf8_lossy(&line).into_owned())
-        .collect())
+    Ok(lines)
 }
+
+/// Returns what was noticed about a session, and about one context of it.
+fn all_diagnostics<'a>(
+    session: &'a SessionFile,
+    context: &'a SessionContext,
+) -> Vec<&'a Diagnostic> {
+    let diagnostics = session.decoded.diagnostics.iter();
+    diagnostics.chain(&context.diagnostics).collect()
+}
+
+/// How many diagnostics people are shown.
+const SHOWN_DIAGNOSTICS: usize = 20;
 
 /// Returns the diagnostics as text for people, or nothing when there are none.
 fn diagnostics_text(diagnostics: &[Diagnostic]) -> String {
-    let lines = diagnostics.iter().map(|said| {
+    let lines = diagnostics.iter().take(SHOWN_DIAGNOSTICS).map(|said| {
         let label = crate::ui::severity_label(said.severity);
-        format!("  {label} {said}\n")
+        format!("  {label} {}\n", crate::ui::clean(&said.to_string()))
     });
-    lines.collect()
+    let mut text: String = lines.collect();
+    if let Some(more @ 1..) = diagnostics.len().checked_sub(SHOWN_DIAGNOSTICS) {
+        text.push_str(&format!("  ... {more} more; --json tells all\n"));
+    }
+    text
 }
 
 /// Returns the text that a person passes to the shell to name `path` again.

@@ -1,27 +1,103 @@
 //! `plan`: the dry run of a compaction; the same code as the run.
 
 use compaction_core::{
-    CompactionPlan, Fate, PlannedEntry, PromptCache, PrunePlan, RequestKind, Strategy, TokenCount,
-    Trigger, measure, plan_for_context, plan_prune, threshold,
+    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlannedEntry, PromptCache, PrunePlan,
+    PruneReason, RequestKind, Strategy, TokenCount, Trigger, measure, plan_elision,
+    plan_for_context, plan_prune, threshold,
 };
 use serde::Serialize;
 use serde_json::json;
-use session_model::{EntryId, SessionContext, SessionPath, build_context};
+use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{Global, PlanArgs};
-use crate::commands::{Outcome, plan_options};
+use crate::commands::{Outcome, all_diagnostics, plan_options};
 use crate::error::Error;
 use crate::store::SessionFile;
 use crate::ui;
+
+/// Says of a preview that it is one.
+pub(super) const PREVIEW: &str = "preview: nothing has changed yet";
 
 /// What a strategy would do.
 pub(super) enum Planned {
     /// A summary of older history.
     Compaction(Box<CompactionPlan>),
-    /// Only old tool output goes.
-    Prune(PrunePlan),
+    /// No summary: what is in the context is shortened where it stands.
+    Edits(Edits),
     /// Nothing, for this reason.
     Nothing(String),
+}
+
+/// Edits of the context without a compaction.
+pub(crate) struct Edits {
+    /// The leaf that they were planned for.
+    pub leaf: EntryId,
+    /// Which strategy they carry out.
+    pub strategy: &'static str,
+    /// The hash of the plan.
+    pub hash: PlanHash,
+    /// Tokens of the context before.
+    pub before: TokenCount,
+    /// Tokens saved.
+    pub saved: TokenCount,
+    /// What is shortened.
+    pub rows: Vec<EditRow>,
+    /// The entries to append.
+    pub drafts: Vec<EntryDraft>,
+}
+
+/// An entry that is shortened.
+#[derive(Serialize)]
+pub(crate) struct EditRow {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// Its tokens before.
+    pub tokens: TokenCount,
+    /// How many of them are saved.
+    pub saved: TokenCount,
+    /// Why.
+    pub reason: &'static str,
+}
+
+impl Edits {
+    fn of_pruning(plan: &PrunePlan) -> Self {
+        let rows = plan.pruned.iter().map(|result| EditRow {
+            entry_id: result.entry_id.clone(),
+            tokens: result.tokens,
+            saved: result.saved,
+            reason: match result.reason {
+                PruneReason::Old => "old",
+                PruneReason::Superseded => "read again in full later",
+            },
+        });
+        Self {
+            leaf: plan.leaf.clone(),
+            strategy: Strategy::PruneOnly.name(),
+            hash: plan.hash(),
+            before: plan.tokens_before,
+            saved: plan.saved,
+            rows: rows.collect(),
+            drafts: plan.apply(),
+        }
+    }
+
+    fn of_elision(plan: &ElisionPlan, strategy: Strategy) -> Self {
+        let rows = plan.elisions.iter().map(|elision| EditRow {
+            entry_id: elision.entry_id.clone(),
+            tokens: elision.tokens,
+            saved: elision.saved,
+            reason: "too large for the window; nothing is old enough to be summarized",
+        });
+        Self {
+            leaf: plan.leaf.clone(),
+            strategy: strategy.name(),
+            hash: plan.hash(),
+            before: plan.tokens_before,
+            saved: plan.saved,
+            rows: rows.collect(),
+            drafts: plan.apply(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -41,18 +117,12 @@ struct Document<'a> {
     summarize: Vec<&'a EntryId>,
     turn_prefix: Vec<&'a EntryId>,
     kept: Vec<&'a EntryId>,
-    pruned: Vec<Pruned<'a>>,
+    pruned: Vec<EditRow>,
     read_files: Vec<String>,
     modified_files: Vec<String>,
     previous_summary: Option<&'a str>,
     requests: Vec<Request>,
     entries: &'a [PlannedEntry],
-}
-
-#[derive(Serialize)]
-struct Pruned<'a> {
-    entry_id: &'a EntryId,
-    tokens: TokenCount,
 }
 
 #[derive(Serialize)]
@@ -72,14 +142,15 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let window = args.window.tokens()?;
     let context = build_context(&path, global.profile().context_rules());
     let planned = plan(&path, &context, args, global)?;
-    let document = document(&planned, &path, &context, window, global)?;
+    let mut document = document(&planned, &path, &context, window, global)?;
+    document["diagnostics"] = json!(all_diagnostics(&session, &context));
     Ok(match planned {
         Planned::Nothing(reason) => Outcome::nothing_to_do(reason, document),
         Planned::Compaction(plan) => {
             let text = ui::plan::compaction_text(&plan, &context, window);
             Outcome::done(&document, text)
         }
-        Planned::Prune(plan) => Outcome::done(&document, ui::plan::prune_text(&plan)),
+        Planned::Edits(edits) => Outcome::done(&document, ui::plan::edits_text(&edits, PREVIEW)),
     })
 }
 
@@ -122,7 +193,7 @@ pub(super) fn plan(
     if strategy == Strategy::PruneOnly {
         // Nobody sends this session while it is a file, so no cache is at stake.
         return Ok(match plan_prune(path, &options, PromptCache::Cold) {
-            Ok(plan) => Planned::Prune(plan),
+            Ok(plan) => Planned::Edits(Edits::of_pruning(&plan)),
             Err(reason) => Planned::Nothing(reason.to_string()),
         });
     }
@@ -131,6 +202,11 @@ pub(super) fn plan(
     };
     Ok(match plan_for_context(path, context, &trigger, &options) {
         Ok(plan) => Planned::Compaction(Box::new(plan)),
+        // Nothing can be summarized, but it is too much: shorten what is large where it stands.
+        Err(NothingToDo::NothingOld { .. }) => match plan_elision(path, &options) {
+            Ok(plan) => Planned::Edits(Edits::of_elision(&plan, strategy)),
+            Err(reason) => Planned::Nothing(reason.to_string()),
+        },
         Err(reason) => Planned::Nothing(reason.to_string()),
     })
 }
@@ -148,16 +224,13 @@ pub(super) fn document(
         Planned::Compaction(plan) => {
             serde_json::to_value(compaction_document(plan)).unwrap_or_default()
         }
-        Planned::Prune(plan) => json!({
-            "plan_hash": plan.hash(),
-            "leaf": plan.leaf,
-            "strategy": Strategy::PruneOnly.name(),
-            "context_tokens": plan.tokens_before,
-            "saved_tokens": plan.saved,
-            "pruned": plan.pruned.iter().map(|result| Pruned {
-                entry_id: &result.entry_id,
-                tokens: result.tokens,
-            }).collect::<Vec<_>>(),
+        Planned::Edits(edits) => json!({
+            "plan_hash": edits.hash,
+            "leaf": edits.leaf,
+            "strategy": edits.strategy,
+            "context_tokens": edits.before,
+            "saved_tokens": edits.saved,
+            "pruned": edits.rows,
         }),
         Planned::Nothing(_) => {
             let settings = global.load_settings()?;
@@ -188,7 +261,10 @@ fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
         strategy: plan.strategy.name(),
         context_tokens: plan.measure.tokens,
         threshold: plan.threshold.as_ref().map(|threshold| threshold.tokens),
-        threshold_explained: plan.threshold.as_ref().map(|threshold| threshold.explain.as_str()),
+        threshold_explained: plan
+            .threshold
+            .as_ref()
+            .map(|threshold| threshold.explain.as_str()),
         should_compact: due && plan.enabled,
         tokens_before: plan.measure.stored,
         keep_recent_tokens: plan.keep,
@@ -204,9 +280,11 @@ fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
         pruned: plan
             .elisions
             .iter()
-            .map(|elision| Pruned {
-                entry_id: &elision.entry_id,
-                tokens: elision.saved,
+            .map(|elision| EditRow {
+                entry_id: elision.entry_id.clone(),
+                tokens: elision.tokens,
+                saved: elision.saved,
+                reason: "too large for what is kept",
             })
             .collect(),
         read_files: plan.files.read_files(),

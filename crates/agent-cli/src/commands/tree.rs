@@ -4,15 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use compaction_core::TokenCount;
 use serde::Serialize;
-use session_model::{
-    AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, SessionTree,
-};
+use session_model::{AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, SessionTree};
 
 use crate::args::{Global, TreeArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::store::SessionFile;
-use crate::ui::{BOLD, DIM, GOOD, first_line, styled, tokens, width};
+use crate::ui::{BOLD, DIM, GOOD, clean, first_line, styled, tokens, width};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -65,7 +63,8 @@ pub(super) fn run(args: &TreeArgs, global: &Global) -> Result<Outcome, Error> {
             let entry = tree.entry(index).ok();
             let id = EntryId::new(tree.id(index));
             let parent = tree.parent(index);
-            let message = entry.as_ref().and_then(message);
+            // Of a compaction that replays a system message, the summary comes last.
+            let message = entry.as_ref().and_then(|entry| entry.messages().pop());
             Row {
                 label: labels.get(&id).cloned(),
                 parent_id: parent.map(|parent| EntryId::new(tree.id(parent))),
@@ -99,27 +98,6 @@ pub(super) fn run(args: &TreeArgs, global: &Global) -> Result<Outcome, Error> {
         diagnostics: &session.decoded.diagnostics,
     };
     Ok(Outcome::done(&document, text))
-}
-
-/// Returns the message that an entry is, a summary included.
-fn message(entry: &Entry) -> Option<AgentMessage> {
-    match &entry.body {
-        EntryBody::Message(message) => Some((**message).clone()),
-        EntryBody::CustomMessage(message) => Some(AgentMessage::Custom(message.clone())),
-        EntryBody::Compaction(compaction) => Some(AgentMessage::CompactionSummary(
-            session_model::SummaryMessage {
-                summary: compaction.summary.clone(),
-                timestamp: entry.timestamp,
-            },
-        )),
-        EntryBody::BranchSummary(branch) => Some(AgentMessage::BranchSummary(
-            session_model::SummaryMessage {
-                summary: branch.summary.clone(),
-                timestamp: entry.timestamp,
-            },
-        )),
-        _ => None,
-    }
 }
 
 fn rank(entry: Option<&Entry>) -> Rank {
@@ -160,6 +138,9 @@ fn text_of(entry: Option<&Entry>) -> String {
     }
 }
 
+/// The deepest indentation.
+const DEEPEST: usize = 10;
+
 struct Drawing<'a> {
     tree: &'a SessionTree,
     rows: &'a [Row],
@@ -177,9 +158,13 @@ struct Turn {
 
 impl Drawing<'_> {
     fn draw(&self) -> String {
-        let turns = self.rows.iter().filter(|row| row.rank == Rank::Turn).count();
+        let turns = self
+            .rows
+            .iter()
+            .filter(|row| row.rank == Rank::Turn)
+            .count();
         let leaves = self.tree.leaves().len();
-        let name = self.tree.name().unwrap_or_default();
+        let name = clean(&self.tree.name().unwrap_or_default());
         let title = format!(
             "{}   {}, {}",
             if name.is_empty() { "Session" } else { &name },
@@ -267,6 +252,8 @@ impl Drawing<'_> {
             (Rank::Turn | Rank::Inside, true, false) => "o".to_owned(),
             (Rank::Turn | Rank::Inside, false, false) => styled(DIM, "x"),
         };
+        // Deeper branches stand in one column, not in a wider and wider margin.
+        let depth = depth.min(DEEPEST);
         let lead = match (depth, std::mem::take(first_row)) {
             (0, _) => String::new(),
             (depth, true) => format!("{}+-", "| ".repeat(depth - 1)),
@@ -287,7 +274,7 @@ impl Drawing<'_> {
         let text = first_line(&format!("{text}{}", label.unwrap_or_default()), room);
         out.push_str(&format!(
             "  {lead}{mark} {}  {text:<room$}  {tools:>9} {:>7}\n",
-            row.id,
+            clean(&row.id),
             tokens(turn.tokens)
         ));
     }

@@ -1,14 +1,17 @@
 //! `undo`: goes back to before the newest compaction or change of branch. Nothing is deleted.
 
-use compaction_core::{LEAF_ENTRY, TokenCount, leaf_move, measure};
+use compaction_core::{LEAF_ENTRY, PRUNE_ENTRY, TokenCount, leaf_move, measure};
 use serde::Serialize;
-use serde_json::Value;
-use session_model::{Diagnostic, EntryBody, EntryId, Leaf, SessionPath, SessionTree, build_context};
+use serde_json::{Value, json};
+use session_model::{
+    Diagnostic, EntryBody, EntryId, EntryKind, Leaf, SessionPath, SessionTree, build_context,
+    json::RawJson,
+};
 
 use crate::args::{Global, UndoArgs};
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
-use crate::ui::{BOLD, counted, styled, tokens};
+use crate::ui::{BOLD, clean, counted, styled, tokens};
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -38,8 +41,11 @@ pub(super) fn run(args: &UndoArgs, global: &Global) -> Result<Outcome, Error> {
     let tree = opened.session().tree();
     let path = tree.path(args.session.leaf(tree)?);
     let Some(found) = newest_undoable(&path) else {
-        let reason = "no compaction and no change of branch on the path".to_owned();
-        return Ok(Outcome::nothing_to_do(reason, Value::Object(serde_json::Map::new())));
+        let reason = "no compaction, pruning or change of branch on the path".to_owned();
+        return Ok(Outcome::nothing_to_do(
+            reason,
+            json!({ "diagnostics": opened.session().decoded.diagnostics }),
+        ));
     };
     let tokens_at = |leaf: Leaf| {
         let path = tree.path(leaf);
@@ -70,41 +76,50 @@ pub(super) fn run(args: &UndoArgs, global: &Global) -> Result<Outcome, Error> {
     Ok(Outcome::done(&document, text))
 }
 
-/// Returns the newest entry of the path that can be taken back.
+/// Returns the newest entry of the path that can be taken back. Only entries that may be one are read.
 fn newest_undoable(path: &SessionPath<'_>) -> Option<Undoable> {
     let tree = path.tree();
-    for (place, index) in path.entries().iter().enumerate().rev() {
-        let Ok(entry) = tree.entry(*index) else {
-            continue;
-        };
+    let places = path.entries().iter().enumerate().rev();
+    let mut candidates = places.filter(|(_, index)| {
+        matches!(
+            tree.kind(**index),
+            EntryKind::Compaction | EntryKind::BranchSummary | EntryKind::Custom
+        )
+    });
+    candidates.find_map(|(place, index)| {
+        let entry = tree.entry(*index).ok()?;
         let parent = tree.parent(*index).map_or(Leaf::Root, Leaf::At);
+        let value = |raw: &RawJson| raw.to_value();
         let (kind, back_to) = match &entry.body {
             EntryBody::Compaction(compaction) => {
-                let named = named_by(tree, compaction.details.as_ref().map(|raw| raw.to_value()), "undoTo");
+                let details = compaction.details.as_ref().map(value);
+                let named = named_by(tree, details, "undoTo");
                 ("compaction", named.unwrap_or(parent))
             }
             EntryBody::BranchSummary(branch) => {
                 let left = tree.find(&branch.from).map(Leaf::At);
                 ("branch", left.unwrap_or(parent))
             }
-            EntryBody::Custom { custom_type, data } if custom_type == LEAF_ENTRY => {
-                let data = data.as_ref().map(|raw| raw.to_value());
-                let is_undo = data.as_ref().is_some_and(|data| data["reason"] == "undo");
-                match named_by(tree, data, "from") {
-                    // An undo is not undone by another: the next older step is.
-                    Some(from) if !is_undo => ("branch", from),
-                    _ => continue,
-                }
+            EntryBody::Custom { custom_type, data } if custom_type == PRUNE_ENTRY => {
+                let named = named_by(tree, data.as_ref().map(value), "undoTo");
+                ("pruning", named?)
             }
-            _ => continue,
+            EntryBody::Custom { custom_type, data } if custom_type == LEAF_ENTRY => {
+                let data = data.as_ref().map(value);
+                // An undo is not undone by another: the next older step is.
+                if data.as_ref().is_some_and(|data| data["reason"] == "undo") {
+                    return None;
+                }
+                ("branch", named_by(tree, data, "from")?)
+            }
+            _ => return None,
         };
-        return Some(Undoable {
+        Some(Undoable {
             place,
             kind,
             back_to,
-        });
-    }
-    None
+        })
+    })
 }
 
 /// Returns the leaf that the member `key` of `data` names, if it names an entry.
@@ -118,17 +133,21 @@ fn text(document: &Document<'_>, written: bool) -> String {
     let verb = if written { "undone" } else { "would be undone" };
     let what = match document.kind {
         "compaction" => "compaction",
+        "pruning" => "pruning",
         _ => "change of branch",
     };
     let headline = format!(
         "{verb}: {what} {}   {} -> {} tokens",
-        document.undone,
+        clean(&document.undone),
         tokens(document.tokens_before),
         tokens(document.tokens_after)
     );
     let mut out = format!("{}\n", styled(BOLD, &headline));
-    let place = document.leaf.as_ref().map_or("the beginning", |id| id.as_str());
-    out.push_str(&format!("   back at      {place}\n"));
+    let place = document
+        .leaf
+        .as_ref()
+        .map_or("the beginning", |id| id.as_str());
+    out.push_str(&format!("   back at      {}\n", clean(place)));
     if !document.left_behind.is_empty() {
         out.push_str(&format!(
             "   left behind  {} that came after it; still in the file, agent-cli tree shows them\n",

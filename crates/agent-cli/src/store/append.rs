@@ -64,14 +64,14 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
 }
 
 /// Appends `lines` to a file that had `length` bytes when it was read. A file without a
-/// newline at its end gets one first, so that a torn line stays a line of its own.
+/// newline at its end gets one first, so that a torn line stays a line of its own. Returns the new length.
 pub fn append_lines<F: AppendFile>(
     file: &mut F,
     length: u64,
     ends_with_newline: bool,
     lines: &[String],
     policy: SyncPolicy,
-) -> Result<(), AppendError> {
+) -> Result<u64, AppendError> {
     if file.length()? != length {
         return Err(AppendError::Changed);
     }
@@ -83,20 +83,33 @@ pub fn append_lines<F: AppendFile>(
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
     }
-    let written = write_and_sync(file, &bytes, policy);
-    if let Err(error) = written {
-        // What this call wrote is taken back; what was there before stays.
-        file.truncate(length)?;
+    let mut written = 0;
+    if let Err(error) = write_and_sync(file, &bytes, policy, &mut written) {
+        // What this call wrote is taken back, unless somebody who knows no lock wrote behind it. The cause
+        // matters more than a failure to take back, which leaves a torn tail that opens like any other.
+        if file.length()? == length + written {
+            let _ = file.truncate(length);
+        }
         return Err(error.into());
     }
-    Ok(())
+    Ok(length + written)
 }
 
-fn write_and_sync<F: AppendFile>(file: &mut F, bytes: &[u8], policy: SyncPolicy) -> io::Result<()> {
+fn write_and_sync<F: AppendFile>(
+    file: &mut F,
+    bytes: &[u8],
+    policy: SyncPolicy,
+    written: &mut u64,
+) -> io::Result<()> {
     loop {
         match file.write_once(bytes) {
-            Ok(count) if count == bytes.len() => break,
-            Ok(_) => return Err(io::ErrorKind::StorageFull.into()),
+            Ok(count) => {
+                *written = count as u64;
+                if count == bytes.len() {
+                    break;
+                }
+                return Err(io::ErrorKind::StorageFull.into());
+            }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }

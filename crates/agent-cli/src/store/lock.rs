@@ -1,7 +1,7 @@
 //! The lock of a session: an advisory lock on a file beside it, held while the session may be written.
 
 use std::fs::{File, OpenOptions, TryLockError};
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
@@ -28,10 +28,11 @@ impl SessionLock {
     /// Takes the lock of `session`, or says who holds it.
     pub fn acquire(session: &Path) -> Result<Self, Error> {
         // A link and its target are one session.
-        let session = std::fs::canonicalize(session)
-            .map_err(|error| Error::io("open", session, error))?;
+        let session =
+            std::fs::canonicalize(session).map_err(|error| Error::io("open", session, error))?;
         let path = Self::path_for(&session);
         loop {
+            refuse_foreign(&session, &path)?;
             let mut options = OpenOptions::new();
             options.create(true).read(true).write(true).truncate(false);
             let file = options
@@ -40,7 +41,7 @@ impl SessionLock {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
-                    let holder = std::fs::read_to_string(&path).unwrap_or_default();
+                    let holder = content(&path).unwrap_or_default();
                     let holder = match holder.trim() {
                         "" => "another process".to_owned(),
                         pid => format!("process {pid}"),
@@ -66,6 +67,38 @@ impl SessionLock {
             return Ok(lock);
         }
     }
+}
+
+/// Refuses a file that only has the name of a lock: a link, a folder, or a file that holds anything but a
+/// process id. Writing a lock over it would destroy somebody's work.
+fn refuse_foreign(session: &Path, path: &Path) -> Result<(), Error> {
+    let foreign = match path.symlink_metadata() {
+        Err(_) => false,
+        Ok(found) if !found.is_file() || found.len() > LONGEST_PID => true,
+        // A lock whose holder just removed it is no foreign file.
+        Ok(_) => content(path).is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_digit())),
+    };
+    match foreign {
+        false => Ok(()),
+        true => Err(Error::session(
+            session,
+            format!(
+                "{} stands where the lock belongs and is no lock; move it away, or write a copy with --out FILE",
+                path.display()
+            ),
+        )),
+    }
+}
+
+/// The most digits of a process id.
+const LONGEST_PID: u64 = 20;
+
+/// Returns what a small text file holds.
+fn content(path: &Path) -> Option<String> {
+    let mut text = String::new();
+    let file = File::open(path).ok()?;
+    file.take(LONGEST_PID + 1).read_to_string(&mut text).ok()?;
+    Some(text)
 }
 
 #[cfg(unix)]

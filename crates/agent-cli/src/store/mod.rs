@@ -9,15 +9,19 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
 
-use session_model::{Decoded, Decoder, EntryDraft, EntryId, SessionTree, Stamp, Timestamp};
+use session_model::{
+    Decoded, Decoder, EntryDraft, EntryId, EntryKind, SessionTree, Stamp, Timestamp,
+};
 
 use crate::error::Error;
 
 pub use append::{AppendError, AppendFile, SyncPolicy, append_lines};
 pub use lock::SessionLock;
-pub(crate) use new_file::sync_folder;
 pub use new_file::{Contents, write_new};
+pub(crate) use new_file::{sync_folder, temporary_in};
 pub use source::FileSource;
 
 /// How much of a file is read at once, in bytes.
@@ -25,6 +29,9 @@ const BLOCK: usize = 512 * 1024;
 
 /// The newest version that this program knows.
 const NEWEST_VERSION: u64 = 3;
+
+/// Why `-` and `--in-place` do not go together.
+pub(crate) const STDIN_IN_PLACE: &str = "standard input cannot be changed in place; use --out FILE";
 
 /// A session that was opened for reading. Nothing is locked and nothing is changed.
 #[derive(Debug)]
@@ -41,13 +48,12 @@ impl SessionFile {
     /// Opens a session: a path, or `-` for standard input.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if path == Path::new("-") {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            read.map_err(|error| Error::io("read", path, error))?;
-            return Self::from_memory(path, bytes);
+            return Self::from_memory(path, read_stdin()?);
         }
         let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => Error::session(path, "no such session file"),
+            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+                Error::session(path, "no such session file; check the path")
+            }
             _ => Error::io("open", path, error),
         })?;
         if metadata.is_dir() {
@@ -56,10 +62,7 @@ impl SessionFile {
         }
         let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
         if !metadata.is_file() {
-            let mut bytes = Vec::new();
-            let read = file.read_to_end(&mut bytes);
-            read.map_err(|error| Error::io("read", path, error))?;
-            return Self::from_memory(path, bytes);
+            return Self::from_memory(path, read_stream(path, &mut file)?);
         }
         let mut decoder = Decoder::new();
         let mut block = vec![0; BLOCK];
@@ -110,13 +113,30 @@ impl SessionFile {
         self.tree().version()
     }
 
+    /// Returns the nearest readable entry from `parent` on towards the root, and `parent` itself if it is another.
+    ///
+    /// Peers skip a line that they cannot read and everything before it, so nothing new is attached to one.
+    pub fn readable_parent(&self, parent: Option<&EntryId>) -> (Option<EntryId>, Option<EntryId>) {
+        let tree = self.tree();
+        let mut at = parent.and_then(|parent| tree.find(parent));
+        let mut skipped = None;
+        while let Some(index) = at.filter(|index| tree.entry(*index).is_err()) {
+            skipped = parent.cloned();
+            at = tree.parent(index);
+        }
+        match skipped {
+            None => (parent.cloned(), None),
+            skipped => (at.map(|index| EntryId::new(tree.id(index))), skipped),
+        }
+    }
+
     /// Returns the bytes that were read, for copying.
     pub fn contents(&self) -> Result<Contents, Error> {
         match &self.memory {
             Some(bytes) => Ok(Contents::Memory(bytes.clone())),
             None => {
-                let file = File::open(&self.path)
-                    .map_err(|error| Error::io("open", &self.path, error))?;
+                let file =
+                    File::open(&self.path).map_err(|error| Error::io("open", &self.path, error))?;
                 Ok(Contents::File(file, self.decoded.bytes))
             }
         }
@@ -156,13 +176,50 @@ impl SessionFile {
     }
 }
 
+/// Returns all of standard input; a user who cancels need not wait for its end.
+fn read_stdin() -> Result<Vec<u8>, Error> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        // Nobody listens any more once the user has cancelled.
+        let _ = sender.send(read.map(|_| bytes));
+    });
+    loop {
+        match receiver.recv_timeout(Duration::from_millis(50)) {
+            Ok(read) => return read.map_err(|error| Error::io("read", "-", error)),
+            Err(RecvTimeoutError::Timeout) => crate::cancel::check()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                let error = std::io::Error::other("the reader ended early");
+                return Err(Error::io("read", "-", error));
+            }
+        }
+    }
+}
+
+/// Returns all of what is no regular file, unless its beginning is no session.
+fn read_stream(path: &Path, file: &mut File) -> Result<Vec<u8>, Error> {
+    let failed = |error| Error::io("read", path, error);
+    let mut bytes = Vec::new();
+    file.take(BLOCK as u64)
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
+    check_block(path, &bytes, &mut true)?;
+    file.read_to_end(&mut bytes).map_err(failed)?;
+    Ok(bytes)
+}
+
+/// Refuses what is binary from its first byte on. Zeroes further inside may be damage.
 fn check_block(path: &Path, block: &[u8], first: &mut bool) -> Result<(), Error> {
-    if std::mem::take(first) && block.contains(&0) {
-        let reason = "a binary file, no session; sessions are JSON lines";
-        return Err(Error::session(path, reason));
+    let text = block.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(block);
+    let begins_like_json = text.trim_ascii_start().first() == Some(&b'{');
+    if std::mem::take(first) && block.contains(&0) && !begins_like_json {
+        return Err(Error::session(path, BINARY));
     }
     Ok(())
 }
+
+const BINARY: &str = "a binary file, no session; sessions are JSON lines";
 
 fn check_version(path: &Path, decoder: &Decoder) -> Result<(), Error> {
     match decoder.header().map(|header| header.version) {
@@ -185,19 +242,22 @@ fn check_decoded(path: &Path, decoded: &Decoded) -> Result<(), Error> {
         );
         return Err(Error::session(path, reason));
     }
-    if decoded.tree.header().is_some() || !decoded.tree.is_empty() {
+    let tree = &decoded.tree;
+    // Other JSON has types too: without a header, at least one of them must be an entry's.
+    let known = |index| tree.kind(index) != EntryKind::Unknown;
+    if tree.header().is_some() || tree.indices().any(known) {
         return Ok(());
     }
     use session_model::DiagnosticKind as Kind;
     let has = |kind| decoded.diagnostics.iter().any(|said| said.kind == kind);
     Err(Error::session(
         path,
-        if decoded.bytes == 0 || !(has(Kind::DamagedLine) || has(Kind::NotAnEntry)) {
-            "empty; a session begins with a header line"
-        } else if has(Kind::NotAnEntry) {
-            "JSON, but no session: no line has a type; a session begins with a line of type \"session\""
+        if tree.is_empty() && !(has(Kind::DamagedLine) || has(Kind::NotAnEntry)) {
+            "empty; a session begins with a line of type \"session\""
+        } else if has(Kind::NotAnEntry) || !tree.is_empty() {
+            "JSON, but no session; a session begins with a line of type \"session\""
         } else {
-            "no session: not one line can be read as JSON"
+            "no session: not one line is a JSON object; name a session's .jsonl file"
         },
     ))
 }
@@ -215,8 +275,7 @@ impl SessionWriter {
     /// Locks and opens a session. A version before 3 is refused: `migrate` comes first.
     pub fn open(path: &Path) -> Result<Self, Error> {
         if path == Path::new("-") {
-            let text = "standard input cannot be changed in place; use --out FILE";
-            return Err(Error::Usage(text.to_owned()));
+            return Err(Error::Usage(STDIN_IN_PLACE.to_owned()));
         }
         // What cannot be opened needs no lock beside it.
         SessionFile::open(path)?;
@@ -234,6 +293,10 @@ impl SessionWriter {
             let text = format!("{} is no regular file; use --out FILE", path.display());
             return Err(Error::Usage(text));
         }
+        if session.tree().header().is_none() {
+            let reason = "its header is lost, so other agents cannot open it; mend the first line before writing to it";
+            return Err(Error::session(path, reason));
+        }
         Ok(Self {
             session,
             policy: SyncPolicy::Always,
@@ -241,7 +304,8 @@ impl SessionWriter {
         })
     }
 
-    /// Appends lines in one write. After an error the file has the bytes that it had before.
+    /// Appends lines in one write. After an error the file has the bytes that it had before. The tree of
+    /// [`session`](Self::session) is the one that was opened; more can be appended after it.
     pub fn append(&mut self, lines: &[String]) -> Result<(), Error> {
         let path = &self.session.path;
         let mut file = append::open(path)?;
@@ -259,6 +323,10 @@ impl SessionWriter {
                 "changed while it was open (another program wrote to it); run the command again",
             ),
             AppendError::Io(source) => Error::io("append to", path, source),
+        })
+        .map(|length| {
+            self.session.decoded.bytes = length;
+            self.session.decoded.ends_with_newline = true;
         })
     }
 }

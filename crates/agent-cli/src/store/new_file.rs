@@ -35,7 +35,9 @@ impl Contents {
                 let copied = io::copy(&mut file.take(length), to)?;
                 match copied == length {
                     true => Ok(()),
-                    false => Err(io::Error::other("the session got shorter while it was copied")),
+                    false => Err(io::Error::other(
+                        "the session got shorter while it was copied",
+                    )),
                 }
             }
             Self::Empty => Ok(()),
@@ -44,12 +46,13 @@ impl Contents {
 }
 
 /// Writes `contents`, a newline where one is missing, and `lines` to a new file. The file appears
-/// whole, with its bytes on the disk, or not at all; an existing one is never replaced.
-pub fn write_new(
+/// whole, with its bytes on the disk, or not at all; an existing one is never replaced. It may be read by
+/// whoever may read the file that it copies, and otherwise by its owner alone.
+pub fn write_new<L: AsRef<[u8]>>(
     path: &Path,
     contents: Contents,
     ends_with_newline: bool,
-    lines: &[String],
+    lines: &[L],
 ) -> Result<(), Error> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
@@ -59,23 +62,28 @@ pub fn write_new(
         _ => Path::new("."),
     };
     let failed = |error| Error::io("write", path, error);
-    let temporary = NamedTempFile::new_in(folder).map_err(failed)?;
-    let mut writer = BufWriter::new(temporary);
+    let temporary = temporary_in(folder).map_err(failed)?;
+    if let Contents::File(source, _) = &contents {
+        let permissions = source.metadata().map_err(failed)?.permissions();
+        temporary
+            .as_file()
+            .set_permissions(permissions)
+            .map_err(failed)?;
+    }
+    let mut writer = BufWriter::new(temporary.as_file());
     let write = || -> io::Result<()> {
         contents.copy_to(&mut writer)?;
         if !ends_with_newline {
             writer.write_all(b"\n")?;
         }
         for line in lines {
-            writer.write_all(line.as_bytes())?;
+            writer.write_all(line.as_ref())?;
             writer.write_all(b"\n")?;
         }
         writer.flush()
     };
     write().map_err(failed)?;
-    let temporary = writer
-        .into_inner()
-        .map_err(|error| failed(error.into_error()))?;
+    drop(writer);
     temporary.as_file().sync_all().map_err(failed)?;
     crate::cancel::check()?;
     temporary
@@ -86,6 +94,15 @@ pub fn write_new(
         })?;
     sync_folder(folder);
     Ok(())
+}
+
+/// Returns a new file without a lasting name in `folder`. Errors do not tell the passing one.
+pub(crate) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
+    NamedTempFile::new_in(folder).map_err(|error| {
+        let text = error.to_string();
+        let said = text.split(" at path ").next().unwrap_or_default();
+        io::Error::new(error.kind(), said)
+    })
 }
 
 /// Forces a folder's list of names to the disk, where the system can.

@@ -212,14 +212,16 @@ impl Bar {
         let shares = self.goes.with(&self.stays);
         let present = Category::ALL.into_iter().filter_map(|category| {
             let count = shares.get(category);
-            let name = format!("{} {} {}", category.letter(), category.label(), tokens(count));
+            let name = format!(
+                "{} {} {}",
+                category.letter(),
+                category.label(),
+                tokens(count)
+            );
             (count > TokenCount::ZERO).then_some(name)
         });
         let filled = shares.total();
-        let free = self
-            .threshold
-            .unwrap_or(self.window)
-            .saturating_sub(filled);
+        let free = self.threshold.unwrap_or(self.window).saturating_sub(filled);
         let mut parts: Vec<String> = present.collect();
         if free > TokenCount::ZERO {
             parts.push(format!(". free {}", tokens(free)));
@@ -238,7 +240,10 @@ impl Bar {
         match self.threshold {
             None => String::new(),
             Some(threshold) if filled > threshold => {
-                format!("{} over the trigger", tokens(filled.saturating_sub(threshold)))
+                format!(
+                    "{} over the trigger",
+                    tokens(filled.saturating_sub(threshold))
+                )
             }
             Some(threshold) => format!("{} left", tokens(threshold.saturating_sub(filled))),
         }

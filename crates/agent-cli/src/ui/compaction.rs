@@ -5,7 +5,7 @@ use session_model::SessionContext;
 
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::plan::{header, shares};
-use crate::ui::{BOLD, DIM, GOOD, counted, first_line, rule, styled, tokens, width};
+use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, rule, styled, tokens, width};
 
 /// What the card tells beside the plan and its outcome.
 pub struct CardFacts<'a> {
@@ -34,7 +34,10 @@ pub fn card(
         stays,
     };
     let mut left = stays;
-    left.add(Category::Summary, plan.profile.counter().text(&applied.summary));
+    left.add(
+        Category::Summary,
+        plan.profile.counter().text(&applied.summary),
+    );
     let after = Bar {
         window: facts.window,
         threshold,
@@ -42,7 +45,11 @@ pub fn card(
         stays: left,
     };
     let mut out = header("Before", &before, plan);
-    out.push_str(&format!("{}\n{}\n\n", before.line(width), styled(DIM, &before.legend())));
+    out.push_str(&format!(
+        "{}\n{}\n\n",
+        before.line(width),
+        styled(DIM, &before.legend())
+    ));
     let headline = format!(
         "After   ~{} of {} window   {}",
         tokens(applied.tokens_after),
@@ -50,7 +57,11 @@ pub fn card(
         after.distance()
     );
     out.push_str(&format!("{}\n", styled(BOLD, &headline)));
-    out.push_str(&format!("{}\n{}\n\n", after.line(width), styled(DIM, &after.legend())));
+    out.push_str(&format!(
+        "{}\n{}\n\n",
+        after.line(width),
+        styled(DIM, &after.legend())
+    ));
     out.push_str(&facts_lines(plan, applied, facts, width));
     out.push_str(&summary_lines(applied, width));
     out
@@ -84,11 +95,14 @@ fn facts_lines(
             "{} word for word ({}), from {}",
             counted(count(Fate::Kept), "entry"),
             tokens(plan.keep.kept),
-            plan.first_kept()
+            clean(plan.first_kept())
         ),
     );
     if count(Fate::Pruned) > 0 {
-        row("elided", format!("{} that did not fit", counted(count(Fate::Pruned), "entry")));
+        row(
+            "elided",
+            format!("{} that did not fit", counted(count(Fate::Pruned), "entry")),
+        );
     }
     let prefix = match count(Fate::TurnPrefix) {
         0 => String::new(),
@@ -111,7 +125,10 @@ fn facts_lines(
             plan.files.read_files().len()
         ),
     );
-    row("lost", "nothing: every entry is still in the file".to_owned());
+    row(
+        "lost",
+        "nothing: every entry is still in the file".to_owned(),
+    );
     if let Some(path) = facts.written_to {
         row("read", format!("agent-cli context {path}"));
         row("undo", format!("agent-cli undo {path} --in-place"));
@@ -125,7 +142,10 @@ const SHOWN_LINES: usize = 24;
 fn summary_lines(applied: &AppliedCompaction, width: usize) -> String {
     let mut out = format!("\n{}\n", styled(BOLD, &rule("summary", width)));
     let text = without_file_tags(&applied.summary);
-    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| !line.trim().is_empty())
+        .collect();
     for line in lines.iter().take(SHOWN_LINES) {
         let shown = first_line(line, width.saturating_sub(3));
         let shown = match line.starts_with('#') {

@@ -41,7 +41,7 @@ pub fn severity_label(severity: Severity) -> String {
 /// Returns a token figure for people: `950`, `31.8k`, `1.2M`.
 pub fn tokens(count: TokenCount) -> String {
     let tenths = |unit: u64| {
-        let tenths = (count.0 + unit / 20) / (unit / 10);
+        let tenths = count.0.saturating_add(unit / 20) / (unit / 10);
         format!("{}.{}", tenths / 10, tenths % 10)
     };
     match count.0 {
@@ -67,15 +67,22 @@ pub fn width() -> usize {
     columns.unwrap_or(80).clamp(40, 110)
 }
 
+/// Returns a text from a session without control characters, so that it cannot steer the terminal.
+pub fn clean(text: &str) -> String {
+    let visible = |character: char| {
+        if character.is_control() {
+            ' '
+        } else {
+            character
+        }
+    };
+    text.chars().map(visible).collect()
+}
+
 /// Returns the first line of `text` that is not blank, cut to `width` characters, without control characters.
 pub fn first_line(text: &str, width: usize) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
-    let clean: String = line
-        .unwrap_or_default()
-        .trim()
-        .chars()
-        .map(|character| if character.is_control() { ' ' } else { character })
-        .collect();
+    let clean = clean(line.unwrap_or_default().trim());
     if clean.chars().count() <= width {
         return clean;
     }
@@ -97,9 +104,13 @@ mod tests {
 
     #[test]
     fn figures_are_short_and_never_jump_a_unit() {
-        let shown = [0, 999, 1000, 1049, 1050, 31_849, 999_949, 999_950, 12_345_678]
-            .map(|count| tokens(TokenCount(count)));
-        let want = ["0", "999", "1.0k", "1.0k", "1.1k", "31.8k", "999.9k", "1.0M", "12.3M"];
+        let shown = [
+            0, 999, 1000, 1049, 1050, 31_849, 999_949, 999_950, 12_345_678,
+        ]
+        .map(|count| tokens(TokenCount(count)));
+        let want = [
+            "0", "999", "1.0k", "1.0k", "1.1k", "31.8k", "999.9k", "1.0M", "12.3M",
+        ];
         assert_eq!(shown, want);
     }
 

@@ -1,12 +1,12 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
-use compaction_core::{
-    CompactionPlan, Fate, PrunePlan, PruneReason, RequestKind, TokenCount,
-};
+use compaction_core::{CompactionPlan, Fate, RequestKind, TokenCount};
 use session_model::SessionContext;
 
+use crate::commands::Edits;
+
 use crate::ui::bar::{Bar, Category, Shares};
-use crate::ui::{BOLD, DIM, counted, first_line, rule, styled, tokens, width};
+use crate::ui::{BOLD, DIM, clean, counted, first_line, rule, styled, tokens, width};
 
 /// Returns the shares of what goes and of what stays.
 pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Shares) {
@@ -47,7 +47,11 @@ pub fn compaction_text(
         stays,
     };
     let mut out = header("Context", &bar, plan);
-    out.push_str(&format!("{}\n{}\n", bar.line(width), styled(DIM, &bar.legend())));
+    out.push_str(&format!(
+        "{}\n{}\n",
+        bar.line(width),
+        styled(DIM, &bar.legend())
+    ));
     if let Some(threshold) = &plan.threshold {
         out.push_str(&styled(DIM, &format!("trigger: {}\n", threshold.explain)));
     }
@@ -92,21 +96,33 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
     let mut row = |name: &str, (count, sum): (usize, TokenCount), note: String| {
         if count > 0 {
             let figures = format!("{:>12} {:>8}", counted(count, "entry"), tokens(sum));
-            out.push_str(&format!("  {name:<12}{figures}   {note}\n"));
+            let line = format!("  {name:<12}{figures}   {note}");
+            out.push_str(&format!("{}\n", line.trim_end()));
         }
     };
     let first_kept = first_text(context, plan.cut.first_kept(), width.saturating_sub(56));
     row(
         "keep",
         of(Fate::Kept),
-        format!("word for word, from {} {first_kept}", plan.first_kept()),
+        format!(
+            "word for word, from {} {first_kept}",
+            clean(plan.first_kept())
+        ),
     );
-    row("elide", of(Fate::Pruned), "too large for what is kept".to_owned());
+    row(
+        "elide",
+        of(Fate::Pruned),
+        "too large for what is kept".to_owned(),
+    );
     row("summarize", of(Fate::Summarized), String::new());
     let turn = plan.turn_start().map(|id| {
         let place = plan.entries.iter().position(|entry| entry.entry_id == *id);
         let text = place.map(|place| first_text(context, place, width.saturating_sub(60)));
-        format!("beginning of turn {id} {}", text.unwrap_or_default())
+        format!(
+            "beginning of turn {} {}",
+            clean(id),
+            text.unwrap_or_default()
+        )
     });
     row("summarize", of(Fate::TurnPrefix), turn.unwrap_or_default());
     row(
@@ -114,7 +130,10 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         of(Fate::PreviousSummary),
         "the summary of the compaction before".to_owned(),
     );
-    let (read, modified) = (plan.files.read_files().len(), plan.files.modified_files().len());
+    let (read, modified) = (
+        plan.files.read_files().len(),
+        plan.files.modified_files().len(),
+    );
     if read + modified > 0 {
         let names = format!("{modified} changed, {read} only read; all named in the entry");
         out.push_str(&format!("  {:<12}{names}\n", "files"));
@@ -170,32 +189,21 @@ fn requests(plan: &CompactionPlan) -> String {
     out
 }
 
-/// Returns the preview of a pruning.
-pub fn prune_text(plan: &PrunePlan) -> String {
-    let width = width();
-    let mut out = format!(
-        "{}\n",
-        styled(
-            BOLD,
-            &format!(
-                "Prune  {} of {}, {} saved",
-                counted(plan.pruned.len(), "tool result"),
-                tokens(plan.tokens_before),
-                tokens(plan.saved)
-            )
-        )
+/// Returns what edits shorten, under a rule that says whether it has been done.
+pub(crate) fn edits_text(edits: &Edits, title: &str) -> String {
+    let headline = format!(
+        "Prune  {} of {}, {} saved",
+        counted(edits.rows.len(), "message"),
+        tokens(edits.before),
+        tokens(edits.saved)
     );
-    out.push_str(&rule("preview: nothing has changed yet", width));
-    out.push('\n');
-    for result in &plan.pruned {
-        let reason = match result.reason {
-            PruneReason::Old => "old",
-            PruneReason::Superseded => "read again in full later",
-        };
+    let mut out = format!("{}\n{}\n", styled(BOLD, &headline), rule(title, width()));
+    for row in &edits.rows {
         out.push_str(&format!(
-            "  {}  {:>8}   {reason}\n",
-            result.entry_id,
-            tokens(result.tokens)
+            "  {}  {:>8}   {}\n",
+            clean(&row.entry_id),
+            tokens(row.tokens),
+            row.reason
         ));
     }
     out

@@ -75,7 +75,7 @@ fn share(facts: &mut Facts, gauge: Gauge<'_>) {
         &mut facts.rules,
         &mut facts.rules_left,
         usize::MAX,
-        cap / 2,
+        cap * 3 / 4,
         gauge,
     );
     if let Some(focus) = &mut facts.focus {

@@ -29,7 +29,7 @@ const PATTERNS: &[&str] = &[
      without changing; without touching; without modifying; without adding; without breaking; \
      | keep; \
      | avoid; | use only; please use; please leave; please follow; please stick; \
-     please respect; please preserve; please stop; please refrain; | leave * alone; \
+     please respect; please preserve; please stop; please refrain; | leave * alone; | leave * as; | leave * * as; \
      | leave * * alone; make sure; ensure; prefer; preferably; stick to; stick with; \
      | remember; remember to; remember that; from now on; going forward; instead of; \
      under no circumstances; at all times; no longer use; | rule; | important; hands off",

@@ -1,14 +1,11 @@
 //! From a plan and the answers of a summarizer to the entries that are appended.
 
 use serde_json::{Value, json};
-use session_model::{
-    CompactionDraft, ContextEditDraft, EntryDraft, FirstKept,
-    json::RawJson,
-};
+use session_model::{CompactionDraft, EntryDraft, FirstKept, json::RawJson};
 
 use crate::extract;
-use crate::plan::{CompactionPlan, Fate};
-use crate::request::{AnswerError, RequestKind, SummaryAnswer, SummaryRequest, Summarizer};
+use crate::plan::{CompactionPlan, Elision, Fate};
+use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::rules::Profile;
 use crate::tokens::TokenCount;
 
@@ -24,6 +21,16 @@ pub enum ApplyError {
     /// An answer cannot be used.
     #[error(transparent)]
     Answer(#[from] AnswerError),
+    /// The context would still be due.
+    #[error(
+        "the context would still exceed the threshold: {after} tokens after, {threshold} allowed"
+    )]
+    AboveThreshold {
+        /// Tokens after.
+        after: TokenCount,
+        /// The threshold.
+        threshold: TokenCount,
+    },
     /// The context would not get smaller.
     #[error("the context would not get smaller: {before} tokens before, {after} after")]
     Inflated {
@@ -48,31 +55,28 @@ pub struct AppliedCompaction {
 impl CompactionPlan {
     /// Returns the entries that carry out the plan with these answers, one for each request in order.
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<AppliedCompaction, ApplyError> {
-        let (merged, summarizer) = merge_answers(
-            self.requests(),
-            answers,
-            self.previous_summary.as_deref(),
-        )?;
+        let (merged, summarizer) =
+            merge_answers(self.requests(), answers, self.previous_summary.as_deref())?;
         let short_summary = Some(extract::short_summary(&merged)).filter(|short| !short.is_empty());
         let summary = format!("{merged}{}", self.files.tags(self.file_list_limit));
         let tokens_after = self.tokens_after(&summary);
         let before = self.tokens_in_context();
-        if self.profile == Profile::Own && tokens_after >= before {
-            return Err(ApplyError::Inflated {
-                before,
-                after: tokens_after,
-            });
+        if self.profile == Profile::Own {
+            if tokens_after >= before {
+                return Err(ApplyError::Inflated {
+                    before,
+                    after: tokens_after,
+                });
+            }
+            let threshold = self.threshold.as_ref().map(|threshold| threshold.tokens);
+            if let Some(threshold) = threshold.filter(|threshold| tokens_after > *threshold) {
+                return Err(ApplyError::AboveThreshold {
+                    after: tokens_after,
+                    threshold,
+                });
+            }
         }
-        let mut drafts: Vec<EntryDraft> = self
-            .elisions
-            .iter()
-            .map(|elision| {
-                EntryDraft::ContextEdit(ContextEditDraft {
-                    target: elision.entry_id.clone(),
-                    replacement: Some(elision.replacement.clone()),
-                })
-            })
-            .collect();
+        let mut drafts: Vec<EntryDraft> = self.elisions.iter().map(Elision::draft).collect();
         drafts.push(EntryDraft::Compaction(Box::new(CompactionDraft {
             summary: summary.clone(),
             short_summary,

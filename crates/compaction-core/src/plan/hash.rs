@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::plan::{CompactionPlan, Fate};
+use crate::plan::{CompactionPlan, Elision, Fate};
 
 /// The hash of a plan: 32 hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -42,17 +42,22 @@ impl CompactionPlan {
             self.leaf.to_string(),
             self.strategy.name().to_owned(),
             self.first_kept().to_string(),
-            self.turn_start().map(ToString::to_string).unwrap_or_default(),
+            self.turn_start()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
             self.measure.stored.to_string(),
+            self.summary_cap.to_string(),
+            self.file_list_limit
+                .map(|limit| limit.to_string())
+                .unwrap_or_default(),
+            self.profile.name().to_owned(),
         ];
         for entry in &self.entries {
             if entry.fate != Fate::NoMessage {
-                parts.push(format!("{} {:?}", entry.entry_id, entry.fate));
+                parts.push(format!("{} {}", entry.entry_id, entry.fate.name()));
             }
         }
-        for elision in &self.elisions {
-            parts.push(format!("{} {:?}", elision.entry_id, elision.replacement));
-        }
+        parts.extend(self.elisions.iter().map(Elision::text));
         parts.extend(self.files.read_files());
         parts.push(String::new());
         parts.extend(self.files.modified_files());

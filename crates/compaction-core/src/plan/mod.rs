@@ -3,15 +3,15 @@
 mod apply;
 mod hash;
 mod options;
-mod rescue;
 pub(crate) mod requests;
+mod rescue;
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 use session_model::{
-    AgentMessage, EntryBody, EntryId, EntryIndex, EntryKind, FileDetails, ProjectedEntry, SessionContext,
-    SessionPath, SystemMessage, build_context, convert_message, current_system,
+    AgentMessage, EntryBody, EntryId, EntryIndex, EntryKind, FileDetails, ProjectedEntry,
+    SessionContext, SessionPath, SystemMessage, build_context, convert_message, current_system,
 };
 
 use crate::cut::{CutItem, CutPoint, cut_items, find_cut_point};
@@ -22,13 +22,13 @@ use crate::rules::{Profile, Rules};
 use crate::serialize::{Bounds, serialize_parts};
 use crate::settings::{DEFAULT_RESERVE, Strategy};
 use crate::threshold::{Threshold, threshold};
-use crate::tokens::TokenCount;
+use crate::tokens::{TokenCount, TokenCounter};
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING};
 pub use hash::PlanHash;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
 pub use requests::{MINIMUM_PART, WindowTooSmall};
-pub use rescue::Elision;
+pub use rescue::{Elision, ElisionPlan, plan_elision};
 
 pub(crate) use apply::merge_answers;
 use requests::{Chapter, Shared, build_requests, output_cap};
@@ -42,8 +42,18 @@ pub enum NothingToDo {
     /// Everything fits into what stays word for word.
     #[error("Nothing to compact (session too small)")]
     TooSmall,
+    /// Nothing is old enough to be summarized, but the context exceeds the threshold; see [`plan_elision`].
+    #[error("the newest turn alone takes {tokens} tokens, more than the threshold of {threshold}")]
+    NothingOld {
+        /// Tokens of the context.
+        tokens: TokenCount,
+        /// The threshold.
+        threshold: TokenCount,
+    },
     /// What must stay exceeds the threshold by itself.
-    #[error("what must stay takes {after} tokens, more than the threshold of {threshold}; a larger window or a new session helps")]
+    #[error(
+        "what must stay takes {after} tokens, more than the threshold of {threshold}; a larger window or a new session helps"
+    )]
     CannotFit {
         /// Tokens after the compaction.
         after: TokenCount,
@@ -73,6 +83,21 @@ pub enum Fate {
     System,
     /// It contributes nothing to the context.
     NoMessage,
+}
+
+impl Fate {
+    /// Returns the name that JSON output and hashes use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Summarized => "summarized",
+            Self::TurnPrefix => "turn_prefix",
+            Self::Pruned => "pruned",
+            Self::PreviousSummary => "previous_summary",
+            Self::System => "system",
+            Self::NoMessage => "no_message",
+        }
+    }
 }
 
 /// An entry of the context and what becomes of it.
@@ -229,20 +254,34 @@ pub fn plan_for_context(
 
     let items = cut_items(context, &rules, counter);
     let start = usize::from(context.compaction().is_some());
-    let effective = effective_keep(settings.keep_recent_tokens, threshold.as_ref(), &measure, &rules);
+    let effective = effective_keep(
+        settings.keep_recent_tokens,
+        threshold.as_ref(),
+        &measure,
+        &rules,
+    );
+    let too_small = || match &threshold {
+        Some(threshold) if due && rules.rescues => NothingToDo::NothingOld {
+            tokens: measure.tokens,
+            threshold: threshold.tokens,
+        },
+        _ => NothingToDo::TooSmall,
+    };
     let cut = find_cut_point(&items, start, effective, settings.cut_rule, &rules)
-        .ok_or(NothingToDo::TooSmall)?;
+        .ok_or_else(too_small)?;
     if cut.first_kept() >= items.len() {
-        return Err(NothingToDo::TooSmall);
+        return Err(too_small());
     }
     let fates = fates(context, &items, start, cut);
     let summarized = source_messages(context, &fates, Fate::Summarized);
     let prefix = source_messages(context, &fates, Fate::TurnPrefix);
     if summarized.is_empty() && prefix.is_empty() {
-        return Err(NothingToDo::TooSmall);
+        return Err(too_small());
     }
 
-    let carried = context.compaction().map(|(_, compaction)| &compaction.summary);
+    let carried = context
+        .compaction()
+        .map(|(_, compaction)| &compaction.summary);
     let previous_summary = carried.map(|summary| match options.profile {
         Profile::Own => without_file_tags(summary).to_owned(),
         Profile::Pi => summary.clone(),
@@ -257,7 +296,9 @@ pub fn plan_for_context(
     if !summarized.is_empty() {
         let chapter = chapter(RequestKind::History, summarized, &bounds, cap(8));
         chapters.push(Chapter {
-            previous: previous_summary.clone().filter(|summary| !summary.is_empty()),
+            previous: previous_summary
+                .clone()
+                .filter(|summary| !summary.is_empty()),
             ..chapter
         });
     }
@@ -267,12 +308,22 @@ pub fn plan_for_context(
     let shared = Shared {
         limits: options.summarizer,
         folds: rules.folds,
+        escapes: bounds.escapes,
         hooks: options.hooks.clone(),
         focus: trigger.focus().map(str::to_owned),
         halvings: 0,
     };
     let requests = build_requests(&chapters, &shared, counter)?;
 
+    let files = file_ops(context, &fates, &rules);
+    let file_list_limit = (options.profile == Profile::Own).then(|| {
+        list_limit(
+            &files,
+            settings.file_list_limit,
+            threshold.as_ref(),
+            counter,
+        )
+    });
     let mut plan = CompactionPlan {
         leaf: EntryId::new(path.leaf_id().unwrap_or_default()),
         profile: options.profile,
@@ -282,16 +333,19 @@ pub fn plan_for_context(
         keep: KeepBudget {
             asked: settings.keep_recent_tokens,
             effective,
-            kept: items[cut.first_kept()..].iter().map(|item| item.tokens).sum(),
+            kept: items[cut.first_kept()..]
+                .iter()
+                .map(|item| item.tokens)
+                .sum(),
         },
         cut,
         entries: planned_entries(context, &items, &fates),
         elisions: Vec::new(),
-        files: file_ops(context, &fates, &rules),
+        files,
         previous_summary,
         system: current_system(context.messages().map(|(_, message)| &**message)),
         summary_cap: summary_cap(settings.extractive_max_tokens, threshold.as_ref()),
-        file_list_limit: (options.profile == Profile::Own).then_some(settings.file_list_limit),
+        file_list_limit,
         measure,
         threshold,
         chapters,
@@ -315,9 +369,10 @@ fn refuse_compacted(
         let newest = path.newest(EntryKind::Compaction);
         let after = newest.map_or(0, |(place, _)| place + 1);
         let after: BTreeSet<EntryIndex> = path.entries()[after..].iter().copied().collect();
-        let visible_after = context.entries.iter().any(|projected| {
-            !projected.messages.is_empty() && after.contains(&projected.index)
-        });
+        let visible_after = context
+            .entries
+            .iter()
+            .any(|projected| !projected.messages.is_empty() && after.contains(&projected.index));
         context.compaction().is_some() && !visible_after && !due
     } else {
         let last = path.entries().last();
@@ -339,22 +394,39 @@ fn effective_keep(
         return asked;
     }
     let half = threshold.map(|threshold| threshold.tokens.scaled(1, 2));
-    let bounded = half.map_or(asked, |half| asked.min(half)).max(TokenCount(1));
+    let bounded = half
+        .map_or(asked, |half| asked.min(half))
+        .max(TokenCount(1));
     adapted_keep(bounded, measure.ratio)
 }
 
 /// A summary takes at most a quarter of the threshold, whatever the setting says.
 fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
     let quarter = threshold.map(|threshold| threshold.tokens.scaled(1, 4));
-    quarter.map_or(setting, |quarter| setting.min(quarter)).max(TokenCount(200))
+    quarter
+        .map_or(setting, |quarter| setting.min(quarter))
+        .max(TokenCount(200))
 }
 
-fn fates(
-    context: &SessionContext,
-    items: &[CutItem],
-    start: usize,
-    cut: CutPoint,
-) -> Vec<Fate> {
+/// Returns how many paths each list names, so that both take at most a sixteenth of the threshold.
+fn list_limit(
+    files: &FileOps,
+    setting: usize,
+    threshold: Option<&Threshold>,
+    counter: &dyn TokenCounter,
+) -> usize {
+    let Some(threshold) = threshold else {
+        return setting;
+    };
+    let share = threshold.tokens.scaled(1, 16).max(TokenCount(256));
+    let mut limit = setting;
+    while limit > 1 && counter.text(&files.tags(Some(limit))) > share {
+        limit /= 2;
+    }
+    limit
+}
+
+fn fates(context: &SessionContext, items: &[CutItem], start: usize, cut: CutPoint) -> Vec<Fate> {
     let history_end = match cut {
         CutPoint::Turn { first_kept } => first_kept,
         CutPoint::SplitTurn { turn_start, .. } => turn_start,
@@ -370,7 +442,10 @@ fn fates(
             return Fate::NoMessage;
         }
         let messages = projected.messages.iter();
-        if messages.clone().all(|message| matches!(**message, AgentMessage::System(_))) {
+        if messages
+            .clone()
+            .all(|message| matches!(**message, AgentMessage::System(_)))
+        {
             return Fate::System;
         }
         match place < history_end {

@@ -5,6 +5,7 @@ use crate::plan::options::{HookInput, SummarizerLimits};
 use crate::prompts;
 use crate::request::{Carried, RequestKind, SourceMessage, SummaryRequest};
 use crate::rules::Rules;
+use crate::serialize::escape;
 use crate::tokens::{TokenCount, TokenCounter};
 
 /// What is to be summarized for one kind of request, before it is folded.
@@ -23,6 +24,7 @@ pub(crate) struct Chapter {
 pub(crate) struct Shared {
     pub limits: SummarizerLimits,
     pub folds: bool,
+    pub escapes: bool,
     pub hooks: HookInput,
     pub focus: Option<String>,
     /// How often the budget was halved.
@@ -31,7 +33,9 @@ pub(crate) struct Shared {
 
 /// The summarizer's window does not hold even one piece of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the summarizer's window of {window} tokens leaves {left} for the conversation; at least {MINIMUM_PART} are needed")]
+#[error(
+    "the summarizer's window of {window} tokens leaves {left} for the conversation; at least {MINIMUM_PART} are needed"
+)]
 pub struct WindowTooSmall {
     /// The window.
     pub window: TokenCount,
@@ -88,7 +92,7 @@ fn chapter_requests(
         if let Carried::Summary(summary) = &carried
             && counter.text(summary) > shared.limits.window.scaled(1, 2)
         {
-            parts.insert(0, format!("[Earlier summary]: {summary}"));
+            parts.insert(0, format!("[Earlier summary]: {}", escape(summary)));
             carried = Carried::Nothing;
         }
         let first = match &carried {
@@ -111,25 +115,29 @@ fn chapter_requests(
     };
     let count = conversations.len();
     let mut source = Some(chapter.source.clone());
-    let requests = conversations.into_iter().enumerate().map(|(at, conversation)| {
-        let carried = match at {
-            0 => carried.clone(),
-            _ => Carried::PreviousPart,
-        };
-        SummaryRequest {
-            kind: chapter.kind,
-            part: at + 1,
-            parts: count,
-            system: prompts::summarization_system(),
-            conversation,
-            instructions: instructions(chapter.kind, &carried, &shared.hooks),
-            carried,
-            additional_context: shared.hooks.context.clone(),
-            focus: shared.focus.clone(),
-            max_output: chapter.max_output,
-            source: source.take().unwrap_or_default(),
-        }
-    });
+    let requests = conversations
+        .into_iter()
+        .enumerate()
+        .map(|(at, conversation)| {
+            let carried = match at {
+                0 => carried.clone(),
+                _ => Carried::PreviousPart,
+            };
+            SummaryRequest {
+                kind: chapter.kind,
+                part: at + 1,
+                parts: count,
+                system: prompts::summarization_system(),
+                conversation,
+                instructions: instructions(chapter.kind, &carried, &shared.hooks),
+                carried,
+                additional_context: shared.hooks.context.clone(),
+                focus: shared.focus.clone(),
+                escapes: shared.escapes,
+                max_output: chapter.max_output,
+                source: source.take().unwrap_or_default(),
+            }
+        });
     Ok(requests.collect())
 }
 

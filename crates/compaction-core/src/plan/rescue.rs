@@ -1,18 +1,26 @@
 //! The rescue of an oversized tail: eliding inside the kept range when it would exceed the threshold by itself.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
 use session_model::{
-    AgentMessage, Block, Content, ProjectedEntry, SessionContext, ToolCall,
-    json::{self, RawJson},
+    AgentMessage, Block, Content, ContextEditDraft, EntryDraft, EntryId, SessionContext,
+    SessionPath, Stamp, Timestamp, ToolCall, build_context,
+    json::{self, Members, RawJson},
 };
 
-use crate::plan::{CompactionPlan, Fate, NothingToDo};
+use crate::measure::measure;
+use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions};
+use crate::prune::{notice, prune_mark};
+use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
 
 /// An entry of the kept range whose content is replaced by a shorter one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elision {
     /// The entry.
-    pub entry_id: session_model::EntryId,
+    pub entry_id: EntryId,
     /// Its tokens before.
     pub tokens: TokenCount,
     /// How many of them are saved.
@@ -21,19 +29,14 @@ pub struct Elision {
     pub replacement: Content,
 }
 
-/// What is expected of a summary whose size is not known yet, in tokens.
-const EXPECTED_SUMMARY: TokenCount = TokenCount(2000);
-
 /// What an elided text keeps of its beginning and of its end, in UTF-16 code units.
 const EDGE: usize = 800;
 
 /// Texts up to this size are not elided, in tokens.
 const SMALL: TokenCount = TokenCount(600);
 
-/// Elides in the kept range until the context after the plan is expected below the threshold.
-///
-/// Oldest and largest first: everything before the newest group by size, then the newest group.
-/// The newest user message is never touched. When that is not enough, the plan is refused.
+/// Elides in the kept range until the context after the plan is below the threshold, with the largest
+/// summary that is allowed and its file tags counted in. When that is not enough, the plan is refused.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
     context: &SessionContext,
@@ -42,74 +45,178 @@ pub(super) fn rescue(
     let Some(threshold) = plan.threshold.as_ref().map(|threshold| threshold.tokens) else {
         return Ok(());
     };
-    let expected = EXPECTED_SUMMARY.min(plan.summary_cap);
-    let fixed = plan.system_tokens() + expected;
-    let mut after = plan.keep.kept + fixed;
+    let tags = counter.text(&plan.files.tags(plan.file_list_limit));
+    let after = plan.keep.kept + plan.system_tokens() + plan.summary_cap + tags;
     if after <= threshold {
         return Ok(());
     }
-    for place in candidates(plan, context) {
-        if after <= threshold {
+    let kept = plan.cut.first_kept()..context.entries.len();
+    let elided = elide(context, kept, after.saturating_sub(threshold), counter);
+    let saved: TokenCount = elided.iter().map(|(_, elision)| elision.saved).sum();
+    let after = after.saturating_sub(saved);
+    if after > threshold {
+        return Err(NothingToDo::CannotFit { after, threshold });
+    }
+    for (place, elision) in elided {
+        plan.entries[place].fate = Fate::Pruned;
+        plan.entries[place].reason = "too large for what is kept";
+        plan.elisions.push(elision);
+    }
+    Ok(())
+}
+
+/// Returns the elisions that a context needs whose newest turn alone exceeds the threshold: nothing
+/// is old enough to be summarized, so what is large is shortened where it stands.
+pub fn plan_elision(
+    path: &SessionPath<'_>,
+    options: &PlanOptions,
+) -> Result<ElisionPlan, NothingToDo> {
+    let context = build_context(path, options.profile.context_rules());
+    let counter = options.profile.counter();
+    let measure = measure(path, &context, options.profile);
+    let rules = options.profile.rules();
+    let threshold = threshold(options.window, &options.settings.compaction, &rules);
+    let Some(threshold) = threshold.filter(|threshold| threshold.is_exceeded_by(measure.tokens))
+    else {
+        return Err(NothingToDo::TooSmall);
+    };
+    let excess = measure.tokens.saturating_sub(threshold.tokens);
+    let elided = elide(&context, 0..context.entries.len(), excess, counter);
+    let elisions: Vec<Elision> = elided.into_iter().map(|(_, elision)| elision).collect();
+    let saved: TokenCount = elisions.iter().map(|elision| elision.saved).sum();
+    let after = measure.tokens.saturating_sub(saved);
+    if threshold.is_exceeded_by(after) {
+        return Err(NothingToDo::CannotFit {
+            after,
+            threshold: threshold.tokens,
+        });
+    }
+    Ok(ElisionPlan {
+        leaf: EntryId::new(path.leaf_id().unwrap_or_default()),
+        elisions,
+        saved,
+        tokens_before: measure.tokens,
+    })
+}
+
+/// Elisions without a compaction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ElisionPlan {
+    /// The leaf that it was made for.
+    pub leaf: EntryId,
+    /// What is shortened, oldest first.
+    pub elisions: Vec<Elision>,
+    /// Tokens saved.
+    pub saved: TokenCount,
+    /// Tokens of the context before, as decisions measure them.
+    pub tokens_before: TokenCount,
+}
+
+impl ElisionPlan {
+    /// Returns the entries that carry out the plan: the edits, and a mark that tells how to undo them.
+    pub fn apply(&self) -> Vec<EntryDraft> {
+        let edits = self.elisions.iter().map(Elision::draft);
+        let hash = self.hash();
+        let mark = prune_mark(&self.leaf, &hash, self.elisions.len(), self.saved);
+        edits.chain([mark]).collect()
+    }
+
+    /// Returns the hash of what the plan decides.
+    pub fn hash(&self) -> PlanHash {
+        let lead = ["elision plan 1".to_owned(), self.leaf.to_string()];
+        let edits = self.elisions.iter().map(Elision::text);
+        let parts: Vec<String> = lead.into_iter().chain(edits).collect();
+        PlanHash::of(parts.iter().map(String::as_str))
+    }
+}
+
+impl Elision {
+    /// Returns the edit that carries it out.
+    pub(crate) fn draft(&self) -> EntryDraft {
+        EntryDraft::ContextEdit(ContextEditDraft {
+            target: self.entry_id.clone(),
+            replacement: Some(self.replacement.clone()),
+        })
+    }
+
+    /// Returns a text that is equal for equal elisions, for hashes.
+    pub(crate) fn text(&self) -> String {
+        self.draft().stamp(&Stamp {
+            id: EntryId::new("edit"),
+            parent: None,
+            timestamp: Timestamp::from_millis(0),
+        })
+    }
+}
+
+/// Returns elisions among `range` that save at least `excess`, or all that there are, in the order of the context.
+///
+/// Oldest and largest first: everything before the newest group by size, then the newest group; what
+/// the user said goes last, and the newest user message is never touched.
+fn elide(
+    context: &SessionContext,
+    range: Range<usize>,
+    excess: TokenCount,
+    counter: &dyn TokenCounter,
+) -> Vec<(usize, Elision)> {
+    let mut saved = TokenCount::ZERO;
+    let mut elisions: BTreeMap<usize, Elision> = BTreeMap::new();
+    for (place, tokens) in candidates(context, range, counter) {
+        if saved >= excess {
             break;
         }
         let projected = &context.entries[place];
-        let Some(message) = projected.messages.first() else {
+        let [message] = projected.messages.as_slice() else {
             continue;
         };
         let Some(replacement) = elided(message, counter) else {
             continue;
         };
         let shorter = counter.message(&message.with_content(replacement.clone()));
-        let tokens = plan.entries[place].tokens;
-        let saved = tokens.saturating_sub(shorter);
-        if saved == TokenCount::ZERO {
-            continue;
+        let gain = tokens.saturating_sub(shorter);
+        if gain > TokenCount::ZERO {
+            saved += gain;
+            let elision = Elision {
+                entry_id: projected.entry.id.clone(),
+                tokens,
+                saved: gain,
+                replacement,
+            };
+            elisions.insert(place, elision);
         }
-        after = after.saturating_sub(saved);
-        plan.entries[place].fate = Fate::Pruned;
-        plan.entries[place].reason = "too large for what is kept";
-        plan.elisions.push(Elision {
-            entry_id: projected.entry.id.clone(),
-            tokens,
-            saved,
-            replacement,
-        });
     }
-    if after > threshold {
-        return Err(NothingToDo::CannotFit { after, threshold });
-    }
-    plan.elisions.sort_by_key(|elision| {
-        let mut places = plan.entries.iter();
-        places.position(|entry| entry.entry_id == elision.entry_id)
-    });
-    Ok(())
+    elisions.into_iter().collect()
 }
 
-/// Returns the places that may be elided, in the order in which they are.
-fn candidates(plan: &CompactionPlan, context: &SessionContext) -> Vec<usize> {
-    let kept = plan.cut.first_kept()..context.entries.len();
+/// Returns the places that may be elided and their tokens, in the order in which they are.
+fn candidates(
+    context: &SessionContext,
+    range: Range<usize>,
+    counter: &dyn TokenCounter,
+) -> Vec<(usize, TokenCount)> {
     let is = |place: usize, test: fn(&AgentMessage) -> bool| {
-        let messages: &ProjectedEntry = &context.entries[place];
-        messages.messages.iter().any(|message| test(message))
+        let messages = context.entries[place].messages.iter();
+        messages.clone().any(|message| test(message))
     };
-    let newest_user = kept
-        .clone()
-        .rev()
-        .find(|place| is(*place, |message| matches!(message, AgentMessage::User(_))));
-    let newest_group = kept
-        .clone()
-        .rev()
-        .find(|place| is(*place, |message| matches!(message, AgentMessage::Assistant(_))))
-        .unwrap_or(kept.end);
-    let mut places: Vec<usize> = kept
-        .filter(|place| Some(*place) != newest_user && plan.entries[*place].tokens > SMALL)
+    let is_user = |place| is(place, |message| matches!(message, AgentMessage::User(_)));
+    let is_answer = |place| {
+        is(place, |message| {
+            matches!(message, AgentMessage::Assistant(_))
+        })
+    };
+    let newest_user = range.clone().rev().find(|place| is_user(*place));
+    let newest_group = range.clone().rev().find(|place| is_answer(*place));
+    let sized = range.clone().map(|place| {
+        let messages = context.entries[place].messages.iter();
+        let tokens: TokenCount = messages.map(|message| counter.message(message)).sum();
+        (place, tokens)
+    });
+    let mut places: Vec<(usize, TokenCount)> = sized
+        .filter(|(place, tokens)| Some(*place) != newest_user && *tokens > SMALL)
         .collect();
-    places.sort_by_key(|place| {
-        let in_newest_group = *place >= newest_group;
-        // What the user said goes last.
-        let is_user = is(*place, |message| matches!(message, AgentMessage::User(_)));
-        let tokens = plan.entries[*place].tokens;
-        (is_user, in_newest_group, std::cmp::Reverse(tokens), *place)
+    places.sort_by_key(|(place, tokens)| {
+        let in_newest_group = *place >= newest_group.unwrap_or(range.end);
+        (is_user(*place), in_newest_group, Reverse(*tokens), *place)
     });
     places
 }
@@ -122,7 +229,9 @@ fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content>
                 Content::Text(text) => Content::Text(shortened(text, counter)),
                 Content::Blocks(blocks) => {
                     let blocks = blocks.iter().map(|block| match block {
-                        Block::Text(block) => Block::text(shortened(&block.text, counter)),
+                        Block::Text(block) if counter.text(&block.text) > SMALL => {
+                            Block::text(shortened(&block.text, counter))
+                        }
                         Block::Image(block) => {
                             Block::text(format!("[image {} left out]", block.mime_type))
                         }
@@ -133,18 +242,30 @@ fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content>
             })
         }
         AgentMessage::Assistant(answer) => {
-            let blocks = answer.content.blocks().iter();
-            let blocks = blocks.filter_map(|block| match block {
-                // Signed thinking is never shortened: it stays or goes as a whole.
-                Block::Thinking(block) if counter.text(&block.thinking) > SMALL => None,
-                Block::Text(block) => Some(Block::text(shortened(&block.text, counter))),
-                Block::ToolCall(call) => Some(Block::ToolCall(ToolCall {
-                    arguments: call.arguments.as_ref().map(|raw| short_arguments(raw, counter)),
-                    ..call.clone()
-                })),
-                other => Some(other.clone()),
-            });
-            Some(Content::Blocks(blocks.collect()))
+            let blocks = answer.content.blocks();
+            if blocks
+                .iter()
+                .any(|block| matches!(block, Block::Other { .. }))
+            {
+                return None; // a block that is not known cannot be spelt again
+            }
+            let mut shorter: Vec<Block> = blocks
+                .iter()
+                .filter_map(|block| match block {
+                    // Signed thinking is never shortened: it stays or goes as a whole.
+                    Block::Thinking(block) if counter.text(&block.thinking) > SMALL => None,
+                    Block::Text(block) if counter.text(&block.text) > SMALL => {
+                        Some(Block::text(shortened(&block.text, counter)))
+                    }
+                    Block::ToolCall(call) => Some(Block::ToolCall(short_call(call, counter))),
+                    other => Some(other.clone()),
+                })
+                .collect();
+            // Providers refuse an answer without any content.
+            if shorter.is_empty() && !blocks.is_empty() {
+                shorter.push(Block::text(notice(counter.message(message))));
+            }
+            Some(Content::Blocks(shorter))
         }
         AgentMessage::System(_)
         | AgentMessage::Developer(_)
@@ -155,26 +276,37 @@ fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content>
     }
 }
 
-/// Returns the arguments with every long text in them shortened.
-fn short_arguments(raw: &RawJson, counter: &dyn TokenCounter) -> RawJson {
-    if counter.text(raw.get()) <= SMALL {
-        return raw.clone();
-    }
-    fn shorten(value: &mut serde_json::Value, counter: &dyn TokenCounter) {
-        match value {
-            serde_json::Value::String(text) => *text = shortened(text, counter),
-            serde_json::Value::Array(items) => {
-                items.iter_mut().for_each(|item| shorten(item, counter));
+/// Returns the call with every long text among its arguments shortened; the other arguments keep their
+/// spelling. A signature covers the arguments, so it goes when they change.
+fn short_call(call: &ToolCall, counter: &dyn TokenCounter) -> ToolCall {
+    let Some(arguments) = &call.arguments else {
+        return call.clone();
+    };
+    let Ok(members) = Members::parse(arguments.get()) else {
+        return call.clone();
+    };
+    let mut changed = false;
+    let members = members.0.iter().map(|(key, value)| {
+        let text = serde_json::from_str::<String>(value.get()).ok();
+        let long = text.filter(|text| counter.text(text) > SMALL);
+        let value = match long {
+            Some(text) => {
+                changed = true;
+                serde_json::Value::from(shortened(&text, counter)).to_string()
             }
-            serde_json::Value::Object(members) => {
-                members.values_mut().for_each(|member| shorten(member, counter));
-            }
-            _ => {}
-        }
+            None => value.get().to_owned(),
+        };
+        format!("{}:{value}", serde_json::Value::from(key.as_ref()))
+    });
+    let text = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    match RawJson::parse(&text) {
+        Ok(arguments) if changed => ToolCall {
+            arguments: Some(arguments),
+            signature: None,
+            ..call.clone()
+        },
+        _ => call.clone(),
     }
-    let mut value = raw.to_value();
-    shorten(&mut value, counter);
-    RawJson::of(&value).unwrap_or_else(|_| raw.clone())
 }
 
 /// Returns a text with its middle replaced by the notice of pruning, if it is long.
@@ -188,5 +320,5 @@ fn shortened(text: &str, counter: &dyn TokenCounter) -> String {
     let tail = &text[tail_start.max(head.len())..];
     let left = counter.text(head) + counter.text(tail);
     let gone = tokens.saturating_sub(left);
-    format!("{head}\n{}\n{tail}", crate::prune::notice(gone))
+    format!("{head}\n{}\n{tail}", notice(gone))
 }

@@ -13,17 +13,7 @@ pub use script::milli_tokens;
 
 /// A number of tokens.
 #[derive(
-    Debug,
-    Clone,
-    Copy,
-    Default,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(transparent)]
 pub struct TokenCount(pub u64);
@@ -133,7 +123,9 @@ fn system_units(system: &SystemMessage) -> usize {
         // Brackets and the commas between.
         many => {
             let texts = system.tools_added.iter();
-            let texts: usize = texts.map(|tool| json::canonical_utf16_len(tool.get())).sum();
+            let texts: usize = texts
+                .map(|tool| json::canonical_utf16_len(tool.get()))
+                .sum();
             texts + many + 1
         }
     };
@@ -147,7 +139,9 @@ fn content_units(content: &Content) -> usize {
 
 fn images(content: &Content) -> usize {
     let blocks = content.blocks().iter();
-    blocks.filter(|block| matches!(block, Block::Image(_))).count()
+    blocks
+        .filter(|block| matches!(block, Block::Image(_)))
+        .count()
 }
 
 fn answer_units(content: &Content) -> usize {
@@ -221,7 +215,11 @@ fn counted_message(message: &AgentMessage, milli: &dyn Fn(&str) -> u64) -> Token
         AgentMessage::System(system) => {
             let sections = system.sections.iter().filter_map(|(_, text)| text.as_ref());
             let sections: u64 = sections.map(|text| milli(text)).sum();
-            let tools: u64 = system.tools_added.iter().map(|tool| milli(tool.get())).sum();
+            let tools: u64 = system
+                .tools_added
+                .iter()
+                .map(|tool| milli(tool.get()))
+                .sum();
             content_milli(&system.content) + sections + tools
         }
         AgentMessage::User(message) | AgentMessage::Developer(message) => {

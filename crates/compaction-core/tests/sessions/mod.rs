@@ -59,7 +59,7 @@ pub fn says(text: &str) -> Value {
 }
 
 /// Returns a patch that makes an answer call `tool` with `arguments`.
-pub fn calls(id: &str, tool: &str, arguments: Value) -> Value {
+pub fn calls(id: &str, tool: &str, arguments: &Value) -> Value {
     let call = json!({"type":"toolCall","id":id,"name":tool,"arguments":arguments});
     json!({"message":{"content":[call],"stopReason":"toolUse"}})
 }

@@ -3,9 +3,15 @@
 //! Peers count and serialize tool arguments in that spelling, so token figures
 //! and conversation texts agree only when numbers, escapes and the order of
 //! integer-like keys do. The input is text that a JSON parser has accepted
-//! before (nesting is therefore bounded); the output is built in one pass.
+//! before; the output is built in one pass. Raw values are not bounded in their
+//! nesting, so below [`MAX_DEPTH`] the spelling of the input stays.
 
 use std::collections::BTreeMap;
+
+use serde_json::value::RawValue;
+
+/// The deepest nesting that is spelt anew. No tool has arguments like that; a hostile file may.
+const MAX_DEPTH: usize = 256;
 
 /// Returns `raw` as `JSON.stringify(JSON.parse(raw))` spells it.
 ///
@@ -16,6 +22,7 @@ pub fn canonical(raw: &str) -> String {
         bytes: raw.as_bytes(),
         raw,
         at: 0,
+        depth: 0,
     };
     reader.value(&mut out);
     out
@@ -30,6 +37,8 @@ struct Reader<'a> {
     bytes: &'a [u8],
     raw: &'a str,
     at: usize,
+    /// How many objects and arrays are open around the cursor.
+    depth: usize,
 }
 
 impl Reader<'_> {
@@ -55,12 +64,31 @@ impl Reader<'_> {
     fn value(&mut self, out: &mut String) {
         self.skip_space();
         match self.peek() {
-            Some(b'{') => self.object(out),
-            Some(b'[') => self.array(out),
+            Some(b'{' | b'[') if self.depth == MAX_DEPTH => self.verbatim(out),
+            Some(open @ (b'{' | b'[')) => {
+                self.depth += 1;
+                match open {
+                    b'{' => self.object(out),
+                    _ => self.array(out),
+                }
+                self.depth -= 1;
+            }
             Some(b'"') => self.string(out),
             Some(b'-' | b'0'..=b'9') => self.number(out),
             _ => self.word(out),
         }
+    }
+
+    /// Copies the value at the cursor as it is; the parser that finds its end does not recurse.
+    fn verbatim(&mut self, out: &mut String) {
+        let rest = &self.raw[self.at..];
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<&RawValue>();
+        let text = match values.next() {
+            Some(Ok(value)) => value.get(),
+            _ => rest,
+        };
+        out.push_str(text);
+        self.at += text.len();
     }
 
     fn array(&mut self, out: &mut String) {
@@ -190,14 +218,19 @@ impl Reader<'_> {
                     out.push('\\');
                     out.push(char::from(byte));
                 }
-                _ => {}
+                _ => {
+                    self.at += 1; // not JSON: the backslash alone is dropped
+                    return;
+                }
             }
-            self.at = (self.at + 2).min(self.bytes.len());
+            self.at += 2;
             return;
         }
-        let unit = self.hex4(self.at + 2);
-        self.at = (self.at + 6).min(self.bytes.len());
-        let Some(unit) = unit else { return };
+        let Some(unit) = self.hex4(self.at + 2) else {
+            self.at += 2;
+            return;
+        };
+        self.at += 6;
         let follows = self.raw.as_bytes()[self.at..].starts_with(b"\\u");
         if (0xD800..0xDC00).contains(&unit)
             && follows
@@ -234,7 +267,7 @@ impl Reader<'_> {
 
 /// Returns the array index that a quoted key spells, as JavaScript's property order knows it.
 fn array_index(quoted: &str) -> Option<u32> {
-    let key = quoted.get(1..quoted.len() - 1)?;
+    let key = quoted.strip_prefix('"')?.strip_suffix('"')?;
     let leading_zero = key.len() > 1 && key.starts_with('0');
     if key.is_empty() || leading_zero || !key.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;

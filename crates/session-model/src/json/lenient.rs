@@ -40,6 +40,11 @@ pub(crate) fn parse_repairing<T: DeserializeOwned>(
     })
 }
 
+/// Returns true when `bytes` spell one JSON value, texts in it that need repair included.
+pub(crate) fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
+}
+
 /// Returns what a strict parser said, without its position inside the line.
 fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -129,6 +134,13 @@ pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 /// Deserializes a string, or `None` for null; anything else is an error.
 pub(crate) fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
     Option::<String>::deserialize(deserializer)
+}
+
+/// Deserializes a member that tells null from missing: `None` only when it is not there.
+pub(crate) fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
+    Option::<T>::deserialize(deserializer).map(Some)
 }
 
 /// Deserializes a boolean the way JavaScript judges a value: null, false, 0 and "" are false, everything else is true.

@@ -6,12 +6,14 @@ mod lenient;
 mod members;
 mod raw;
 
-pub use entries::entries;
 pub use canonical::{canonical, canonical_utf16_len};
+pub use entries::entries;
 pub use members::{Members, member};
 pub use raw::RawJson;
 
-pub(crate) use lenient::{Repaired, count, flag, parse_repairing, repaired_bytes, text};
+pub(crate) use lenient::{
+    Repaired, count, flag, is_json, parse_repairing, present, repaired_bytes, text,
+};
 
 /// Returns the length of `text` in UTF-16 code units, the unit that the pi family counts in.
 pub fn utf16_len(text: &str) -> usize {

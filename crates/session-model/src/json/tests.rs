@@ -15,7 +15,10 @@ fn canonical_text_is_javascripts() {
         ),
         (r#""\u00e9\/\u001f\u0007\b""#, "\"é/\\u001f\\u0007\\b\""),
         (r#""\ud83d\ude00 \ud83d x""#, "\"😀 \\ud83d x\""),
-        (r#"[ null , true,false, {} , [] ]"#, "[null,true,false,{},[]]"),
+        (
+            r#"[ null , true,false, {} , [] ]"#,
+            "[null,true,false,{},[]]",
+        ),
     ];
     for (raw, want) in cases {
         assert_eq!(canonical(raw), want, "{raw}");

@@ -11,9 +11,7 @@ use crate::json::RawJson;
 use crate::timestamp::Timestamp;
 
 pub use system::{current_system, system_raw};
-pub(crate) use wire::{
-    WireContent, WireMessage, WireUsage, coerce_message, restore_raw_values,
-};
+pub(crate) use wire::{WireContent, WireMessage, WireUsage, coerce_message, restore_raw_values};
 
 /// A message with the roles that a session knows.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,6 +57,23 @@ impl AgentMessage {
             Self::BranchSummary(_) => "branchSummary",
             Self::CompactionSummary(_) => "compactionSummary",
             Self::Other { role, .. } => role,
+        }
+    }
+
+    /// Returns true when a turn begins with the message: a request or command of the user, a message of an
+    /// extension, or a summary in the place of those.
+    pub fn starts_turn(&self) -> bool {
+        match self {
+            Self::User(_)
+            | Self::BashExecution(_)
+            | Self::Custom(_)
+            | Self::BranchSummary(_)
+            | Self::CompactionSummary(_) => true,
+            Self::System(_)
+            | Self::Developer(_)
+            | Self::Assistant(_)
+            | Self::ToolResult(_)
+            | Self::Other { .. } => false,
         }
     }
 

@@ -13,8 +13,8 @@ pub fn current_system<'a>(
     messages: impl IntoIterator<Item = &'a AgentMessage>,
 ) -> Option<SystemMessage> {
     let mut content = Vec::new();
-    let mut sections: Vec<(String, Option<String>)> = Vec::new();
-    let mut tools: Vec<(String, RawJson)> = Vec::new();
+    let mut sections: Named<String> = Named::default();
+    let mut tools: Named<RawJson> = Named::default();
     let mut timestamp = None;
     let mut seen = false;
     for message in messages {
@@ -30,33 +30,62 @@ pub fn current_system<'a>(
             content.push(text);
         }
         for (name, value) in &system.sections {
-            replace_by_name(&mut sections, name, value.clone().map(Some));
+            sections.set(name, value.clone());
         }
         for name in &system.tools_removed {
-            replace_by_name(&mut tools, name, None);
+            tools.set(name, None);
         }
         for tool in &system.tools_added {
             let name = tool.string_member("name").unwrap_or_default().into_owned();
-            replace_by_name(&mut tools, &name, Some(tool.clone()));
+            tools.set(&name, Some(tool.clone()));
         }
     }
     seen.then(|| SystemMessage {
         content: Content::Text(content.join("\n\n")),
-        sections,
-        tools_added: tools.into_iter().map(|(_, tool)| tool).collect(),
+        sections: sections
+            .into_items()
+            .map(|(name, text)| (name, Some(text)))
+            .collect(),
+        tools_added: tools.into_items().map(|(_, tool)| tool).collect(),
         tools_removed: Vec::new(),
         timestamp,
     })
 }
 
-/// Sets, adds or (with `None`) removes the item called `name`; an item that is set keeps its place.
-fn replace_by_name<T>(items: &mut Vec<(String, T)>, name: &str, value: Option<T>) {
-    let place = items.iter().position(|(known, _)| known == name);
-    match (place, value) {
-        (Some(place), Some(value)) => items[place].1 = value,
-        (Some(place), None) => drop(items.remove(place)),
-        (None, Some(value)) => items.push((name.to_owned(), value)),
-        (None, None) => {}
+/// Items by name in the order in which they were first set; one that is removed and set again goes last.
+struct Named<T> {
+    items: Vec<Option<(String, T)>>,
+    places: BTreeMap<String, usize>,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self {
+            items: Vec::new(),
+            places: BTreeMap::new(),
+        }
+    }
+}
+
+impl<T> Named<T> {
+    /// Sets or (with `None`) removes the item called `name`.
+    fn set(&mut self, name: &str, value: Option<T>) {
+        match (self.places.get(name), value) {
+            (Some(place), Some(value)) => self.items[*place] = Some((name.to_owned(), value)),
+            (Some(place), None) => {
+                self.items[*place] = None;
+                self.places.remove(name);
+            }
+            (None, Some(value)) => {
+                self.places.insert(name.to_owned(), self.items.len());
+                self.items.push(Some((name.to_owned(), value)));
+            }
+            (None, None) => {}
+        }
+    }
+
+    fn into_items(self) -> impl Iterator<Item = (String, T)> {
+        self.items.into_iter().flatten()
     }
 }
 

@@ -151,19 +151,20 @@ impl AgentMessage {
 /// Puts raw values (arguments of calls, tools) back as they stand in the line, where a repair of the
 /// whole line replaced lone surrogates in them: raw values can hold those, and peers count them.
 pub(crate) fn restore_raw_values(message: &mut AgentMessage, line: &[u8]) {
-    let written = std::str::from_utf8(line)
-        .ok()
-        .and_then(|line| json::member(line, "message"));
+    let line = String::from_utf8_lossy(line);
+    let written = json::member(&line, "message");
     let list = |key: &str| {
         let list = json::member(written?, key)?;
         serde_json::from_str::<Vec<&RawValue>>(list).ok()
     };
     match message {
         AgentMessage::System(system) => {
-            let tools = list("toolsAdded").unwrap_or_default();
-            let tools = tools.iter().map(|tool| RawJson::parse(tool.get()));
-            if let Ok(tools) = tools.collect::<Result<Vec<_>, _>>() {
-                system.tools_added = tools;
+            let tools = list("toolsAdded").into_iter().flatten();
+            let tools = tools.map(|tool| RawJson::parse(tool.get()));
+            for (tool, raw) in system.tools_added.iter_mut().zip(tools) {
+                if let Ok(raw) = raw {
+                    *tool = raw;
+                }
             }
         }
         AgentMessage::Assistant(answer) => {

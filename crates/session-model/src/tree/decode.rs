@@ -8,7 +8,8 @@ use hashbrown::hash_table::Entry as Slot;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::entry::{EntryId, EntryKind};
-use crate::head::{EntryHead, Head, plain_head, read_head};
+use crate::head::{EntryHead, Head, Repair, plain_head, read_head};
+use crate::json;
 use crate::source::LineSource;
 use crate::tree::{NO_PARENT, Row, SessionTree, hash_id};
 
@@ -47,6 +48,8 @@ pub struct Decoder {
     header: Option<crate::head::Header>,
     rows: Vec<Row>,
     ids: String,
+    /// Some entry states its id.
+    has_ids: bool,
     /// Entries whose parent is not the entry before them, with the id that they name.
     parents: Vec<(u32, Box<str>)>,
     /// Parents of lines that are damaged behind a readable head.
@@ -54,6 +57,8 @@ pub struct Decoder {
     diagnostics: Vec<Diagnostic>,
     carriage_returns: Counted,
     blanks: Counted,
+    /// The line at hand is the last one and has no line feed.
+    in_tail: bool,
 }
 
 /// A peculiarity that may be on every line: said once, with the first line and how many there are.
@@ -111,6 +116,7 @@ impl Decoder {
         if !ends_with_newline {
             let line = std::mem::take(&mut self.carry);
             let damaged = self.damaged_lines();
+            self.in_tail = true;
             self.take_line(&line);
             if self.damaged_lines() > damaged {
                 let kind = DiagnosticKind::TornTail;
@@ -132,6 +138,7 @@ impl Decoder {
         let by_id = self.index_ids();
         let mut tree = SessionTree {
             header: self.header.take(),
+            has_ids: self.has_ids || self.rows.is_empty(),
             rows: std::mem::take(&mut self.rows),
             ids: std::mem::take(&mut self.ids),
             by_id,
@@ -160,6 +167,14 @@ impl Decoder {
     fn say(&mut self, severity: Severity, kind: DiagnosticKind, text: impl Into<String>) {
         let diagnostic = Diagnostic::new(severity, kind, text).at_line(self.line);
         self.diagnostics.push(diagnostic);
+    }
+
+    fn say_repaired(&mut self, repair: Option<Repair>) {
+        if let Some(repair) = repair {
+            let text =
+                format!("its head was read after repair ({repair}); its bytes are untouched");
+            self.say(Severity::Note, DiagnosticKind::RepairedHead, text);
+        }
     }
 
     fn say_counted(&mut self) {
@@ -208,8 +223,14 @@ impl Decoder {
             self.say(Severity::Error, kind, "longer than 4 GiB; set aside");
             return;
         };
-        match read_head(body) {
-            Head::Header(header) => {
+        // A line may be cut off just behind a closing brace, so the tail is looked at as a whole.
+        let head = match self.in_tail && !json::is_json(body) {
+            true => Head::Damaged,
+            false => read_head(body),
+        };
+        match head {
+            Head::Header(header, repair) => {
+                self.say_repaired(repair);
                 if self.header.is_some() {
                     let kind = DiagnosticKind::ExtraHeader;
                     self.say(Severity::Warning, kind, "another session header; ignored");
@@ -217,10 +238,17 @@ impl Decoder {
                     self.header = Some(*header);
                 }
             }
-            Head::Entry(head) => self.take_entry(&head, start + skipped, len),
+            Head::Entry(mut head) => {
+                self.say_repaired(head.repair.take());
+                self.take_entry(&head, start + skipped, len);
+            }
             Head::NotAnEntry => {
                 let kind = DiagnosticKind::NotAnEntry;
-                self.say(Severity::Warning, kind, "no entry (it has no type); set aside");
+                self.say(
+                    Severity::Warning,
+                    kind,
+                    "no entry (it has no type); set aside",
+                );
             }
             Head::Damaged => {
                 if let Some(head) = plain_head(body) {
@@ -238,9 +266,13 @@ impl Decoder {
         let row = self.rows.len() as u32;
         let previous = row.checked_sub(1).unwrap_or(NO_PARENT);
         let position = self.rows.len() as u64 + 1;
-        let linear = self.header.as_ref().is_some_and(|header| header.version < 2)
+        let linear = self
+            .header
+            .as_ref()
+            .is_some_and(|header| header.version < 2)
             || (self.header.is_none() && head.id.is_none());
         let id_start = self.ids.len() as u32;
+        self.has_ids |= head.id.is_some();
         let mut parent = NO_PARENT;
         match (&head.id, linear) {
             (Some(id), false) if !id.is_empty() => self.ids.push_str(id),
@@ -297,7 +329,11 @@ impl Decoder {
         };
         for row in 0..self.rows.len() as u32 {
             let id = id_of(row);
-            match by_id.entry(hash_id(id), |other| id_of(*other) == id, |other| hash_id(id_of(*other))) {
+            match by_id.entry(
+                hash_id(id),
+                |other| id_of(*other) == id,
+                |other| hash_id(id_of(*other)),
+            ) {
                 Slot::Occupied(mut slot) => {
                     let text = format!(
                         "the id {id} was already used on line {}; both entries are kept",
@@ -361,6 +397,9 @@ impl Decoder {
                 return self.rejoin(tree, row, named, NO_PARENT);
             };
             if let Some(found) = tree.find(parent).filter(|found| found.0 < row) {
+                // The next child of this ghost need not walk the chain again.
+                let direct = parent.clone();
+                self.ghosts.insert(Box::from(named), Some(direct));
                 return self.rejoin(tree, row, named, found.0);
             }
             if steps == 0 {

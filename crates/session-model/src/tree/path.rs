@@ -61,7 +61,9 @@ impl<'a> SessionPath<'a> {
 
     /// Returns where the path ends.
     pub fn leaf(&self) -> Leaf {
-        self.entries.last().map_or(Leaf::Root, |leaf| Leaf::At(*leaf))
+        self.entries
+            .last()
+            .map_or(Leaf::Root, |leaf| Leaf::At(*leaf))
     }
 
     /// Returns the id of the entry at the end, or `None` when the path is empty.
@@ -74,6 +76,29 @@ impl<'a> SessionPath<'a> {
         let mut places = self.entries.iter().enumerate().rev();
         let found = places.find(|(_, index)| self.tree.kind(**index) == kind);
         found.map(|(place, index)| (place, *index))
+    }
+
+    /// Returns the turns of the path: what stands before the first request belongs to none. Bodies are read
+    /// for this; one that cannot be read begins no turn.
+    pub fn turns(&self) -> Vec<Turn> {
+        let begins = |index: &EntryIndex| {
+            let relevant = matches!(
+                self.tree.kind(*index),
+                EntryKind::Message | EntryKind::CustomMessage | EntryKind::BranchSummary
+            );
+            let entry = relevant.then(|| self.tree.entry(*index).ok()).flatten();
+            entry.is_some_and(|entry| entry.messages().iter().any(|message| message.starts_turn()))
+        };
+        let entries = self.entries.iter().enumerate();
+        let starts: Vec<usize> = entries
+            .filter(|(_, index)| begins(index))
+            .map(|(place, _)| place)
+            .collect();
+        let ends = starts.iter().skip(1).copied().chain([self.entries.len()]);
+        let turns = starts.iter().zip(ends);
+        turns
+            .map(|(start, end)| Turn { start: *start, end })
+            .collect()
     }
 
     /// Returns the place on the path of the entry called `id`.

@@ -1,0 +1,638 @@
+//! Bad input: each a line that says what is wrong, where, and what to do; the right exit code; and
+//! a folder that is as it was.
+
+use std::process::Command;
+
+use insta::assert_snapshot;
+
+use crate::env::{BINARY, Output, SAMPLE, SMALL, TestEnv};
+
+/// Runs the program, which must refuse with `code`, print nothing and change nothing; returns its
+/// one line.
+fn refused(env: &TestEnv, code: i32, arguments: &[&str]) -> String {
+    unchanged_by(env, || checked(&env.run(arguments), code))
+}
+
+/// Like [`refused`], for a session that no command can use: all must say the same.
+fn refused_by_all(env: &TestEnv, code: i32, session: &str) -> String {
+    let said = refused(env, code, &["inspect", session]);
+    for arguments in [
+        vec!["context", session],
+        vec!["tree", session],
+        vec!["plan", session],
+        vec!["doctor", session],
+        vec!["compact", session, "--dry-run"],
+        vec!["compact", session, "--in-place"],
+        vec!["compact", session, "--out", "new.jsonl"],
+        vec!["branch", session, "--to", "root", "--in-place"],
+        vec!["undo", session, "--in-place"],
+        vec!["migrate", session, "--in-place"],
+        vec!["migrate", session, "--out", "new.jsonl"],
+    ] {
+        assert_eq!(refused(env, code, &arguments), said, "{arguments:?}");
+    }
+    said
+}
+
+fn checked(output: &Output, code: i32) -> String {
+    assert_eq!(output.code, Some(code), "{output}");
+    assert_eq!(output.stdout, "", "{output}");
+    assert_eq!(output.stderr.lines().count(), 1, "{output}");
+    output.stderr.trim_end().to_owned()
+}
+
+/// Returns what `run` gives, which must leave every name and byte in the folder as it was.
+fn unchanged_by<T>(env: &TestEnv, run: impl FnOnce() -> T) -> T {
+    let before = env.listing();
+    let given = run();
+    assert!(
+        before == env.listing(),
+        "the folder has changed: {:?}",
+        env.names()
+    );
+    given
+}
+
+#[test]
+fn missing_file() {
+    let env = TestEnv::new();
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: no such session file; check the path");
+    env.write("file", "");
+    assert_snapshot!(refused_by_all(&env, 4, "file/s.jsonl"), @"error: file/s.jsonl: no such session file; check the path");
+}
+
+#[test]
+fn directory() {
+    let env = TestEnv::new();
+    std::fs::create_dir(env.path("sessions")).expect("a folder");
+    assert_snapshot!(refused_by_all(&env, 4, "sessions"), @"error: sessions: a directory; name a session file in it");
+}
+
+#[test]
+fn empty_file() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", "");
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @r#"error: s.jsonl: empty; a session begins with a line of type "session""#);
+    env.write("s.jsonl", "\n\r\n\n");
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @r#"error: s.jsonl: empty; a session begins with a line of type "session""#);
+}
+
+#[test]
+fn empty_standard_input() {
+    let env = TestEnv::new();
+    let output = unchanged_by(&env, || env.run_on(b"", &["inspect", "-"]));
+    assert_snapshot!(checked(&output, 4), @r#"error: standard input: empty; a session begins with a line of type "session""#);
+}
+
+#[test]
+fn binary_file() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", b"\x7fELF\x02\x01\x01\x00\x00\n\x00");
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: a binary file, no session; sessions are JSON lines");
+    env.write("s.jsonl", b"\xff\xfe\x80\x81\n\x90");
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: no session: not one line is a JSON object; name a session's .jsonl file");
+}
+
+#[test]
+fn text_that_is_no_json() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", "# A title\n\nand a text\n");
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: no session: not one line is a JSON object; name a session's .jsonl file");
+}
+
+#[test]
+fn json_that_is_no_session() {
+    let env = TestEnv::new();
+    env.write("on-one-line.json", "{\"name\":\"x\"}\n");
+    assert_snapshot!(refused_by_all(&env, 4, "on-one-line.json"), @r#"error: on-one-line.json: JSON, but no session; a session begins with a line of type "session""#);
+    env.write("with-a-type.json", "{\"name\":\"x\",\"type\":\"module\"}\n");
+    assert_snapshot!(refused_by_all(&env, 4, "with-a-type.json"), @r#"error: with-a-type.json: JSON, but no session; a session begins with a line of type "session""#);
+    env.write("on-lines.json", "{\n  \"name\": \"x\"\n}\n");
+    assert_snapshot!(refused_by_all(&env, 4, "on-lines.json"), @"error: on-lines.json: no session: not one line is a JSON object; name a session's .jsonl file");
+    env.write("list.json", "[1, 2]\n");
+    assert_snapshot!(refused_by_all(&env, 4, "list.json"), @"error: list.json: no session: not one line is a JSON object; name a session's .jsonl file");
+}
+
+#[test]
+fn session_from_the_future() {
+    let env = TestEnv::new();
+    let text = test_support::session(SAMPLE).replacen("\"version\":3", "\"version\":99", 1);
+    env.write("s.jsonl", text);
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: a session of version 99; this program knows versions 1 to 3; use a newer one");
+}
+
+#[test]
+fn damage_that_leaves_entries_is_no_refusal() {
+    let env = TestEnv::new();
+    let text = test_support::session(SAMPLE);
+    let (_, entries) = text.split_once('\n').expect("a header line");
+    env.write(
+        "s.jsonl",
+        format!("{{\"type\":\"sess\n{entries}{{\"type\":\"mess"),
+    );
+    let output = unchanged_by(&env, || env.run(&["doctor", "s.jsonl"]));
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    24 entries on 26 lines
+      error   line 1: not readable as JSON; set aside
+      error   line 26: not readable as JSON; set aside
+      warning line 26: the last line is cut off; it is kept and set aside
+      warning no session header can be read; the entries are opened without it
+    ");
+}
+
+#[test]
+fn unknown_leaf() {
+    let env = TestEnv::sample();
+    let said = refused(&env, 2, &["inspect", "s.jsonl", "--leaf", "nope"]);
+    assert_snapshot!(said, @"error: no entry nope in this session; agent-cli tree lists the ids");
+    for arguments in [
+        vec!["context", "s.jsonl", "--leaf", "nope"],
+        vec!["tree", "s.jsonl", "--leaf", "nope"],
+        vec!["plan", "s.jsonl", "--leaf", "nope"],
+        vec!["compact", "s.jsonl", "--in-place", "--leaf", "nope"],
+        vec!["undo", "s.jsonl", "--in-place", "--leaf", "nope"],
+        vec!["branch", "s.jsonl", "--in-place", "--to", "nope"],
+        vec![
+            "branch",
+            "s.jsonl",
+            "--in-place",
+            "--to",
+            "e2",
+            "--from",
+            "nope",
+        ],
+    ] {
+        assert_eq!(refused(&env, 2, &arguments), said, "{arguments:?}");
+    }
+}
+
+#[test]
+fn window_of_zero() {
+    let env = TestEnv::sample();
+    let said = refused(&env, 2, &["plan", "s.jsonl", "--window", "0"]);
+    assert_snapshot!(said, @"error: --window is 0, but must be at least 1; name the model's context window in tokens");
+    for arguments in [
+        vec!["inspect", "s.jsonl", "--window", "0"],
+        vec!["compact", "s.jsonl", "--in-place", "--window", "0"],
+        vec!["compact", "s.jsonl", "--out", "new.jsonl", "--window", "0"],
+        vec![
+            "branch",
+            "s.jsonl",
+            "--to",
+            "e2",
+            "--in-place",
+            "--window",
+            "0",
+        ],
+    ] {
+        assert_eq!(refused(&env, 2, &arguments), said, "{arguments:?}");
+    }
+    let said = refused(&env, 2, &["plan", "s.jsonl", "--window", "-1"]);
+    assert_snapshot!(said, @"error: --window is -1, but must be at least 1; name the model's context window in tokens");
+}
+
+#[test]
+fn negative_budget() {
+    let env = TestEnv::sample();
+    let branch = ["branch", "s.jsonl", "--to", "e2", "--in-place", "--budget"];
+    assert_snapshot!(refused(&env, 2, &[&branch[..], &["-5"]].concat()), @"error: --budget is -5, but must be at least 1; name the tokens that may be summarized");
+    assert_snapshot!(refused(&env, 2, &[&branch[..], &["0"]].concat()), @"error: --budget is 0, but must be at least 1; name the tokens that may be summarized");
+    let said = refused(
+        &env,
+        2,
+        &["plan", "s.jsonl", "--set", "compaction.keepRecentTokens=-5"],
+    );
+    assert_snapshot!(said, @"error: settings (--set): compaction.keepRecentTokens: invalid value: integer `-5`, expected a whole number, 0 or more");
+}
+
+#[test]
+fn unknown_setting() {
+    let env = TestEnv::sample();
+    let key = "compaction.keepRecentToken=1";
+    let said = refused(&env, 2, &["plan", "s.jsonl", "--set", key]);
+    assert_snapshot!(said, @"error: settings (--set): compaction.keepRecentToken: unknown field `keepRecentToken`, expected one of `enabled`, `strategy`, `reserveTokens`, `keepRecentTokens`, `autoContinue`, `remoteEnabled`, `remoteEndpoint`, `thresholdPercent`, `thresholdTokens`, `idleEnabled`, `idleThresholdTokens`, `idleTimeoutSeconds`, `cutRule`, `serialization`, `toolResultChars`, `toolArgumentChars`, `thinkingChars`, `extractiveMaxTokens`, `fileListLimit`, `prune`");
+    for arguments in [
+        vec!["inspect", "s.jsonl"],
+        vec!["context", "s.jsonl"],
+        vec!["tree", "s.jsonl"],
+        vec!["doctor", "s.jsonl"],
+        vec!["compact", "s.jsonl", "--in-place"],
+        vec!["branch", "s.jsonl", "--to", "e2", "--in-place"],
+        vec!["undo", "s.jsonl", "--in-place"],
+        vec!["migrate", "s.jsonl", "--in-place"],
+        vec!["completions", "bash"],
+    ] {
+        let arguments = [&arguments[..], &["--set", key]].concat();
+        assert_eq!(refused(&env, 2, &arguments), said, "{arguments:?}");
+    }
+    let set = |pair| refused(&env, 2, &["plan", "s.jsonl", "--set", pair]);
+    assert_snapshot!(set("compaction.strategy=best"), @"error: settings (--set): compaction.strategy: unknown variant `best`, expected one of `context-full`, `handoff`, `restore`, `prune-only`, `extractive`, `off`");
+    assert_snapshot!(set("compaction.keepRecentTokens=many"), @r#"error: settings (--set): compaction.keepRecentTokens: invalid type: string "many", expected a whole number, 0 or more"#);
+    assert_snapshot!(set("compaction.keepRecentTokens"), @"error: --set compaction.keepRecentTokens has no value; write --set KEY=VALUE");
+}
+
+#[test]
+fn settings_file_that_cannot_be_used() {
+    let env = TestEnv::sample();
+    env.write("broken.json", "{\"compaction\": ");
+    env.write("unknown.json", "{\"compaction\": {\"reserve\": 1}}");
+    env.write("list.json", "[]");
+    let with = |file| refused(&env, 2, &["plan", "s.jsonl", "--settings", file]);
+    assert_snapshot!(with("missing.json"), @"error: cannot read settings missing.json: No such file or directory (os error 2)");
+    assert_snapshot!(with("broken.json"), @"error: settings broken.json: EOF while parsing a value at line 1 column 15");
+    assert_snapshot!(with("unknown.json"), @"error: settings (unknown.json): compaction.reserve: unknown field `reserve`, expected one of `enabled`, `strategy`, `reserveTokens`, `keepRecentTokens`, `autoContinue`, `remoteEnabled`, `remoteEndpoint`, `thresholdPercent`, `thresholdTokens`, `idleEnabled`, `idleThresholdTokens`, `idleTimeoutSeconds`, `cutRule`, `serialization`, `toolResultChars`, `toolArgumentChars`, `thinkingChars`, `extractiveMaxTokens`, `fileListLimit`, `prune`");
+    assert_snapshot!(with("list.json"), @"error: settings list.json: must be a JSON object");
+}
+
+#[test]
+fn writing_without_saying_where() {
+    let env = TestEnv::sample();
+    assert_snapshot!(refused(&env, 2, &["compact", "s.jsonl"]), @"error: compact writes: say where with --out FILE, --in-place or --dry-run");
+    assert_snapshot!(refused(&env, 2, &["branch", "s.jsonl", "--to", "e2"]), @"error: branch writes: say where with --out FILE, --in-place or --dry-run");
+    assert_snapshot!(refused(&env, 2, &["undo", "s.jsonl"]), @"error: undo writes: say where with --out FILE, --in-place or --dry-run");
+    assert_snapshot!(refused(&env, 2, &["migrate", "s.jsonl"]), @"error: migrate writes: say where with --out FILE, --in-place or --dry-run");
+    let both = unchanged_by(&env, || {
+        env.run(&["compact", "s.jsonl", "--in-place", "--out", "new.jsonl"])
+    });
+    assert_snapshot!(both, @"
+    exit 2
+    --- stderr
+    error: the argument '--in-place' cannot be used with '--out <FILE>'
+
+    Usage: agent-cli compact --in-place <SESSION>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn strategies_that_need_a_model() {
+    let env = TestEnv::sample();
+    let with = |name| {
+        refused(
+            &env,
+            2,
+            &["compact", "s.jsonl", "--in-place", "--strategy", name],
+        )
+    };
+    assert_snapshot!(with("restore"), @"error: strategy restore needs a model, which this version cannot reach yet; use context-full, extractive or prune-only");
+    assert_snapshot!(with("handoff"), @"error: strategy handoff needs a model, which this version cannot reach yet; use context-full, extractive or prune-only");
+    assert_snapshot!(with("off"), @"error: compaction.strategy is off; name another with --strategy or --set compaction.strategy=context-full");
+    assert_snapshot!(with("best"), @"error: no strategy best; there are context-full, handoff, restore, prune-only, extractive, off");
+}
+
+#[test]
+fn out_never_overwrites() {
+    let env = TestEnv::sample();
+    env.write("there.jsonl", "something");
+    let compact = ["compact", "s.jsonl", "--out"];
+    let to = |out: &str| refused(&env, 2, &[&compact[..], &[out], &SMALL].concat());
+    assert_snapshot!(to("there.jsonl"), @"error: there.jsonl exists; --out never overwrites, choose another name");
+    assert_snapshot!(to("s.jsonl"), @"error: s.jsonl exists; --out never overwrites, choose another name");
+    let said = refused(
+        &env,
+        2,
+        &["branch", "s.jsonl", "--to", "e2", "--out", "there.jsonl"],
+    );
+    assert_snapshot!(said, @"error: there.jsonl exists; --out never overwrites, choose another name");
+    let said = refused(&env, 2, &["undo", "s.jsonl", "--out", "there.jsonl"]);
+    assert_snapshot!(said, @"error: there.jsonl exists; --out never overwrites, choose another name");
+}
+
+#[cfg(unix)]
+#[test]
+fn out_does_not_follow_a_link() {
+    let env = TestEnv::sample();
+    std::os::unix::fs::symlink("nowhere", env.path("link.jsonl")).expect("a link");
+    let said = refused(&env, 2, &["undo", "s.jsonl", "--out", "link.jsonl"]);
+    assert_snapshot!(said, @"error: link.jsonl exists; --out never overwrites, choose another name");
+}
+
+#[test]
+fn standard_input_in_place() {
+    let env = TestEnv::sample();
+    let input = env.read("s.jsonl");
+    for arguments in [
+        vec!["compact", "-", "--in-place"],
+        vec!["branch", "-", "--to", "e2", "--in-place"],
+        vec!["undo", "-", "--in-place"],
+        vec!["migrate", "-", "--in-place"],
+    ] {
+        // Nothing is read, so nothing may be written to the pipe either.
+        let output = unchanged_by(&env, || env.run(&arguments));
+        assert_eq!(
+            checked(&output, 2),
+            "error: standard input cannot be changed in place; use --out FILE",
+            "{arguments:?}"
+        );
+    }
+    assert_eq!(input, env.read("s.jsonl"));
+}
+
+#[test]
+fn old_version_in_place() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", crate::commands::VERSION_1);
+    let said = refused(&env, 2, &["compact", "s.jsonl", "--in-place"]);
+    assert_snapshot!(said, @"error: s.jsonl has version 1; run agent-cli migrate s.jsonl --in-place first, or use --out FILE");
+    let branch = ["branch", "s.jsonl", "--to", "root", "--in-place"];
+    assert_eq!(refused(&env, 2, &branch), said);
+    assert_eq!(refused(&env, 2, &["undo", "s.jsonl", "--in-place"]), said);
+}
+
+#[test]
+fn locked_session() {
+    let env = TestEnv::sample();
+    env.write("s.jsonl.lock", std::process::id().to_string());
+    let lock = std::fs::File::open(env.path("s.jsonl.lock")).expect("the lock file");
+    lock.lock().expect("the lock");
+    let compact = [&["compact", "s.jsonl", "--in-place"], &SMALL[..]].concat();
+    let said = refused(&env, 4, &compact);
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by process [PID]; wait for it, or write a copy with --out FILE");
+    let branch = ["branch", "s.jsonl", "--to", "e2", "--in-place"];
+    assert_eq!(refused(&env, 4, &branch), said);
+    assert_eq!(refused(&env, 4, &["undo", "s.jsonl", "--in-place"]), said);
+    // Readers and copies do not wait.
+    env.run(&["inspect", "s.jsonl"]).success();
+    env.run(&["undo", "s.jsonl", "--out", "copy.jsonl"])
+        .success();
+    lock.unlock().expect("the lock is given back");
+    env.run(&compact).success();
+    assert_eq!(env.names(), ["copy.jsonl", "s.jsonl"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_locked_with_its_target() {
+    let env = TestEnv::sample();
+    std::os::unix::fs::symlink("s.jsonl", env.path("link.jsonl")).expect("a link");
+    env.write("s.jsonl.lock", "");
+    let lock = std::fs::File::open(env.path("s.jsonl.lock")).expect("the lock file");
+    lock.lock().expect("the lock");
+    let said = refused(&env, 4, &["undo", "link.jsonl", "--in-place"]);
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by another process; wait for it, or write a copy with --out FILE");
+}
+
+#[test]
+fn locked_migration() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", crate::commands::VERSION_1);
+    env.write("s.jsonl.lock", "");
+    let lock = std::fs::File::open(env.path("s.jsonl.lock")).expect("the lock file");
+    lock.lock().expect("the lock");
+    let said = refused(&env, 4, &["migrate", "s.jsonl", "--in-place"]);
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: locked by another process; wait for it, or write a copy with --out FILE");
+}
+
+#[test]
+fn a_lock_file_that_nobody_holds_does_not_block() {
+    let env = TestEnv::sample();
+    env.write("s.jsonl.lock", "999999");
+    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    assert_eq!(env.names(), ["s.jsonl"]);
+}
+
+#[test]
+fn out_in_a_folder_that_is_not_there() {
+    let env = TestEnv::sample();
+    let said = refused(&env, 1, &["undo", "s.jsonl", "--out", "new/s.jsonl"]);
+    assert_snapshot!(said, @"error: cannot write new/s.jsonl: no such folder; make it first, or write elsewhere with --out");
+}
+
+/// A folder in which not even root can make files.
+#[cfg(target_os = "linux")]
+#[test]
+fn out_where_nobody_can_write() {
+    let env = TestEnv::sample();
+    let said = refused(&env, 1, &["undo", "s.jsonl", "--out", "/proc/s.jsonl"]);
+    assert_snapshot!(said, @"error: cannot write /proc/s.jsonl: no such folder; make it first, or write elsewhere with --out");
+}
+
+/// Runs a shell script in a mount namespace of its own, with the program as `$program`; `None`,
+/// with a message, where the system does not allow that.
+#[cfg(target_os = "linux")]
+fn in_own_mounts(env: &TestEnv, script: &str) -> Option<Output> {
+    let unshare = |script: &str| {
+        let mut command: Command = env.command("unshare");
+        command
+            .args(["--mount", "sh", "-c", script])
+            .env("program", BINARY);
+        command
+    };
+    let probe = unshare("mount -t tmpfs tmpfs /mnt").output();
+    if !probe.is_ok_and(|output| output.status.success()) {
+        eprintln!("skipped: this system does not let the test mount anything");
+        return None;
+    }
+    Some(env.output(&mut unshare(script)))
+}
+
+#[cfg(unix)]
+#[test]
+fn read_only_folder_for_who_is_not_root() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = TestEnv::new();
+    let folder = env.path("folder");
+    std::fs::create_dir(&folder).expect("a folder");
+    env.session("folder/s.jsonl", SAMPLE);
+    let allow = |mode| std::fs::set_permissions(&folder, PermissionsExt::from_mode(mode));
+    allow(0o555).expect("permissions can be set");
+    if std::fs::write(folder.join("probe"), "").is_ok() {
+        eprintln!("skipped: permissions do not bind root");
+        return;
+    }
+    let before = std::fs::read(folder.join("s.jsonl")).expect("the session");
+    let in_place = refused(&env, 1, &["undo", "folder/s.jsonl", "--in-place"]);
+    let out = refused(
+        &env,
+        1,
+        &["undo", "folder/s.jsonl", "--out", "folder/new.jsonl"],
+    );
+    let names = std::fs::read_dir(&folder).expect("the folder").count();
+    let after = std::fs::read(folder.join("s.jsonl")).expect("the session");
+    allow(0o755).expect("permissions can be set");
+    assert_eq!((names, after), (1, before));
+    assert_eq!(
+        in_place,
+        "error: cannot create the lock [DIR]/folder/s.jsonl.lock: permission denied; write elsewhere with --out, or change the permissions"
+    );
+    assert_eq!(
+        out,
+        "error: cannot write folder/new.jsonl: permission denied; write elsewhere with --out, or change the permissions"
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn read_only_file_system() {
+    let env = TestEnv::new();
+    std::fs::create_dir(env.path("folder")).expect("a folder");
+    env.session("folder/s.jsonl", SAMPLE);
+    let before = env.read("folder/s.jsonl");
+    let script = "mount --bind folder folder && mount -o remount,ro,bind folder || exit 99
+        $program undo folder/s.jsonl --in-place; echo $?
+        $program undo folder/s.jsonl --out folder/new.jsonl; echo $?
+        $program undo folder/s.jsonl --out new.jsonl >/dev/null; echo $?
+        ls folder";
+    let Some(output) = in_own_mounts(&env, script) else {
+        return;
+    };
+    assert_eq!(env.read("folder/s.jsonl"), before);
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    1
+    1
+    0
+    s.jsonl
+    --- stderr
+    error: cannot create the lock [DIR]/folder/s.jsonl.lock: the file system is read-only; write elsewhere with --out
+    error: cannot write folder/new.jsonl: the file system is read-only; write elsewhere with --out
+    ");
+}
+
+/// Writes the sample so that it ends 100 bytes before a block of 4,096 does: less than an entry.
+#[cfg(unix)]
+fn session_that_nearly_fills_its_block(env: &TestEnv) {
+    let mut text = test_support::session(SAMPLE);
+    assert_eq!(text.pop(), Some('\n'));
+    while (text.len() + 1) % 4096 != 4096 - 100 {
+        text.push(' ');
+    }
+    text.push('\n');
+    env.write("s.jsonl", text);
+}
+
+/// The limit stands for a full disk: the write that crosses it is short, the next one fails.
+#[cfg(unix)]
+fn with_file_limit(env: &TestEnv, blocks: usize, arguments: &[&str]) -> Output {
+    let script = format!("ulimit -f {blocks}; trap '' XFSZ; exec \"$0\" \"$@\"");
+    let mut command: Command = env.command("sh");
+    command.args(["-c", &script, BINARY]).args(arguments);
+    env.output(&mut command)
+}
+
+#[cfg(unix)]
+#[test]
+fn full_disk_in_the_middle_of_an_append() {
+    let env = TestEnv::new();
+    session_that_nearly_fills_its_block(&env);
+    let blocks = env.read("s.jsonl").len().div_ceil(512);
+    let arguments = [&["compact", "s.jsonl", "--in-place"], &SMALL[..]].concat();
+    let output = unchanged_by(&env, || with_file_limit(&env, blocks, &arguments));
+    assert_snapshot!(checked(&output, 1), @"error: cannot append to s.jsonl: the disk is full; nothing was changed; make room, or write elsewhere with --out");
+    // With room it works: nothing was left that stands in the way.
+    env.run(&arguments).success();
+}
+
+#[cfg(unix)]
+#[test]
+fn full_disk_from_the_first_byte() {
+    let env = TestEnv::new();
+    session_that_nearly_fills_its_block(&env);
+    let blocks = env.read("s.jsonl").len() / 512;
+    let undo = ["undo", "s.jsonl", "--in-place"];
+    let output = unchanged_by(&env, || with_file_limit(&env, blocks, &undo));
+    assert_snapshot!(checked(&output, 1), @"error: cannot append to s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or write elsewhere with --out");
+}
+
+#[cfg(unix)]
+#[test]
+fn full_disk_while_a_copy_is_written() {
+    let env = TestEnv::new();
+    session_that_nearly_fills_its_block(&env);
+    let full = env.read("s.jsonl").len().div_ceil(512);
+    for blocks in [1, full / 2, full] {
+        let copy = [&["compact", "s.jsonl", "--out", "new.jsonl"], &SMALL[..]].concat();
+        let output = unchanged_by(&env, || with_file_limit(&env, blocks, &copy));
+        assert_eq!(
+            checked(&output, 1),
+            "error: cannot write new.jsonl: File too large (os error 27); nothing was changed; raise the limit, or write elsewhere with --out"
+        );
+    }
+    env.write("old.jsonl", crate::commands::VERSION_1);
+    let migrate = ["migrate", "old.jsonl", "--in-place"];
+    let output = unchanged_by(&env, || with_file_limit(&env, 1, &migrate));
+    assert_eq!(output.code, Some(1), "{output}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn full_file_system() {
+    let env = TestEnv::new();
+    session_that_nearly_fills_its_block(&env);
+    std::fs::create_dir(env.path("disk")).expect("a folder");
+    let script = "mount -t tmpfs -o size=64k,nr_inodes=20 tmpfs disk || exit 99
+        cp s.jsonl disk/s.jsonl
+        cat /dev/zero > disk/filler 2>/dev/null
+        $program undo disk/s.jsonl --in-place; echo $?
+        $program undo disk/s.jsonl --out disk/new.jsonl; echo $?
+        cmp s.jsonl disk/s.jsonl; echo $?
+        ls -A disk";
+    let Some(output) = in_own_mounts(&env, script) else {
+        return;
+    };
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    1
+    1
+    0
+    filler
+    s.jsonl
+    --- stderr
+    error: cannot append to disk/s.jsonl: the disk is full; nothing was changed; make room, or write elsewhere with --out
+    error: cannot write disk/new.jsonl: the disk is full; nothing was changed; make room, or write elsewhere with --out
+    ");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn printing_to_a_full_disk() {
+    let env = TestEnv::sample();
+    let full = std::fs::File::create("/dev/full").expect("the full device");
+    let mut command = env.command(BINARY);
+    command.args(["inspect", "s.jsonl", "--json"]).stdout(full);
+    let output = unchanged_by(&env, || env.output(&mut command));
+    assert_snapshot!(checked(&output, 1), @"error: cannot write to standard output: No space left on device (os error 28); the command itself was carried out");
+}
+
+/// Ctrl-C while the session is still being read; the mask tells when the program listens.
+#[cfg(target_os = "linux")]
+#[test]
+fn cancelling_changes_nothing() {
+    use std::process::Stdio;
+    let env = TestEnv::sample();
+    let mut command = env.command(BINARY);
+    command.args(["undo", "-", "--out", "new.jsonl"]);
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let child = command.spawn().expect("the program runs");
+    let status = format!("/proc/{}/status", child.id());
+    let listens = || {
+        let text = std::fs::read_to_string(&status).expect("the program is there");
+        let mask = text.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let mask = u64::from_str_radix(mask.expect("a mask").trim(), 16).expect("a number");
+        // Bit 1 is signal 2, SIGINT.
+        mask & 0b10 != 0
+    };
+    while !listens() {
+        std::thread::yield_now();
+    }
+    let mut kill = Command::new("kill");
+    let sent = kill.args(["-INT", &child.id().to_string()]).status();
+    assert!(sent.expect("the signal is sent").success());
+    let output = env.filtered(&unchanged_by(&env, || {
+        // `wait_with_output` would close the input first.
+        let mut child = child;
+        let stdin = child.stdin.take();
+        let output = child.wait_with_output().expect("the program ends");
+        drop(stdin);
+        output
+    }));
+    assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
+}

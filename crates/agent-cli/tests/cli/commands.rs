@@ -1,0 +1,980 @@
+//! What every command prints and writes.
+
+/// A session as the first version of the format wrote it: no ids, compactions count entries.
+pub const VERSION_1: &str = r#"{"type":"session","id":"old","timestamp":"2025-01-01T00:00:00.000Z","cwd":"/project"}
+{"type":"message","timestamp":"2025-01-01T00:00:01.000Z","message":{"role":"user","content":"first","timestamp":1}}
+{"type":"message","timestamp":"2025-01-01T00:00:02.000Z","message":{"role":"assistant","content":[{"type":"text","text":"one"}],"api":"test","provider":"test","model":"test","stopReason":"stop","timestamp":2}}
+{"type":"message","timestamp":"2025-01-01T00:00:03.000Z","message":{"role":"user","content":"second","timestamp":3}}
+{"type":"compaction","timestamp":"2025-01-01T00:00:04.000Z","summary":"what was","firstKeptEntryIndex":3,"tokensBefore":9}
+{"type":"message","timestamp":"2025-01-01T00:00:05.000Z","message":{"role":"assistant","content":[{"type":"text","text":"two"}],"api":"test","provider":"test","model":"test","stopReason":"stop","timestamp":5}}
+"#;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::env::{Output, SAMPLE, SMALL, TestEnv, without_figures, without_ids};
+
+/// Returns the output of a run on [`SAMPLE`], without new ids, which must leave the folder alone.
+fn shown(arguments: &[&str]) -> String {
+    let env = TestEnv::sample();
+    let before = env.listing();
+    let output = env.run(arguments);
+    assert!(
+        before == env.listing(),
+        "the folder has changed: {:?}",
+        env.names()
+    );
+    without_ids(&output.to_string())
+}
+
+/// Returns the output up to the words of a summary, and with no figure that depends on them.
+fn without_summary(output: &Output) -> String {
+    let text = without_ids(&output.to_string());
+    let words = text.find("-- summary").or_else(|| text.find("\n\n   "));
+    without_figures(text[..words.unwrap_or(text.len())].trim_end())
+}
+
+/// Returns a member of a JSON document as text.
+fn text<'a>(document: &'a Value, member: &str) -> &'a str {
+    let found = document[member].as_str();
+    found.unwrap_or_else(|| panic!("no text {member} in {document:#}"))
+}
+
+#[test]
+fn help() {
+    let env = TestEnv::new();
+    let help = |arguments: &[&str]| {
+        let text = env.run(arguments).to_string();
+        text.lines()
+            .map(str::trim_end)
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_snapshot!(help(&["--help"]), @"
+    exit 0
+    --- stdout
+    Look into coding-agent sessions, compact them, branch them, undo it.
+
+    Works without a key and without a network.
+
+    Usage: agent-cli [OPTIONS] <COMMAND>
+
+    Commands:
+      inspect      Show what a session holds: entries, branches, compactions, tokens, files, diagnostics
+      context      Show the messages that the model would see
+      plan         Show what a compaction would do, without doing it
+      compact      Compact a session: summarize older history, keep recent work word for word
+      branch       Go to another point of the session, with or without a summary of what is left
+      tree         Show the turns and branches of a session
+      undo         Go back to before the newest compaction or change of branch
+      migrate      Write a session of version 1 or 2 as version 3
+      doctor       Read every line of a session and report all damage
+      completions  Print completions for a shell
+      help         Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Global options:
+          --json
+              Print one JSON document instead of text for people
+
+          --set <KEY=VALUE>
+              Set one setting, for example compaction.keepRecentTokens=8000; may be repeated
+
+          --settings <FILE>
+              Read settings from a JSON file; --set goes on top
+
+          --profile <PROFILE>
+              Whose rules to follow
+
+              Possible values:
+              - own: The project's own rules
+              - pi:  pi 0.87.1 to the letter, for comparison
+
+              [default: own]
+
+    Exit codes: 0 done; 1 failed; 2 usage or settings; 3 nothing to do; 4 the session
+    cannot be used; 5 a provider failed; 130 cancelled.
+
+    A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Nothing
+    is changed unless --in-place is given; --out writes a copy and never overwrites.
+    ");
+    assert_snapshot!(help(&["help", "compact"]), @"
+    exit 0
+    --- stdout
+    Compact a session: summarize older history, keep recent work word for word
+
+    Usage: agent-cli compact [OPTIONS] <SESSION>
+
+    Arguments:
+      <SESSION>
+              The session file, or - for standard input
+
+    Options:
+          --leaf <ID>
+              Stand at this entry instead of the last one; `root` is before everything
+
+          --window <TOKENS>
+              The model's context window in tokens; also the summarizer's
+
+              [default: 200000]
+
+          --focus <TEXT>
+              What the summary should focus on
+
+          --strategy <NAME>
+              context-full, extractive or prune-only
+
+          --out <FILE>
+              Write the result to a new file
+
+          --in-place
+              Append to the session itself
+
+          --dry-run
+              Show what would be done; write nothing
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+      -V, --version
+              Print version
+
+    Global options:
+          --json
+              Print one JSON document instead of text for people
+
+          --set <KEY=VALUE>
+              Set one setting, for example compaction.keepRecentTokens=8000; may be repeated
+
+          --settings <FILE>
+              Read settings from a JSON file; --set goes on top
+
+          --profile <PROFILE>
+              Whose rules to follow
+
+              Possible values:
+              - own: The project's own rules
+              - pi:  pi 0.87.1 to the letter, for comparison
+
+              [default: own]
+    ");
+}
+
+#[test]
+fn inspect() {
+    let window = ["--window", "8000"];
+    assert_snapshot!(shown(&[&["inspect", "s.jsonl"], &window[..]].concat()), @r#"
+    exit 0
+    --- stdout
+    session     a test   test
+    format      version 3, begun 2026-01-01T00:00:00.000Z
+    folder      /project
+    model       test/test, thinking off
+    entries     24: 21 message, 1 compaction, 1 label, 1 session_info
+    branch        left  e17  17 entries  "here"
+    branch      @ active  e24  22 entries  "here"
+    compaction  e11  0 tokens before, summary 41
+
+    Context  ~3.0k of 8.0k window   3.8k left
+    [mUAAAOOOOOOOOOOOOOOOOOOOOOOOO.....................................!rrrrrrrrrrr]
+    m summary 45   U you 72   A answers 451   O outputs 2.4k   . free 3.8k   ! trigger 6.8k   r reserve 1.2k
+    Largest  e14     2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
+             e21      160  assistant          #21 lorem ipsum dolor sit amet ...
+             e24      122  assistant          #24 lorem ipsum dolor sit amet ...
+             e23       83  toolResult bash    #23 lorem ipsum dolor sit amet ...
+             e15       68  assistant          #15 lorem ipsum dolor sit amet ...
+
+    Files    2 changed, 0 only read
+      changed  /project/notes.md
+      changed  /project/src/lib.rs
+    "#);
+    let at = ["inspect", "s.jsonl", "--leaf", "e17"];
+    assert_snapshot!(shown(&[&at[..], &window].concat()), @r#"
+    exit 0
+    --- stdout
+    session     a test   test
+    format      version 3, begun 2026-01-01T00:00:00.000Z
+    folder      /project
+    model       test/test, thinking off
+    entries     24: 21 message, 1 compaction, 1 label, 1 session_info
+    branch      @ active  e17  17 entries  "here"
+    branch        left  e24  22 entries  "here"
+    compaction  e11  0 tokens before, summary 41
+
+    Context  ~2.6k of 8.0k window   4.2k left
+    [mUAOOOOOOOOOOOOOOOOOOOOOO.........................................!rrrrrrrrrrr]
+    m summary 45   U you 69   A answers 166   O outputs 2.3k   . free 4.2k   ! trigger 6.8k   r reserve 1.2k
+    Largest  e14     2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
+             e15       68  assistant          #15 lorem ipsum dolor sit amet ...
+             e11       45  compactionSummary  #11 lorem ipsum dolor sit amet ...
+             e10       37  assistant          #10 lorem ipsum dolor sit amet ...
+             e7       29  user               #7 lorem ipsum dolor sit amet l...
+
+    Files    1 changed, 0 only read
+      changed  /project/src/lib.rs
+    "#);
+    assert_snapshot!(shown(&["inspect", "s.jsonl", "--leaf", "root"]), @r#"
+    exit 0
+    --- stdout
+    session     a test   test
+    format      version 3, begun 2026-01-01T00:00:00.000Z
+    folder      /project
+    entries     24: 21 message, 1 compaction, 1 label, 1 session_info
+    branch        left  e17  17 entries  "here"
+    branch        left  e24  22 entries  "here"
+    compaction  e11  0 tokens before, summary 41  (on another branch)
+
+    Context  ~0 of 200.0k window   170.0k left
+    [..................................................................!rrrrrrrrrrr]
+    . free 170.0k   ! trigger 170.0k   r reserve 30.0k
+    "#);
+}
+
+#[test]
+fn context() {
+    assert_snapshot!(shown(&["context", "s.jsonl"]), @r##"
+    exit 0
+    --- stdout
+    16 messages, ~3.0k tokens, test/test, thinking off
+
+         e11  compactionSummary     45  #11 lorem ipsum dolor sit amet lorem ip...
+          e7  user                  29  #7 lorem ipsum dolor sit amet lorem ips...
+          e8  assistant             14  edit({"path":"/project/src/lib.rs"})
+          e9  toolResult            29  #9 lorem ipsum dolor sit amet lorem ips...
+         e10  assistant             37  #10 lorem ipsum dolor sit amet lorem ip...
+         e12  user                  18  #12 lorem ipsum dolor sit amet lorem ip...
+         e13  assistant             18  bash({"command":"#13 lorem ipsum dolor ...
+         e14  toolResult          2.3k  #14 lorem ipsum dolor sit amet lorem ip...
+         e15  assistant             68  #15 lorem ipsum dolor sit amet lorem ip...
+         e18  user                  25  #18 lorem ipsum dolor sit amet lorem ip...
+         e19  assistant             14  write({"path":"/project/notes.md"})
+         e20  toolResult            22  #20 lorem ipsum dolor sit amet lorem ip...
+         e21  assistant            160  #21 lorem ipsum dolor sit amet lorem ip...
+         e22  assistant             18  bash({"command":"#22 lorem ipsum dolor ...
+         e23  toolResult            83  #23 lorem ipsum dolor sit amet lorem ip...
+         e24  assistant            122  #24 lorem ipsum dolor sit amet lorem ip...
+    "##);
+    assert_snapshot!(shown(&["context", "s.jsonl", "--leaf", "e8", "--llm"]), @r#"
+    exit 0
+    --- stdout
+    7 messages, ~444 tokens, test/test, thinking off
+
+              user                  22  #2 lorem ipsum dolor sit amet lorem ips...
+              assistant             14  read({"path":"/project/src/lib.rs"})
+              toolResult           313  #4 lorem ipsum dolor sit amet lorem ips...
+              assistant             52  #5 lorem ipsum dolor sit amet lorem ips...
+              user                  29  #7 lorem ipsum dolor sit amet lorem ips...
+              assistant             14  edit({"path":"/project/src/lib.rs"})
+              toolResult            19  [no result was recorded for this call; ...
+
+      warning call c2 (edit) has no result; a marked one is sent
+    "#);
+}
+
+#[test]
+fn tree() {
+    assert_snapshot!(shown(&["tree", "s.jsonl"]), @"
+    exit 0
+    --- stdout
+    a test   5 turns, 2 branches
+      o e2  #2 lorem ipsum dolor sit amet lorem ipsum...     1 tool     401
+      o e7  #7 lorem ipsum dolor sit amet lorem ipsum...     1 tool     109
+      C e11  compacted: #11 lorem ipsum dolor sit amet...                 45
+      o e12  #12 lorem ipsum dolor sit amet lorem ipsu...     1 tool    2.4k
+      +-x e16  #16 lorem ipsum dolor sit amet lorem ip...                 51
+      @ e18  #18 lorem ipsum dolor sit amet lorem ipsu...    2 tools     444
+
+    @ you are here   o on the path   x left   C compaction   s branch summary
+    ");
+    assert_snapshot!(shown(&["tree", "s.jsonl", "--leaf", "e16"]), @"
+    exit 0
+    --- stdout
+    a test   5 turns, 2 branches
+      o e2  #2 lorem ipsum dolor sit amet lorem ipsum...     1 tool     401
+      o e7  #7 lorem ipsum dolor sit amet lorem ipsum...     1 tool     109
+      C e11  compacted: #11 lorem ipsum dolor sit amet...                 45
+      o e12  #12 lorem ipsum dolor sit amet lorem ipsu...     1 tool    2.4k
+      +-x e18  #18 lorem ipsum dolor sit amet lorem ip...    2 tools     444
+      @ e16  #16 lorem ipsum dolor sit amet lorem ipsu...                 51
+
+    @ you are here   o on the path   x left   C compaction   s branch summary
+    ");
+}
+
+#[test]
+fn plan() {
+    assert_snapshot!(shown(&[&["plan", "s.jsonl"], &SMALL[..]].concat()), @r##"
+    exit 0
+    --- stdout
+    Context  ~3.0k of 8.0k window   3.8k left
+    [mUAOOOOOOOOOOOOOOOOOOOOOO|AAO.....................................!rrrrrrrrrrr]
+    m summary 45   U you 72   A answers 451   O outputs 2.4k   . free 3.8k   ! trigger 6.8k   r reserve 1.2k
+    trigger: window 8000 - reserve 1200 = 6800
+
+    -- preview [ID]: nothing has changed yet -----------------------------------
+      keep           4 entries      383   word for word, from e21 "#21 lorem ipsum dolor..."
+      summarize      8 entries     2.5k
+      summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
+      update           1 entry       45   the summary of the compaction before
+      files       2 changed, 0 only read; all named in the entry
+      request     history: 945 tokens in, at most 960 out
+      request     turn prefix: 292 tokens in, at most 600 out
+      extractive and context-full answer these by rule: no model, no network, no cost
+    "##);
+    assert_snapshot!(shown(&["plan", "s.jsonl"]), @"
+    exit 3
+    --- stderr
+    nothing to do: Nothing to compact (session too small)
+    ");
+}
+
+#[test]
+fn doctor() {
+    assert_snapshot!(shown(&["doctor", "s.jsonl"]), @"
+    exit 0
+    --- stdout
+    24 entries on 25 lines
+      no damage
+    ");
+    let env = TestEnv::new();
+    env.session("s.jsonl", "u:5 call:c1:5 res:c1:5 a:5");
+    assert_snapshot!(env.run(&["doctor", "s.jsonl"]), @"
+    exit 0
+    --- stdout
+    4 entries on 5 lines
+      no damage
+    ");
+}
+
+#[test]
+fn dry_runs() {
+    let env = TestEnv::sample();
+    let before = env.listing();
+    let compact = env.run_with(&["compact", "s.jsonl", "--dry-run"], &SMALL);
+    assert_snapshot!(without_summary(&compact), @"
+    exit 0
+    --- stdout
+    Before  ~# of # window   # left
+    [mUAO|AO.!r]
+    m summary #   U you #   A answers #   O outputs #   . free #   ! trigger #   r reserve #
+
+    After   ~# of # window   # left
+    [mAO.!r]
+    m summary #   A answers #   O outputs #   . free #   ! trigger #   r reserve #
+
+    -- would be compacted  # -> #  (-#)  by rule, no model  [TIME]
+       kept        # entries word for word (#), from e21
+       summarized  # entries + # of the turn in progress into # tokens
+       files       # changed, # read, all named
+       lost        nothing: every entry is still in the file
+    ");
+    let branch = ["branch", "s.jsonl", "--to", "e16", "--dry-run"];
+    assert_snapshot!(env.run(&branch), @r##"
+    exit 0
+    --- stdout
+    would move to e15, leaving 7 entries
+       branches off at  e15
+       to be edited     "#16 lorem ipsum dolor sit amet lorem ipsum dolor sit ..."
+       left behind      444 tokens, 1 file changed and 0 read; still in the file
+    "##);
+    let summarized = env.run_with(&branch, &["--summarize"]);
+    assert_snapshot!(without_summary(&summarized), @r###"
+    exit 0
+    --- stdout
+    would move to e15, leaving # entries
+       branches off at  e15
+       to be edited     "## lorem ipsum dolor sit amet lorem ipsum dolor sit ..."
+       left behind      # tokens, # file changed and # read; still in the file
+    "###);
+    assert_snapshot!(env.run(&["undo", "s.jsonl", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    would be undone: compaction e11   3.0k -> 510 tokens
+       back at      e10
+       left behind  11 entries that came after it; still in the file, agent-cli tree shows them
+    ");
+    assert!(before == env.listing());
+    let env = TestEnv::new();
+    env.write("old.jsonl", VERSION_1);
+    assert_snapshot!(env.run(&["migrate", "old.jsonl", "--dry-run"]), @"
+    exit 0
+    --- stdout
+    would be migrated: version 1 -> 3, 5 entries
+    ");
+    assert_eq!(env.read("old.jsonl"), VERSION_1.as_bytes());
+    assert_eq!(env.names(), ["old.jsonl"]);
+}
+
+#[test]
+fn compact_in_place_and_undo_give_the_context_back() {
+    let env = TestEnv::sample();
+    let (bytes, messages) = (env.read("s.jsonl"), env.messages("s.jsonl"));
+    let plan = env.json(&[&["plan", "s.jsonl"], &SMALL[..]].concat());
+    let card = env.run_with(&["compact", "s.jsonl", "--in-place"], &SMALL);
+    assert_snapshot!(without_summary(&card), @"
+    exit 0
+    --- stdout
+    Before  ~# of # window   # left
+    [mUAO|AO.!r]
+    m summary #   U you #   A answers #   O outputs #   . free #   ! trigger #   r reserve #
+
+    After   ~# of # window   # left
+    [mAO.!r]
+    m summary #   A answers #   O outputs #   . free #   ! trigger #   r reserve #
+
+    -- compacted  # -> #  (-#)  by rule, no model  [TIME]
+       kept        # entries word for word (#), from e21
+       summarized  # entries + # of the turn in progress into # tokens
+       files       # changed, # read, all named
+       lost        nothing: every entry is still in the file
+       read        agent-cli context s.jsonl
+       undo        agent-cli undo s.jsonl --in-place
+    ");
+    let compacted = env.read("s.jsonl");
+    assert!(compacted.starts_with(&bytes), "appended, nothing else");
+    assert_ne!(env.messages("s.jsonl"), messages);
+    let written = env.lines("s.jsonl").pop().expect("lines");
+    assert_eq!(written["type"], "compaction");
+    assert_eq!(written["details"]["planHash"], plan["plan_hash"]);
+    assert_eq!(written["firstKeptEntryId"], plan["first_kept_entry_id"]);
+
+    let undone = env.run(&["undo", "s.jsonl", "--in-place"]);
+    assert_snapshot!(without_figures(&without_ids(&undone.to_string())), @"
+    exit 0
+    --- stdout
+    undone: compaction [ID]   # -> # tokens
+       back at      e24
+    ");
+    assert!(
+        env.read("s.jsonl").starts_with(&compacted),
+        "appended, nothing else"
+    );
+    assert_eq!(env.messages("s.jsonl"), messages);
+    assert_eq!(env.names(), ["s.jsonl"]);
+}
+
+#[test]
+fn an_undo_is_not_undone_by_another() {
+    let env = TestEnv::sample();
+    env.run_with(&["compact", "s.jsonl", "--in-place"], &SMALL)
+        .success();
+    let first = env.json(&["undo", "s.jsonl", "--in-place"]);
+    assert_eq!(
+        (&first["kind"], &first["leaf"]),
+        (&json!("compaction"), &json!("e24"))
+    );
+    // The older compaction of the sample is next.
+    let second = env.json(&["undo", "s.jsonl", "--in-place"]);
+    assert_eq!(
+        (&second["undone"], &second["leaf"]),
+        (&json!("e11"), &json!("e10"))
+    );
+    let third = env.run(&["undo", "s.jsonl", "--in-place"]);
+    assert_snapshot!(third, @"
+    exit 3
+    --- stderr
+    nothing to do: no compaction and no change of branch on the path
+    ");
+}
+
+#[test]
+fn compact_to_a_copy_leaves_the_source_alone() {
+    let env = TestEnv::sample();
+    let source = env.read("s.jsonl");
+    let copy = ["compact", "s.jsonl", "--out", "copy.jsonl"];
+    let document = env.json(&[&copy[..], &SMALL].concat());
+    assert_eq!(env.read("s.jsonl"), source);
+    assert!(env.read("copy.jsonl").starts_with(&source));
+    assert_eq!(env.names(), ["copy.jsonl", "s.jsonl"]);
+    assert_eq!(document["written_to"], "copy.jsonl");
+    let last = env.lines("copy.jsonl").pop().expect("lines");
+    assert_eq!(last["id"], document["compaction_entry_id"]);
+    assert_eq!(env.json(&["context", "copy.jsonl"])["leaf"], last["id"]);
+    // The frame around a summary counts only where messages are measured.
+    let measured = env.json(&["context", "copy.jsonl"])["tokens"].as_u64();
+    let promised = document["tokens_after"].as_u64();
+    assert!(
+        measured
+            .zip(promised)
+            .is_some_and(|(measured, promised)| measured.abs_diff(promised) <= 8)
+    );
+}
+
+#[test]
+fn a_source_without_a_last_newline_gets_one_in_the_copy() {
+    let env = TestEnv::sample();
+    let source = env.read("s.jsonl");
+    env.write("s.jsonl", source.strip_suffix(b"\n").expect("a newline"));
+    env.run(&["undo", "s.jsonl", "--out", "copy.jsonl"])
+        .success();
+    assert!(env.read("copy.jsonl").starts_with(&source));
+    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    assert!(env.read("s.jsonl").starts_with(&source));
+}
+
+#[test]
+fn a_second_compaction_updates_the_first() {
+    let env = TestEnv::sample();
+    let compact = [&["compact", "s.jsonl", "--in-place"], &SMALL[..]].concat();
+    let first = env.json(&compact);
+    assert_snapshot!(env.run(&compact), @"
+    exit 3
+    --- stderr
+    nothing to do: Already compacted
+    ");
+    let session = String::from_utf8(env.read("s.jsonl")).expect("text");
+    let parent = text(&first, "compaction_entry_id");
+    let more = test_support::session("x1=u:30 x2=call:d1:10 x3=res:d1:4000 x4=a:40 x5=u:500");
+    let more = more.split_once('\n').expect("a header").1;
+    let more = more.replacen(
+        "\"parentId\":null",
+        &format!("\"parentId\":\"{parent}\""),
+        1,
+    );
+    env.write("s.jsonl", format!("{session}{more}"));
+    let second = env.json(&compact);
+    let previous = text(&second, "previous_summary");
+    assert!(
+        text(&first, "summary").starts_with(previous),
+        "the lists of files come anew"
+    );
+    assert_eq!(second["first_kept_entry_id"], "x5");
+    assert_eq!(env.messages("s.jsonl")[1]["entry_id"], "x5");
+}
+
+#[test]
+fn compact_at_another_leaf_continues_there() {
+    let env = TestEnv::sample();
+    let compact = ["compact", "s.jsonl", "--in-place", "--leaf", "e17"];
+    env.run_with(&compact, &SMALL).success();
+    let written = env.lines("s.jsonl").pop().expect("lines");
+    assert_eq!(written["type"], "compaction");
+    let context = env.json(&["context", "s.jsonl"]);
+    assert_eq!(context["leaf"], written["id"]);
+}
+
+#[test]
+fn prune_only() {
+    let env = TestEnv::sample();
+    let before = env.json(&["context", "s.jsonl"]);
+    let options = [
+        "--strategy",
+        "prune-only",
+        "--set",
+        "compaction.prune.minimumSavings=100",
+        "--set",
+        "compaction.prune.protectTokens=200",
+    ];
+    assert_snapshot!(env.run_with(&["plan", "s.jsonl"], &options), @"
+    exit 0
+    --- stdout
+    Prune  1 tool result of 3.0k, 2.3k saved
+    -- preview: nothing has changed yet --------------------------------------------
+      e14      2.3k   old
+    ");
+    assert_snapshot!(env.run_with(&["compact", "s.jsonl", "--in-place"], &options), @"
+    exit 0
+    --- stdout
+    Prune  1 tool result of 3.0k, 2.3k saved
+    -- pruned: the results are still in the file -----------------------------------
+      e14      2.3k   old
+    ");
+    let after = env.json(&["context", "s.jsonl"]);
+    assert!(after["tokens"].as_u64() < before["tokens"].as_u64());
+    let last = env.lines("s.jsonl").pop().expect("lines");
+    assert_eq!(last["type"], "context_edit");
+}
+
+#[test]
+fn branch_without_a_summary() {
+    let env = TestEnv::sample();
+    let source = env.read("s.jsonl");
+    let document = env.json(&["branch", "s.jsonl", "--to", "e17", "--in-place"]);
+    let written = env.lines("s.jsonl").pop().expect("lines");
+    assert!(env.read("s.jsonl").starts_with(&source));
+    let mut shape = written.clone();
+    for member in ["id", "timestamp"] {
+        shape[member] = json!("");
+    }
+    assert_snapshot!(shape, @r#"{"customType":"agent-cli/leaf","data":{"from":"e24","reason":"navigate"},"id":"","parentId":"e17","timestamp":"","type":"custom"}"#);
+    let mut members = document.clone();
+    members["conversation"] = json!(text(&document, "conversation").is_empty());
+    members["leaf_entry_id"] = json!(document["leaf_entry_id"] == written["id"]);
+    assert_snapshot!(format!("{members:#}"), @r#"
+    {
+      "collected": [
+        "e18",
+        "e19",
+        "e20",
+        "e21",
+        "e22",
+        "e23",
+        "e24"
+      ],
+      "common_ancestor": "e15",
+      "conversation": false,
+      "diagnostics": [],
+      "editor_text": null,
+      "from_id": "e24",
+      "leaf_entry_id": true,
+      "modified_files": [
+        "/project/notes.md"
+      ],
+      "new_leaf": "e17",
+      "read_files": [],
+      "summary": null,
+      "summary_entry_id": null,
+      "target": "e17",
+      "tokens": 444
+    }
+    "#);
+    // The place lasts: whoever opens the session next stands there.
+    let context = env.json(&["context", "s.jsonl"]);
+    assert_eq!(context["leaf"], written["id"]);
+    let there = env.json(&["context", "s.jsonl", "--leaf", "e17"]);
+    assert_eq!(context["messages"], there["messages"]);
+    assert_snapshot!(without_ids(&env.run(&["tree", "s.jsonl"]).to_string()), @"
+    exit 0
+    --- stdout
+    a test   5 turns, 2 branches
+      o e2  #2 lorem ipsum dolor sit amet lorem ipsum...     1 tool     401
+      o e7  #7 lorem ipsum dolor sit amet lorem ipsum...     1 tool     109
+      C e11  compacted: #11 lorem ipsum dolor sit amet...                 45
+      o e12  #12 lorem ipsum dolor sit amet lorem ipsu...     1 tool    2.4k
+      +-x e18  #18 lorem ipsum dolor sit amet lorem ip...    2 tools     444
+      @ e16  #16 lorem ipsum dolor sit amet lorem ipsu...                 51
+
+    @ you are here   o on the path   x left   C compaction   s branch summary
+    ");
+}
+
+#[test]
+fn undo_goes_back_to_the_branch_that_was_left() {
+    for options in [&[][..], &["--summarize"]] {
+        let env = TestEnv::sample();
+        let messages = env.messages("s.jsonl");
+        let branch = ["branch", "s.jsonl", "--to", "e17", "--in-place"];
+        env.run_with(&branch, options).success();
+        assert_ne!(env.messages("s.jsonl"), messages);
+        let undone = env.json(&["undo", "s.jsonl", "--in-place"]);
+        assert_eq!(
+            (&undone["kind"], &undone["leaf"]),
+            (&json!("branch"), &json!("e24"))
+        );
+        assert_eq!(env.messages("s.jsonl"), messages);
+    }
+}
+
+#[test]
+fn branch_with_a_summary() {
+    let env = TestEnv::sample();
+    let branch = [
+        "branch",
+        "s.jsonl",
+        "--to",
+        "e17",
+        "--in-place",
+        "--summarize",
+    ];
+    let document = env.json(&branch);
+    let written = env.lines("s.jsonl").pop().expect("lines");
+    assert_eq!(written["type"], "branch_summary");
+    assert_eq!(written["parentId"], "e17");
+    assert_eq!(written["fromId"], "e24");
+    assert_eq!(written["id"], document["summary_entry_id"]);
+    assert_eq!(written["summary"], document["summary"]);
+    assert_eq!(document["leaf_entry_id"], Value::Null);
+    assert_eq!(document["common_ancestor"], "e15");
+    assert_eq!(
+        document["collected"],
+        json!(["e18", "e19", "e20", "e21", "e22", "e23", "e24"])
+    );
+    assert_eq!(document["modified_files"], json!(["/project/notes.md"]));
+    let context = env.json(&["context", "s.jsonl"]);
+    let last = context["messages"]
+        .as_array()
+        .and_then(|rows| rows.last().cloned());
+    assert_eq!(last.expect("a message")["role"], "branchSummary");
+}
+
+#[test]
+fn branch_to_a_message_of_the_user_gives_it_back_to_be_edited() {
+    let env = TestEnv::sample();
+    let branch = [
+        "branch",
+        "s.jsonl",
+        "--to",
+        "e16",
+        "--in-place",
+        "--summarize",
+    ];
+    let document = env.json(&branch);
+    let lines = env.lines("s.jsonl");
+    let asked = &lines.iter().find(|line| line["id"] == "e16").expect("e16")["message"];
+    assert_eq!(document["target"], "e16");
+    assert_eq!(document["new_leaf"], "e15");
+    assert_eq!(document["editor_text"], asked["content"]);
+    assert_eq!(lines.last().expect("lines")["parentId"], "e15");
+    let first = env.json(&["branch", "s.jsonl", "--to", "e2", "--dry-run"]);
+    assert_eq!(first["new_leaf"], "e1");
+}
+
+#[test]
+fn branch_to_the_beginning() {
+    let env = TestEnv::sample();
+    let document = env.json(&["branch", "s.jsonl", "--to", "root", "--in-place"]);
+    assert_eq!(document["new_leaf"], Value::Null);
+    assert_eq!(
+        env.lines("s.jsonl").pop().expect("lines")["parentId"],
+        Value::Null
+    );
+    assert_eq!(env.messages("s.jsonl"), json!([]));
+    env.run(&["undo", "s.jsonl", "--in-place"]).success();
+    assert_ne!(env.messages("s.jsonl"), json!([]));
+}
+
+#[test]
+fn branch_to_a_copy_and_from_elsewhere() {
+    let env = TestEnv::sample();
+    let source = env.read("s.jsonl");
+    let branch = [
+        "branch",
+        "s.jsonl",
+        "--from",
+        "e17",
+        "--to",
+        "e10",
+        "--summarize",
+    ];
+    let document = env.json(&[&branch[..], &["--out", "copy.jsonl"]].concat());
+    assert_eq!(env.read("s.jsonl"), source);
+    assert!(env.read("copy.jsonl").starts_with(&source));
+    assert_eq!(document["from_id"], "e17");
+    assert_eq!(
+        env.lines("copy.jsonl").pop().expect("lines")["fromId"],
+        "e17"
+    );
+}
+
+#[test]
+fn old_sessions_open_as_their_migrated_copies_do() {
+    let version_2 = |text: &str| {
+        let lines = text.lines().enumerate().map(|(number, line)| {
+            let mut line: Value = serde_json::from_str(line).expect("JSON");
+            match number {
+                0 => line["version"] = json!(2),
+                1 => (line["id"], line["parentId"]) = (json!("a1"), Value::Null),
+                _ => {
+                    line["id"] = json!(format!("a{number}"));
+                    line["parentId"] = json!(format!("a{}", number - 1));
+                }
+            }
+            if let Some(compaction) = line.as_object_mut()
+                && compaction.remove("firstKeptEntryIndex").is_some()
+            {
+                compaction.insert("firstKeptEntryId".to_owned(), json!("a3"));
+            }
+            format!("{line}\n")
+        });
+        lines.collect::<String>()
+    };
+    for (text, backup) in [
+        (VERSION_1.to_owned(), "s.jsonl.v1.bak"),
+        (version_2(VERSION_1), "s.jsonl.v2.bak"),
+    ] {
+        let env = TestEnv::new();
+        env.write("s.jsonl", &text);
+        let messages = env.messages("s.jsonl");
+        let texts: Vec<_> = messages
+            .as_array()
+            .expect("messages")
+            .iter()
+            .map(|row| &row["text"])
+            .collect();
+        assert_eq!(texts, ["what was", "second", "two"]);
+        env.run(&["migrate", "s.jsonl", "--out", "copy.jsonl"])
+            .success();
+        assert_eq!(env.read("s.jsonl"), text.as_bytes());
+        assert_eq!(env.lines("copy.jsonl")[0]["version"], 3);
+        assert_eq!(env.messages("copy.jsonl"), messages);
+
+        let document = env.json(&["migrate", "s.jsonl", "--in-place"]);
+        assert!(text_ends(&document["backup"], backup), "{document:#}");
+        assert_eq!(env.read(backup), text.as_bytes());
+        assert_eq!(env.read("s.jsonl"), env.read("copy.jsonl"));
+        assert_eq!(env.names(), ["copy.jsonl", "s.jsonl", backup]);
+        assert_eq!(env.run(&["migrate", "s.jsonl", "--in-place"]).code, Some(3));
+        // A backup is never replaced.
+        env.write("s.jsonl", &text);
+        let document = env.json(&["migrate", "s.jsonl", "--in-place"]);
+        assert!(
+            text_ends(&document["backup"], &format!("{backup}2")),
+            "{document:#}"
+        );
+    }
+}
+
+fn text_ends(value: &Value, end: &str) -> bool {
+    value.as_str().is_some_and(|text| text.ends_with(end))
+}
+
+#[test]
+fn migrate_says_what_it_did() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", VERSION_1);
+    assert_snapshot!(env.run(&["migrate", "s.jsonl", "--out", "new.jsonl"]), @"
+    exit 0
+    --- stdout
+    migrated: version 1 -> 3, 5 entries
+    ");
+    assert_snapshot!(env.run(&["migrate", "s.jsonl", "--in-place"]), @"
+    exit 0
+    --- stdout
+    migrated: version 1 -> 3, 5 entries
+       old file kept as [DIR]/s.jsonl.v1.bak
+    ");
+    assert_snapshot!(env.run(&["migrate", "s.jsonl", "--in-place"]), @"
+    exit 3
+    --- stderr
+    nothing to do: s.jsonl is version 3 already
+    ");
+}
+
+#[test]
+fn out_of_an_old_session_is_a_migrated_copy() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", VERSION_1);
+    env.run(&["migrate", "s.jsonl", "--out", "migrated.jsonl"])
+        .success();
+    env.run(&["undo", "s.jsonl", "--out", "undone.jsonl"])
+        .success();
+    assert_eq!(env.read("s.jsonl"), VERSION_1.as_bytes());
+    assert!(
+        env.read("undone.jsonl")
+            .starts_with(&env.read("migrated.jsonl"))
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn migrating_in_place_keeps_permissions() {
+    use std::os::unix::fs::PermissionsExt;
+    let env = TestEnv::new();
+    env.write("s.jsonl", VERSION_1);
+    let mode = || {
+        std::fs::metadata(env.path("s.jsonl"))
+            .expect("the session")
+            .permissions()
+            .mode()
+    };
+    let permissions = PermissionsExt::from_mode(0o640);
+    std::fs::set_permissions(env.path("s.jsonl"), permissions).expect("permissions");
+    env.run(&["migrate", "s.jsonl", "--in-place"]).success();
+    assert_eq!(mode() & 0o777, 0o640);
+}
+
+#[test]
+fn standard_input() {
+    let env = TestEnv::sample();
+    let input = env.read("s.jsonl");
+    for command in ["inspect", "context", "plan", "tree", "doctor"] {
+        let from_file = env.run(&[command, "s.jsonl", "--json"]);
+        let from_input = env.run_on(&input, &[command, "-", "--json"]);
+        assert_eq!(from_file, from_input, "{command}");
+    }
+    let out = |session, name| {
+        let compact = ["compact", session, "--out", name, "--json"];
+        [&compact[..], &SMALL].concat()
+    };
+    let from_input = env.run_on(&input, &out("-", "a.jsonl")).json();
+    let from_file = env.run(&out("s.jsonl", "b.jsonl")).json();
+    assert_eq!(from_input["plan_hash"], from_file["plan_hash"]);
+    assert_eq!(from_input["summary"], from_file["summary"]);
+    assert!(env.read("a.jsonl").starts_with(&input));
+    let migrated = env.run_on(VERSION_1.as_bytes(), &["migrate", "-", "--out", "c.jsonl"]);
+    assert_snapshot!(migrated, @"
+    exit 0
+    --- stdout
+    migrated: version 1 -> 3, 5 entries
+    ");
+}
+
+#[test]
+fn completions() {
+    let env = TestEnv::new();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = env.run(&["completions", shell]).success();
+        assert!(
+            script.contains("agent-cli") && script.contains("in-place"),
+            "{shell}"
+        );
+    }
+}
+
+#[test]
+fn settings_come_from_a_file_and_from_the_command_line() {
+    let env = TestEnv::sample();
+    let keep = r#"{"compaction": {"keepRecentTokens": 300, "reserveTokens": 1000}}"#;
+    env.write("settings.json", keep);
+    let plan = [
+        "plan",
+        "s.jsonl",
+        "--window",
+        "8000",
+        "--settings",
+        "settings.json",
+    ];
+    let from_file = env.json(&plan);
+    let from_line = env.json(&[&["plan", "s.jsonl"], &SMALL[..]].concat());
+    assert_eq!(from_file, from_line);
+    assert_eq!(from_file["keep_recent_tokens"]["asked"], 300);
+    let both = [&plan[..], &["--set", "compaction.keepRecentTokens=500"]].concat();
+    let both = env.json(&both);
+    assert_eq!(both["keep_recent_tokens"]["asked"], 500);
+    assert_eq!(both["threshold"], from_file["threshold"]);
+}
+
+#[test]
+fn a_profile_changes_the_rules() {
+    let env = TestEnv::sample();
+    let own = env.json(&["context", "s.jsonl"]);
+    let pi = env.json(&["context", "s.jsonl", "--profile", "pi"]);
+    assert_ne!(own["tokens"], pi["tokens"]);
+    assert_eq!(
+        env.run(&["context", "s.jsonl", "--profile", "other"]).code,
+        Some(2)
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn a_reader_that_stops_early_is_no_failure() {
+    let env = TestEnv::sample();
+    let mut command = env.command("sh");
+    command.args([
+        "-c",
+        "\"$0\" tree s.jsonl --json | head -1",
+        crate::env::BINARY,
+    ]);
+    let output = env.output(&mut command);
+    assert_eq!(output.stderr, "");
+    assert_eq!(output.stdout, "{\n");
+}
+
+#[test]
+fn control_characters_of_a_session_do_not_reach_the_terminal() {
+    let env = TestEnv::new();
+    let text = test_support::session("u:5 a:5").replace("#1 ", "\\u001b[2J\\u0007");
+    env.write("s.jsonl", text);
+    for command in ["context", "tree", "inspect"] {
+        let shown = env.run(&[command, "s.jsonl"]).success();
+        assert!(!shown.contains(['\u{1b}', '\u{7}']), "{command}: {shown:?}");
+    }
+    assert_eq!(SAMPLE.matches("label").count(), 1);
+}

@@ -1,0 +1,8 @@
+//! Tests of the program `agent-cli` as a whole: every command, every kind of bad input, what is
+//! on the disk afterwards, and the JSON that programs read.
+
+mod bad_input;
+mod commands;
+mod env;
+mod json;
+mod store;

@@ -1,0 +1,94 @@
+//! Which result answers which call: the one rule that pairing, cutting, pruning and file tracking share.
+
+use std::collections::BTreeMap;
+
+use crate::llm::LlmMessage;
+use crate::message::{AgentMessage, Content};
+
+/// A message as the rule sees it.
+#[derive(Debug, Clone, Copy)]
+pub enum Said<'a> {
+    /// An answer of the model, which may make calls.
+    Answer(&'a Content),
+    /// The result of the call with this id.
+    Result(&'a str),
+    /// Anything else.
+    Other,
+}
+
+impl<'a> From<&'a AgentMessage> for Said<'a> {
+    fn from(message: &'a AgentMessage) -> Self {
+        match message {
+            AgentMessage::Assistant(answer) => Self::Answer(&answer.content),
+            AgentMessage::ToolResult(result) => Self::Result(&result.tool_call_id),
+            _ => Self::Other,
+        }
+    }
+}
+
+impl<'a> From<&'a LlmMessage> for Said<'a> {
+    fn from(message: &'a LlmMessage) -> Self {
+        match message {
+            LlmMessage::Assistant(answer) => Self::Answer(&answer.content),
+            LlmMessage::ToolResult(result) => Self::Result(&result.tool_call_id),
+            LlmMessage::System(_) | LlmMessage::Developer(_) | LlmMessage::User(_) => Self::Other,
+        }
+    }
+}
+
+/// Returns, for calls by the place of their answer and their id, the place of the result of each.
+///
+/// Some models count their calls anew in each answer, so a result belongs to the
+/// nearest call of its id before it that has none yet. An id that stands twice in
+/// one answer counts once.
+pub fn match_calls<'a>(
+    said: impl IntoIterator<Item = Said<'a>>,
+) -> BTreeMap<(usize, &'a str), usize> {
+    let mut results = BTreeMap::new();
+    let mut open: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, said) in said.into_iter().enumerate() {
+        match said {
+            Said::Answer(content) => {
+                for call in content.tool_calls() {
+                    let places = open.entry(&call.id).or_default();
+                    if places.last() != Some(&place) {
+                        places.push(place);
+                    }
+                }
+            }
+            Said::Result(id) => {
+                if let Some(call) = open.get_mut(id).and_then(Vec::pop) {
+                    results.insert((call, id), place);
+                }
+            }
+            Said::Other => {}
+        }
+    }
+    results
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Said, match_calls};
+    use crate::message::{Block, Content, ToolCall};
+
+    #[test]
+    fn a_reused_id_belongs_to_the_nearest_call_before_the_result() {
+        let call = Content::Blocks(vec![Block::ToolCall(ToolCall {
+            id: "call_0".to_owned(),
+            name: "read".to_owned(),
+            arguments: None,
+            signature: None,
+        })]);
+        let said = [
+            Said::Answer(&call),
+            Said::Result("call_0"),
+            Said::Other,
+            Said::Answer(&call),
+            Said::Result("call_0"),
+            Said::Result("call_0"),
+        ];
+        let matched: Vec<_> = match_calls(said).into_iter().collect();
+        assert_eq!(matched, [((0, "call_0"), 1), ((3, "call_0"), 4)]);
+    }
+}

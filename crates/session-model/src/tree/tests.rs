@@ -1,1 +1,0 @@
-//! Damage tests: each kind of damage opens with its diagnostic and loses no readable entry.
