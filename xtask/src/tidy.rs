@@ -84,7 +84,12 @@ pub fn run() -> Outcome {
 }
 
 fn check_metadata(broken: &mut Vec<String>) -> Outcome {
-    let text = output(&mut cargo(&["metadata", "--format-version", "1"]))?;
+    let text = output(&mut cargo(&[
+        "metadata",
+        "--all-features",
+        "--format-version",
+        "1",
+    ]))?;
     let metadata: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     let members: Vec<&str> = metadata["workspace_members"]

@@ -6,7 +6,7 @@ use session_model::{AgentMessage, EntryBody, ProjectedEntry, Said, SessionContex
 
 use crate::rules::Rules;
 use crate::settings::CutRule;
-use crate::tokens::{TokenCount, TokenCounter};
+use crate::tokens::TokenCount;
 
 /// An entry of a context as the cut sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,12 +67,10 @@ impl CutPoint {
     }
 }
 
-/// Returns the entries of `context` as the cut sees them.
-pub fn cut_items(
-    context: &SessionContext,
-    rules: &Rules,
-    counter: &dyn TokenCounter,
-) -> Vec<CutItem> {
+/// Returns the entries of `context` as the cut sees them; `counts` are the tokens of its messages, see
+/// [`message_counts`](crate::message_counts).
+pub fn cut_items(context: &SessionContext, rules: &Rules, counts: &[TokenCount]) -> Vec<CutItem> {
+    let mut counts = counts.iter().skip(usize::from(context.system.is_some()));
     let mut items: Vec<CutItem> = context
         .entries
         .iter()
@@ -81,10 +79,7 @@ pub fn cut_items(
             let boundary = matches!(projected.entry.body, EntryBody::Compaction(_));
             let omitted = projected.omitted;
             CutItem {
-                tokens: messages
-                    .clone()
-                    .map(|message| counter.message(message))
-                    .sum(),
+                tokens: counts.by_ref().take(messages.len()).copied().sum(),
                 visible: !projected.messages.is_empty(),
                 cut: !boundary && messages.clone().any(|message| may_be_cut_at(message)),
                 turn_start: !boundary && messages.clone().any(|message| message.starts_turn()),

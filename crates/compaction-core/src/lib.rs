@@ -60,7 +60,7 @@ pub use branch::{
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
-pub use measure::{Measure, adapted_keep, measure};
+pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, ElisionPlan, Fate,
     HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash, PlanOptions,

@@ -21,14 +21,31 @@ pub struct Measure {
     pub ratio: Option<f64>,
 }
 
+/// Returns the tokens of each message of `context`, in the order of [`SessionContext::messages`].
+pub fn message_counts(context: &SessionContext, counter: &dyn TokenCounter) -> Vec<TokenCount> {
+    let messages = context.messages();
+    messages
+        .map(|(_, message)| counter.message(message))
+        .collect()
+}
+
 /// Returns the size of `context`, which is the context of `path`.
 pub fn measure(path: &SessionPath<'_>, context: &SessionContext, profile: Profile) -> Measure {
-    let counter = profile.counter();
+    let counts = message_counts(context, profile.counter());
+    measure_counted(path, context, profile, &counts)
+}
+
+/// Does the same for messages that have been counted already, by the profile's counter.
+pub(crate) fn measure_counted(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    profile: Profile,
+    counts: &[TokenCount],
+) -> Measure {
     let edited_at = newest_edit(path);
     let answers = billed_answers(path, context, edited_at);
-    let stored =
-        billed(context, &answers, &Chars4).unwrap_or_else(|| estimate(context, profile, &Chars4));
     if profile == Profile::Pi {
+        let stored = billed(&answers, counts).unwrap_or_else(|| estimate(context, profile, counts));
         return Measure {
             tokens: stored,
             stored,
@@ -37,14 +54,17 @@ pub fn measure(path: &SessionPath<'_>, context: &SessionContext, profile: Profil
             ratio: None,
         };
     }
-    let estimated = estimate(context, profile, counter);
-    let billed = billed(context, &answers, counter);
+    let stored_counts = message_counts(context, &Chars4);
+    let stored = billed(&answers, &stored_counts)
+        .unwrap_or_else(|| estimate(context, profile, &stored_counts));
+    let estimated = estimate(context, profile, counts);
+    let billed = billed(&answers, counts);
     Measure {
         tokens: billed.unwrap_or_default().max(estimated),
         stored,
         billed,
         estimated,
-        ratio: ratio(context, &answers, counter),
+        ratio: ratio(context, &answers, counts),
     }
 }
 
@@ -113,30 +133,28 @@ fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
 }
 
 /// Returns the billed tokens of the newest trusted answer plus what follows it.
-fn billed(
-    context: &SessionContext,
-    answers: &[BilledAnswer],
-    counter: &dyn TokenCounter,
-) -> Option<TokenCount> {
+fn billed(answers: &[BilledAnswer], counts: &[TokenCount]) -> Option<TokenCount> {
     let newest = answers.last()?;
-    let following = context.messages().skip(newest.message + 1);
-    let following: TokenCount = following.map(|(_, message)| counter.message(message)).sum();
+    let following: TokenCount = counts.iter().skip(newest.message + 1).copied().sum();
     Some(TokenCount(newest.usage.context_tokens()) + following)
 }
 
 /// Returns the estimate of every message, the system message in force counted once.
-fn estimate(context: &SessionContext, profile: Profile, counter: &dyn TokenCounter) -> TokenCount {
+fn estimate(context: &SessionContext, profile: Profile, counts: &[TokenCount]) -> TokenCount {
+    if profile == Profile::Own {
+        // The rules left one system message, the one in force.
+        return counts.iter().copied().sum();
+    }
     let messages = context.messages().map(|(_, message)| message);
     let system = session_model::current_system(messages.clone().map(|message| &**message));
+    // pi takes a system message without time and tools for none.
     let system = system
-        // pi takes a system message without time and tools for none.
-        .filter(|system| {
-            profile == Profile::Own || system.timestamp.is_some() || !system.tools_added.is_empty()
-        })
-        .map(|system| counter.message(&AgentMessage::System(system)));
+        .filter(|system| system.timestamp.is_some() || !system.tools_added.is_empty())
+        .map(|system| profile.counter().message(&AgentMessage::System(system)));
     let others = messages
-        .filter(|message| !matches!(***message, AgentMessage::System(_)))
-        .map(|message| counter.message(message));
+        .zip(counts)
+        .filter(|(message, _)| !matches!(***message, AgentMessage::System(_)))
+        .map(|(_, tokens)| *tokens);
     system.unwrap_or_default() + others.sum()
 }
 
@@ -144,11 +162,7 @@ fn estimate(context: &SessionContext, profile: Profile, counter: &dyn TokenCount
 const MINIMUM_GROWTH: u64 = 2000;
 
 /// Returns billed growth over estimated growth between the first and the newest trusted answer of one model.
-fn ratio(
-    context: &SessionContext,
-    answers: &[BilledAnswer],
-    counter: &dyn TokenCounter,
-) -> Option<f64> {
+fn ratio(context: &SessionContext, answers: &[BilledAnswer], counts: &[TokenCount]) -> Option<f64> {
     let newest = answers.last()?;
     let messages: Vec<_> = context.messages().map(|(_, message)| message).collect();
     let model = |answer: &BilledAnswer| match &***messages.get(answer.message)? {
@@ -158,8 +172,8 @@ fn ratio(
     let by_same_model = answers
         .iter()
         .find(|answer| model(answer) == model(newest))?;
-    let grown = messages.get(by_same_model.message + 1..newest.message + 1)?;
-    let estimated: TokenCount = grown.iter().map(|message| counter.message(message)).sum();
+    let grown = counts.get(by_same_model.message + 1..newest.message + 1)?;
+    let estimated: TokenCount = grown.iter().copied().sum();
     let billed = newest.usage.context_tokens() as f64 - by_same_model.usage.context_tokens() as f64;
     (estimated.0 >= MINIMUM_GROWTH).then(|| billed / estimated.0 as f64)
 }

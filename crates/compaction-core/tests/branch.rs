@@ -100,7 +100,7 @@ fn entries_are_collected_back_to_the_deepest_common_ancestor() {
     check_branch!("u:10 a:10 u:10 a:10 ^e2 u:10 a:10", "e4" => "e6", @"
     ancestor e2
     collected e3 e4
-    summarized e3 e4 (28 tokens)
+    summarized e3 e4 (26 tokens)
     goes on at e6
     1 requests
     ");
@@ -111,7 +111,7 @@ fn branches_without_a_common_ancestor_are_collected_whole() {
     check_branch!("u:10 a:10 ^root u:10 a:10", "e2" => "e4", @"
     ancestor root
     collected e1 e2
-    summarized e1 e2 (28 tokens)
+    summarized e1 e2 (26 tokens)
     goes on at e4
     1 requests
     ");
@@ -122,7 +122,7 @@ fn compactions_on_the_branch_are_collected_with_their_summary() {
     check_branch!("u:10 a:10 u:10 a:10 k@e3:20 a:10", "e6" => "e2", @"
     ancestor e2
     collected e3 e4 e5 e6
-    summarized e3 e4 e5 e6 (64 tokens)
+    summarized e3 e4 e5 e6 (97 tokens)
     goes on at e2
     1 requests
     ");
@@ -133,7 +133,7 @@ fn the_newest_messages_within_the_budget_are_summarized() {
     check_branch!("u:10 a:100 u:100 a:100 a:100", &[], "e5" => "root", &options(200), @"
     ancestor root
     collected e1 e2 e3 e4 e5
-    summarized e4 e5 (166 tokens)
+    summarized e4 e5 (164 tokens)
     goes on at root
     1 requests
     ");
@@ -144,7 +144,7 @@ fn a_summary_beyond_the_budget_is_added_below_nine_tenths() {
     check_branch!("u:10 a:50 s:200 a:100", &[], "e4" => "e1", &options(150), @"
     ancestor e1
     collected e2 e3 e4
-    summarized e3 e4 (243 tokens)
+    summarized e3 e4 (275 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
     1 requests
@@ -156,7 +156,7 @@ fn a_summary_beyond_the_budget_is_left_out_from_nine_tenths_on() {
     check_branch!("u:10 a:50 s:200 a:100", &[], "e4" => "e1", &options(90), @"
     ancestor e1
     collected e2 e3 e4
-    summarized e4 (83 tokens)
+    summarized e4 (82 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
     1 requests
@@ -168,7 +168,7 @@ fn a_message_beyond_the_budget_is_left_out() {
     check_branch!("u:10 a:50 a:200 a:100", &[], "e4" => "e1", &options(150), @"
     ancestor e1
     collected e2 e3 e4
-    summarized e4 (83 tokens)
+    summarized e4 (82 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
     1 requests
@@ -192,7 +192,7 @@ fn files_count_from_entries_beyond_the_budget() {
     check_branch!(notation, &patches, "e10" => "e1", &options(120), @"
     ancestor e1
     collected e2 e3 e4 e5 e6 e7 e8 e9 e10
-    summarized e8 e9 e10 (109 tokens)
+    summarized e7 e8 e9 e10 (120 tokens)
     goes on at root
     editor: #1 l
     read: new.rs s.rs
@@ -228,7 +228,7 @@ fn files_of_extensions_summaries_do_not_count() {
     check_branch!("u:1 s:9 k@e1:9 a:9", &patches, "e4" => "e1", &options(1000), @"
     ancestor e1
     collected e2 e3 e4
-    summarized e2 e3 e4 (42 tokens)
+    summarized e2 e3 e4 (108 tokens)
     goes on at root
     editor: #1 l
     1 requests
@@ -275,7 +275,7 @@ fn a_message_of_the_user_returns_to_the_editor() {
     check_branch!("u:10 a:10 u:5 a:10", "e4" => "e3", @"
     ancestor e3
     collected e4
-    summarized e4 (14 tokens)
+    summarized e4 (13 tokens)
     goes on at e2
     editor: #3 lorem ipsum dolor
     1 requests
@@ -287,7 +287,7 @@ fn an_extensions_message_returns_to_the_editor() {
     check_branch!("u:10 a:10 x:5 a:10", "e4" => "e3", @"
     ancestor e3
     collected e4
-    summarized e4 (14 tokens)
+    summarized e4 (13 tokens)
     goes on at e2
     editor: #3 lorem ipsum dolor
     1 requests
@@ -299,7 +299,7 @@ fn the_first_message_leads_to_the_root() {
     check_branch!("u:5 a:10 a:10", "e3" => "e1", @"
     ancestor e1
     collected e2 e3
-    summarized e2 e3 (28 tokens)
+    summarized e2 e3 (26 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor
     1 requests
@@ -311,7 +311,7 @@ fn the_root_is_a_target() {
     check_branch!("u:5 a:10", "e2" => "root", @"
     ancestor root
     collected e1 e2
-    summarized e1 e2 (24 tokens)
+    summarized e1 e2 (21 tokens)
     goes on at root
     1 requests
     ");
@@ -354,7 +354,7 @@ fn system_messages_are_not_summarized() {
     check_branch!("u:10 sys:50 a:10", "e3" => "e1", @"
     ancestor e1
     collected e2 e3
-    summarized e3 (14 tokens)
+    summarized e3 (13 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
     1 requests

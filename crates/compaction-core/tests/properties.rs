@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use compaction_core::{
     ApplyError, BranchError, BranchOptions, BranchPlan, Carried, CompactionPlan, CutRule, Fate,
     NothingToDo, PlanOptions, Profile, PromptCache, PruneReason, PruneSettings, RequestKind,
-    Serialization, SummarizerLimits, SummaryRequest, TokenCount, Trigger, leaf_move,
-    plan_branch_summary, plan_compaction, plan_prune,
+    Serialization, Settings, SummarizerLimits, SummaryRequest, TokenCount, Trigger, leaf_move,
+    plan_branch_summary, plan_compaction, plan_prune, serialize_parts,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -16,7 +16,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::json;
 use session_model::{
     AgentMessage, Decoded, EntryBody, EntryDraft, EntryId, Leaf, RoleOrder, SessionContext,
-    build_context, check_pairs, decode_bytes,
+    build_context, check_pairs, convert_message, decode_bytes,
 };
 use sessions::{appended, path, said};
 use test_support::any_session_text;
@@ -376,12 +376,23 @@ proptest! {
         };
         prop_assert_eq!(plan.hash(), case.plan().expect("a plan").hash());
         let counter = case.profile.counter();
-        let tokens: TokenCount = plan.messages.iter().map(|source| counter.message(&source.message)).sum();
+        let bounds = case.profile.bounds(&Settings::default().compaction);
+        // What counts is what a summarizer reads of a message; pi counts all of it.
+        let size = |message: &AgentMessage| match case.profile {
+            Profile::Pi => counter.message(message),
+            Profile::Own => convert_message(message, bounds.wording)
+                .map(|told| serialize_parts(&told, &bounds))
+                .into_iter()
+                .flatten()
+                .map(|part| counter.text(&part))
+                .sum(),
+        };
+        let tokens: TokenCount = plan.messages.iter().map(|source| size(&source.message)).sum();
         prop_assert_eq!(tokens, plan.tokens);
         if tokens > TokenCount(case.budget) {
             let oldest = plan.messages.first().expect("something said");
             let summary = matches!(*oldest.message, AgentMessage::BranchSummary(_) | AgentMessage::CompactionSummary(_));
-            let others = tokens.saturating_sub(counter.message(&oldest.message));
+            let others = tokens.saturating_sub(size(&oldest.message));
             prop_assert!(summary && others.0 * 10 < case.budget * 9, "{others} and a summary in {}", case.budget);
         }
         for request in plan.requests() {

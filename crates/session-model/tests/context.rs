@@ -309,8 +309,10 @@ fn an_edit_without_content_or_of_an_unknown_target_is_harmless() {
         r#"{"type":"context_edit","id":"x3","parentId":"x2"}"#,
     ];
     insta::assert_snapshot!(own_lines("u:2 a:2", &edits), @"
+    e1 user: #1 lorem
     e2 assistant: #2 lorem
-    (e1 omitted)
+    ! RepairedBody: line 4: read after repair (its replacement is neither null nor content, so it edits nothing); its bytes are untouched
+    ! RepairedBody: line 6: read after repair (its replacement is neither null nor content, so it edits nothing); its bytes are untouched
     ");
 }
 

@@ -50,16 +50,7 @@ impl SessionFile {
         if path == Path::new("-") {
             return Self::from_memory(path, read_stdin()?);
         }
-        let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
-                Error::session(path, "no such session file; check the path")
-            }
-            _ => Error::io("open", path, error),
-        })?;
-        if metadata.is_dir() {
-            let reason = "a directory; name a session file in it";
-            return Err(Error::session(path, reason));
-        }
+        let metadata = file_metadata(path)?;
         let mut file = File::open(path).map_err(|error| Error::io("open", path, error))?;
         if !metadata.is_file() {
             return Self::from_memory(path, read_stream(path, &mut file)?);
@@ -176,6 +167,23 @@ impl SessionFile {
     }
 }
 
+/// Returns what the system tells of a path that must be a file.
+fn file_metadata(path: &Path) -> Result<std::fs::Metadata, Error> {
+    let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory => {
+            Error::session(path, "no such session file; check the path")
+        }
+        _ => Error::io("open", path, error),
+    })?;
+    match metadata.is_dir() {
+        true => Err(Error::session(
+            path,
+            "a directory; name a session file in it",
+        )),
+        false => Ok(metadata),
+    }
+}
+
 /// Returns all of standard input; a user who cancels need not wait for its end.
 fn read_stdin() -> Result<Vec<u8>, Error> {
     let (sender, receiver) = mpsc::channel();
@@ -277,8 +285,7 @@ impl SessionWriter {
         if path == Path::new("-") {
             return Err(Error::Usage(STDIN_IN_PLACE.to_owned()));
         }
-        // What cannot be opened needs no lock beside it.
-        SessionFile::open(path)?;
+        file_metadata(path)?;
         let lock = SessionLock::acquire(path)?;
         let session = SessionFile::open(path)?;
         if session.version() < NEWEST_VERSION {

@@ -184,11 +184,11 @@ fn inspect() {
     Context  ~3.0k of 8.0k window   3.8k left
     [mUAAAOOOOOOOOOOOOOOOOOOOOOOOO.....................................!rrrrrrrrrrr]
     m summary 45   U you 72   A answers 451   O outputs 2.4k   . free 3.8k   ! trigger 6.8k   r reserve 1.2k
-    Largest  e14     2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
-             e21      160  assistant          #21 lorem ipsum dolor sit amet ...
-             e24      122  assistant          #24 lorem ipsum dolor sit amet ...
-             e23       83  toolResult bash    #23 lorem ipsum dolor sit amet ...
-             e15       68  assistant          #15 lorem ipsum dolor sit amet ...
+    Largest  e14          2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
+             e21           160  assistant          #21 lorem ipsum dolor sit amet ...
+             e24           122  assistant          #24 lorem ipsum dolor sit amet ...
+             e23            83  toolResult bash    #23 lorem ipsum dolor sit amet ...
+             e15            68  assistant          #15 lorem ipsum dolor sit amet ...
 
     Files    2 changed, 0 only read
       changed  /project/notes.md
@@ -210,11 +210,11 @@ fn inspect() {
     Context  ~2.6k of 8.0k window   4.2k left
     [mUAOOOOOOOOOOOOOOOOOOOOOO.........................................!rrrrrrrrrrr]
     m summary 45   U you 69   A answers 166   O outputs 2.3k   . free 4.2k   ! trigger 6.8k   r reserve 1.2k
-    Largest  e14     2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
-             e15       68  assistant          #15 lorem ipsum dolor sit amet ...
-             e11       45  compactionSummary  #11 lorem ipsum dolor sit amet ...
-             e10       37  assistant          #10 lorem ipsum dolor sit amet ...
-             e7       29  user               #7 lorem ipsum dolor sit amet l...
+    Largest  e14          2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
+             e15            68  assistant          #15 lorem ipsum dolor sit amet ...
+             e11            45  compactionSummary  #11 lorem ipsum dolor sit amet ...
+             e10            37  assistant          #10 lorem ipsum dolor sit amet ...
+             e7             29  user               #7 lorem ipsum dolor sit amet l...
 
     Files    1 changed, 0 only read
       changed  /project/src/lib.rs
@@ -381,7 +381,7 @@ fn dry_runs() {
     would move to e15, leaving 7 entries
        branches off at  e15
        to be edited     "#16 lorem ipsum dolor sit amet lorem ipsum dolor sit ..."
-       left behind      444 tokens, 1 file changed and 0 read; still in the file
+       left behind      440 tokens, 1 file changed and 0 read; still in the file
     "##);
     let summarized = env.run_with(&branch, &["--summarize"]);
     assert_snapshot!(without_summary(&summarized), @r###"
@@ -479,7 +479,7 @@ fn an_undo_is_not_undone_by_another() {
     assert_snapshot!(third, @"
     exit 3
     --- stderr
-    nothing to do: no compaction and no change of branch on the path
+    nothing to do: no compaction, pruning or change of branch on the path
     ");
 }
 
@@ -574,16 +574,17 @@ fn prune_only() {
     assert_snapshot!(env.run_with(&["plan", "s.jsonl"], &options), @"
     exit 0
     --- stdout
-    Prune  1 tool result of 3.0k, 2.3k saved
+    Prune  1 message of 3.0k, 2.3k saved
     -- preview: nothing has changed yet --------------------------------------------
       e14      2.3k   old
     ");
     assert_snapshot!(env.run_with(&["compact", "s.jsonl", "--in-place"], &options), @"
     exit 0
     --- stdout
-    Prune  1 tool result of 3.0k, 2.3k saved
-    -- pruned: the results are still in the file -----------------------------------
+    Prune  1 message of 3.0k, 2.3k saved
+    -- pruned: what was taken out is still in the file -----------------------------
       e14      2.3k   old
+      undo  agent-cli undo s.jsonl --in-place
     ");
     let after = env.json(&["context", "s.jsonl"]);
     assert!(after["tokens"].as_u64() < before["tokens"].as_u64());
@@ -631,7 +632,7 @@ fn branch_without_a_summary() {
       "summary": null,
       "summary_entry_id": null,
       "target": "e17",
-      "tokens": 444
+      "tokens": 440
     }
     "#);
     // The place lasts: whoever opens the session next stands there.

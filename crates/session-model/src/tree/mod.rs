@@ -1,6 +1,7 @@
 //! The tree of a session: heads of all entries, and bodies on demand.
 
 mod decode;
+mod link;
 mod path;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,233 @@
+//! What becomes of each entry of a context, and which files that concerns.
+
+use serde::Serialize;
+use session_model::{
+    AgentMessage, EntryBody, EntryId, FileDetails, ProjectedEntry, SessionContext, convert_message,
+};
+
+use crate::cut::{CutItem, CutPoint};
+use crate::files::{FileCalls, FileOps};
+use crate::plan::requests::Chapter;
+use crate::request::{RequestKind, SourceMessage};
+use crate::rules::Rules;
+use crate::serialize::{Bounds, serialize_parts};
+use crate::threshold::Threshold;
+use crate::tokens::{TokenCount, TokenCounter};
+
+/// What becomes of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It stays word for word.
+    Kept,
+    /// It goes into the summary.
+    Summarized,
+    /// It goes into the summary of the turn's beginning.
+    TurnPrefix,
+    /// It stays, its content elided.
+    Pruned,
+    /// It is the compaction before; its summary is brought up to date.
+    PreviousSummary,
+    /// It is a system message; the one in force is replayed.
+    System,
+    /// It contributes nothing to the context.
+    NoMessage,
+}
+
+impl Fate {
+    /// Returns the name that JSON output and hashes use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Kept => "kept",
+            Self::Summarized => "summarized",
+            Self::TurnPrefix => "turn_prefix",
+            Self::Pruned => "pruned",
+            Self::PreviousSummary => "previous_summary",
+            Self::System => "system",
+            Self::NoMessage => "no_message",
+        }
+    }
+}
+
+/// An entry of the context and what becomes of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedEntry {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// Its tokens in the context before.
+    pub tokens: TokenCount,
+    /// Why, as a sentence fragment.
+    pub reason: &'static str,
+}
+
+/// Returns how many paths each list names, so that both take at most a sixteenth of the threshold.
+pub(super) fn list_limit(
+    files: &FileOps,
+    setting: usize,
+    threshold: Option<&Threshold>,
+    counter: &dyn TokenCounter,
+) -> usize {
+    let Some(threshold) = threshold else {
+        return setting;
+    };
+    let share = threshold.tokens.scaled(1, 16).max(TokenCount(256));
+    let mut limit = setting;
+    while limit > 1 && counter.text(&files.tags(Some(limit))) > share {
+        limit /= 2;
+    }
+    limit
+}
+
+pub(super) fn fates(
+    context: &SessionContext,
+    items: &[CutItem],
+    start: usize,
+    cut: CutPoint,
+) -> Vec<Fate> {
+    let history_end = match cut {
+        CutPoint::Turn { first_kept } => first_kept,
+        CutPoint::SplitTurn { turn_start, .. } => turn_start,
+    };
+    let fate_of = |(place, (projected, item)): (usize, (&ProjectedEntry, &CutItem))| {
+        if place < start {
+            return Fate::PreviousSummary;
+        }
+        if place >= cut.first_kept() && item.visible {
+            return Fate::Kept;
+        }
+        if !item.visible || item.boundary {
+            return Fate::NoMessage;
+        }
+        let messages = projected.messages.iter();
+        if messages
+            .clone()
+            .all(|message| matches!(**message, AgentMessage::System(_)))
+        {
+            return Fate::System;
+        }
+        match place < history_end {
+            true => Fate::Summarized,
+            false => Fate::TurnPrefix,
+        }
+    };
+    let pairs = context.entries.iter().zip(items);
+    pairs.enumerate().map(fate_of).collect()
+}
+
+pub(super) fn source_messages(
+    context: &SessionContext,
+    fates: &[Fate],
+    fate: Fate,
+) -> Vec<SourceMessage> {
+    let entries = context.entries.iter().zip(fates);
+    let entries = entries.filter(|(_, own)| **own == fate);
+    let messages = entries.flat_map(|(projected, _)| {
+        let messages = projected.messages.iter();
+        messages.map(|message| SourceMessage {
+            entry_id: projected.entry.id.clone(),
+            message: message.clone(),
+        })
+    });
+    messages
+        .filter(|source| !matches!(*source.message, AgentMessage::System(_)))
+        .collect()
+}
+
+pub(super) fn chapter(
+    kind: RequestKind,
+    source: Vec<SourceMessage>,
+    bounds: &Bounds,
+    max_output: TokenCount,
+) -> Chapter {
+    let messages = source.iter();
+    let parts = messages
+        .filter_map(|source| convert_message(&source.message, bounds.wording))
+        .flat_map(|message| serialize_parts(&message, bounds))
+        .collect();
+    Chapter {
+        kind,
+        parts,
+        separator: bounds.separator(),
+        previous: None,
+        max_output,
+        source,
+    }
+}
+
+pub(super) fn planned_entries(
+    context: &SessionContext,
+    items: &[CutItem],
+    fates: &[Fate],
+) -> Vec<PlannedEntry> {
+    let rows = context.entries.iter().zip(items).zip(fates);
+    let planned = rows.map(|((projected, item), fate)| PlannedEntry {
+        entry_id: projected.entry.id.clone(),
+        fate: *fate,
+        tokens: item.tokens,
+        reason: match fate {
+            Fate::Kept => "recent",
+            Fate::Summarized => "older than the kept range",
+            Fate::TurnPrefix => "beginning of the turn that the cut splits",
+            Fate::Pruned => "too large for what is kept",
+            Fate::PreviousSummary => "summary of the compaction before",
+            Fate::System => "system message; the one in force is replayed",
+            Fate::NoMessage if projected.omitted => "taken out by an edit",
+            Fate::NoMessage => "not part of the context",
+        },
+    });
+    planned.collect()
+}
+
+/// Returns the files of everything that is summarized and of the summaries that it builds on.
+pub(super) fn file_ops(context: &SessionContext, fates: &[Fate], rules: &Rules) -> FileOps {
+    let mut files = FileOps::default();
+    if let Some((_, compaction)) = context.compaction() {
+        let foreign = match rules.summaries_feed_file_lists {
+            true => compaction.from_hook || compaction.from_extension,
+            false => compaction.from_hook,
+        };
+        if let Some(details) = compaction.details.as_ref().filter(|_| !foreign) {
+            files.add_details(&FileDetails::of(details));
+        }
+    }
+    let goes = |fate: &Fate| matches!(fate, Fate::Summarized | Fate::TurnPrefix);
+    // Entries that an edit took out did their work on disk all the same.
+    let last = fates.iter().rposition(goes).map_or(0, |last| last + 1);
+    let which = match rules.failed_calls_count {
+        true => FileCalls::AllOfPi,
+        false => FileCalls::Succeeded,
+    };
+    let range = context.entries[..last].iter();
+    if rules.edited_calls_count {
+        let gone = range.zip(fates).filter(|(_, fate)| goes(fate));
+        let messages = gone.flat_map(|(projected, _)| projected.messages.iter());
+        files.add_messages(messages, which);
+        return files;
+    }
+    if rules.summaries_feed_file_lists {
+        for projected in range.clone() {
+            if let EntryBody::BranchSummary(branch) = &projected.entry.body
+                && let Some(details) = &branch.details
+                && !(branch.from_hook || branch.from_extension)
+            {
+                files.add_details(&FileDetails::of(details));
+            }
+        }
+    }
+    // Results may lie behind the cut, so failures are looked for in the whole context.
+    let originals: Vec<_> = context
+        .entries
+        .iter()
+        .map(ProjectedEntry::original_messages)
+        .collect();
+    let failed: Vec<_> = originals[last..]
+        .iter()
+        .flatten()
+        .filter(|message| matches!(***message, AgentMessage::ToolResult(_)))
+        .collect();
+    let messages = originals[..last].iter().flatten().chain(failed);
+    files.add_messages(messages, which);
+    files
+}

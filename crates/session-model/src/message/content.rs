@@ -1,0 +1,162 @@
+//! What messages consist of: texts, images, thinking, tool calls.
+
+use std::sync::Arc;
+
+use crate::json::RawJson;
+
+/// What a message consists of: one text, or blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Content {
+    /// One text.
+    Text(String),
+    /// Blocks in their order.
+    Blocks(Vec<Block>),
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Blocks(Vec::new())
+    }
+}
+
+impl Content {
+    /// Returns the blocks, when the content is not one plain text.
+    pub fn blocks(&self) -> &[Block] {
+        match self {
+            Self::Text(_) => &[],
+            Self::Blocks(blocks) => blocks,
+        }
+    }
+
+    /// Returns the texts: the plain one, or those of the text blocks.
+    pub fn texts(&self) -> impl Iterator<Item = &str> {
+        let plain = match self {
+            Self::Text(text) => Some(text.as_str()),
+            Self::Blocks(_) => None,
+        };
+        let blocks = self.blocks().iter().filter_map(|block| match block {
+            Block::Text(block) => Some(block.text.as_str()),
+            Block::Image(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+        });
+        plain.into_iter().chain(blocks)
+    }
+
+    /// Returns the texts joined by `separator`.
+    pub fn joined_text(&self, separator: &str) -> String {
+        self.texts().collect::<Vec<_>>().join(separator)
+    }
+
+    /// Returns the tool calls.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.blocks().iter().filter_map(|block| match block {
+            Block::ToolCall(call) => Some(call),
+            Block::Text(_) | Block::Image(_) | Block::Thinking(_) | Block::Other { .. } => None,
+        })
+    }
+
+    /// Returns true when there is neither text nor any block.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty(),
+            Self::Blocks(blocks) => blocks.is_empty(),
+        }
+    }
+
+    pub(super) fn display_text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::Blocks(blocks) => {
+                let parts = blocks.iter().map(Block::display_text);
+                parts.collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
+/// One block of content.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// Text.
+    Text(TextBlock),
+    /// An image.
+    Image(ImageBlock),
+    /// The model's thinking, with the provider's signature where there is one.
+    Thinking(ThinkingBlock),
+    /// A call of a tool.
+    ToolCall(ToolCall),
+    /// A block that this crate does not know.
+    Other {
+        /// Its type as written.
+        kind: String,
+    },
+}
+
+impl Block {
+    /// Returns a text block.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::Text(TextBlock {
+            text: text.into(),
+            signature: None,
+        })
+    }
+
+    pub(super) fn display_text(&self) -> String {
+        match self {
+            Self::Text(block) => block.text.clone(),
+            Self::Image(block) => format!("[image {}]", block.mime_type),
+            Self::Thinking(block) => block.thinking.clone(),
+            Self::ToolCall(call) => format!("{}({})", call.name, call.arguments_text()),
+            Self::Other { kind } => format!("[{kind}]"),
+        }
+    }
+}
+
+/// Text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TextBlock {
+    /// The text.
+    pub text: String,
+    /// The provider's signature.
+    pub signature: Option<String>,
+}
+
+/// An image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageBlock {
+    /// The bytes in base64.
+    pub data: Arc<str>,
+    /// Their type, for example `image/png`.
+    pub mime_type: String,
+}
+
+/// Thinking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThinkingBlock {
+    /// The thinking; may be empty where the provider keeps it to itself.
+    pub thinking: String,
+    /// The provider's signature, or its encrypted form.
+    pub signature: Option<String>,
+    /// True when the provider redacted the text.
+    pub redacted: bool,
+}
+
+/// A call of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The id that the result names.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// The arguments as the model wrote them, normally an object. `None` when there were none.
+    pub arguments: Option<RawJson>,
+    /// The provider's signature.
+    pub signature: Option<String>,
+}
+
+impl ToolCall {
+    /// Returns the arguments as JSON text, in the spelling that peers count.
+    pub fn arguments_text(&self) -> String {
+        let arguments = self.arguments.as_ref();
+        arguments.map_or_else(|| "{}".to_owned(), |raw| crate::json::canonical(raw.get()))
+    }
+}
