@@ -5,6 +5,7 @@ mod ci;
 mod codegen;
 mod conformance;
 mod example;
+mod picture;
 mod rounds;
 mod run;
 mod tidy;
@@ -18,6 +19,7 @@ cargo xtask COMMAND
   tidy          layers, headers, prompts, generated files
   codegen       write generated files (the example session); --check only compares
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
+  picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
   bench         time and memory beside a newline scan and beside pi, as ratios
 ";
@@ -30,6 +32,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(),
         Some("codegen") => codegen::run(rest),
         Some("conformance") => conformance::run(rest),
+        Some("picture") => picture::run(),
         Some("rounds") => rounds::run(rest),
         Some("bench") => bench::run(rest),
         Some("bench-child") => bench::child(rest),

@@ -307,7 +307,7 @@ impl Report<'_> {
             "\n{}\n{}\n{}\n",
             styled(BOLD, &headline),
             self.bar.line(width()),
-            styled(DIM, &self.bar.legend())
+            styled(DIM, &self.bar.legend(width()))
         ));
         let room = width().saturating_sub(46).max(16);
         for (place, row) in self.largest.iter().enumerate() {

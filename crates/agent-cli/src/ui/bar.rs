@@ -207,8 +207,8 @@ impl Bar {
         line
     }
 
-    /// Returns the letters that occur and what they stand for, with figures.
-    pub fn legend(&self) -> String {
+    /// Returns the letters that occur and what they stand for, with figures, in lines of at most `width`.
+    pub fn legend(&self, width: usize) -> String {
         let shares = self.goes.with(&self.stays);
         let present = Category::ALL.into_iter().filter_map(|category| {
             let count = shares.get(category);
@@ -231,7 +231,18 @@ impl Bar {
             parts.push(format!("! trigger {}", tokens(threshold)));
             parts.push(format!("r reserve {}", tokens(reserve)));
         }
-        parts.join("   ")
+        let mut lines = vec![String::new()];
+        for part in parts {
+            let Some(line) = lines.last_mut() else { break };
+            let gap = if line.is_empty() { "" } else { "   " };
+            if line.len() + gap.len() + part.len() > width {
+                lines.push(part);
+            } else {
+                line.push_str(gap);
+                line.push_str(&part);
+            }
+        }
+        lines.join("\n")
     }
 
     /// Returns how far it is to the trigger, or how far it is past it.
@@ -281,7 +292,7 @@ mod tests {
         );
         assert_eq!(bar.distance(), "30 left");
         assert_eq!(
-            bar.legend(),
+            bar.legend(200),
             "U you 1   A answers 20   O outputs 29   . free 30   ! trigger 80   r reserve 20"
         );
     }

@@ -48,7 +48,7 @@ pub fn card(
     out.push_str(&format!(
         "{}\n{}\n\n",
         before.line(width),
-        styled(DIM, &before.legend())
+        styled(DIM, &before.legend(width))
     ));
     let headline = format!(
         "After   ~{} of {} window   {}",
@@ -60,7 +60,7 @@ pub fn card(
     out.push_str(&format!(
         "{}\n{}\n\n",
         after.line(width),
-        styled(DIM, &after.legend())
+        styled(DIM, &after.legend(width))
     ));
     out.push_str(&facts_lines(plan, applied, facts, width));
     out.push_str(&summary_lines(applied, width));
@@ -136,27 +136,35 @@ fn facts_lines(
     out
 }
 
-/// How many lines of the summary the card shows.
-const SHOWN_LINES: usize = 24;
+/// How many lines of each section of the summary the card shows.
+const SHOWN_LINES: usize = 4;
 
+/// Returns the beginning of each section of the summary.
 fn summary_lines(applied: &AppliedCompaction, width: usize) -> String {
     let mut out = format!("\n{}\n", styled(BOLD, &rule("summary", width)));
     let text = without_file_tags(&applied.summary);
-    let lines: Vec<&str> = text
-        .lines()
-        .filter(|line| !line.trim().is_empty())
-        .collect();
-    for line in lines.iter().take(SHOWN_LINES) {
-        let shown = first_line(line, width.saturating_sub(3));
-        let shown = match line.starts_with('#') {
-            true => styled(BOLD, &shown),
-            false => shown,
-        };
-        out.push_str(&format!("   {shown}\n"));
+    let mut shown = 0;
+    let mut left = 0;
+    let tell_left = |out: &mut String, left: &mut usize| {
+        if *left > 0 {
+            let more = format!("     ... {}\n", counted(*left, "more line"));
+            out.push_str(&styled(DIM, &more));
+        }
+        *left = 0;
+    };
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let clean = first_line(line, width.saturating_sub(3));
+        if line.starts_with('#') {
+            tell_left(&mut out, &mut left);
+            shown = 0;
+            out.push_str(&format!("   {}\n", styled(BOLD, &clean)));
+        } else if shown < SHOWN_LINES {
+            shown += 1;
+            out.push_str(&format!("   {clean}\n"));
+        } else {
+            left += 1;
+        }
     }
-    if lines.len() > SHOWN_LINES {
-        let more = format!("   ... {} more lines\n", lines.len() - SHOWN_LINES);
-        out.push_str(&styled(DIM, &more));
-    }
+    tell_left(&mut out, &mut left);
     out
 }

@@ -50,7 +50,7 @@ pub fn compaction_text(
     out.push_str(&format!(
         "{}\n{}\n",
         bar.line(width),
-        styled(DIM, &bar.legend())
+        styled(DIM, &bar.legend(width))
     ));
     if let Some(threshold) = &plan.threshold {
         out.push_str(&styled(DIM, &format!("trigger: {}\n", threshold.explain)));
