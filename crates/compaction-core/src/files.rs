@@ -128,8 +128,13 @@ impl FileOps {
         which: FileCalls,
     ) {
         let messages: Vec<&AgentMessage> = messages.map(|message| &**message).collect();
+        self.add_first(&messages, messages.len(), which);
+    }
+
+    /// Adds the calls that the first `count` of `messages` make; whether they failed, the others may tell.
+    pub(crate) fn add_first(&mut self, messages: &[&AgentMessage], count: usize, which: FileCalls) {
         let matched = match_calls(messages.iter().map(|message| Said::from(*message)));
-        for (place, message) in messages.iter().enumerate() {
+        for (place, message) in messages.iter().enumerate().take(count) {
             for call in message.tool_calls() {
                 let result = matched.get(&(place, call.id.as_str()));
                 let failed = result.is_some_and(|result| is_failure(messages[*result]));

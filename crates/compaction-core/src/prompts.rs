@@ -45,6 +45,20 @@ pub(crate) fn file_operations(read: &str, modified: &str) -> String {
     render(&Prompt { read, modified })
 }
 
+/// Returns instructions and what the user wants the summary to focus on.
+pub(crate) fn summary_focus(instructions: &str, focus: &str) -> String {
+    #[derive(Template)]
+    #[template(path = "summary-focus.md")]
+    struct Prompt<'a> {
+        instructions: &'a str,
+        focus: &'a str,
+    }
+    render(&Prompt {
+        instructions,
+        focus,
+    })
+}
+
 fn render(template: &impl Template) -> String {
     // Rendering into a string fails only when a value's own formatting does, and texts never do.
     template.render().unwrap_or_default().trim_end().to_owned()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use session_model::{AgentMessage, EntryId};
 
+use crate::prompts;
 use crate::serialize::escape;
 use crate::tokens::TokenCount;
 
@@ -107,12 +108,11 @@ impl SummaryRequest {
             let lines = lines.collect::<Vec<_>>().join("\n");
             prompt.push_str(&framed("additional-context", &lines));
         }
-        prompt.push_str(&self.instructions);
-        if let Some(focus) = &self.focus {
-            prompt.push_str(&format!(
-                "\n\nThe user asks to focus on this: {}",
-                safe(focus)
-            ));
+        match &self.focus {
+            Some(focus) => {
+                prompt.push_str(&prompts::summary_focus(&self.instructions, &safe(focus)))
+            }
+            None => prompt.push_str(&self.instructions),
         }
         prompt
     }

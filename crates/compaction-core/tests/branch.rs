@@ -525,3 +525,56 @@ fn the_built_in_rules_answer_within_their_cap() {
     assert!(text.contains("Never touch main.rs."), "{text}");
     assert!(Profile::Own.counter().text(text) <= TokenCount(400));
 }
+
+#[test]
+fn a_huge_result_counts_as_what_a_summarizer_reads_of_it() {
+    check_branch!("u:10 call:1:5 res:1:250000 a:20", &[], "e4" => "root", &options(2000), @"
+    ancestor root
+    collected e1 e2 e3 e4
+    summarized e1 e2 e3 e4 (448 tokens)
+    goes on at root
+    1 requests
+    ");
+}
+
+#[test]
+fn pi_counts_all_of_a_huge_result() {
+    let pi = BranchOptions {
+        profile: Profile::Pi,
+        ..options(2000)
+    };
+    let plan = plan(&decoded("u:10 x:250000 a:20"), "e3", "root", &pi);
+    let said: Vec<&str> = plan.messages.iter().map(|said| &*said.entry_id).collect();
+    assert_eq!(said, ["e3"]);
+}
+
+#[test]
+fn a_budget_that_nothing_fits_is_told() {
+    let plan_for = |notation: &str, leaf: &str| {
+        let plan = plan(&decoded(notation), leaf, "root", &options(150));
+        let said = plan.diagnostics.iter();
+        let said: Vec<String> = said
+            .map(|said| format!("{:?}: {said}", said.kind))
+            .collect();
+        (plan.requests().len(), said.join("\n"))
+    };
+    let (requests, said) = plan_for("u:10 a:10 u:400", "e3");
+    assert_eq!(requests, 0);
+    insta::assert_snapshot!(said, @"OverBudget: no summary: the newest message of the branch takes 312 tokens, the budget is 150");
+    // Something fits; nothing was said; a result that nobody reads whole.
+    assert_eq!(plan_for("u:400 a:10", "e2"), (1, String::new()));
+    assert_eq!(plan_for("model info", "e2"), (0, String::new()));
+}
+
+#[test]
+fn a_failure_concerns_its_own_call_when_ids_repeat() {
+    check_branch!("u:10 edit:0:a.rs res:0:9 edit:0:b.rs err:0:9 read:0:c.rs res:0:9 call:0:9 err:0:9", "e9" => "root", @"
+    ancestor root
+    collected e1 e2 e3 e4 e5 e6 e7 e8 e9
+    summarized e1 e2 e3 e4 e5 e6 e7 e8 e9 (118 tokens)
+    goes on at root
+    read: c.rs
+    modified: a.rs
+    1 requests
+    ");
+}

@@ -3,11 +3,12 @@
 mod sessions;
 
 use compaction_core::{
-    Carried, CutPoint, CutRule, Fate, PlanOptions, Profile, TokenCount, Trigger, plan_compaction,
+    Carried, CutPoint, CutRule, ElisionPlan, Fate, NothingToDo, PlanOptions, Profile, TokenCount,
+    Trigger, measure, plan_compaction, plan_elision,
 };
 use serde_json::{Value, json};
-use session_model::Decoded;
-use sessions::{calls, decoded, patched, path, says};
+use session_model::{Block, Content, Decoded, build_context, decode_bytes};
+use sessions::{appended, calls, decoded, patched, patched_text, path, says};
 
 /// What a case sets.
 struct With {
@@ -384,6 +385,42 @@ fn no_cut_parts_a_call_from_its_result() {
 }
 
 #[test]
+fn no_cut_parts_a_call_from_its_result_when_ids_repeat() {
+    let notation = |id: fn(usize) -> usize| {
+        let turns = (0..5).map(|turn| {
+            let id = id(turn);
+            format!("u:20 call:{id}:10 u:10 res:{id}:60 x:15 a:10 call:{id}:5 b:20 res:{id}:5 a:10")
+        });
+        turns.collect::<Vec<_>>().join(" | ")
+    };
+    let (repeated, distinct) = (decoded(&notation(|_| 0)), decoded(&notation(|turn| turn)));
+    let mut cuts = Vec::new();
+    for keep in 10..800 {
+        for rule in [CutRule::Nearest, CutRule::Fit] {
+            let with = With { keep, rule, ..WITH };
+            let plan = planned(&repeated, &with);
+            assert_eq!(plan, planned(&distinct, &with), "keep {keep}");
+            let cut = plan.lines().find(|line| line.starts_with("cut at "));
+            cuts.extend(cut.map(str::to_owned));
+        }
+    }
+    cuts.sort();
+    cuts.dedup();
+    // Of the ten entries of a turn, the four behind a call that is still open are no cut points.
+    let inside = |number: &usize| [3, 4, 8, 9].contains(&(number % 10));
+    let forbidden = (1..=50)
+        .filter(inside)
+        .map(|number| format!("cut at e{number}"));
+    for forbidden in forbidden {
+        let found = cuts
+            .iter()
+            .find(|cut| cut.split(',').next() == Some(&forbidden));
+        assert_eq!(found, None);
+    }
+    assert!(cuts.len() > 20, "{cuts:?}");
+}
+
+#[test]
 fn pi_cuts_between_a_call_and_its_result() {
     check_plan!(INTERLEAVED, With { keep: 120, ..PI }, @"
     e1 summarized 50
@@ -650,6 +687,125 @@ fn an_oversized_newest_request_of_the_user_is_refused_with_the_figures() {
     check_plan!("u:50 a:60 | u:20000 a:10", SMALL, @"what must stay takes 17122 tokens, more than the threshold of 6964; a larger window or a new session helps");
 }
 
+/// Returns the elision plan of a session in a window of 8,192 tokens.
+fn elided(decoded: &Decoded) -> Result<ElisionPlan, NothingToDo> {
+    let options = PlanOptions::for_window(TokenCount(SMALL.window));
+    plan_elision(&path(decoded), &options)
+}
+
+/// Returns the replacement of an answer with these blocks (as JSON, `LONG` being a long text) that is
+/// all of its session but a request.
+fn elided_answer(blocks: &str) -> Result<Content, NothingToDo> {
+    let marked = json!({"message":{"content":"BLOCKS","stopReason":"toolUse"}});
+    let text = patched_text("u:20 a:10 res:1:10", &[("e2", marked)]);
+    let text = text.replace("\"BLOCKS\"", &format!("[{blocks}]"));
+    let text = text.replace("LONG", &"let it be known. ".repeat(4000));
+    let session = decode_bytes(text.into_bytes());
+    assert_eq!(session.diagnostics, []);
+    let plan = elided(&session)?;
+    let [elision] = plan.elisions.as_slice() else {
+        panic!("one elision: {:?}", plan.elisions);
+    };
+    assert_eq!(&*elision.entry_id, "e2");
+    Ok(elision.replacement.clone())
+}
+
+#[test]
+fn elision_keeps_the_spelling_of_arguments_that_it_does_not_touch() {
+    let deep = format!("{}1{}", "{\"in\": [".repeat(200), "]}".repeat(200));
+    let arguments = format!(
+        r#"{{"number": 12345678901234567890123, "text":"LONG","deep":{deep},"float":1.50e3,"a\u002fb":"\u00e9"}}"#
+    );
+    let call = format!(
+        r#"{{"type":"toolCall","id":"1","name":"write","arguments":{arguments},"thoughtSignature":"signed"}}"#
+    );
+    let replaced = elided_answer(&call).expect("an elision");
+    let [Block::ToolCall(call)] = replaced.blocks() else {
+        panic!("one call: {replaced:?}");
+    };
+    let text = call.arguments.as_ref().map_or("", |raw| raw.get());
+    assert!(
+        text.starts_with(r#"{"number":12345678901234567890123,"text":"let it be"#),
+        "{text}"
+    );
+    let end = format!(r#","deep":{deep},"float":1.50e3,"a/b":"\u00e9"}}"#);
+    assert!(text.ends_with(&end), "{text}");
+    assert!(text.contains("[Output truncated - "), "{text}");
+    assert!(text.len() < 8000);
+    // A signature covers the arguments.
+    assert_eq!(call.signature, None);
+}
+
+#[test]
+fn elision_drops_signatures_of_what_it_changes_only() {
+    let blocks = [
+        r#"{"type":"text","text":"short","textSignature":"one"}"#,
+        r#"{"type":"text","text":"LONG","textSignature":"two"}"#,
+        r#"{"type":"thinking","thinking":"hm","thinkingSignature":"three"}"#,
+        r#"{"type":"toolCall","id":"1","name":"bash","arguments":{"command": "ls"},"thoughtSignature":"four"}"#,
+    ];
+    let replaced = elided_answer(&blocks.join(",")).expect("an elision");
+    let signatures: Vec<_> = replaced
+        .blocks()
+        .iter()
+        .map(|block| match block {
+            Block::Text(block) => block.signature.as_deref(),
+            Block::Thinking(block) => block.signature.as_deref(),
+            Block::ToolCall(call) => {
+                let arguments = call.arguments.as_ref().map(|raw| raw.get());
+                assert_eq!(arguments, Some(r#"{"command": "ls"}"#));
+                call.signature.as_deref()
+            }
+            Block::Image(_) | Block::Other { .. } => panic!("{block:?}"),
+        })
+        .collect();
+    assert_eq!(signatures, [Some("one"), None, Some("three"), Some("four")]);
+}
+
+#[test]
+fn an_answer_with_a_block_of_an_unknown_type_is_left_alone() {
+    let blocks = r#"{"type":"text","text":"LONG"},{"type":"hologram","data":[1]}"#;
+    let refused = elided_answer(blocks).expect_err("nothing else to shorten");
+    insta::assert_snapshot!(refused, @"what must stay takes 20041 tokens, more than the threshold of 6964; a larger window or a new session helps");
+}
+
+#[test]
+fn a_newest_turn_above_the_threshold_has_nothing_old_and_is_elided() {
+    let session = decoded("call:1:10 res:1:20000");
+    check_plan!("call:1:10 res:1:20000", SMALL, @"the newest turn alone takes 15386 tokens, more than the threshold of 6964");
+    let plan = elided(&session).expect("an elision");
+    let ids: Vec<&str> = plan
+        .elisions
+        .iter()
+        .map(|elision| &*elision.entry_id)
+        .collect();
+    assert_eq!((ids, &*plan.leaf), (vec!["e2"], "e2"));
+    let text = appended(
+        &patched_text("call:1:10 res:1:20000", &[]),
+        Some("e2"),
+        &plan.apply(),
+    );
+    let after = decode_bytes(text.into_bytes());
+    let context = build_context(&path(&after), Profile::Own.context_rules());
+    let measured = measure(&path(&after), &context, Profile::Own).tokens;
+    assert_eq!(measured, plan.tokens_before.saturating_sub(plan.saved));
+    assert!(measured <= TokenCount(6964), "{measured}");
+}
+
+#[test]
+fn elision_of_what_is_below_the_threshold_is_nothing_to_do() {
+    assert_eq!(
+        elided(&decoded("u:20 call:1:10 res:1:2000")),
+        Err(NothingToDo::TooSmall)
+    );
+}
+
+#[test]
+fn elision_that_does_not_help_is_refused_with_the_figures() {
+    let refused = elided(&decoded("u:20000")).expect_err("too much");
+    insta::assert_snapshot!(refused, @"what must stay takes 15367 tokens, more than the threshold of 6964; a larger window or a new session helps");
+}
+
 #[test]
 fn pi_rescues_nothing() {
     let pi = With {
@@ -756,6 +912,21 @@ fn a_failure_concerns_its_own_call_when_ids_repeat() {
     cut at e6
     keeps 148 of 100
     History 1/1: 92 in, 16384 out
+    modified: a.rs
+    ");
+}
+
+#[test]
+fn a_failure_behind_the_cut_concerns_no_call_before_it_when_ids_repeat() {
+    check_plan!("u:50 write:0:a.rs | u:150 call:0:1 err:0:9", WITH, @"
+    e1 summarized 45
+    e2 summarized 12
+    e3 kept 122
+    e4 kept 12
+    e5 kept 14
+    cut at e3
+    keeps 148 of 100
+    History 1/1: 56 in, 16384 out
     modified: a.rs
     ");
 }

@@ -170,6 +170,30 @@ fn each_result_belongs_to_its_own_call_when_ids_repeat() {
 }
 
 #[test]
+fn a_read_is_superseded_by_its_own_file_only_when_all_ids_are_one() {
+    let name = json!({"message":{"toolName":"read"}});
+    let patches = |paths: [&str; 3]| {
+        let mut patches = Vec::new();
+        for (number, path) in paths.into_iter().enumerate() {
+            let ids = [["e2", "e4", "e6"], ["e3", "e5", "e7"]];
+            patches.push((ids[0][number], reads("call_0", path)));
+            patches.push((ids[1][number], name.clone()));
+        }
+        patches
+    };
+    let notation = "u:9 a:1 res:call_0:400 a:1 res:call_0:400 a:1 res:call_0:400";
+    check_prune!(notation, &patches(["a.rs", "b.rs", "c.rs"]), &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    check_prune!(notation, &patches(["a.rs", "b.rs", "a.rs"]), &small(), @"
+    e3 superseded 313
+    saves 305 of 989
+    ");
+    check_prune!(notation, &patches(["b.rs", "a.rs", "a.rs"]), &small(), @"
+    e5 superseded 313
+    saves 305 of 989
+    ");
+}
+
+#[test]
 fn a_full_read_supersedes_reads_of_parts() {
     let mut part = read_twice();
     part[0].1 = calls("1", "read", &json!({"path":"a.rs","offset":10}));

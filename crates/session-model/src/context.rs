@@ -320,12 +320,27 @@ impl Builder<'_, '_> {
         let tree = self.path.tree();
         let first = self.path.entries().iter().take(FIRST_ENTRIES);
         let mut messages = first.filter(|index| tree.kind(**index) == EntryKind::Message);
-        messages.find_map(|index| match tree.entry(*index).ok()?.body {
+        let (id, message) = messages.find_map(|index| match tree.entry(*index).ok()?.body {
             EntryBody::Message(message) if matches!(*message, AgentMessage::System(_)) => {
                 Some((EntryId::new(tree.id(*index)), message))
             }
             _ => None,
-        })
+        })?;
+        // An edit of it counts wherever it stands on the path.
+        let edits = self.path.entries().iter().rev();
+        let mut edits = edits.filter(|index| tree.kind(**index) == EntryKind::ContextEdit);
+        let edit = edits.find_map(|index| match tree.entry(*index).ok()?.body {
+            EntryBody::ContextEdit {
+                target,
+                replacement,
+            } if target == id => Some(replacement),
+            _ => None,
+        });
+        match edit {
+            None => Some((id, message)),
+            Some(None) => None,
+            Some(Some(content)) => Some((id, Arc::new(message.with_content(content)))),
+        }
     }
 
     /// Returns the thinking level and the model in force: the last change of each on the whole path.

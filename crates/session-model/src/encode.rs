@@ -1,7 +1,7 @@
 //! New entries: drafts that become lines once they are stamped with id, parent and time.
 
 use crate::entry::EntryId;
-use crate::json::RawJson;
+use crate::json::{RawJson, quoted};
 use crate::message::{Block, Content, SystemMessage, system_raw};
 use crate::timestamp::Timestamp;
 
@@ -213,10 +213,6 @@ fn line(
     }
     out.push('}');
     out
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }
 
 fn text_of(raw: Option<&RawJson>) -> Option<String> {

@@ -64,4 +64,7 @@ pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};
 pub use source::{LineSource, SourceError, Span};
 pub use timestamp::Timestamp;
-pub use tree::{Decoded, Decoder, EntryIndex, Leaf, SessionPath, SessionTree, Turn, decode_bytes};
+pub use tree::{
+    AppendEntryError, Decoded, Decoder, EntryIndex, Leaf, SessionPath, SessionTree, Turn,
+    decode_bytes,
+};

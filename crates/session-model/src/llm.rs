@@ -131,51 +131,76 @@ fn render(template: &impl Template) -> String {
     template.render().unwrap_or_default().trim_end().to_owned()
 }
 
+#[derive(Template)]
+#[template(path = "bash-execution-context.md")]
+struct BashExecutionContext<'a> {
+    command: &'a str,
+    command_fence: String,
+    output: &'a str,
+    output_fence: String,
+    cancelled: bool,
+    failed: bool,
+    exit_code: i64,
+    full_output: &'a str,
+}
+
+#[derive(Template)]
+#[template(path = "missing-tool-result.md")]
+struct MissingToolResult;
+
+#[derive(Template)]
+#[template(path = "orphan-tool-result.md")]
+struct OrphanToolResult<'a> {
+    tool: &'a str,
+}
+
+/// Returns what stands in the place of a result that was never recorded.
+pub(crate) fn missing_result_text() -> String {
+    render(&MissingToolResult)
+}
+
+/// Returns what opens a result whose call is not in the conversation.
+pub(crate) fn orphan_result_text(tool: &str) -> String {
+    render(&OrphanToolResult { tool })
+}
+
 impl BashExecution {
     /// Returns what people and models read of the run, in the project's own words.
     pub fn to_text(&self) -> String {
-        self.told(Wording::Own)
+        let exit_code = self.exit_code.unwrap_or(0);
+        let full_output = self.full_output_path.as_deref().filter(|_| self.truncated);
+        render(&BashExecutionContext {
+            command: &self.command,
+            command_fence: fence_for(&self.command),
+            output: &self.output,
+            output_fence: fence_for(&self.output),
+            cancelled: self.cancelled,
+            failed: exit_code != 0,
+            exit_code,
+            full_output: full_output.unwrap_or_default(),
+        })
     }
 
     fn told(&self, wording: Wording) -> String {
-        let Self {
-            command, output, ..
-        } = self;
-        let mut text = match wording {
-            Wording::Own => {
-                let fence = fence_for(command);
-                format!("The user ran this command:\n{fence}\n{command}\n{fence}\n")
-            }
-            Wording::Pi => format!("Ran `{command}`\n"),
-        };
-        match (wording, output.is_empty()) {
-            (Wording::Own, false) => {
-                let fence = fence_for(output);
-                text.push_str(&format!("It printed:\n{fence}\n{output}\n{fence}"));
-            }
-            (Wording::Own, true) => text.push_str("It printed nothing."),
-            (Wording::Pi, false) => text.push_str(&format!("```\n{output}\n```")),
-            (Wording::Pi, true) => text.push_str("(no output)"),
+        match wording {
+            Wording::Own => self.to_text(),
+            Wording::Pi => self.pi_text(),
         }
-        let failed = self.exit_code.filter(|code| *code != 0);
-        match (wording, self.cancelled, failed) {
-            (Wording::Own, true, _) => text.push_str("\nThe user stopped it before it ended."),
-            (Wording::Own, false, Some(code)) => text.push_str(&format!("\nExit code: {code}")),
-            (Wording::Pi, true, _) => text.push_str("\n\n(command cancelled)"),
-            (Wording::Pi, false, Some(code)) => {
-                text.push_str(&format!("\n\nCommand exited with code {code}"));
-            }
-            (_, false, None) => {}
+    }
+
+    fn pi_text(&self) -> String {
+        let mut text = format!("Ran `{}`\n", self.command);
+        match self.output.as_str() {
+            "" => text.push_str("(no output)"),
+            output => text.push_str(&format!("```\n{output}\n```")),
         }
-        if self.truncated
-            && let Some(path) = &self.full_output_path
-        {
-            match wording {
-                Wording::Own => text.push_str(&format!("\nAll of the output is in {path}")),
-                Wording::Pi => {
-                    text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
-                }
-            }
+        match (self.cancelled, self.exit_code) {
+            (true, _) => text.push_str("\n\n(command cancelled)"),
+            (false, None | Some(0)) => {}
+            (false, Some(code)) => text.push_str(&format!("\n\nCommand exited with code {code}")),
+        }
+        if let Some(path) = self.full_output_path.as_deref().filter(|_| self.truncated) {
+            text.push_str(&format!("\n\n[Output truncated. Full output: {path}]"));
         }
         text
     }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::entry::EntryId;
 use crate::head::{Head, read_head};
-use crate::json::Members;
+use crate::json::{Members, quoted};
 
 /// Why a session cannot be migrated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -177,8 +177,4 @@ fn rewrite_text(text: &str, change: impl FnOnce(&mut Vec<Member>)) -> Option<Str
         .iter()
         .map(|(key, value)| format!("{}:{value}", quoted(key)));
     Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

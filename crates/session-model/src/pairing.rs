@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::calls::{Said, match_calls};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
-use crate::llm::LlmMessage;
+use crate::llm::{LlmMessage, missing_result_text, orphan_result_text};
 use crate::message::{Block, Content, StopReason, ToolCall, ToolResultMessage};
 
 /// Which orders of roles the receiver accepts.
@@ -142,9 +142,7 @@ fn missing_result(call: &ToolCall, diagnostics: &mut Vec<Diagnostic>) -> LlmMess
     LlmMessage::ToolResult(ToolResultMessage {
         tool_call_id: call.id.clone(),
         tool_name: call.name.clone(),
-        content: Content::Blocks(vec![Block::text(
-            "[no result was recorded for this call; it may not have run]",
-        )]),
+        content: Content::Blocks(vec![Block::text(missing_result_text())]),
         is_error: true,
         timestamp: None,
     })
@@ -157,10 +155,7 @@ fn told_result(result: ToolResultMessage, diagnostics: &mut Vec<Diagnostic>) -> 
     );
     let kind = DiagnosticKind::UnpairedToolCall;
     diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
-    let lead = format!(
-        "[output of an earlier {} call that is no longer in this conversation]",
-        result.tool_name
-    );
+    let lead = orphan_result_text(&result.tool_name);
     let mut blocks = vec![Block::text(lead)];
     match result.content {
         Content::Text(text) => blocks.push(Block::text(text)),

@@ -317,6 +317,48 @@ fn an_edit_without_content_or_of_an_unknown_target_is_harmless() {
 }
 
 #[test]
+fn an_edit_whose_replacement_is_neither_null_nor_content_edits_nothing() {
+    for replacement in [
+        "\"text\"",
+        "5",
+        "true",
+        "[]",
+        "[{\"type\":\"text\",\"text\":\"x\"}]",
+        "{}",
+        "{\"text\":\"x\"}",
+    ] {
+        let edit = format!(
+            r#"{{"type":"context_edit","id":"x","parentId":"e2","targetId":"e1","replacement":{replacement}}}"#
+        );
+        for rules in [ContextRules::Own, ContextRules::Pi] {
+            let context = context(&open_lines("u:2 a:2", &[&edit]), rules);
+            let said: Vec<String> = context
+                .diagnostics
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            let want = "line 4: read after repair (its replacement is neither null nor content, so it edits nothing); its bytes are untouched";
+            assert_eq!(said, [want], "{replacement}");
+            let texts: Vec<String> = context
+                .messages()
+                .map(|(_, message)| message.display_text())
+                .collect();
+            assert_eq!(texts, ["#1 lorem", "#2 lorem"], "{replacement}");
+        }
+    }
+    // An edit before it stays in force.
+    let edits = [
+        r#"{"type":"context_edit","id":"x1","parentId":"e2","targetId":"e1","replacement":null}"#,
+        r#"{"type":"context_edit","id":"x2","parentId":"x1","targetId":"e1","replacement":7}"#,
+    ];
+    insta::assert_snapshot!(own_lines("u:2 a:2", &edits), @"
+    e2 assistant: #2 lorem
+    (e1 omitted)
+    ! RepairedBody: line 5: read after repair (its replacement is neither null nor content, so it edits nothing); its bytes are untouched
+    ");
+}
+
+#[test]
 fn a_branch_summary_is_a_message_unless_it_is_empty() {
     insta::assert_snapshot!(own("u:2 s:3 u:2 s:0 a:2"), @"
     e1 user: #1 lorem
@@ -438,6 +480,107 @@ fn a_compaction_without_a_system_message_leaves_the_kept_one_in_force() {
 }
 
 #[test]
+fn a_system_message_that_a_compaction_without_one_hid_stays_in_force() {
+    let notation = "sys:2 u:2 a:2 | u:2 a:2 k@e4:3 u:2";
+    insta::assert_snapshot!(own(notation), @"
+    e1 system: #1 lorem
+    e6 compactionSummary: #6 lorem ips
+    e4 user: #4 lorem
+    e5 assistant: #5 lorem
+    e7 user: #7 lorem
+    ");
+    insta::assert_snapshot!(pi(notation), @"
+    e6 compactionSummary: #6 lorem ips
+    e4 user: #4 lorem
+    e5 assistant: #5 lorem
+    e7 user: #7 lorem
+    ");
+    insta::assert_snapshot!(own("sys:2 u:2 reset u:2"), @"
+    e1 system: #1 lorem
+    e4 user: #4 lorem
+    ");
+}
+
+#[test]
+fn a_system_message_of_the_kept_range_goes_before_one_that_was_hidden() {
+    insta::assert_snapshot!(own("sys:2 u:2 a:2 | u:2 sys:3 a:2 k@e4:3 u:2"), @"
+    e5 system: #5 lorem ips
+    e7 compactionSummary: #7 lorem ips
+    e4 user: #4 lorem
+    e6 assistant: #6 lorem
+    e8 user: #8 lorem
+    ");
+}
+
+#[test]
+fn a_system_message_that_an_edit_took_out_does_not_come_back() {
+    insta::assert_snapshot!(own("sys:2 u:2 omit@e1"), @"
+    e2 user: #2 lorem
+    (e1 omitted)
+    ");
+    insta::assert_snapshot!(own("sys:2 u:2 omit@e1 a:2 | u:2 a:2 k@e5:3 u:2"), @"
+    e7 compactionSummary: #7 lorem ips
+    e5 user: #5 lorem
+    e6 assistant: #6 lorem
+    e8 user: #8 lorem
+    ");
+    insta::assert_snapshot!(own("sys:2 u:2 cut@e1 a:2 | u:2 a:2 k@e5:3 u:2"), @"
+    e1 system: #1 lorem
+    e7 compactionSummary: #7 lorem ips
+    e5 user: #5 lorem
+    e6 assistant: #6 lorem
+    e8 user: #8 lorem
+    ");
+}
+
+#[test]
+fn sixty_thousand_tools_are_added_replaced_and_removed() {
+    let tool = |number: usize, text: &str| format!(r#"{{"name":"t{number}","is":"{text}"}}"#);
+    let list = |range: std::ops::Range<usize>, text: &str| -> String {
+        let tools = range.map(|number| tool(number, text));
+        tools.collect::<Vec<_>>().join(",")
+    };
+    let gone = list(0..59_998, "gone");
+    let line = |id: &str, parent: &str, members: String| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"system","content":"","timestamp":1,{members}}}}}"#
+        )
+    };
+    let lines = [
+        line(
+            "a",
+            "null",
+            format!(r#""toolsAdded":[{}]"#, list(0..60_000, "old")),
+        ),
+        line(
+            "b",
+            "\"a\"",
+            format!(r#""toolsAdded":[{}]"#, list(0..60_000, "new")),
+        ),
+        line("c", "\"b\"", format!(r#""toolsRemoved":[{}]"#, gone)),
+        line(
+            "d",
+            "\"c\"",
+            format!(r#""toolsAdded":[{}]"#, tool(5, "again")),
+        ),
+    ];
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let context = context(&open_lines("", &lines), ContextRules::Own);
+    let Some((_, message)) = &context.system else {
+        panic!("a system message");
+    };
+    let AgentMessage::System(system) = &**message else {
+        panic!("{message:?}");
+    };
+    let tools: Vec<&str> = system.tools_added.iter().map(|raw| raw.get()).collect();
+    assert_eq!(tools.len(), 3);
+    assert_eq!(
+        tools,
+        [tool(59_998, "new"), tool(59_999, "new"), tool(5, "again")]
+    );
+}
+
+#[test]
 fn thinking_level_and_model_are_the_last_on_the_whole_path() {
     let state = |lines: &[&str]| {
         let context = context(&open_lines("u:2", lines), ContextRules::Own);
@@ -543,6 +686,36 @@ fn version_2_differs_in_the_role_of_extension_messages_only() {
     );
     let three = decode_bytes(two.replace(r#""version":2"#, r#""version":3"#).into());
     assert!(render(&context(&three, ContextRules::Own)).ends_with("h hookMessage: from a hook\n"));
+}
+
+#[test]
+fn migrating_keeps_bytes_that_are_no_text() {
+    let lines: [&[u8]; 4] = [
+        b"{\"type\":\"session\",\"id\":\"\xff\",\"cwd\":\"/p\"}",
+        b"{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"caf\xe9 \xf0\x9f end\"}}",
+        b"{\"type\":\"message\",\"message\":{\"role\":\"user\" torn \xff",
+        b"{\"type\":\"message\",\"message\":{\"role\":\"hookMessage\",\"content\":\"\x80\xc3\"}}",
+    ];
+    let migrated = |version| {
+        let lines = migrate_lines(version, lines.into_iter()).unwrap_or_default();
+        lines
+            .join(&b'\n')
+            .escape_ascii()
+            .to_string()
+            .replace("\\n", "\n")
+    };
+    insta::assert_snapshot!(migrated(1), @r#"
+    {\"type\":\"session\",\"id\":\"\xff\",\"cwd\":\"/p\",\"version\":3}
+    {\"type\":\"message\",\"id\":\"00000001\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"caf\xe9 \xf0\x9f end\"}}
+    {\"type\":\"message\",\"message\":{\"role\":\"user\" torn \xff
+    {\"type\":\"message\",\"id\":\"00000002\",\"parentId\":\"00000001\",\"message\":{\"role\":\"custom\",\"content\":\"\x80\xc3\"}}
+    "#);
+    insta::assert_snapshot!(migrated(2), @r#"
+    {\"type\":\"session\",\"id\":\"\xff\",\"cwd\":\"/p\",\"version\":3}
+    {\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"caf\xe9 \xf0\x9f end\"}}
+    {\"type\":\"message\",\"message\":{\"role\":\"user\" torn \xff
+    {\"type\":\"message\",\"message\":{\"role\":\"custom\",\"content\":\"\x80\xc3\"}}
+    "#);
 }
 
 #[test]

@@ -279,6 +279,98 @@ fn a_damaged_compaction_shows_what_it_hid() {
 }
 
 #[test]
+fn where_the_newest_compaction_is_damaged_the_one_before_it_is_in_force() {
+    let compaction = |id: &str, parent: &str, summary: &str, kept: &str| {
+        format!(
+            r#"{{"type":"compaction","id":"{id}","parentId":"{parent}","summary":"{summary}","firstKeptEntryId":"{kept}"}}"#
+        )
+    };
+    let mut lines = chain();
+    lines.insert(3, compaction("k", "b", "what was", "b"));
+    lines[4] = user("c", "k", "three");
+    lines.push(compaction("l", "d", "gone", "d").replace("\"gone\",", "\"gone\" "));
+    lines.push(user("e", "l", "five"));
+    insta::assert_snapshot!(open(text(&lines)), @"
+    path a b k c d l e
+      k compactionSummary: what was
+      b user: two
+      c user: three
+      d user: four
+      e user: five
+      ! DamagedBody: line 7: left out of the context: line 7 cannot be read: expected `,` or `}` at line 1 column 63
+    ");
+}
+
+/// Chains of damaged lines, each with a child that can be read: the child joins what the chain hangs on.
+#[test]
+fn twenty_thousand_damaged_lines_in_a_chain_are_bridged_for_each_child() {
+    const LONG: usize = 20_000;
+    let ghost = |number: usize| {
+        let parent = match number {
+            0 => "a".to_owned(),
+            number => format!("g{}", number - 1),
+        };
+        let mut line = user(&format!("g{number}"), &parent, "torn");
+        line.truncate(line.len() - 10);
+        line
+    };
+    let child = |number: usize| user(&format!("c{number}"), &format!("g{number}"), "child");
+    let orders: [Vec<usize>; 3] = [
+        (0..LONG).collect(),
+        (0..LONG).rev().collect(),
+        // Odd ones forward, even ones back.
+        (0..LONG)
+            .filter(|number| number % 2 == 1)
+            .chain((0..LONG).rev().filter(|number| number % 2 == 0))
+            .collect(),
+    ];
+    for order in orders {
+        let mut lines = vec![
+            HEADER.to_owned(),
+            user("a", "", "one"),
+            user("x", "a", "two"),
+        ];
+        lines.extend((0..LONG).map(ghost));
+        lines.extend(order.into_iter().map(child));
+        let decoded = decode_bytes(text(&lines));
+        let tree = &decoded.tree;
+        assert_eq!(tree.len(), LONG + 2);
+        let joined = tree.indices().skip(1);
+        let elsewhere =
+            joined.filter(|index| tree.parent(*index).map(|at| tree.id(at)) != Some("a"));
+        assert_eq!(elsewhere.count(), 0);
+        let said = decoded.diagnostics.iter();
+        let missing = said.filter(|said| said.kind == DiagnosticKind::MissingParent);
+        assert_eq!(missing.count(), LONG);
+    }
+}
+
+/// Chains that end in a ring of their own, and chains that hang on nothing: each child joins the entry before it.
+#[test]
+fn twenty_thousand_damaged_lines_that_lead_nowhere_are_passed_over() {
+    const LONG: usize = 20_000;
+    for end in ["g9999", "nowhere"] {
+        let ghost = |number: usize| {
+            let parent = match number {
+                0 => end.to_owned(),
+                number => format!("g{}", number - 1),
+            };
+            let mut line = user(&format!("g{number}"), &parent, "torn");
+            line.truncate(line.len() - 10);
+            line
+        };
+        let child = |number: usize| user(&format!("c{number}"), &format!("g{number}"), "child");
+        let mut lines = vec![HEADER.to_owned(), user("a", "", "one")];
+        lines.extend((0..LONG).map(ghost));
+        lines.extend((0..LONG).rev().map(child));
+        let decoded = decode_bytes(text(&lines));
+        let tree = &decoded.tree;
+        let chain = tree.path(tree.leaf());
+        assert_eq!(chain.entries().len(), LONG + 1, "{end}");
+    }
+}
+
+#[test]
 fn a_byte_order_mark_is_noted() {
     let bytes = [b"\xEF\xBB\xBF".to_vec(), text(&chain())].concat();
     insta::assert_snapshot!(open(bytes), @"

@@ -128,13 +128,14 @@ fn text(document: &Document<'_>, written: bool) -> String {
         styled(
             BOLD,
             &format!(
-                "{verb} to {place}, leaving {}",
+                "{verb} to {}, leaving {}",
+                clean(place),
                 counted(document.collected.len(), "entry")
             )
         )
     );
     if let Some(ancestor) = document.common_ancestor {
-        out.push_str(&format!("   branches off at  {ancestor}\n"));
+        out.push_str(&format!("   branches off at  {}\n", clean(ancestor)));
     }
     if let Some(text) = document.editor_text {
         let line = first_line(text, width().saturating_sub(24));

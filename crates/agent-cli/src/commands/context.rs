@@ -106,7 +106,7 @@ fn text(document: &Document) -> String {
         let id = clean(row.entry_id.as_deref().unwrap_or(""));
         out.push_str(&format!(
             "{id:>8}  {:<17} {:>6}  {}\n",
-            row.role,
+            clean(&row.role),
             tokens(row.tokens),
             first_line(&row.text, width)
         ));

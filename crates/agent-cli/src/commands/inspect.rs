@@ -241,10 +241,10 @@ impl Report<'_> {
         if let Some(model) = &self.context.model {
             row(
                 "model",
-                format!(
+                clean(&format!(
                     "{}/{}, thinking {}",
                     model.provider, model.model_id, self.context.thinking_level
-                ),
+                )),
             );
         }
         let types = EntryKind::ALL.iter().filter_map(|kind| {
@@ -316,7 +316,7 @@ impl Report<'_> {
                 "{title:<9}{:<8}  {:>7}  {:<18} {}\n",
                 clean(&row.entry_id),
                 tokens(row.tokens),
-                row.role,
+                clean(&row.role),
                 first_line(&row.text, room)
             ));
         }

@@ -42,6 +42,7 @@ impl SessionLock {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => {
                     let holder = content(&path).unwrap_or_default();
+                    let holder = String::from_utf8_lossy(&holder);
                     let holder = match holder.trim() {
                         "" => "another process".to_owned(),
                         pid => format!("process {pid}"),
@@ -76,7 +77,7 @@ fn refuse_foreign(session: &Path, path: &Path) -> Result<(), Error> {
         Err(_) => false,
         Ok(found) if !found.is_file() || found.len() > LONGEST_PID => true,
         // A lock whose holder just removed it is no foreign file.
-        Ok(_) => content(path).is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_digit())),
+        Ok(_) => content(path).is_some_and(|held| !held.iter().all(u8::is_ascii_digit)),
     };
     match foreign {
         false => Ok(()),
@@ -93,12 +94,12 @@ fn refuse_foreign(session: &Path, path: &Path) -> Result<(), Error> {
 /// The most digits of a process id.
 const LONGEST_PID: u64 = 20;
 
-/// Returns what a small text file holds.
-fn content(path: &Path) -> Option<String> {
-    let mut text = String::new();
+/// Returns what a small file holds, be it text or not.
+fn content(path: &Path) -> Option<Vec<u8>> {
+    let mut held = Vec::new();
     let file = File::open(path).ok()?;
-    file.take(LONGEST_PID + 1).read_to_string(&mut text).ok()?;
-    Some(text)
+    file.take(LONGEST_PID + 1).read_to_end(&mut held).ok()?;
+    Some(held)
 }
 
 #[cfg(unix)]

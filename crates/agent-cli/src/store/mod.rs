@@ -17,6 +17,7 @@ use session_model::{
 };
 
 use crate::error::Error;
+use crate::ui::progress::Reading;
 
 pub use append::{AppendError, AppendFile, SyncPolicy, append_lines};
 pub use lock::SessionLock;
@@ -58,6 +59,7 @@ impl SessionFile {
         let mut decoder = Decoder::new();
         let mut block = vec![0; BLOCK];
         let mut first = true;
+        let mut progress = Reading::new(metadata.len());
         loop {
             let count = file
                 .read(&mut block)
@@ -67,6 +69,7 @@ impl SessionFile {
             }
             check_block(path, &block[..count], &mut first)?;
             decoder.feed(&block[..count]);
+            progress.add(count);
             check_version(path, &decoder)?;
             crate::cancel::check()?;
         }
@@ -311,8 +314,8 @@ impl SessionWriter {
         })
     }
 
-    /// Appends lines in one write. After an error the file has the bytes that it had before. The tree of
-    /// [`session`](Self::session) is the one that was opened; more can be appended after it.
+    /// Appends lines in one write and takes them into the tree of [`session`](Self::session), so that more
+    /// can follow without reading the session again. After an error the file has the bytes that it had before.
     pub fn append(&mut self, lines: &[String]) -> Result<(), Error> {
         let path = &self.session.path;
         let mut file = append::open(path)?;
@@ -331,9 +334,21 @@ impl SessionWriter {
             ),
             AppendError::Io(source) => Error::io("append to", path, source),
         })
-        .map(|length| {
-            self.session.decoded.bytes = length;
-            self.session.decoded.ends_with_newline = true;
-        })
+        .map(|length| self.take(lines, length))
+    }
+
+    /// Takes lines that were appended, up to `length`, into what is known of the session.
+    fn take(&mut self, lines: &[String], length: u64) {
+        let decoded = &mut self.session.decoded;
+        let written: u64 = lines.iter().map(|line| line.len() as u64 + 1).sum();
+        let mut offset = length - written;
+        for line in lines {
+            decoded.lines += 1;
+            // What is no entry of the tree (a header, say) is in the file all the same.
+            let _ = decoded.tree.append(line.as_bytes(), offset, decoded.lines);
+            offset += line.len() as u64 + 1;
+        }
+        decoded.bytes = length;
+        decoded.ends_with_newline = true;
     }
 }

@@ -116,6 +116,11 @@ impl Shares {
         self.0[category as usize] += tokens;
     }
 
+    /// Takes tokens off a category.
+    pub fn take(&mut self, category: Category, tokens: TokenCount) {
+        self.0[category as usize] = self.get(category).saturating_sub(tokens);
+    }
+
     /// Returns the tokens of a category.
     pub fn get(&self, category: Category) -> TokenCount {
         self.0[category as usize]

@@ -34,6 +34,12 @@ pub fn card(
         stays,
     };
     let mut left = stays;
+    for elision in &plan.elisions {
+        let mut messages = context.messages();
+        if let Some((_, message)) = messages.find(|(id, _)| **id == elision.entry_id) {
+            left.take(Category::of(message), elision.saved);
+        }
+    }
     left.add(
         Category::Summary,
         plan.profile.counter().text(&applied.summary),
@@ -87,6 +93,9 @@ fn facts_lines(
         facts.seconds
     );
     let count = |fate| plan.ids(fate).count();
+    let kept = plan.entries.iter();
+    let kept = kept.filter(|entry| entry.fate == Fate::Kept);
+    let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
     let mut out = format!("{}\n", styled(GOOD, &rule(&title, width)));
     let mut row = |name: &str, text: String| out.push_str(&format!("   {name:<12}{text}\n"));
     row(
@@ -94,7 +103,7 @@ fn facts_lines(
         format!(
             "{} word for word ({}), from {}",
             counted(count(Fate::Kept), "entry"),
-            tokens(plan.keep.kept),
+            tokens(kept),
             clean(plan.first_kept())
         ),
     );

@@ -3,6 +3,7 @@
 pub mod bar;
 pub mod compaction;
 pub mod plan;
+pub mod progress;
 
 use anstyle::{AnsiColor, Style};
 use compaction_core::TokenCount;

@@ -1,6 +1,7 @@
 //! Bad input: each a line that says what is wrong, where, and what to do; the right exit code; and
 //! a folder that is as it was.
 
+use std::path::Path;
 use std::process::Command;
 
 use insta::assert_snapshot;
@@ -89,8 +90,35 @@ fn binary_file() {
     let env = TestEnv::new();
     env.write("s.jsonl", b"\x7fELF\x02\x01\x01\x00\x00\n\x00");
     assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: a binary file, no session; sessions are JSON lines");
+    // A session behind zeroes is no session: nothing of it is where it was written.
+    env.write(
+        "s.jsonl",
+        [&[0; 64], test_support::session(SAMPLE).as_bytes()].concat(),
+    );
+    assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: a binary file, no session; sessions are JSON lines");
     env.write("s.jsonl", b"\xff\xfe\x80\x81\n\x90");
     assert_snapshot!(refused_by_all(&env, 4, "s.jsonl"), @"error: s.jsonl: no session: not one line is a JSON object; name a session's .jsonl file");
+}
+
+/// A device that never ends. The limit stops a program that would read it for ever.
+#[cfg(target_os = "linux")]
+#[test]
+fn endless_zeroes() {
+    if !Path::new("/dev/zero").exists() {
+        eprintln!("skipped: there is no /dev/zero");
+        return;
+    }
+    let env = TestEnv::new();
+    for arguments in [["inspect", "/dev/zero"], ["doctor", "/dev/zero"]] {
+        let mut command = env.command("sh");
+        let script = "ulimit -v 2000000; exec \"$0\" \"$@\"";
+        command.args(["-c", script, BINARY]).args(arguments);
+        let output = env.output(&mut command);
+        assert_eq!(
+            checked(&output, 4),
+            "error: /dev/zero: a binary file, no session; sessions are JSON lines"
+        );
+    }
 }
 
 #[test]
@@ -392,6 +420,87 @@ fn a_lock_file_that_nobody_holds_does_not_block() {
     env.write("s.jsonl.lock", "999999");
     env.run(&["undo", "s.jsonl", "--in-place"]).success();
     assert_eq!(env.names(), ["s.jsonl"]);
+}
+
+/// What writes a session of version 3 in place.
+const WRITES: [&[&str]; 3] = [
+    &["compact", "s.jsonl", "--in-place"],
+    &["branch", "s.jsonl", "--to", "e2", "--in-place"],
+    &["undo", "s.jsonl", "--in-place"],
+];
+
+/// Checks that whatever writes the session in place refuses what stands where its lock belongs.
+fn refused_for_its_lock(env: &TestEnv, what: &str) {
+    for arguments in WRITES {
+        assert_eq!(
+            refused(env, 4, arguments),
+            "error: [DIR]/s.jsonl: [DIR]/s.jsonl.lock stands where the lock belongs and is no lock; move it away, or write a copy with --out FILE",
+            "{what}: {arguments:?}"
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_lock_is_left_alone() {
+    let env = TestEnv::sample();
+    for content in [
+        &b"notes of mine"[..],
+        b"123 456",
+        b"-5",
+        b"0x1F",
+        b"\xff\xfe\x80",
+        b"12\xff",
+        b"\0",
+        b"123456789012345678901",
+        &[b'7'; 5000],
+    ] {
+        env.write("s.jsonl.lock", content);
+        refused_for_its_lock(&env, &String::from_utf8_lossy(content));
+    }
+}
+
+#[test]
+fn a_folder_is_no_lock() {
+    let env = TestEnv::sample();
+    std::fs::create_dir(env.path("s.jsonl.lock")).expect("a folder");
+    refused_for_its_lock(&env, "a folder");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_is_no_lock() {
+    let env = TestEnv::sample();
+    env.write("empty", "");
+    env.write("digits", "123");
+    for target in ["empty", "digits", "nowhere", "s.jsonl", "."] {
+        let lock = env.path("s.jsonl.lock");
+        std::os::unix::fs::symlink(target, &lock).expect("a link");
+        refused_for_its_lock(&env, target);
+        assert_eq!(
+            std::fs::read_link(&lock).expect("still a link"),
+            Path::new(target)
+        );
+        std::fs::remove_file(lock).expect("the link");
+    }
+}
+
+#[test]
+fn a_migration_refuses_what_is_no_lock() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", crate::commands::VERSION_1);
+    env.write("s.jsonl.lock", "notes");
+    let said = refused(&env, 4, &["migrate", "s.jsonl", "--in-place"]);
+    assert_snapshot!(said, @"error: [DIR]/s.jsonl: [DIR]/s.jsonl.lock stands where the lock belongs and is no lock; move it away, or write a copy with --out FILE");
+}
+
+#[test]
+fn an_empty_lock_file_and_one_with_a_process_id_are_taken() {
+    for content in ["", "1", "18446744073709551615"] {
+        let env = TestEnv::sample();
+        env.write("s.jsonl.lock", content);
+        env.run(&["undo", "s.jsonl", "--in-place"]).success();
+        assert_eq!(env.names(), ["s.jsonl"], "{content:?}");
+    }
 }
 
 #[test]

@@ -222,12 +222,8 @@ pub(super) fn file_ops(context: &SessionContext, fates: &[Fate], rules: &Rules) 
         .iter()
         .map(ProjectedEntry::original_messages)
         .collect();
-    let failed: Vec<_> = originals[last..]
-        .iter()
-        .flatten()
-        .filter(|message| matches!(***message, AgentMessage::ToolResult(_)))
-        .collect();
-    let messages = originals[..last].iter().flatten().chain(failed);
-    files.add_messages(messages, which);
+    let gone = originals[..last].iter().map(Vec::len).sum();
+    let messages: Vec<&AgentMessage> = originals.iter().flatten().map(|said| &**said).collect();
+    files.add_first(&messages, gone, which);
     files
 }

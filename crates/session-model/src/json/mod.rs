@@ -40,5 +40,10 @@ pub fn utf16_prefix(text: &str, units: usize) -> &str {
     text
 }
 
+/// Returns `text` as a JSON string.
+pub(crate) fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
 #[cfg(test)]
 mod tests;

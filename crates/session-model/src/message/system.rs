@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::json::RawJson;
+use crate::json::{RawJson, quoted};
 use crate::message::{AgentMessage, Content, SystemMessage};
 
 /// Returns the system message that is in force after `messages`, or `None` when none was given.
@@ -112,8 +112,4 @@ pub fn system_raw(system: &SystemMessage, timestamp_millis: i64) -> RawJson {
     }
     out.push_str(&format!(",\"timestamp\":{timestamp_millis}}}"));
     RawJson::parse(&out).unwrap_or_else(|_| unreachable!("the parts are JSON"))
-}
-
-fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
 }

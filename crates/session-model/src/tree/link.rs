@@ -46,26 +46,34 @@ impl Decoder {
             return found.0;
         }
         // A damaged line may still tell its own parent.
-        let mut via = named;
-        let mut steps = self.ghosts.len();
-        while let Some(parent) = self.ghosts.get(via) {
-            let Some(parent) = parent else {
+        let mut via = vec![Box::from(named)];
+        while let Some(parent) = self.ghosts.get(&via[via.len() - 1]) {
+            let Some(parent) = parent.clone() else {
+                self.shorten(via, None);
                 return self.rejoin(tree, row, named, NO_PARENT);
             };
-            if let Some(found) = tree.find(parent).filter(|found| found.0 < row) {
-                // The next child of this ghost need not walk the chain again.
-                let direct = parent.clone();
-                self.ghosts.insert(Box::from(named), Some(direct));
+            if let Some(found) = tree.find(&parent).filter(|found| found.0 < row) {
+                self.shorten(via, Some(&parent));
                 return self.rejoin(tree, row, named, found.0);
             }
-            if steps == 0 {
+            // A ring of damaged lines leads nowhere.
+            let rings = via.last() == Some(&parent) || via.len() > self.ghosts.len();
+            via.push(parent);
+            if rings {
                 break;
             }
-            steps -= 1;
-            via = parent;
         }
+        let end = via.pop();
+        self.shorten(via, end.as_deref());
         let before = row.checked_sub(1).unwrap_or(NO_PARENT);
         self.rejoin(tree, row, named, before)
+    }
+
+    /// Lets every damaged line of a chain tell where the chain leads, so that no child walks it again.
+    fn shorten(&mut self, chain: Vec<Box<str>>, parent: Option<&str>) {
+        for ghost in chain {
+            self.ghosts.insert(ghost, parent.map(Box::from));
+        }
     }
 
     /// Says that `row` was joined to another parent than it names, and returns that parent.

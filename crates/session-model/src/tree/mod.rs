@@ -1,5 +1,6 @@
 //! The tree of a session: heads of all entries, and bodies on demand.
 
+mod append;
 mod decode;
 mod link;
 mod path;
@@ -14,6 +15,7 @@ use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
 use crate::head::Header;
 use crate::source::{LineSource, SourceError, Span};
 
+pub use append::AppendEntryError;
 pub use decode::{Decoded, Decoder, decode_bytes};
 pub use path::{SessionPath, Turn};
 
