@@ -752,7 +752,10 @@ fn elision_drops_signatures_of_what_it_changes_only() {
             Block::Text(block) => block.signature.as_deref(),
             Block::Thinking(block) => block.signature.as_deref(),
             Block::ToolCall(call) => {
-                let arguments = call.arguments.as_ref().map(|raw| raw.get());
+                let arguments = call
+                    .arguments
+                    .as_ref()
+                    .map(session_model::json::RawJson::get);
                 assert_eq!(arguments, Some(r#"{"command": "ls"}"#));
                 call.signature.as_deref()
             }

@@ -557,7 +557,7 @@ fn sixty_thousand_tools_are_added_replaced_and_removed() {
             "\"a\"",
             format!(r#""toolsAdded":[{}]"#, list(0..60_000, "new")),
         ),
-        line("c", "\"b\"", format!(r#""toolsRemoved":[{}]"#, gone)),
+        line("c", "\"b\"", format!(r#""toolsRemoved":[{gone}]"#)),
         line(
             "d",
             "\"c\"",
@@ -572,7 +572,11 @@ fn sixty_thousand_tools_are_added_replaced_and_removed() {
     let AgentMessage::System(system) = &**message else {
         panic!("{message:?}");
     };
-    let tools: Vec<&str> = system.tools_added.iter().map(|raw| raw.get()).collect();
+    let tools: Vec<&str> = system
+        .tools_added
+        .iter()
+        .map(session_model::json::RawJson::get)
+        .collect();
     assert_eq!(tools.len(), 3);
     assert_eq!(
         tools,

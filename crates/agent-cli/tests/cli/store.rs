@@ -6,7 +6,8 @@ use std::path::Path;
 
 use agent_cli::error::{Error, ErrorKind};
 use agent_cli::store::{SessionFile, SessionWriter};
-use session_model::{ContextRules, DiagnosticKind, EntryId, build_context};
+use compaction_core::leaf_move;
+use session_model::{ContextRules, DiagnosticKind, EntryId, SessionTree, build_context};
 
 use crate::env::{Output, TestEnv};
 
@@ -271,4 +272,34 @@ fn moved(env: &TestEnv, target: &str) {
             other => panic!("{other}"),
         }
     }
+}
+
+#[test]
+fn a_writer_appends_again_and_knows_what_it_wrote() {
+    let env = TestEnv::new();
+    env.session("s.jsonl", "u:5 a:5");
+    let path = env.path("s.jsonl");
+    let mut writer = SessionWriter::open(&path).expect("the writer");
+    for number in 0..3 {
+        let parent = writer.session.tree().path(writer.session.tree().leaf());
+        let parent = parent.leaf_id().map(EntryId::new);
+        let drafts = [leaf_move("navigate", parent.as_ref())];
+        let (lines, ids) = writer.session.stamp(&drafts, parent.as_ref());
+        writer.append(&lines).expect("the append");
+        let tree = writer.session.tree();
+        assert_eq!(tree.len(), 3 + number);
+        assert_eq!(tree.path(tree.leaf()).leaf_id(), Some(ids[0].as_str()));
+        assert_eq!(
+            tree.raw_line(tree.find(&ids[0]).expect("the entry")).ok(),
+            Some(lines[0].clone().into_bytes())
+        );
+    }
+    let opened = SessionFile::open(&path).expect("the session opens");
+    let ids = |tree: &SessionTree| -> Vec<(String, u64)> {
+        let indices = tree.indices();
+        indices
+            .map(|index| (tree.id(index).to_owned(), tree.line(index)))
+            .collect()
+    };
+    assert_eq!(ids(opened.tree()), ids(writer.session.tree()));
 }
