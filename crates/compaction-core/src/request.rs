@@ -110,7 +110,7 @@ impl SummaryRequest {
         }
         match &self.focus {
             Some(focus) => {
-                prompt.push_str(&prompts::summary_focus(&self.instructions, &safe(focus)))
+                prompt.push_str(&prompts::summary_focus(&self.instructions, &safe(focus)));
             }
             None => prompt.push_str(&self.instructions),
         }
