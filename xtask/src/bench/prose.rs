@@ -168,7 +168,7 @@ fn log_line(rng: &mut Rng) -> String {
             "2026-01-01T10:{:02}:00Z INFO {one}: {other} took {number} ms",
             number % 60
         ),
-        2 => format!("   Compiling logferry-{one} v0.{number}.0 (/work/logferry/{other})"),
+        2 => format!("   Compiling logferry-{one} v0.{number}.0 (/home/dev/logferry/{other})"),
         3 => format!("src/{one}/{other}.rs:{number}:9: warning: unused variable: `{other}`"),
         _ => format!("thread '{one}::{other}' panicked at src/{one}/{other}.rs:{number}:5:"),
     }

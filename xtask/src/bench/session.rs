@@ -84,7 +84,7 @@ impl<W: Write> Writer<W> {
         let began = Timestamp::from_millis(self.clock);
         writeln!(
             self.out,
-            r#"{{"type":"session","version":3,"id":"019b76da-a800-7000-8000-000000000001","timestamp":"{began}","cwd":"/work/logferry"}}"#
+            r#"{{"type":"session","version":3,"id":"019b76da-a800-7000-8000-000000000001","timestamp":"{began}","cwd":"/home/dev/logferry"}}"#
         )?;
         let model = r#""provider":"anthropic","modelId":"claude-sonnet-4-5""#;
         self.entry("model_change", model)?;

@@ -663,12 +663,12 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
     [U|AOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOO!OOOOOOOOOOOOOOOOOOOO]
     U you 22   A answers 14   O outputs 230.4k   ! trigger 170.0k   r reserve 30.0k
 
-    After   ~425 of 200.0k window   169.6k left
+    After   ~429 of 200.0k window   169.6k left
     [mAO...............................................................!rrrrrrrrrrr]
     m summary 87   A answers 14   O outputs 324   . free 169.6k   ! trigger 170.0k
     r reserve 30.0k
 
-    -- compacted  230.4k -> 425  (-230.0k)  by rule, no model  [TIME] ----------------
+    -- compacted  230.4k -> 429  (-230.0k)  by rule, no model  [TIME] ----------------
        kept        1 entry word for word (14), from e2
        elided      1 entry that did not fit
        summarized  0 entries + 1 of the turn in progress into 87 tokens

@@ -1,7 +1,9 @@
 //! From a plan and the answers of a summarizer to the entries that are appended.
 
 use serde_json::{Value, json};
-use session_model::{CompactionDraft, EntryDraft, FirstKept, json::RawJson};
+use session_model::{
+    AgentMessage, CompactionDraft, EntryDraft, FirstKept, SummaryMessage, json::RawJson,
+};
 
 use crate::extract;
 use crate::plan::{CompactionPlan, Elision, Fate};
@@ -106,7 +108,11 @@ impl CompactionPlan {
         let kept = self.entries.iter().filter(|entry| stays(entry.fate));
         let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
         let elided: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
-        let summary = self.profile.counter().text(summary);
+        let message = AgentMessage::CompactionSummary(SummaryMessage {
+            summary: summary.to_owned(),
+            timestamp: None,
+        });
+        let summary = self.profile.counter().message(&message);
         kept.saturating_sub(elided) + summary + self.system_tokens()
     }
 
@@ -114,7 +120,7 @@ impl CompactionPlan {
         // Where the rules leave system messages in place, they are among the entries.
         let in_place = self.profile == Profile::Pi;
         let system = self.system.as_ref().filter(|_| !in_place);
-        let system = system.map(|system| session_model::AgentMessage::System(system.clone()));
+        let system = system.map(|system| AgentMessage::System(system.clone()));
         let counter = self.profile.counter();
         system.map_or(TokenCount::ZERO, |system| counter.message(&system))
     }
@@ -131,8 +137,8 @@ impl CompactionPlan {
             "summarizer": summarizer,
             "requests": self.requests().len(),
             "keep": self.keep,
-            "tokensBefore": self.tokens_in_context(),
-            "tokensAfter": tokens_after,
+            "estimatedTokensBefore": self.tokens_in_context(),
+            "estimatedTokensAfter": tokens_after,
         })
     }
 }
