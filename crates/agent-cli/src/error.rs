@@ -75,7 +75,7 @@ pub enum Error {
     #[error("nothing to do: {0}")]
     NothingToDo(String),
     /// The summary could not be used.
-    #[error("Compaction failed: {0}")]
+    #[error("{0}")]
     Summary(String),
     /// The user cancelled.
     #[error("cancelled; nothing was changed")]

@@ -945,3 +945,42 @@ fn the_stored_entry_says_where_it_comes_from() {
         EntryBody::Compaction(_)
     ));
 }
+
+#[test]
+fn the_short_request_gets_the_new_summary_and_what_is_kept() {
+    let plan = plan(&history(
+        "u:300 a:300",
+        &[("e3", says("go on with the parser"))],
+    ));
+    let request = plan.short_request("## Goal\nmend the parser");
+    let request = request.expect("a window that is large enough");
+    assert_eq!((request.kind, request.parts), (RequestKind::Short, 1));
+    assert_eq!(request.max_output, TokenCount(512));
+    let prompt = request.prompt(None);
+    assert!(prompt.contains("<previous-summary>\n## Goal\nmend the parser\n</previous-summary>"));
+    assert!(prompt.contains("[User]: go on with the parser"), "{prompt}");
+    assert!(!prompt.contains("#1 lorem"), "{prompt}");
+    let kinds: Vec<RequestKind> = plan.requests().iter().map(|request| request.kind).collect();
+    assert!(!kinds.contains(&RequestKind::Short), "nobody asked for it");
+}
+
+#[test]
+fn a_short_request_too_large_for_the_window_keeps_the_newest() {
+    let mut options = keeping(4096);
+    options.settings.compaction.keep_recent_tokens = TokenCount(1500);
+    options.summarizer.window = TokenCount(1600);
+    let session = decoded("u:900 a:900 | u:300 a:300 u:300 a:300 u:300");
+    let plan = plan_with(&session, &options).expect("something to do");
+    let request = plan.short_request("so far").expect("room for a part");
+    assert!(request.prompt(None).contains("so far"));
+    assert!(
+        request.conversation.contains("#7 lorem"),
+        "{}",
+        request.conversation
+    );
+    assert!(
+        !request.conversation.contains("#3 lorem"),
+        "{}",
+        request.conversation
+    );
+}

@@ -1065,3 +1065,16 @@ fn the_check_names_what_is_not_paired() {
     result t answers no open call
     ");
 }
+
+#[test]
+fn turns_begin_with_requests_commands_notes_and_branch_summaries() {
+    let text = test_support::session("model u:2 a:2 call:c:2 res:c:2 b:2 x:2 a:2 label u:2");
+    let session = decode_bytes(text.into_bytes());
+    let path = session.tree.path(session.tree.leaf());
+    let turns: Vec<(usize, usize)> = path
+        .turns()
+        .iter()
+        .map(|turn| (turn.start, turn.end))
+        .collect();
+    assert_eq!(turns, [(1, 5), (5, 6), (6, 9), (9, 10)]);
+}

@@ -1,8 +1,8 @@
 //! `branch`: goes to another point of the session, with or without a summary of what is left.
 
 use compaction_core::{
-    BranchInstructions, BranchOptions, BranchPlan, SummarizerLimits, TokenCount, branch_budget,
-    plan_branch_summary,
+    BranchError, BranchInstructions, BranchOptions, BranchPlan, SummarizerLimits, TokenCount,
+    branch_budget, plan_branch_summary,
 };
 use serde::Serialize;
 use session_model::{Diagnostic, EntryDraft, EntryId};
@@ -64,8 +64,12 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         let tree = opened.session().tree();
         let from = named_leaf(tree, args.from.as_deref())?;
         let to = named_leaf(tree, Some(&args.to))?;
-        plan_branch_summary(tree, from, to, &options)
-            .map_err(|error| Error::Usage(error.to_string()))?
+        plan_branch_summary(tree, from, to, &options).map_err(|error| match error {
+            BranchError::Unreadable(reason) => Error::session(&args.session, reason),
+            BranchError::NoBudget { .. } | BranchError::Window(_) => {
+                Error::Usage(error.to_string())
+            }
+        })?
     };
     let summary = summary(&plan, args.summarize, &options)?;
     let draft = summary.clone().unwrap_or_else(|| plan.move_only());
@@ -117,7 +121,7 @@ fn summary(
     let draft = plan.apply(&answers);
     draft
         .map(Some)
-        .map_err(|error| Error::Summary(error.to_string()))
+        .map_err(|error| Error::Summary(format!("Branch summary failed: {error}")))
 }
 
 fn text(document: &Document<'_>, written: bool) -> String {

@@ -48,7 +48,7 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
                 Err(error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. })) => {
                     return Ok(Outcome::nothing_to_do(error.to_string(), document));
                 }
-                Err(error) => return Err(Error::Summary(error.to_string())),
+                Err(error) => return Err(Error::Summary(format!("Compaction failed: {error}"))),
             };
             let ids = opened.commit(&destination, &applied.drafts, Some(&plan.leaf))?;
             let seconds = started.elapsed().as_secs_f64();

@@ -18,7 +18,7 @@ use session_model::{
 use crate::cut::{CutPoint, cut_items, find_cut_point};
 use crate::files::{FileOps, without_file_tags};
 use crate::measure::{Measure, adapted_keep, measure_counted, message_counts};
-use crate::request::{RequestKind, SummaryRequest};
+use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::rules::{Profile, Rules};
 use crate::settings::{DEFAULT_RESERVE, Strategy};
 use crate::threshold::{Threshold, threshold};
@@ -112,10 +112,14 @@ pub struct CompactionPlan {
     /// The largest summary that is useful, in tokens.
     pub summary_cap: TokenCount,
     file_list_limit: Option<usize>,
+    short: Chapter,
     chapters: Vec<Chapter>,
     shared: Shared,
     requests: Vec<SummaryRequest>,
 }
+
+/// The most that a short summary answers.
+const SHORT_CAP: TokenCount = TokenCount(512);
 
 /// The budget cannot be halved any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -126,6 +130,27 @@ impl CompactionPlan {
     /// Returns the requests that a summarizer must answer, in order.
     pub fn requests(&self) -> &[SummaryRequest] {
         &self.requests
+    }
+
+    /// Returns the request for one line about the session, given its new summary and what stays word for word
+    /// (the newest of it, where not all fits). It is asked only where somebody shows such lines, and its
+    /// failure fails nothing.
+    pub fn short_request(&self, summary: &str) -> Result<SummaryRequest, WindowTooSmall> {
+        let chapter = Chapter {
+            previous: Some(summary.to_owned()),
+            ..self.short.clone()
+        };
+        let counter = self.profile.counter();
+        let mut requests = build_requests(std::slice::from_ref(&chapter), &self.shared, counter)?;
+        let newest = requests.len() - 1;
+        let request = requests.swap_remove(newest);
+        Ok(SummaryRequest {
+            part: 1,
+            parts: 1,
+            carried: Carried::Summary(summary.to_owned()),
+            source: chapter.source,
+            ..request
+        })
     }
 
     /// Returns the id of the first entry that stays word for word.
@@ -260,6 +285,9 @@ pub fn plan_for_context(
     if !prefix.is_empty() {
         chapters.push(chapter(RequestKind::TurnPrefix, prefix, &bounds, cap(5)));
     }
+    let kept = source_messages(context, &fates, Fate::Kept);
+    let short_cap = cap(2).min(SHORT_CAP);
+    let short = chapter(RequestKind::Short, kept, &bounds, short_cap);
     let shared = Shared {
         limits: options.summarizer,
         folds: rules.folds,
@@ -303,6 +331,7 @@ pub fn plan_for_context(
         file_list_limit,
         measure,
         threshold,
+        short,
         chapters,
         shared,
         requests,
