@@ -22,6 +22,8 @@ pub enum ProviderErrorKind {
     InvalidRequest,
     /// No answer in time.
     Timeout,
+    /// No connection: the name is unknown, nobody listens, or the certificate is refused.
+    Unreachable,
     /// The connection broke, or the stream ended without its closing event.
     Interrupted,
     /// The caller cancelled.
@@ -34,7 +36,11 @@ impl ProviderErrorKind {
     /// Returns true when the same request may succeed later on the same model.
     pub const fn is_transient(self) -> bool {
         match self {
-            Self::RateLimited | Self::Overloaded | Self::Timeout | Self::Interrupted => true,
+            Self::RateLimited
+            | Self::Overloaded
+            | Self::Timeout
+            | Self::Unreachable
+            | Self::Interrupted => true,
             Self::ContextOverflow
             | Self::Quota
             | Self::Auth
@@ -42,6 +48,24 @@ impl ProviderErrorKind {
             | Self::InvalidRequest
             | Self::Cancelled
             | Self::Malformed => false,
+        }
+    }
+
+    /// Returns the name that JSON output and recordings use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::ContextOverflow => "context_overflow",
+            Self::RateLimited => "rate_limited",
+            Self::Overloaded => "overloaded",
+            Self::Quota => "quota",
+            Self::Auth => "auth",
+            Self::PayloadTooLarge => "payload_too_large",
+            Self::InvalidRequest => "invalid_request",
+            Self::Timeout => "timeout",
+            Self::Unreachable => "unreachable",
+            Self::Interrupted => "interrupted",
+            Self::Cancelled => "cancelled",
+            Self::Malformed => "malformed",
         }
     }
 }

@@ -24,11 +24,21 @@
 //! # }).unwrap();
 //! ```
 
+pub mod catalog;
+mod classify;
 mod error;
+mod native;
 mod provider;
 mod scripted;
+mod wire;
 
+pub use classify::{Classified, classify};
 pub use error::{ProviderError, ProviderErrorKind};
-pub use provider::{BoxFuture, Capabilities, Event, EventStream, Provider, Request};
+pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest};
+pub use provider::{
+    Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Reasoning, Request, Tool,
+    ToolChoice,
+};
 pub use scripted::{Scripted, ScriptedTurn};
 pub use tokio_util::sync::CancellationToken;
+pub use wire::{MaxTokensField, Quirks, ReasoningField, Wire};

@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
-use session_model::{StopReason, ToolCall, Usage};
+use session_model::{Block, StopReason, ToolCall};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::provider::{BoxFuture, Capabilities, Event, EventStream, Provider, Request};
+use crate::provider::{Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Request};
 
 /// One turn of a script.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,15 +49,27 @@ impl Scripted {
             let kind = ProviderErrorKind::InvalidRequest;
             ProviderError::new(kind, "the script has no turn left")
         })?;
-        let done = |stop_reason| Event::Done {
-            stop_reason,
-            usage: Usage::default(),
-        };
         match turn {
-            ScriptedTurn::Text(text) => Ok(vec![Event::Text(text), done(StopReason::Stop)]),
+            ScriptedTurn::Text(text) => {
+                let answer = Answer {
+                    content: vec![Block::text(text.clone())],
+                    ..Answer::default()
+                };
+                Ok(vec![Event::Text(text), Event::Done(answer)])
+            }
             ScriptedTurn::Calls(calls) => {
-                let calls = calls.into_iter().map(Event::ToolCall);
-                Ok(calls.chain([done(StopReason::ToolUse)]).collect())
+                let pieces = calls.iter().enumerate().map(|(index, call)| Event::ToolCall {
+                    index,
+                    name: call.name.clone(),
+                    arguments: call.arguments_text(),
+                });
+                let mut events: Vec<Event> = pieces.collect();
+                events.push(Event::Done(Answer {
+                    content: calls.into_iter().map(Block::ToolCall).collect(),
+                    stop_reason: StopReason::ToolUse,
+                    ..Answer::default()
+                }));
+                Ok(events)
             }
             ScriptedTurn::Error(error) => Err(error),
         }
@@ -65,6 +77,14 @@ impl Scripted {
 }
 
 impl Provider for Scripted {
+    fn name(&self) -> &str {
+        "scripted"
+    }
+
+    fn model(&self) -> &str {
+        "script"
+    }
+
     fn stream(
         &self,
         _request: Request,

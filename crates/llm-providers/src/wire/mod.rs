@@ -1,0 +1,136 @@
+//! The wires: each a pure encoder from [`Request`](crate::Request) to a body, and a pure decoder
+//! from events to [`Event`]s.
+
+pub(crate) mod chat;
+pub(crate) mod history;
+pub(crate) mod messages;
+pub(crate) mod responses;
+
+use serde::{Deserialize, Serialize};
+
+use crate::provider::{Capabilities, Event};
+
+/// How requests and answers are spelt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wire {
+    /// OpenAI Responses: `POST {base}/responses`.
+    Responses,
+    /// OpenAI Chat Completions and everything compatible: `POST {base}/chat/completions`.
+    Chat,
+    /// Anthropic Messages: `POST {base}/v1/messages`.
+    Messages,
+}
+
+impl Wire {
+    /// Returns the name that sessions of the pi family use in `api`.
+    pub const fn api(self) -> &'static str {
+        match self {
+            Self::Responses => "openai-responses",
+            Self::Chat => "openai-completions",
+            Self::Messages => "anthropic-messages",
+        }
+    }
+}
+
+/// Which field bounds the answer of Chat Completions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MaxTokensField {
+    /// `max_tokens`, which most compatible servers know.
+    #[default]
+    MaxTokens,
+    /// `max_completion_tokens`, which OpenAI's own models need.
+    MaxCompletionTokens,
+}
+
+/// How a Chat Completions server is told how much to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReasoningField {
+    /// Not at all.
+    #[default]
+    None,
+    /// `reasoning_effort: "low"`.
+    ReasoningEffort,
+    /// `reasoning: {effort: "low"}` (OpenRouter).
+    ReasoningObject,
+}
+
+/// In which a provider differs from the plain form of its wire. Never guessed from a name: set by the
+/// provider's entry in the catalog or by the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Quirks {
+    /// The field that bounds the answer.
+    pub max_tokens_field: MaxTokensField,
+    /// Whether the role `developer` is known (and takes the place of `system`).
+    pub developer_role: bool,
+    /// Whether `stream_options.include_usage` is understood.
+    pub stream_usage: bool,
+    /// How thinking is asked for.
+    pub reasoning_field: ReasoningField,
+    /// Whether earlier thinking is sent back as `reasoning_content` (DeepSeek wants it between tool calls).
+    pub replays_reasoning: bool,
+    /// Whether user and assistant messages must alternate.
+    pub alternating_roles: bool,
+    /// Whether tool call ids must be nine letters and digits (Mistral).
+    pub short_tool_ids: bool,
+    /// Whether `store: false` and `prompt_cache_key` are understood.
+    pub openai_extras: bool,
+    /// Whether prompt-cache marks are understood (Anthropic Messages).
+    pub cache_marks: bool,
+}
+
+impl Default for Quirks {
+    fn default() -> Self {
+        Self {
+            max_tokens_field: MaxTokensField::MaxTokens,
+            developer_role: false,
+            stream_usage: true,
+            reasoning_field: ReasoningField::None,
+            replays_reasoning: false,
+            alternating_roles: false,
+            short_tool_ids: false,
+            openai_extras: false,
+            cache_marks: false,
+        }
+    }
+}
+
+/// For whom a request is encoded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target<'a> {
+    /// The provider's name, which signatures and native items are compared with.
+    pub provider: &'a str,
+    /// The model's id.
+    pub model: &'a str,
+    /// The wire.
+    pub wire: Wire,
+    /// What differs.
+    pub quirks: &'a Quirks,
+    /// What the model can do.
+    pub capabilities: &'a Capabilities,
+}
+
+/// What a decoder cannot turn into events.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum WireError {
+    /// The service says, in the middle of the stream, that it failed; the text is its JSON error object.
+    Service(String),
+    /// What came is no answer in this wire's form.
+    Malformed(String),
+    /// The stream ended without its closing event.
+    EndedEarly,
+}
+
+/// Turns the events of a stream into [`Event`]s. Unknown events and fields are passed over.
+pub(crate) trait Decode: Send {
+    /// Takes the `data` of one server-sent event (never `[DONE]`). [`Event::Done`] comes as soon as the wire's
+    /// closing event has been seen, or from [`Decode::end`]; exactly once; nothing comes after it.
+    fn data(&mut self, data: &str) -> Result<Vec<Event>, WireError>;
+
+    /// The stream has ended. Returns the missing [`Event::Done`] when all that closes an answer was seen,
+    /// nothing when it was given already, or [`WireError::EndedEarly`].
+    fn end(&mut self) -> Result<Option<Event>, WireError>;
+}
