@@ -58,11 +58,14 @@ impl Scripted {
                 Ok(vec![Event::Text(text), Event::Done(answer)])
             }
             ScriptedTurn::Calls(calls) => {
-                let pieces = calls.iter().enumerate().map(|(index, call)| Event::ToolCall {
-                    index,
-                    name: call.name.clone(),
-                    arguments: call.arguments_text(),
-                });
+                let pieces = calls
+                    .iter()
+                    .enumerate()
+                    .map(|(index, call)| Event::ToolCall {
+                        index,
+                        name: call.name.clone(),
+                        arguments: call.arguments_text(),
+                    });
                 let mut events: Vec<Event> = pieces.collect();
                 events.push(Event::Done(Answer {
                     content: calls.into_iter().map(Block::ToolCall).collect(),

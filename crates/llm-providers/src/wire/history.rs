@@ -1,1 +1,133 @@
 //! Message history on its way to another provider: what is kept, what is said differently.
+//!
+//! A signature goes only to the provider, wire and model that made it. A tool call id is spelt in the form
+//! that the provider accepts, the same for a call and its result.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use session_model::AssistantMessage;
+
+use crate::wire::Target;
+
+/// Returns true when `message` came from the very model that is asked now, so that its signatures mean something.
+pub(crate) fn same_origin(message: &AssistantMessage, target: &Target<'_>) -> bool {
+    message.provider == target.provider
+        && message.api == target.wire.api()
+        && message.model == target.model
+}
+
+/// Which tool call ids a provider accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IdForm {
+    /// Letters, digits, `_` and `-`, at most 64 of them: OpenAI, Anthropic and all that follow them.
+    Token,
+    /// Exactly nine letters and digits: Mistral.
+    Nine,
+}
+
+/// The ids of one request. Different ids stay different, equal ones equal; the same history gives the same ids.
+#[derive(Debug)]
+pub(crate) struct CallIds {
+    form: IdForm,
+    known: BTreeMap<String, String>,
+    taken: BTreeSet<String>,
+}
+
+impl CallIds {
+    /// Returns an empty table for a form.
+    pub fn new(form: IdForm) -> Self {
+        Self {
+            form,
+            known: BTreeMap::new(),
+            taken: BTreeSet::new(),
+        }
+    }
+
+    /// Returns the id to send for `id`. Sessions of the pi family join the Responses wire's two ids with `|`;
+    /// the first of them is the call's.
+    pub fn get(&mut self, id: &str) -> String {
+        if let Some(known) = self.known.get(id) {
+            return known.clone();
+        }
+        let first = id.split('|').next().unwrap_or_default();
+        let mut candidate = self.shape(first, None);
+        let mut attempt = 0;
+        while !self.taken.insert(candidate.clone()) {
+            candidate = self.shape(first, Some(attempt));
+            attempt += 1;
+        }
+        self.known.insert(id.to_owned(), candidate.clone());
+        candidate
+    }
+
+    fn shape(&self, id: &str, attempt: Option<u32>) -> String {
+        let (most, plain) = match self.form {
+            IdForm::Token => (64, "_-"),
+            IdForm::Nine => (9, ""),
+        };
+        let fits =
+            |character: &char| character.is_ascii_alphanumeric() || plain.contains(*character);
+        let exact = match self.form {
+            IdForm::Token => !id.is_empty() && id.len() <= most,
+            IdForm::Nine => id.len() == most,
+        };
+        if attempt.is_none() && exact && id.chars().all(|character| fits(&character)) {
+            return id.to_owned();
+        }
+        // What does not fit becomes a hash of the whole id, after as much of it as there is room for.
+        let hash = hash36(id, attempt.map_or(0, |attempt| u64::from(attempt) + 1));
+        let kept: String = id.chars().filter(fits).take(most - hash.len()).collect();
+        format!("{kept}{hash}")
+    }
+}
+
+/// Returns nine letters and digits that stand for `text` (FNV-1a, in base 36).
+fn hash36(text: &str, salt: u64) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325 ^ salt.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    for byte in text.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let digits = b"0123456789abcdefghijklmnopqrstuvwxyz";
+    (0..9)
+        .map(|_| {
+            let digit = char::from(digits[(hash % 36) as usize]);
+            hash /= 36;
+            digit
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CallIds, IdForm};
+    use proptest::prelude::*;
+
+    #[test]
+    fn the_first_of_two_joined_ids_is_the_calls() {
+        let mut ids = CallIds::new(IdForm::Token);
+        assert_eq!(ids.get("call_1|fc_1"), "call_1");
+        assert_ne!(ids.get("call_1|fc_2"), "call_1");
+        assert_eq!(ids.get("call_1|fc_1"), "call_1");
+    }
+
+    proptest! {
+        #[test]
+        fn ids_have_the_form_and_stay_apart(ids in proptest::collection::vec("[ -~é]{0,80}", 1..20)) {
+            for form in [IdForm::Token, IdForm::Nine] {
+                let mut table = CallIds::new(form);
+                let sent: Vec<String> = ids.iter().map(|id| table.get(id)).collect();
+                for (id, sent_id) in ids.iter().zip(&sent) {
+                    let length = sent_id.len();
+                    match form {
+                        IdForm::Token => prop_assert!((1..=64).contains(&length)),
+                        IdForm::Nine => prop_assert_eq!(length, 9),
+                    }
+                    prop_assert!(sent_id.bytes().all(|b| b.is_ascii_alphanumeric() || (form == IdForm::Token && b"_-".contains(&b))));
+                    for (other, other_sent) in ids.iter().zip(&sent) {
+                        prop_assert_eq!(id == other, sent_id == other_sent);
+                    }
+                }
+            }
+        }
+    }
+}
