@@ -109,6 +109,16 @@ impl ProviderError {
             message: excerpt,
         }
     }
+
+    /// Returns the error as one of `provider` and `model`.
+    #[must_use]
+    pub fn of(self, provider: &str, model: &str) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+            ..self
+        }
+    }
 }
 
 impl fmt::Display for ProviderError {

@@ -26,19 +26,29 @@
 
 pub mod catalog;
 mod classify;
+mod complete;
 mod error;
+mod http_provider;
 mod native;
 mod provider;
+mod retry;
 mod scripted;
+mod secret;
+mod transport;
 mod wire;
 
 pub use classify::{Classified, classify};
+pub use complete::{Progress, complete};
 pub use error::{ProviderError, ProviderErrorKind};
+pub use http_provider::HttpProvider;
 pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest};
 pub use provider::{
     Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Reasoning, Request, Tool,
     ToolChoice,
 };
+pub use retry::{GiveUp, RetryPolicy};
 pub use scripted::{Scripted, ScriptedTurn};
+pub use secret::{Redactor, Secret};
 pub use tokio_util::sync::CancellationToken;
+pub use transport::{HttpClient, HttpSettings, Recorder};
 pub use wire::{MaxTokensField, Quirks, ReasoningField, Wire};

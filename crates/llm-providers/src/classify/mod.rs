@@ -20,3 +20,19 @@ pub fn classify(status: Option<u16>, body: &str) -> Classified {
         message: body.to_owned(),
     }
 }
+
+/// stub
+pub(crate) fn request_id(headers: &http::HeaderMap) -> Option<String> {
+    let _ = headers;
+    None
+}
+
+/// stub
+pub(crate) fn retry_after(
+    status: u16,
+    headers: &http::HeaderMap,
+    now: u64,
+) -> Option<std::time::Duration> {
+    let _ = (status, headers, now);
+    None
+}

@@ -1,0 +1,87 @@
+//! One request to its end: events passed on as they come, failures retried by the one policy.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{ProviderError, ProviderErrorKind};
+use crate::provider::{Answer, Event, Provider, Request};
+use crate::retry::{RetryPolicy, random};
+
+/// What happens while a request is answered.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A piece of the answer.
+    Event(&'a Event),
+    /// The attempt failed; what it said so far is void, and the request is sent again after a delay.
+    Retry {
+        /// Why it failed.
+        error: &'a ProviderError,
+        /// How long is waited.
+        delay: Duration,
+        /// How often the request has been sent.
+        sent: u32,
+    },
+}
+
+/// Sends `request` until it is answered, and returns the answer; `progress` hears of every piece and of every
+/// new attempt.
+///
+/// # Errors
+/// The last attempt's error, once `policy` gives up; [`ProviderErrorKind::Cancelled`] within a moment after
+/// `cancel` fires, also in the middle of a delay.
+pub async fn complete(
+    provider: &dyn Provider,
+    request: &Request,
+    policy: &RetryPolicy,
+    cancel: &CancellationToken,
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
+) -> Result<Answer, ProviderError> {
+    let mut waited = Duration::ZERO;
+    let mut sent = 0;
+    loop {
+        sent += 1;
+        let error = match once(provider, request, cancel, progress).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let Ok(delay) = policy.delay(sent, waited, &error, random()) else {
+            return Err(error);
+        };
+        progress(Progress::Retry {
+            error: &error,
+            delay,
+            sent,
+        });
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(cancelled(provider)),
+            () = tokio::time::sleep(delay) => waited += delay,
+        }
+    }
+}
+
+async fn once(
+    provider: &dyn Provider,
+    request: &Request,
+    cancel: &CancellationToken,
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
+) -> Result<Answer, ProviderError> {
+    let mut events = provider.stream(request.clone(), cancel.clone()).await?;
+    while let Some(event) = events.next().await {
+        let event = event?;
+        progress(Progress::Event(&event));
+        if let Event::Done(answer) = event {
+            return Ok(answer);
+        }
+    }
+    let kind = ProviderErrorKind::Interrupted;
+    let error = ProviderError::new(kind, "the answer ended without its closing event");
+    Err(error.of(provider.name(), provider.model()))
+}
+
+fn cancelled(provider: &dyn Provider) -> ProviderError {
+    let error = ProviderError::new(ProviderErrorKind::Cancelled, "the request was cancelled");
+    error.of(provider.name(), provider.model())
+}

@@ -1,0 +1,236 @@
+//! When a failed request is sent again: one policy, a pure function of what is known.
+
+use std::time::Duration;
+
+use crate::error::{ProviderError, ProviderErrorKind};
+
+/// How often and how long to try.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetryPolicy {
+    /// How often a request is sent in all, the first time included.
+    pub attempts: u32,
+    /// The first delay is at most this long; each further one may be twice as long.
+    pub base: Duration,
+    /// No delay of our own is longer.
+    pub longest: Duration,
+    /// A service that asks to wait longer than this is not waited for. Short where another model can take over.
+    pub patience: Duration,
+    /// All delays of one request together take at most this long.
+    pub budget: Duration,
+}
+
+impl Default for RetryPolicy {
+    fn default() -> Self {
+        Self {
+            attempts: 5,
+            base: Duration::from_secs(1),
+            longest: Duration::from_secs(30),
+            patience: Duration::from_secs(120),
+            budget: Duration::from_secs(180),
+        }
+    }
+}
+
+/// Why a request is not sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GiveUp {
+    /// The same request would fail again.
+    Permanent,
+    /// It was sent often enough.
+    Attempts,
+    /// The service asks for more patience than there is.
+    Patience,
+    /// The delays have used up their budget.
+    Budget,
+}
+
+impl RetryPolicy {
+    /// Never sends a request twice.
+    pub const NEVER: Self = Self {
+        attempts: 1,
+        base: Duration::ZERO,
+        longest: Duration::ZERO,
+        patience: Duration::ZERO,
+        budget: Duration::ZERO,
+    };
+
+    /// Returns the policy for a request that another model can take over: a service that asks for more than
+    /// 30 seconds is left.
+    #[must_use]
+    pub fn with_alternative(self) -> Self {
+        Self {
+            patience: self.patience.min(Duration::from_secs(30)),
+            ..self
+        }
+    }
+
+    /// Returns how often a request that fails with `kind` is sent in all.
+    fn attempts_for(&self, kind: ProviderErrorKind) -> u32 {
+        let most = match kind {
+            ProviderErrorKind::RateLimited | ProviderErrorKind::Overloaded => u32::MAX,
+            ProviderErrorKind::Interrupted | ProviderErrorKind::Unreachable => 3,
+            // A minute of silence is not cured by many more; garbage may be a slip of a proxy.
+            ProviderErrorKind::Timeout | ProviderErrorKind::Malformed => 2,
+            ProviderErrorKind::ContextOverflow
+            | ProviderErrorKind::Quota
+            | ProviderErrorKind::Auth
+            | ProviderErrorKind::PayloadTooLarge
+            | ProviderErrorKind::InvalidRequest
+            | ProviderErrorKind::Cancelled => 1,
+        };
+        most.min(self.attempts)
+    }
+
+    /// Returns how long to wait before the request is sent again, or why it is not.
+    ///
+    /// `sent` counts the times it was sent, `waited` is the sum of the delays so far, and `random` is a number
+    /// from 0 to 1. Our own delays spread over the whole range up to the exponential bound ("full jitter"), so
+    /// that many clients do not come back at once; what the service asks for is the least that is waited, and
+    /// the jitter comes on top of it.
+    pub fn delay(
+        &self,
+        sent: u32,
+        waited: Duration,
+        error: &ProviderError,
+        random: f64,
+    ) -> Result<Duration, GiveUp> {
+        let attempts = self.attempts_for(error.kind);
+        if attempts == 1 && self.attempts > 1 {
+            return Err(GiveUp::Permanent);
+        }
+        if sent >= attempts {
+            return Err(GiveUp::Attempts);
+        }
+        let doublings = sent.saturating_sub(1).min(16);
+        let bound = self.base.saturating_mul(1 << doublings).min(self.longest);
+        let jitter = bound.mul_f64(random.clamp(0.0, 1.0));
+        let delay = match error.retry_after {
+            Some(asked) if asked > self.patience => return Err(GiveUp::Patience),
+            Some(asked) => asked.saturating_add(jitter.min(self.base)),
+            None => jitter,
+        };
+        match waited.saturating_add(delay) > self.budget {
+            true => Err(GiveUp::Budget),
+            false => Ok(delay),
+        }
+    }
+}
+
+/// Returns a random number from 0 to 1. Good enough to spread delays.
+pub(crate) fn random() -> f64 {
+    use std::hash::{BuildHasher, RandomState};
+    let bits = RandomState::new().hash_one(0_u8) >> 11;
+    bits as f64 / (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{GiveUp, RetryPolicy};
+    use crate::error::{ProviderError, ProviderErrorKind as Kind};
+    use proptest::prelude::*;
+    use std::time::Duration;
+
+    const fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn error(kind: Kind, retry_after: Option<Duration>) -> ProviderError {
+        ProviderError {
+            retry_after,
+            ..ProviderError::new(kind, "x")
+        }
+    }
+
+    #[test]
+    fn delays_double_up_to_the_longest_and_spread_over_the_whole_range() {
+        let policy = RetryPolicy {
+            attempts: 20,
+            budget: seconds(10_000),
+            ..RetryPolicy::default()
+        };
+        let overloaded = error(Kind::Overloaded, None);
+        let bounds: Vec<u64> = (1..8)
+            .filter_map(|sent| policy.delay(sent, Duration::ZERO, &overloaded, 1.0).ok())
+            .map(|delay| delay.as_secs())
+            .collect();
+        assert_eq!(bounds, [1, 2, 4, 8, 16, 30, 30]);
+        let least = policy.delay(5, Duration::ZERO, &overloaded, 0.0);
+        assert_eq!(least, Ok(Duration::ZERO));
+    }
+
+    #[test]
+    fn what_the_service_asks_for_is_the_least_that_is_waited() {
+        let policy = RetryPolicy::default();
+        let asked = error(Kind::RateLimited, Some(seconds(7)));
+        assert_eq!(policy.delay(1, Duration::ZERO, &asked, 0.0), Ok(seconds(7)));
+        assert_eq!(policy.delay(4, Duration::ZERO, &asked, 1.0), Ok(seconds(8)));
+    }
+
+    #[test]
+    fn patience_is_short_where_another_model_can_take_over() {
+        let policy = RetryPolicy::default();
+        let asked = error(Kind::RateLimited, Some(seconds(31)));
+        assert!(policy.delay(1, Duration::ZERO, &asked, 0.5).is_ok());
+        let other = policy.with_alternative();
+        let given_up = other.delay(1, Duration::ZERO, &asked, 0.5);
+        assert_eq!(given_up, Err(GiveUp::Patience));
+    }
+
+    #[test]
+    fn each_kind_has_its_rule() {
+        let policy = RetryPolicy::default();
+        let sent = |kind| {
+            (1..10)
+                .take_while(|sent| {
+                    policy
+                        .delay(*sent, Duration::ZERO, &error(kind, None), 0.0)
+                        .is_ok()
+                })
+                .count()
+                + 1
+        };
+        let table = [
+            (Kind::RateLimited, 5),
+            (Kind::Overloaded, 5),
+            (Kind::Interrupted, 3),
+            (Kind::Unreachable, 3),
+            (Kind::Timeout, 2),
+            (Kind::Malformed, 2),
+            (Kind::ContextOverflow, 1),
+            (Kind::Quota, 1),
+            (Kind::Auth, 1),
+            (Kind::PayloadTooLarge, 1),
+            (Kind::InvalidRequest, 1),
+            (Kind::Cancelled, 1),
+        ];
+        for (kind, expected) in table {
+            assert_eq!(sent(kind), expected, "{kind:?}");
+        }
+        let auth = error(Kind::Auth, None);
+        assert_eq!(
+            policy.delay(1, Duration::ZERO, &auth, 0.0),
+            Err(GiveUp::Permanent)
+        );
+        let busy = error(Kind::Overloaded, None);
+        assert_eq!(
+            RetryPolicy::NEVER.delay(1, Duration::ZERO, &busy, 0.0),
+            Err(GiveUp::Attempts)
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_budget_is_never_exceeded(randoms in proptest::collection::vec(0.0_f64..=1.0, 30), asked in proptest::option::of(0_u64..200)) {
+            let policy = RetryPolicy { attempts: 30, ..RetryPolicy::default() };
+            let error = error(Kind::RateLimited, asked.map(seconds));
+            let mut waited = Duration::ZERO;
+            for (sent, random) in (1..).zip(randoms) {
+                match policy.delay(sent, waited, &error, random) {
+                    Ok(delay) => waited += delay,
+                    Err(_) => break,
+                }
+            }
+            prop_assert!(waited <= policy.budget);
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Requests that the OpenAI client does not make: server-sent events and JSON documents of everybody else.
+
+use eventsource_stream::{EventStreamError, Eventsource};
+use futures_util::StreamExt;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
+use session_model::json::RawJson;
+
+use crate::error::{ProviderError, ProviderErrorKind};
+use crate::transport::{Call, DataStream, Expect, Failure, read_bounded};
+
+impl Call {
+    /// Sends `body` to `url` and returns the data of the events that come back.
+    pub async fn post_for_events(
+        self,
+        url: &str,
+        headers: HeaderMap,
+        body: &RawJson,
+    ) -> Result<DataStream, ProviderError> {
+        let failure = Failure::default();
+        let accept = HeaderValue::from_static("text/event-stream");
+        let request = self.post(url, headers, accept, body)?;
+        let response = self.send(request, Expect::Events, &failure).await?;
+        let events = response.bytes_stream().eventsource();
+        let call = self;
+        Ok(Box::pin(events.map(move |event| match event {
+            Ok(event) => Ok(event.data),
+            Err(error) => Err(failure.take().unwrap_or_else(|| match error {
+                EventStreamError::Transport(error) => call.transport_error(error),
+                other => call.error(ProviderErrorKind::Malformed, &other.to_string()),
+            })),
+        })))
+    }
+
+    /// Sends `body` to `url` and returns the document that comes back, as text.
+    pub async fn post_for_text(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+        body: &RawJson,
+    ) -> Result<String, ProviderError> {
+        let failure = Failure::default();
+        let accept = HeaderValue::from_static("application/json");
+        let request = self.post(url, headers, accept, body)?;
+        let response = self.send(request, Expect::Json, &failure).await?;
+        let bytes = read_bounded(response, self.http.settings.answer_limit).await;
+        match failure.take() {
+            Some(error) => Err(error),
+            None => String::from_utf8(bytes).map_err(|_| {
+                let text = "the answer is no text";
+                self.error(ProviderErrorKind::Malformed, text)
+            }),
+        }
+    }
+
+    fn post(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+        accept: HeaderValue,
+        body: &RawJson,
+    ) -> Result<reqwest::Request, ProviderError> {
+        let json = HeaderValue::from_static("application/json");
+        let request = self.http.client.post(url).headers(headers);
+        let request = request.header(CONTENT_TYPE, json).header(ACCEPT, accept);
+        let request = request.body(body.get().to_owned()).build();
+        request.map_err(|error| self.transport_error(error))
+    }
+}

@@ -1,0 +1,323 @@
+//! The one HTTP layer: everything that goes out and comes in passes here, so that timeouts, limits,
+//! cancellation, status, headers, request id and body are handled once, whichever client asks.
+
+mod body;
+mod events;
+mod openai;
+mod record;
+
+use std::pin::Pin;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use tokio_util::sync::CancellationToken;
+
+use crate::classify::{classify, request_id, retry_after};
+use crate::error::{ProviderError, ProviderErrorKind};
+use crate::secret::Redactor;
+
+use body::guarded;
+pub(crate) use body::{Failure, read_bounded};
+pub(crate) use openai::OpenAi;
+use record::Exchange;
+pub use record::Recorder;
+
+/// The data of server-sent events, one text an event; `[DONE]` is not among them for the OpenAI family.
+pub(crate) type DataStream =
+    Pin<Box<dyn futures_core::Stream<Item = Result<String, ProviderError>> + Send>>;
+
+/// How long is waited, and how much is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HttpSettings {
+    /// Until a connection stands.
+    pub connect: Duration,
+    /// Until the first byte of the answer, and between any two.
+    pub idle: Duration,
+    /// For the whole of one answer.
+    pub total: Duration,
+    /// The most that is read of an answer, in bytes.
+    pub answer_limit: usize,
+}
+
+impl Default for HttpSettings {
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(10),
+            idle: Duration::from_secs(300),
+            total: Duration::from_secs(3600),
+            answer_limit: 64 << 20,
+        }
+    }
+}
+
+/// The most that is read of an answer that tells of an error, in bytes.
+const ERROR_LIMIT: usize = 64 << 10;
+
+/// A client for HTTP, shared by all providers of a program. Cheap to clone.
+///
+/// Proxies come from the usual environment variables (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`),
+/// further certificates from `SSL_CERT_FILE` and `SSL_CERT_DIR`. Redirects are not followed: a key goes to
+/// the host that was named, and to no other.
+#[derive(Debug, Clone)]
+pub struct HttpClient {
+    client: reqwest::Client,
+    settings: HttpSettings,
+    recorder: Option<Recorder>,
+}
+
+impl HttpClient {
+    /// Returns a client.
+    ///
+    /// # Errors
+    /// [`ProviderErrorKind::InvalidRequest`] when the proxy or certificate settings of the environment cannot be used.
+    pub fn new(settings: HttpSettings) -> Result<Self, ProviderError> {
+        // A program that has chosen a provider of its own keeps it.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = reqwest::Client::builder()
+            .connect_timeout(settings.connect)
+            .redirect(reqwest::redirect::Policy::none())
+            .user_agent(concat!("agent-cli/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .map_err(|error| {
+                let text = format!("cannot set up HTTP: {}", causes(&error));
+                ProviderError::new(ProviderErrorKind::InvalidRequest, &text)
+            })?;
+        Ok(Self {
+            client,
+            settings,
+            recorder: None,
+        })
+    }
+
+    /// Keeps a record of every exchange from now on, without the keys.
+    #[must_use]
+    pub fn with_recorder(self, recorder: Recorder) -> Self {
+        Self {
+            recorder: Some(recorder),
+            ..self
+        }
+    }
+}
+
+/// One request on its way: for whom, and what ends it.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub http: HttpClient,
+    pub provider: String,
+    pub model: String,
+    pub cancel: CancellationToken,
+    pub redactor: Redactor,
+}
+
+/// What the answer to a request must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expect {
+    /// Server-sent events.
+    Events,
+    /// One JSON document.
+    Json,
+}
+
+impl Call {
+    /// Returns an error of this call.
+    pub fn error(&self, kind: ProviderErrorKind, message: &str) -> ProviderError {
+        ProviderError::new(kind, &self.redactor.clean(message)).of(&self.provider, &self.model)
+    }
+
+    pub fn cancelled(&self) -> ProviderError {
+        self.error(ProviderErrorKind::Cancelled, "the request was cancelled")
+    }
+
+    /// Sends a request and returns the answer, whose status is good and whose body is guarded: bounded in size
+    /// and time, recorded, and cut off by cancellation. What goes wrong in the body is kept in `failure`.
+    pub async fn send(
+        &self,
+        mut request: reqwest::Request,
+        expect: Expect,
+        failure: &Failure,
+    ) -> Result<reqwest::Response, ProviderError> {
+        for (name, value) in request.headers_mut().iter_mut() {
+            let secret = name.as_str() == "authorization" || name.as_str().contains("key");
+            value.set_sensitive(secret || value.is_sensitive());
+        }
+        let mut exchange = self.record(&request);
+        let started = tokio::time::Instant::now();
+        let sending =
+            tokio::time::timeout(self.http.settings.idle, self.http.client.execute(request));
+        let answered = tokio::select! {
+            biased;
+            () = self.cancel.cancelled() => Err(self.cancelled()),
+            answered = sending => match answered {
+                Ok(Ok(response)) => Ok(response),
+                Ok(Err(error)) => Err(self.transport_error(error)),
+                Err(_) => Err(self.error(
+                    ProviderErrorKind::Timeout,
+                    &format!("no answer within {} s", self.http.settings.idle.as_secs()),
+                )),
+            },
+        };
+        let response = answered.inspect_err(|error| exchange.fail(error))?;
+        exchange.answered(response.status().as_u16(), response.headers());
+        let refused = self.refusal(&response, expect);
+        let facts = AnswerFacts::of(&response);
+        let limit = match refused {
+            Some(_) => ERROR_LIMIT,
+            None => self.http.settings.answer_limit,
+        };
+        let guarded = guarded(
+            response,
+            self.clone(),
+            exchange,
+            failure.clone(),
+            limit,
+            started,
+        );
+        let Some(refused) = refused else {
+            return Ok(guarded);
+        };
+        let body = read_bounded(guarded, ERROR_LIMIT).await;
+        let body = String::from_utf8_lossy(&body);
+        // An error in the middle of an error's body does not hide what was said so far.
+        match failure.take() {
+            Some(error) if body.is_empty() || error.kind == ProviderErrorKind::Cancelled => {
+                Err(facts.complete(error))
+            }
+            _ => Err(facts.complete(self.refused(refused, &facts, &body))),
+        }
+    }
+
+    /// Returns why the answer is none: by its status, or because it is a page where data should be.
+    fn refusal(&self, response: &reqwest::Response, expect: Expect) -> Option<Refusal> {
+        let kind = response.headers().get(CONTENT_TYPE);
+        let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+        let status = response.status();
+        if status.is_redirection() {
+            return Some(Refusal::Redirect);
+        }
+        if !status.is_success() {
+            return Some(Refusal::Status);
+        }
+        if kind.starts_with("text/html") {
+            return Some(Refusal::Page);
+        }
+        let document = kind.starts_with("application/json");
+        (expect == Expect::Events && document).then_some(Refusal::Document)
+    }
+
+    fn refused(&self, refusal: Refusal, facts: &AnswerFacts, body: &str) -> ProviderError {
+        match refusal {
+            Refusal::Status => {
+                let classified = classify(Some(facts.status), body);
+                self.error(classified.kind, &classified.message)
+            }
+            Refusal::Redirect => {
+                let place = facts.location.as_deref().unwrap_or("another place");
+                let text = format!(
+                    "the service redirects to {place}; nothing was sent there; if it is right, name it as the base URL"
+                );
+                self.error(ProviderErrorKind::InvalidRequest, &text)
+            }
+            Refusal::Page => {
+                let text = "a web page answered, not a model service; check the base URL";
+                self.error(ProviderErrorKind::InvalidRequest, text)
+            }
+            Refusal::Document => {
+                let classified = classify(None, body);
+                let text = match classified.kind {
+                    ProviderErrorKind::Malformed => {
+                        "the service answered with one document although a stream was asked for"
+                    }
+                    _ => &classified.message,
+                };
+                self.error(classified.kind, text)
+            }
+        }
+    }
+
+    fn record(&self, request: &reqwest::Request) -> Exchange {
+        match &self.http.recorder {
+            None => Exchange::none(),
+            Some(recorder) => recorder.exchange(request, &self.redactor),
+        }
+    }
+
+    /// Returns the error that the transport's own stands for. Addresses are left out: they may hold a key.
+    pub fn transport_error(&self, error: reqwest::Error) -> ProviderError {
+        let error = error.without_url();
+        let kind = if error.is_timeout() && !error.is_connect() {
+            ProviderErrorKind::Timeout
+        } else if error.is_connect() {
+            ProviderErrorKind::Unreachable
+        } else if error.is_builder() {
+            ProviderErrorKind::InvalidRequest
+        } else if error.is_decode() {
+            ProviderErrorKind::Malformed
+        } else {
+            ProviderErrorKind::Interrupted
+        };
+        let what = match kind {
+            ProviderErrorKind::Unreachable => "cannot connect",
+            ProviderErrorKind::Timeout => "no answer in time",
+            ProviderErrorKind::InvalidRequest => "the request cannot be built",
+            ProviderErrorKind::Malformed => "the answer cannot be decoded",
+            _ => "the connection broke",
+        };
+        self.error(kind, &format!("{what}: {}", causes(&error)))
+    }
+}
+
+/// Why an answer with a status is none.
+#[derive(Debug, Clone, Copy)]
+enum Refusal {
+    Status,
+    Redirect,
+    Page,
+    Document,
+}
+
+/// What the head of an answer says.
+struct AnswerFacts {
+    status: u16,
+    request_id: Option<String>,
+    retry_after: Option<Duration>,
+    location: Option<String>,
+}
+
+impl AnswerFacts {
+    fn of(response: &reqwest::Response) -> Self {
+        let headers: &HeaderMap = response.headers();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        let now = now.map_or(0, |now| now.as_secs());
+        let location = headers.get(LOCATION).and_then(|place| place.to_str().ok());
+        Self {
+            status: response.status().as_u16(),
+            request_id: request_id(headers),
+            retry_after: retry_after(response.status().as_u16(), headers, now),
+            // Only the place: what follows a question mark may be a key.
+            location: location.map(|place| place.split('?').next().unwrap_or_default().to_owned()),
+        }
+    }
+
+    fn complete(&self, error: ProviderError) -> ProviderError {
+        ProviderError {
+            status: Some(self.status),
+            request_id: self.request_id.clone(),
+            retry_after: self.retry_after,
+            ..error
+        }
+    }
+}
+
+/// Returns the innermost reasons of an error, which say most.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = Some(error);
+    while let Some(error) = next {
+        texts.push(error.to_string());
+        next = error.source();
+    }
+    let kept = texts.len().min(2);
+    let mut texts = texts.split_off(texts.len() - kept);
+    texts.dedup();
+    texts.join(": ")
+}
