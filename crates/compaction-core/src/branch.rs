@@ -10,8 +10,10 @@ use session_model::{
 };
 
 use crate::files::{FileCalls, FileOps};
-use crate::plan::requests::{Chapter, Shared, build_requests};
-use crate::plan::{HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers};
+use crate::plan::requests::{Asked, Chapter, Shared};
+use crate::plan::{
+    CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers,
+};
 use crate::prompts;
 use crate::request::{AnswerError, RequestKind, SourceMessage, SummaryAnswer, SummaryRequest};
 use crate::rules::Profile;
@@ -112,7 +114,8 @@ pub struct BranchPlan {
     /// What was noticed: entries that cannot be read, a budget that nothing fits.
     pub diagnostics: Vec<Diagnostic>,
     file_list_limit: Option<usize>,
-    requests: Vec<SummaryRequest>,
+    profile: Profile,
+    asked: Option<Asked>,
 }
 
 /// Something said on the branch.
@@ -176,7 +179,7 @@ pub fn plan_branch_summary(
         .collect();
     let parts: Vec<String> = kept.iter().flat_map(|said| said.parts.clone()).collect();
     let conversation = parts.join(bounds.separator());
-    let requests = branch_requests(parts, &messages, options, &bounds)?;
+    let asked = branch_requests(parts, &messages, options, &bounds)?;
     let (new_leaf, editor_text) = landing(tree, to)?;
     Ok(BranchPlan {
         from: old_path.leaf_id().map(EntryId::new),
@@ -195,7 +198,8 @@ pub fn plan_branch_summary(
         diagnostics,
         file_list_limit: (options.profile == Profile::Own)
             .then_some(options.settings.file_list_limit),
-        requests,
+        profile: options.profile,
+        asked,
     })
 }
 
@@ -313,9 +317,9 @@ fn branch_requests(
     messages: &[SourceMessage],
     options: &BranchOptions,
     bounds: &Bounds,
-) -> Result<Vec<SummaryRequest>, WindowTooSmall> {
+) -> Result<Option<Asked>, WindowTooSmall> {
     if messages.is_empty() {
-        return Ok(Vec::new());
+        return Ok(None);
     }
     let rules = options.profile.rules();
     let (prompt, focus) = match &options.instructions {
@@ -347,7 +351,7 @@ fn branch_requests(
         focus,
         halvings: 0,
     };
-    build_requests(&[chapter], &shared, options.profile.counter())
+    Asked::new(vec![chapter], shared, options.profile.counter()).map(Some)
 }
 
 /// Returns the message that an entry contributes to the conversation of a branch.
@@ -397,12 +401,22 @@ fn landing(tree: &SessionTree, to: Leaf) -> Result<(Option<EntryId>, Option<Stri
 impl BranchPlan {
     /// Returns the requests that a summarizer must answer; none when nothing was said on the branch.
     pub fn requests(&self) -> &[SummaryRequest] {
-        &self.requests
+        self.asked.as_ref().map_or(&[], |asked| &asked.requests)
+    }
+
+    /// Returns the plan with every request folded to half its budget, for a summarizer that found them too large.
+    pub fn shrink(self) -> Result<Self, CannotShrink> {
+        let asked = self.asked.as_ref().ok_or(CannotShrink)?;
+        let asked = asked.halved(self.profile.counter())?;
+        Ok(Self {
+            asked: Some(asked),
+            ..self
+        })
     }
 
     /// Returns the summary entry; it is stamped with `new_leaf` as its parent.
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<EntryDraft, AnswerError> {
-        let (merged, summarizer) = merge_answers(&self.requests, answers, None)?;
+        let (merged, summarizer) = merge_answers(self.requests(), answers, None)?;
         let summary = format!(
             "{}\n\n{merged}{}",
             prompts::branch_summary_preamble(),
@@ -433,7 +447,7 @@ impl BranchPlan {
         let mut parts = vec!["branch plan 1".to_owned()];
         parts.extend(self.collected.iter().map(ToString::to_string));
         parts.extend(self.new_leaf.iter().map(ToString::to_string));
-        parts.extend(self.requests.iter().map(|request| request.prompt(None)));
+        parts.extend(self.requests().iter().map(|request| request.prompt(None)));
         PlanHash::of(parts.iter().map(String::as_str))
     }
 }

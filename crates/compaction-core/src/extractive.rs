@@ -3,6 +3,7 @@
 use crate::branch::BranchPlan;
 use crate::extract::{ExtractInput, ExtractKind, extract};
 use crate::files::{FileCalls, FileOps};
+use crate::handoff::HandoffPlan;
 use crate::plan::{CompactionPlan, SPLIT_TURN_HEADING};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
@@ -42,6 +43,14 @@ impl BranchPlan {
     }
 }
 
+impl HandoffPlan {
+    /// Returns the answers that the extractive summarizer gives, within `cap` tokens.
+    pub fn answer_by_rule(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
+        let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
+        answer_by_rule(&requests, &self.files, cap, self.profile.counter())
+    }
+}
+
 fn answer_by_rule(
     requests: &[&SummaryRequest],
     files: &FileOps,
@@ -60,13 +69,18 @@ fn answer_by_rule(
             );
             let files = match request.kind {
                 RequestKind::TurnPrefix => &own,
-                RequestKind::History | RequestKind::Short | RequestKind::Branch => files,
+                RequestKind::History
+                | RequestKind::Short
+                | RequestKind::Branch
+                | RequestKind::Handoff => files,
             };
             let read = files.read_by_recency();
             let modified = files.modified_by_recency();
             text = extract(&ExtractInput {
                 kind: match request.kind {
-                    RequestKind::History | RequestKind::Short => ExtractKind::History,
+                    RequestKind::History | RequestKind::Short | RequestKind::Handoff => {
+                        ExtractKind::History
+                    }
                     RequestKind::TurnPrefix => ExtractKind::TurnPrefix,
                     RequestKind::Branch => ExtractKind::Branch,
                 },

@@ -42,6 +42,7 @@ pub mod extract;
 mod extractive;
 mod files;
 mod fold;
+mod handoff;
 mod measure;
 mod plan;
 pub mod prompts;
@@ -60,6 +61,7 @@ pub use branch::{
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
+pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, ElisionPlan, Fate,

@@ -30,6 +30,8 @@ fixed_prompts! {
     compaction_short_summary = "compaction-short-summary.md";
     /// Returns the prompt for the summary of a branch.
     branch_summary = "branch-summary.md";
+    /// Returns the prompt for a document from which a new session goes on.
+    handoff_document = "handoff-document.md";
     /// Returns what stands before a branch summary.
     branch_summary_preamble = "branch-summary-preamble.md";
 }

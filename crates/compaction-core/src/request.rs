@@ -30,6 +30,8 @@ pub enum RequestKind {
     Short,
     /// A branch that is left.
     Branch,
+    /// A document for a new session.
+    Handoff,
 }
 
 /// What a request starts from.
@@ -145,6 +147,16 @@ pub enum Summarizer {
         provider: String,
         /// The provider's name for the model.
         model: String,
+    },
+    /// A provider's native compaction; the readable summary beside it is written by rule unless the provider
+    /// gives one.
+    Native {
+        /// The provider.
+        provider: String,
+        /// The provider's name for the model.
+        model: String,
+        /// Whether the readable summary is the provider's own.
+        readable: bool,
     },
     /// The remote endpoint.
     Remote {

@@ -169,6 +169,7 @@ fn requests(plan: &CompactionPlan) -> String {
             RequestKind::TurnPrefix => "turn prefix",
             RequestKind::Short => "short",
             RequestKind::Branch => "branch",
+            RequestKind::Handoff => "handoff",
         };
         let part = match request.parts {
             1 => String::new(),

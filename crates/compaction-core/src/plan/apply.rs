@@ -1,9 +1,8 @@
 //! From a plan and the answers of a summarizer to the entries that are appended.
 
 use serde_json::{Value, json};
-use session_model::{
-    AgentMessage, CompactionDraft, EntryDraft, FirstKept, SummaryMessage, json::RawJson,
-};
+use session_model::json::{Members, RawJson};
+use session_model::{AgentMessage, CompactionDraft, EntryDraft, FirstKept, SummaryMessage};
 
 use crate::extract;
 use crate::plan::{CompactionPlan, Elision, Fate};
@@ -52,6 +51,41 @@ pub struct AppliedCompaction {
     pub summary: String,
     /// Tokens of the context after, in the measure of the plan's decisions.
     pub tokens_after: TokenCount,
+}
+
+impl AppliedCompaction {
+    /// Keeps a provider's payload, verbatim, under `key` of the entry's `preserveData`.
+    pub fn preserve(&mut self, key: &str, payload: &RawJson) {
+        if let Some(compaction) = self.compaction() {
+            compaction.preserve_data = with_member(compaction.preserve_data.as_ref(), key, payload);
+        }
+    }
+
+    /// Says something more, under `key` of the entry's details: what the summary cost, for example.
+    pub fn detail(&mut self, key: &str, value: &RawJson) {
+        if let Some(compaction) = self.compaction() {
+            compaction.details = with_member(compaction.details.as_ref(), key, value);
+        }
+    }
+
+    fn compaction(&mut self) -> Option<&mut CompactionDraft> {
+        self.drafts.iter_mut().find_map(|draft| match draft {
+            EntryDraft::Compaction(compaction) => Some(&mut **compaction),
+            _ => None,
+        })
+    }
+}
+
+/// Returns `object` with `key` set to `value`; the other members stay as they were spelt.
+fn with_member(object: Option<&RawJson>, key: &str, value: &RawJson) -> Option<RawJson> {
+    let members = object.and_then(|object| Members::parse(object.get()).ok());
+    let kept = members.iter().flat_map(|members| &members.0);
+    let kept = kept.filter(|(name, _)| name != key);
+    let kept = kept.map(|(name, value)| (name.as_ref(), value.get()));
+    let all = kept.chain([(key, value.get())]);
+    let texts = all.map(|(name, value)| format!("{}:{value}", Value::from(name)));
+    let text = texts.collect::<Vec<_>>().join(",");
+    RawJson::parse(&format!("{{{text}}}")).ok()
 }
 
 impl CompactionPlan {
@@ -163,7 +197,10 @@ pub(crate) fn merge_answers(
         summarizer = answer.summarizer.clone();
         match request.kind {
             RequestKind::TurnPrefix => prefix = Some(text),
-            RequestKind::History | RequestKind::Branch | RequestKind::Short => history = Some(text),
+            RequestKind::History
+            | RequestKind::Branch
+            | RequestKind::Short
+            | RequestKind::Handoff => history = Some(text),
         }
     }
     let merged = match (history, prefix) {

@@ -116,7 +116,7 @@ pub(super) fn fates(
     pairs.enumerate().map(fate_of).collect()
 }
 
-pub(super) fn source_messages(
+pub(crate) fn source_messages(
     context: &SessionContext,
     fates: &[Fate],
     fate: Fate,
@@ -135,7 +135,7 @@ pub(super) fn source_messages(
         .collect()
 }
 
-pub(super) fn chapter(
+pub(crate) fn chapter(
     kind: RequestKind,
     source: Vec<SourceMessage>,
     bounds: &Bounds,
@@ -181,7 +181,7 @@ pub(super) fn planned_entries(
 }
 
 /// Returns the files of everything that is summarized and of the summaries that it builds on.
-pub(super) fn file_ops(context: &SessionContext, fates: &[Fate], rules: &Rules) -> FileOps {
+pub(crate) fn file_ops(context: &SessionContext, fates: &[Fate], rules: &Rules) -> FileOps {
     let mut files = FileOps::default();
     if let Some((_, compaction)) = context.compaction() {
         let foreign = match rules.summaries_feed_file_lists {

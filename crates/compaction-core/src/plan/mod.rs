@@ -1,7 +1,7 @@
 //! Planning a compaction: what is summarized, what stays, what is asked. Pure and deterministic.
 
 mod apply;
-mod fates;
+pub(crate) mod fates;
 mod hash;
 mod options;
 pub(crate) mod requests;
@@ -28,12 +28,12 @@ pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEAD
 pub use fates::{Fate, PlannedEntry};
 pub use hash::PlanHash;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
-pub use requests::{MINIMUM_PART, WindowTooSmall};
+pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 pub use rescue::{Elision, ElisionPlan, plan_elision};
 
 pub(crate) use apply::merge_answers;
 use fates::{chapter, fates, file_ops, list_limit, planned_entries, source_messages};
-use requests::{Chapter, Shared, build_requests, output_cap};
+use requests::{Asked, Chapter, Shared, build_requests, output_cap};
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -113,23 +113,16 @@ pub struct CompactionPlan {
     pub summary_cap: TokenCount,
     file_list_limit: Option<usize>,
     short: Chapter,
-    chapters: Vec<Chapter>,
-    shared: Shared,
-    requests: Vec<SummaryRequest>,
+    asked: Asked,
 }
 
 /// The most that a short summary answers.
 const SHORT_CAP: TokenCount = TokenCount(512);
 
-/// The budget cannot be halved any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the requests cannot be made smaller")]
-pub struct CannotShrink;
-
 impl CompactionPlan {
     /// Returns the requests that a summarizer must answer, in order.
     pub fn requests(&self) -> &[SummaryRequest] {
-        &self.requests
+        &self.asked.requests
     }
 
     /// Returns the request for one line about the session, given its new summary and what stays word for word
@@ -141,7 +134,8 @@ impl CompactionPlan {
             ..self.short.clone()
         };
         let counter = self.profile.counter();
-        let mut requests = build_requests(std::slice::from_ref(&chapter), &self.shared, counter)?;
+        let mut requests =
+            build_requests(std::slice::from_ref(&chapter), self.asked.shared(), counter)?;
         let newest = requests.len() - 1;
         let request = requests.swap_remove(newest);
         Ok(SummaryRequest {
@@ -177,27 +171,8 @@ impl CompactionPlan {
     /// Returns the plan with every request folded to half its budget, for a summarizer
     /// that found them too large. The largest request is smaller than before.
     pub fn shrink(self) -> Result<Self, CannotShrink> {
-        let largest = |requests: &[SummaryRequest]| {
-            let sizes = requests.iter().map(|request| request.conversation.len());
-            sizes.max().unwrap_or(0)
-        };
-        let before = largest(&self.requests);
-        let counter = self.profile.counter();
-        let mut shared = self.shared.clone();
-        shared.folds = true;
-        while shared.halvings < 32 {
-            shared.halvings += 1;
-            let requests =
-                build_requests(&self.chapters, &shared, counter).map_err(|_| CannotShrink)?;
-            if largest(&requests) < before {
-                return Ok(Self {
-                    shared,
-                    requests,
-                    ..self
-                });
-            }
-        }
-        Err(CannotShrink)
+        let asked = self.asked.halved(self.profile.counter())?;
+        Ok(Self { asked, ..self })
     }
 }
 
@@ -296,7 +271,7 @@ pub fn plan_for_context(
         focus: trigger.focus().map(str::to_owned),
         halvings: 0,
     };
-    let requests = build_requests(&chapters, &shared, counter)?;
+    let asked = Asked::new(chapters, shared, counter)?;
 
     let files = file_ops(context, &fates, &rules);
     let file_list_limit = (options.profile == Profile::Own).then(|| {
@@ -332,9 +307,7 @@ pub fn plan_for_context(
         measure,
         threshold,
         short,
-        chapters,
-        shared,
-        requests,
+        asked,
     };
     if rules.rescues {
         rescue::rescue(&mut plan, context, counter)?;

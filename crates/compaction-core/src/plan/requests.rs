@@ -63,6 +63,65 @@ pub(crate) fn output_cap(
     cap.max(TokenCount(1))
 }
 
+/// What is asked of a summarizer, and what it takes to ask it in smaller pieces.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    chapters: Vec<Chapter>,
+    shared: Shared,
+    pub requests: Vec<SummaryRequest>,
+}
+
+/// The budget cannot be halved any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the requests cannot be made smaller")]
+pub struct CannotShrink;
+
+impl Asked {
+    /// Returns the requests for `chapters`.
+    pub fn new(
+        chapters: Vec<Chapter>,
+        shared: Shared,
+        counter: &dyn TokenCounter,
+    ) -> Result<Self, WindowTooSmall> {
+        let requests = build_requests(&chapters, &shared, counter)?;
+        Ok(Self {
+            chapters,
+            shared,
+            requests,
+        })
+    }
+
+    /// Returns what all of the requests share.
+    pub fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Returns the same with every request folded to half its budget, or to less, until the largest request is
+    /// smaller than before.
+    pub fn halved(&self, counter: &dyn TokenCounter) -> Result<Self, CannotShrink> {
+        let largest = |requests: &[SummaryRequest]| {
+            let sizes = requests.iter().map(|request| request.conversation.len());
+            sizes.max().unwrap_or(0)
+        };
+        let before = largest(&self.requests);
+        let mut shared = self.shared.clone();
+        shared.folds = true;
+        while shared.halvings < 32 {
+            shared.halvings += 1;
+            let requests =
+                build_requests(&self.chapters, &shared, counter).map_err(|_| CannotShrink)?;
+            if largest(&requests) < before {
+                return Ok(Self {
+                    chapters: self.chapters.clone(),
+                    shared,
+                    requests,
+                });
+            }
+        }
+        Err(CannotShrink)
+    }
+}
+
 /// Returns the requests for `chapters`.
 pub(crate) fn build_requests(
     chapters: &[Chapter],
@@ -153,6 +212,7 @@ fn instructions(kind: RequestKind, carried: &Carried, hooks: &HookInput) -> Stri
         (RequestKind::TurnPrefix, _) => prompts::compaction_turn_prefix(),
         (RequestKind::Short, _) => prompts::compaction_short_summary(),
         (RequestKind::Branch, _) => prompts::branch_summary(),
+        (RequestKind::Handoff, _) => prompts::handoff_document(),
     }
 }
 

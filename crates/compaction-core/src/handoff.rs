@@ -1,0 +1,134 @@
+//! Handoff: a document from which a new session goes on. Nothing is appended to the old one.
+
+use session_model::{AgentMessage, SessionContext};
+
+use crate::files::{FileOps, without_file_tags};
+use crate::plan::fates::{Fate, chapter, file_ops, source_messages};
+use crate::plan::requests::{Asked, Chapter, Shared, WindowTooSmall};
+use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
+use crate::prompts;
+use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
+use crate::rules::Profile;
+use crate::settings::CompactionSettings;
+use crate::tokens::TokenCount;
+
+/// The custom type of the message that opens the new session.
+pub const HANDOFF_MESSAGE: &str = "handoff";
+
+/// The most that a document takes.
+const OUTPUT_CAP: TokenCount = TokenCount(8192);
+
+/// What decides a handoff, beside the context.
+#[derive(Debug, Clone)]
+pub struct HandoffOptions {
+    /// Bounds of serialization and the length of file lists are read from here.
+    pub settings: CompactionSettings,
+    /// What the summarizer can take and give.
+    pub summarizer: SummarizerLimits,
+    /// What the document should focus on.
+    pub focus: Option<String>,
+}
+
+/// A handoff that has been thought through: what to ask so that the document comes out.
+#[derive(Debug, Clone)]
+pub struct HandoffPlan {
+    /// Files of the whole context.
+    pub files: FileOps,
+    /// The most that the document takes.
+    pub max_output: TokenCount,
+    pub(crate) profile: Profile,
+    file_list_limit: usize,
+    asked: Asked,
+}
+
+/// Returns what must be asked for a document that covers `context`, in the form of summary requests: the
+/// context as text, folded where it exceeds the summarizer's window. A model that can read the whole
+/// conversation is better asked at its end, with [`HandoffPlan::question`].
+///
+/// Returns `None` when nothing was said.
+pub fn plan_handoff(
+    context: &SessionContext,
+    options: &HandoffOptions,
+) -> Result<Option<HandoffPlan>, WindowTooSmall> {
+    let profile = Profile::Own;
+    let previous = context
+        .compaction()
+        .map(|(_, compaction)| without_file_tags(&compaction.summary).to_owned());
+    let start = usize::from(previous.is_some());
+    let fates: Vec<Fate> = context
+        .entries
+        .iter()
+        .enumerate()
+        .map(|(place, projected)| match place {
+            place if place < start => Fate::PreviousSummary,
+            _ if projected
+                .messages
+                .iter()
+                .all(|message| matches!(**message, AgentMessage::System(_))) =>
+            {
+                Fate::NoMessage
+            }
+            _ => Fate::Summarized,
+        })
+        .collect();
+    let source = source_messages(context, &fates, Fate::Summarized);
+    if source.is_empty() && previous.is_none() {
+        return Ok(None);
+    }
+    let bounds = profile.bounds(&options.settings);
+    let window = options.summarizer.window;
+    let own = options.summarizer.max_output.unwrap_or(OUTPUT_CAP);
+    let max_output = OUTPUT_CAP.min(own).min(window.scaled(1, 4));
+    let chapter = Chapter {
+        previous: previous.filter(|previous| !previous.is_empty()),
+        ..chapter(RequestKind::Handoff, source, &bounds, max_output)
+    };
+    let shared = Shared {
+        limits: options.summarizer,
+        folds: true,
+        escapes: bounds.escapes,
+        hooks: HookInput::default(),
+        focus: options.focus.clone(),
+        halvings: 0,
+    };
+    Ok(Some(HandoffPlan {
+        files: file_ops(context, &fates, &profile.rules()),
+        max_output,
+        profile,
+        file_list_limit: options.settings.file_list_limit,
+        asked: Asked::new(vec![chapter], shared, profile.counter())?,
+    }))
+}
+
+impl HandoffPlan {
+    /// Returns the requests that a summarizer must answer, in order.
+    pub fn requests(&self) -> &[SummaryRequest] {
+        &self.asked.requests
+    }
+
+    /// Returns what is asked at the end of the real conversation, by a model that has read all of it.
+    pub fn question(&self) -> String {
+        let prompt = prompts::handoff_document();
+        match &self.asked.shared().focus {
+            Some(focus) => prompts::summary_focus(&prompt, focus),
+            None => prompt,
+        }
+    }
+
+    /// Returns the plan with every request folded to half its budget, for a summarizer that found them too large.
+    pub fn shrink(self) -> Result<Self, CannotShrink> {
+        let asked = self.asked.halved(self.profile.counter())?;
+        Ok(Self { asked, ..self })
+    }
+
+    /// Returns the document that the answers make up, its file lists included, and who wrote it.
+    pub fn document(&self, answers: &[SummaryAnswer]) -> Result<(String, Summarizer), AnswerError> {
+        let (text, summarizer) = merge_answers(self.requests(), answers, None)?;
+        Ok((self.with_files(&text), summarizer))
+    }
+
+    /// Returns a document that was written at the end of the real conversation, its file lists included.
+    pub fn with_files(&self, text: &str) -> String {
+        format!("{text}{}", self.files.tags(Some(self.file_list_limit)))
+    }
+}
