@@ -10,6 +10,7 @@ mod commands;
 pub mod error;
 pub mod settings;
 pub mod store;
+pub mod summarize;
 mod ui;
 
 pub use commands::{run, run_program};

@@ -32,6 +32,8 @@ fixed_prompts! {
     branch_summary = "branch-summary.md";
     /// Returns the prompt for a document from which a new session goes on.
     handoff_document = "handoff-document.md";
+    /// Returns what is said to a summarizer that called a tool instead of writing.
+    summary_no_tools = "summary-no-tools.md";
     /// Returns what stands before a branch summary.
     branch_summary_preamble = "branch-summary-preamble.md";
 }

@@ -211,10 +211,70 @@ impl SummaryAnswer {
             AnswerEnd::CalledTool => return Err(AnswerError::CalledTool),
             AnswerEnd::Complete => {}
         }
-        let text = self.text.trim();
-        match text {
+        match bare(&self.text) {
             "" => Err(AnswerError::Empty),
             text => Ok(text),
+        }
+    }
+}
+
+/// Returns a summary without what some models put around it: thinking that their server did not part from the
+/// answer, and tags that wrap all of it.
+fn bare(text: &str) -> &str {
+    let mut text = text.trim();
+    for tag in ["think", "thinking", "analysis", "scratchpad"] {
+        let Some(rest) = text.strip_prefix(&format!("<{tag}>")) else {
+            continue;
+        };
+        let end = format!("</{tag}>");
+        // Thinking that never ends was cut off before the summary began.
+        text = rest
+            .find(&end)
+            .map_or("", |at| rest[at + end.len()..].trim());
+    }
+    for tag in ["summary", "notes", "previous-summary"] {
+        let inner = text.strip_prefix(&format!("<{tag}>"));
+        let inner = inner.and_then(|rest| rest.trim_end().strip_suffix(&format!("</{tag}>")));
+        text = inner.map_or(text, str::trim);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AnswerEnd, AnswerError, Summarizer, SummaryAnswer};
+
+    fn summary(text: &str) -> Result<String, AnswerError> {
+        let answer = SummaryAnswer {
+            text: text.to_owned(),
+            end: AnswerEnd::Complete,
+            summarizer: Summarizer::Extractive,
+        };
+        answer.summary().map(str::to_owned)
+    }
+
+    #[test]
+    fn thinking_and_wrapping_tags_are_no_part_of_a_summary() {
+        let plain = Ok("## Goal\nx".to_owned());
+        assert_eq!(summary("\n## Goal\nx\n"), plain);
+        assert_eq!(summary("<think>let me see</think>\n## Goal\nx"), plain);
+        assert_eq!(summary("<summary>\n## Goal\nx\n</summary>\n"), plain);
+        let both = "<analysis>a</analysis><summary>## Goal\nx</summary>";
+        assert_eq!(summary(both), plain);
+        let inside = "## Goal\nparse <think>a</think>";
+        assert_eq!(summary(inside), Ok(inside.to_owned()));
+    }
+
+    #[test]
+    fn what_is_empty_without_them_is_no_summary() {
+        for text in [
+            "",
+            "  \n",
+            "<think>only thought</think>",
+            "<think>cut off",
+            "<summary></summary>",
+        ] {
+            assert_eq!(summary(text), Err(AnswerError::Empty), "{text}");
         }
     }
 }

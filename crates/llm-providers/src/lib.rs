@@ -27,10 +27,12 @@
 pub mod catalog;
 mod classify;
 mod complete;
+mod context;
 mod error;
 mod http_provider;
 mod native;
 mod provider;
+mod remote;
 mod retry;
 mod scripted;
 mod secret;
@@ -39,6 +41,7 @@ mod wire;
 
 pub use classify::{Classified, classify};
 pub use complete::{Progress, complete};
+pub use context::NATIVE_HISTORY_KEY;
 pub use error::{ProviderError, ProviderErrorKind};
 pub use http_provider::HttpProvider;
 pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest};
@@ -46,6 +49,7 @@ pub use provider::{
     Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Reasoning, Request, Tool,
     ToolChoice,
 };
+pub use remote::{EndpointError, RemoteEndpoint};
 pub use retry::{GiveUp, RetryPolicy};
 pub use scripted::{Scripted, ScriptedTurn};
 pub use secret::{Redactor, Secret};

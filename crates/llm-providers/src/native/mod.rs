@@ -50,3 +50,10 @@ pub struct NativeAnswer {
     /// What was billed.
     pub usage: Usage,
 }
+
+impl NativeHistory {
+    /// stub
+    pub fn replays_on(&self, provider: &str, model: &str) -> bool {
+        self.provider == provider && self.model == model
+    }
+}

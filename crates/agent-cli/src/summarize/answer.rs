@@ -1,0 +1,169 @@
+//! The requests of a plan, asked of one candidate.
+
+use std::time::Duration;
+
+use compaction_core::{
+    AnswerEnd, AnswerError, Carried, Summarizer, SummaryAnswer, SummaryRequest, TokenCount, prompts,
+};
+use llm_providers::{
+    Answer, Event, Progress, ProviderError, ProviderErrorKind, Reasoning, Request, complete,
+};
+use session_model::{Content, LlmMessage, StopReason};
+
+use crate::summarize::{Candidate, Failure, Foldable, Run, Step};
+
+/// How often the requests of a plan are halved before a candidate is given up.
+const MOST_FOLDS: usize = 6;
+
+/// What thinking may take beside the summary, in tokens, for models that think.
+const THINKING_ROOM: u64 = 8192;
+
+/// Returns the answers to all requests of `plan`, and the plan as it was asked: folded further where the
+/// candidate found the requests too large. Every answer is a usable summary.
+pub async fn answer_all<P: Foldable>(
+    mut plan: P,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<(P, Vec<SummaryAnswer>), Failure> {
+    for fold in 0.. {
+        let failure = match answer_requests(plan.requests(), candidate, run).await {
+            Ok(answers) => return Ok((plan, answers)),
+            Err(failure) => failure,
+        };
+        if !failure.is_overflow() || fold >= MOST_FOLDS {
+            return Err(failure);
+        }
+        let Ok(smaller) = plan.shrink() else {
+            return Err(failure);
+        };
+        plan = smaller;
+        run.report.folds += 1;
+        (run.watch)(Step::Folding);
+    }
+    unreachable!("the loop returns at the latest after the last fold")
+}
+
+async fn answer_requests(
+    requests: &[SummaryRequest],
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<Vec<SummaryAnswer>, Failure> {
+    let mut answers: Vec<SummaryAnswer> = Vec::with_capacity(requests.len());
+    for (place, request) in requests.iter().enumerate() {
+        let name = candidate.name();
+        (run.watch)(Step::Asking {
+            candidate: &name,
+            request: place + 1,
+            requests: requests.len(),
+        });
+        let previous = match request.carried {
+            Carried::PreviousPart => answers.last().and_then(|answer| answer.summary().ok()),
+            Carried::Nothing | Carried::Summary(_) => None,
+        };
+        let answer = answer_one(request, previous, candidate, run).await?;
+        answers.push(answer);
+    }
+    Ok(answers)
+}
+
+/// Asks one request. An answer that is no summary is asked for once more, with twice the cap and less thinking.
+async fn answer_one(
+    request: &SummaryRequest,
+    previous: Option<&str>,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<SummaryAnswer, Failure> {
+    let capabilities = *candidate.provider.capabilities();
+    let mut asked = Request {
+        reasoning: Reasoning::Default,
+        cache_key: run.cache_key.clone(),
+        ..Request::for_prompt(&request.system, &request.prompt(previous))
+    };
+    let cap = |tokens: TokenCount| {
+        let room = if capabilities.reasoning {
+            THINKING_ROOM
+        } else {
+            0
+        };
+        let wanted = tokens.0.saturating_add(room);
+        Some(
+            capabilities
+                .max_output
+                .map_or(wanted, |most| wanted.min(most)),
+        )
+    };
+    asked.max_output = cap(request.max_output);
+    let first = ask(&asked, candidate, run).await?;
+    let first = summary_answer(&first, &candidate.summarizer)?;
+    let error = match first.summary() {
+        Ok(_) => return Ok(first),
+        Err(error) => error,
+    };
+    (run.watch)(Step::Again(error));
+    asked.max_output = cap(TokenCount(request.max_output.0.saturating_mul(2)));
+    asked.reasoning = Reasoning::Off;
+    if error == AnswerError::CalledTool {
+        let text = Content::Text(prompts::summary_no_tools());
+        asked.messages.push(LlmMessage::User(text));
+    }
+    run.report.retries += 1;
+    let second = ask(&asked, candidate, run).await?;
+    let second = summary_answer(&second, &candidate.summarizer)?;
+    second.summary()?;
+    Ok(second)
+}
+
+async fn ask(
+    request: &Request,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<Answer, Failure> {
+    let mut written = 0;
+    let mut retries = 0;
+    let watch = &mut *run.watch;
+    let mut progress = |progress: Progress<'_>| match progress {
+        Progress::Event(Event::Text(text) | Event::Thinking(text)) => {
+            written += text.chars().count();
+            watch(Step::Writing(written));
+        }
+        Progress::Event(Event::ToolCall { .. } | Event::Done(_)) => {}
+        Progress::Retry { error, delay, .. } => {
+            written = 0;
+            retries += 1;
+            watch(Step::Retry { error, delay });
+        }
+    };
+    let provider = &*candidate.provider;
+    let answered = complete(provider, request, &run.policy, &run.cancel, &mut progress).await;
+    run.report.requests_sent += 1 + retries;
+    run.report.retries += retries;
+    let answer = answered?;
+    run.bill(candidate, &answer.usage);
+    Ok(answer)
+}
+
+/// Returns the answer as a summarizer's.
+fn summary_answer(answer: &Answer, summarizer: &Summarizer) -> Result<SummaryAnswer, Failure> {
+    let end = match &answer.stop_reason {
+        StopReason::Stop => AnswerEnd::Complete,
+        StopReason::Length => AnswerEnd::Truncated,
+        StopReason::ToolUse => AnswerEnd::CalledTool,
+        StopReason::Error | StopReason::Aborted => AnswerEnd::Truncated,
+        StopReason::Other(reason) => {
+            let text = format!("the provider ended the answer: {reason}");
+            let error = ProviderError::new(ProviderErrorKind::Malformed, &text);
+            return Err(Failure::Provider(error));
+        }
+    };
+    let called = answer.tool_calls().next().is_some();
+    Ok(SummaryAnswer {
+        text: answer.text(),
+        end: if called { AnswerEnd::CalledTool } else { end },
+        summarizer: summarizer.clone(),
+    })
+}
+
+/// Returns a delay as people read it.
+pub fn seconds(delay: Duration) -> String {
+    format!("{:.1} s", delay.as_secs_f64())
+}

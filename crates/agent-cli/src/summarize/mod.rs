@@ -1,0 +1,447 @@
+//! Summaries by models: candidates in their order, folding on overflow, fallbacks, and an account of it all.
+//!
+//! The rules live in the core and in `llm-providers`; here is the order in which they are tried. The same
+//! functions serve the commands and a running session.
+
+mod answer;
+mod native;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use compaction_core::{
+    AnswerError, AppliedCompaction, ApplyError, BranchPlan, CannotShrink, CompactionPlan,
+    HandoffPlan, NothingToDo, Summarizer, SummarizerLimits, SummaryAnswer, SummaryRequest,
+    TokenCount,
+};
+use llm_providers::catalog::ModelInfo;
+use llm_providers::{
+    CancellationToken, NativeForm, Provider, ProviderError, ProviderErrorKind, Request, RetryPolicy,
+};
+use serde::Serialize;
+use session_model::Usage;
+use session_model::json::RawJson;
+
+pub use answer::answer_all;
+
+/// How a candidate is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Way {
+    /// For a summary in words.
+    Summary,
+    /// For the provider's own form of a compacted history.
+    Native(NativeForm),
+}
+
+impl Way {
+    /// Returns the name that reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Summary => "summary",
+            Self::Native(NativeForm::Standalone) => "native standalone",
+            Self::Native(NativeForm::InBand) => "native in-band",
+        }
+    }
+}
+
+/// Somebody who may write the summary.
+#[derive(Clone)]
+pub struct Candidate {
+    /// Who is asked.
+    pub provider: Arc<dyn Provider>,
+    /// How.
+    pub way: Way,
+    /// What it costs; `None` for what has no price list.
+    pub prices: Option<ModelInfo>,
+    /// Who is named in the summary's provenance.
+    pub summarizer: Summarizer,
+}
+
+impl Candidate {
+    /// Returns the name that people read: `openai/gpt-5`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider.name(), self.provider.model())
+    }
+
+    /// Returns what it can take and give; `window` is assumed where its own is not known.
+    pub fn limits(&self, window: TokenCount) -> SummarizerLimits {
+        let capabilities = self.provider.capabilities();
+        SummarizerLimits {
+            window: capabilities.window.map_or(window, TokenCount),
+            max_output: capabilities.max_output.map(TokenCount),
+        }
+    }
+}
+
+/// What happens when no candidate writes a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Fallback {
+    /// The built-in rules write it, unless every failure is a mistake that the user can mend (a wrong key, a
+    /// wrong address).
+    #[default]
+    Extractive,
+    /// That is an error.
+    None,
+}
+
+/// Why a candidate wrote no summary.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum Failure {
+    /// It could not be asked, or did not answer.
+    #[error(transparent)]
+    Provider(#[from] ProviderError),
+    /// What it answered is no summary.
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    /// Its summary helps nothing.
+    #[error(transparent)]
+    Apply(#[from] ApplyError),
+    /// Its window is too small for any request.
+    #[error("{0}")]
+    Window(String),
+    /// The native history is no smaller than what it replaces.
+    #[error("the native history takes {after} tokens, the context {before}")]
+    NoSmaller {
+        /// Tokens before.
+        before: TokenCount,
+        /// Tokens after.
+        after: TokenCount,
+    },
+}
+
+impl Failure {
+    /// Returns true for what the user can mend and another try cannot.
+    fn is_mistake(&self) -> bool {
+        match self {
+            Self::Provider(error) => matches!(
+                error.kind,
+                ProviderErrorKind::Auth
+                    | ProviderErrorKind::InvalidRequest
+                    | ProviderErrorKind::Unreachable
+            ),
+            Self::Answer(_) | Self::Apply(_) | Self::Window(_) | Self::NoSmaller { .. } => false,
+        }
+    }
+
+    /// Returns true when the user cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self, Self::Provider(error) if error.kind == ProviderErrorKind::Cancelled)
+    }
+
+    fn is_overflow(&self) -> bool {
+        matches!(self, Self::Provider(error) if matches!(
+            error.kind,
+            ProviderErrorKind::ContextOverflow | ProviderErrorKind::PayloadTooLarge
+        ))
+    }
+
+    fn kind(&self) -> &'static str {
+        match self {
+            Self::Provider(error) => error.kind.name(),
+            Self::Answer(_) => "no_summary",
+            Self::Apply(_) | Self::NoSmaller { .. } => "no_progress",
+            Self::Window(_) => "window",
+        }
+    }
+}
+
+/// A candidate that failed.
+#[derive(Debug, Clone, Serialize)]
+pub struct Failed {
+    /// Its name.
+    pub candidate: String,
+    /// How it was asked.
+    pub way: &'static str,
+    /// What kind of failure it was.
+    pub kind: &'static str,
+    /// What was said.
+    pub message: String,
+    /// The HTTP status, where there was one.
+    pub status: Option<u16>,
+    /// The service's id of the request.
+    pub request_id: Option<String>,
+}
+
+/// An account of what models were asked and what it took.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ModelReport {
+    /// Who wrote the summary; `None` for the built-in rules.
+    pub answered_by: Option<String>,
+    /// How it was asked.
+    pub way: Option<&'static str>,
+    /// How many requests were sent, failed ones and new attempts included.
+    pub requests_sent: usize,
+    /// How many of them were new attempts.
+    pub retries: usize,
+    /// How often the requests were made smaller because they exceeded a window.
+    pub folds: usize,
+    /// What was billed in all.
+    pub usage: Usage,
+    /// What that costs in USD, where prices are known.
+    pub cost_usd: Option<f64>,
+    /// Seconds in which models were waited for.
+    pub seconds: f64,
+    /// The candidates that failed, in order.
+    pub failed: Vec<Failed>,
+}
+
+/// What happens while models write, for whoever watches.
+#[derive(Debug)]
+pub enum Step<'a> {
+    /// A request goes out.
+    Asking {
+        /// Whom.
+        candidate: &'a str,
+        /// Which request, from 1.
+        request: usize,
+        /// How many there are.
+        requests: usize,
+    },
+    /// More of the answer is there: characters so far, thinking included.
+    Writing(usize),
+    /// It is tried again after a delay.
+    Retry {
+        /// Why.
+        error: &'a ProviderError,
+        /// After which delay.
+        delay: Duration,
+    },
+    /// The answer was no summary; it is asked once more, with a larger cap.
+    Again(AnswerError),
+    /// The requests exceeded the window; they are sent in smaller pieces.
+    Folding,
+    /// The candidate is given up.
+    Failed(&'a Failed),
+}
+
+/// One run: what it obeys and what it tells.
+pub struct Run<'a> {
+    /// Ends it.
+    pub cancel: CancellationToken,
+    /// When failed requests are sent again.
+    pub policy: RetryPolicy,
+    /// What happens when every candidate fails.
+    pub fallback: Fallback,
+    /// What requests of this session share, for the providers' caches.
+    pub cache_key: Option<String>,
+    /// Who watches.
+    pub watch: &'a mut (dyn FnMut(Step<'_>) + Send),
+    /// The account.
+    pub report: ModelReport,
+}
+
+impl Run<'_> {
+    fn fail(&mut self, candidate: &Candidate, failure: &Failure) {
+        let provider = match failure {
+            Failure::Provider(error) => Some(error),
+            _ => None,
+        };
+        let failed = Failed {
+            candidate: candidate.name(),
+            way: candidate.way.name(),
+            kind: failure.kind(),
+            message: match provider {
+                Some(error) => error.message.clone(),
+                None => failure.to_string(),
+            },
+            status: provider.and_then(|error| error.status),
+            request_id: provider.and_then(|error| error.request_id.clone()),
+        };
+        (self.watch)(Step::Failed(&failed));
+        self.report.failed.push(failed);
+    }
+
+    /// Counts what an answer took.
+    fn bill(&mut self, candidate: &Candidate, usage: &Usage) {
+        let total = &mut self.report.usage;
+        total.input += usage.input;
+        total.output += usage.output;
+        total.cache_read += usage.cache_read;
+        total.cache_write += usage.cache_write;
+        total.total_tokens += usage.context_tokens();
+        let cost = candidate.prices.as_ref();
+        if let Some(cost) = cost.and_then(|model| model.cost(usage)) {
+            *self.report.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+}
+
+/// A plan whose requests can be asked in smaller pieces.
+pub trait Foldable: Sized {
+    /// Returns the requests, in order.
+    fn requests(&self) -> &[SummaryRequest];
+    /// Returns the plan with smaller requests.
+    fn shrink(self) -> Result<Self, CannotShrink>;
+}
+
+macro_rules! foldable {
+    ($($plan:ty),*) => {
+        $(impl Foldable for $plan {
+            fn requests(&self) -> &[SummaryRequest] {
+                self.requests()
+            }
+            fn shrink(self) -> Result<Self, CannotShrink> {
+                self.shrink()
+            }
+        })*
+    };
+}
+foldable!(CompactionPlan, BranchPlan, HandoffPlan);
+
+/// Why there is no summary at all.
+#[derive(Debug)]
+pub enum NoSummary {
+    /// The user cancelled.
+    Cancelled,
+    /// Every candidate failed, and the built-in rules may not write it; this is the last failure that says most.
+    Failed(Failure),
+    /// There is nothing to do.
+    Nothing(NothingToDo),
+}
+
+/// A compaction that was carried out, to the point of being written.
+#[derive(Debug)]
+pub struct Compacted {
+    /// The plan that it follows.
+    pub plan: CompactionPlan,
+    /// The entries.
+    pub applied: AppliedCompaction,
+}
+
+/// Compacts by the first candidate that can, or by the built-in rules. `plan_for` plans for a summarizer's limits;
+/// `request_for` gives the request that a native compaction starts from. Nothing is written.
+pub async fn compact(
+    candidates: &[Candidate],
+    window: TokenCount,
+    plan_for: &(dyn Fn(SummarizerLimits) -> Result<CompactionPlan, NothingToDo> + Sync),
+    request_for: &(dyn Fn(&Candidate) -> Request + Sync),
+    run: &mut Run<'_>,
+) -> Result<Compacted, NoSummary> {
+    let mut worst = None;
+    for candidate in candidates {
+        let plan = match plan_for(candidate.limits(window)) {
+            Ok(plan) => plan,
+            Err(NothingToDo::Window(error)) => {
+                let failure = Failure::Window(error.to_string());
+                give_up(candidate, failure, &mut worst, run)?;
+                continue;
+            }
+            Err(nothing) => return Err(NoSummary::Nothing(nothing)),
+        };
+        let started = Instant::now();
+        let done = match candidate.way {
+            Way::Summary => summarize(plan, candidate, run).await,
+            Way::Native(form) => {
+                let request = request_for(candidate);
+                native::compact(plan, request, form, candidate, run).await
+            }
+        };
+        run.report.seconds += started.elapsed().as_secs_f64();
+        match done {
+            Ok(mut done) => {
+                run.report.answered_by = Some(candidate.name());
+                run.report.way = Some(candidate.way.name());
+                bill_in_details(&mut done.applied, &run.report);
+                return Ok(done);
+            }
+            Err(failure) => give_up(candidate, failure, &mut worst, run)?,
+        }
+    }
+    fall_back(worst, run.fallback)?;
+    let limits = SummarizerLimits {
+        window,
+        max_output: None,
+    };
+    let plan = plan_for(limits).map_err(NoSummary::Nothing)?;
+    let applied = plan.apply(&plan.answer_by_rule());
+    let applied = applied.map_err(|error| NoSummary::Failed(Failure::Apply(error)))?;
+    Ok(Compacted { plan, applied })
+}
+
+async fn summarize(
+    plan: CompactionPlan,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<Compacted, Failure> {
+    let (plan, answers) = answer_all(plan, candidate, run).await?;
+    let applied = plan.apply(&answers)?;
+    Ok(Compacted { plan, applied })
+}
+
+/// Writes what the summary took into the entry, so that its price is known later.
+fn bill_in_details(applied: &mut AppliedCompaction, report: &ModelReport) {
+    if let Ok(usage) = RawJson::of(&report.usage) {
+        applied.detail("usage", &usage);
+    }
+    if let Some(cost) = report.cost_usd
+        && let Ok(cost) = RawJson::of(&cost)
+    {
+        applied.detail("costUsd", &cost);
+    }
+}
+
+/// Has a plan of another kind answered: by the first candidate that can, or by `by_rule`. Returns the plan as it
+/// was asked and the answers.
+pub async fn answer_plan<P: Foldable>(
+    candidates: &[Candidate],
+    window: TokenCount,
+    plan_for: &(dyn Fn(SummarizerLimits) -> Result<P, String> + Sync),
+    by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
+    run: &mut Run<'_>,
+) -> Result<(P, Vec<SummaryAnswer>), NoSummary> {
+    let mut worst = None;
+    for candidate in candidates.iter().filter(|one| one.way == Way::Summary) {
+        let started = Instant::now();
+        let done = match plan_for(candidate.limits(window)) {
+            Ok(plan) => answer_all(plan, candidate, run).await,
+            Err(reason) => Err(Failure::Window(reason)),
+        };
+        run.report.seconds += started.elapsed().as_secs_f64();
+        match done {
+            Ok(done) => {
+                run.report.answered_by = Some(candidate.name());
+                run.report.way = Some(candidate.way.name());
+                return Ok(done);
+            }
+            Err(failure) => give_up(candidate, failure, &mut worst, run)?,
+        }
+    }
+    fall_back(worst, run.fallback)?;
+    let limits = SummarizerLimits {
+        window,
+        max_output: None,
+    };
+    let plan = plan_for(limits).map_err(|reason| NoSummary::Failed(Failure::Window(reason)))?;
+    let answers = by_rule(&plan);
+    Ok((plan, answers))
+}
+
+/// Notes a failure; a cancelled run ends here.
+fn give_up(
+    candidate: &Candidate,
+    failure: Failure,
+    worst: &mut Option<Failure>,
+    run: &mut Run<'_>,
+) -> Result<(), NoSummary> {
+    if failure.is_cancelled() {
+        return Err(NoSummary::Cancelled);
+    }
+    run.fail(candidate, &failure);
+    // What no user can mend says more about why there is no summary than a mistake beside it.
+    let better = worst
+        .as_ref()
+        .is_none_or(|worst| worst.is_mistake() && !failure.is_mistake());
+    if better {
+        *worst = Some(failure);
+    }
+    Ok(())
+}
+
+fn fall_back(worst: Option<Failure>, fallback: Fallback) -> Result<(), NoSummary> {
+    match worst {
+        Some(failure) if fallback == Fallback::None || failure.is_mistake() => {
+            Err(NoSummary::Failed(failure))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,149 @@
+//! The remote endpoint: a service of the user that writes summaries. It is asked with
+//! `POST {systemPrompt, prompt, maxTokens}` and answers with a JSON object that has at least `summary`.
+
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use serde::Deserialize;
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{Block, LlmMessage};
+use tokio_util::sync::CancellationToken;
+
+use crate::error::{ProviderError, ProviderErrorKind};
+use crate::provider::{Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Request};
+use crate::secret::{Redactor, Secret};
+use crate::transport::{Call, HttpClient};
+
+/// A remote endpoint. It takes requests of one message, as summaries are asked for, and no tools.
+#[derive(Debug, Clone)]
+pub struct RemoteEndpoint {
+    http: HttpClient,
+    url: String,
+    shown: String,
+    token: Option<Secret>,
+    capabilities: Capabilities,
+}
+
+/// The address of a remote endpoint cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EndpointError {
+    /// It is no address.
+    #[error("{0:?} is no URL; write https://host/path")]
+    NotUrl(String),
+    /// It is not encrypted and not on this machine.
+    #[error("{0} is not encrypted and not on this machine; use https, or allow it by name")]
+    Insecure(String),
+}
+
+#[derive(Deserialize)]
+struct Body {
+    summary: Option<String>,
+}
+
+impl RemoteEndpoint {
+    /// Returns the endpoint at `url`.
+    ///
+    /// # Errors
+    /// An address that is none, or that is neither `https` nor on this machine unless `allow_insecure`.
+    pub fn new(
+        http: HttpClient,
+        url: &str,
+        token: Option<Secret>,
+        allow_insecure: bool,
+    ) -> Result<Self, EndpointError> {
+        let parsed = reqwest::Url::parse(url).map_err(|_| EndpointError::NotUrl(url.to_owned()))?;
+        let mut shown = parsed.clone();
+        let _ = shown.set_username("");
+        let _ = shown.set_password(None);
+        shown.set_query(None);
+        let shown = shown.to_string();
+        let host = parsed.host_str().unwrap_or_default();
+        let here = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
+        match parsed.scheme() {
+            "https" => {}
+            "http" if here || allow_insecure => {}
+            "http" => return Err(EndpointError::Insecure(shown)),
+            _ => return Err(EndpointError::NotUrl(shown)),
+        }
+        Ok(Self {
+            http,
+            url: url.to_owned(),
+            shown,
+            token,
+            capabilities: Capabilities::default(),
+        })
+    }
+
+    async fn ask(
+        &self,
+        request: &Request,
+        cancel: CancellationToken,
+    ) -> Result<Answer, ProviderError> {
+        let call = Call {
+            http: self.http.clone(),
+            provider: self.name().to_owned(),
+            model: self.shown.clone(),
+            cancel,
+            redactor: Redactor::new(&self.token),
+        };
+        let mut headers = HeaderMap::new();
+        if let Some(token) = &self.token {
+            let bearer = HeaderValue::try_from(format!("Bearer {}", token.expose()));
+            let mut bearer = bearer.map_err(|_| {
+                let text = "the token has characters that no header can have";
+                call.error(ProviderErrorKind::InvalidRequest, text)
+            })?;
+            bearer.set_sensitive(true);
+            headers.insert(AUTHORIZATION, bearer);
+        }
+        let prompt: Vec<String> = request
+            .messages
+            .iter()
+            .filter(|message| matches!(message, LlmMessage::User(_)))
+            .map(|message| message.content().joined_text("\n"))
+            .collect();
+        let body = json!({
+            "systemPrompt": request.system,
+            "prompt": prompt.join("\n\n"),
+            "maxTokens": request.max_output,
+        });
+        let malformed = |text: &str| call.error(ProviderErrorKind::Malformed, text);
+        let body = RawJson::of(&body).map_err(|error| malformed(&error.to_string()))?;
+        let text = call.post_for_text(&self.url, headers, &body).await?;
+        let body: Body = serde_json::from_str(&text)
+            .map_err(|error| malformed(&format!("the answer is no JSON object: {error}")))?;
+        let summary = body
+            .summary
+            .ok_or_else(|| malformed("the answer has no summary"))?;
+        Ok(Answer {
+            content: vec![Block::text(summary)],
+            ..Answer::default()
+        })
+    }
+}
+
+impl Provider for RemoteEndpoint {
+    fn name(&self) -> &str {
+        "remote"
+    }
+
+    fn model(&self) -> &str {
+        &self.shown
+    }
+
+    fn stream(
+        &self,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        Box::pin(async move {
+            let answer = self.ask(&request, cancel).await?;
+            let events = [Event::Text(answer.text()), Event::Done(answer)];
+            let events: EventStream = Box::pin(futures_util::stream::iter(events.map(Ok)));
+            Ok(events)
+        })
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+}
