@@ -1,0 +1,1 @@
+//! Streams of answers, as servers really send them.
