@@ -221,9 +221,28 @@ pub(crate) fn lines(body: &RawJson) -> String {
 /// Returns any conversation whose calls and results are paired; ids and texts are often equal, empty or odd.
 pub(crate) fn any_conversation() -> impl Strategy<Value = Vec<LlmMessage>> {
     let text = || prop_oneof![Just(""), Just(" \n"), Just("words"), Just("é\u{1F600}")];
-    let id = || prop_oneof![Just("a"), Just("a|b"), Just("a|c"), Just("call 1"), Just("")];
-    let arguments = prop_oneof![Just("{}"), Just(r#""cut"#), Just(r#"{"a":"\ud83d"}"#), Just("[]")];
-    let origin = || prop_oneof![Just(None), Just(Some(Wire::Chat)), Just(Some(Wire::Messages))];
+    let id = || {
+        prop_oneof![
+            Just("a"),
+            Just("a|b"),
+            Just("a|c"),
+            Just("call 1"),
+            Just("")
+        ]
+    };
+    let arguments = prop_oneof![
+        Just("{}"),
+        Just(r#""cut"#),
+        Just(r#"{"a":"\ud83d"}"#),
+        Just("[]")
+    ];
+    let origin = || {
+        prop_oneof![
+            Just(None),
+            Just(Some(Wire::Chat)),
+            Just(Some(Wire::Messages))
+        ]
+    };
     let block = prop_oneof![
         text().prop_map(Block::text),
         (text(), any::<bool>(), any::<bool>()).prop_map(|(text, signed, redacted)| {
@@ -289,7 +308,12 @@ pub(crate) fn outcome(outcome: &Result<Answer, WireError>) -> String {
         Block::Image(_) | Block::Other { .. } => "other".to_owned(),
     });
     let mut lines: Vec<String> = blocks.collect();
-    lines.extend(answer.native.iter().map(|item| format!("native {}", item.to_value())));
+    lines.extend(
+        answer
+            .native
+            .iter()
+            .map(|item| format!("native {}", item.to_value())),
+    );
     let usage = &answer.usage;
     lines.push(format!(
         "{:?} in {} out {} read {} write {} all {} id {:?} model {:?}",

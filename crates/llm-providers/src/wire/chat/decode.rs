@@ -264,7 +264,10 @@ impl Decode for Decoder {
             return Err(WireError::Service(error.to_owned()));
         }
         let chunk = raw.to_value();
-        if ["object", "type"].iter().any(|name| chunk[*name] == "error") {
+        if ["object", "type"]
+            .iter()
+            .any(|name| chunk[*name] == "error")
+        {
             return Err(WireError::Service(data.to_owned()));
         }
         self.chunk(&chunk)

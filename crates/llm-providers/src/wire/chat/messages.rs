@@ -127,8 +127,10 @@ impl Conversation<'_> {
         if self.target.quirks.alternating_roles {
             match self.messages.as_mut_slice() {
                 [] => {}
-                [ChatMessage::System { content: first } | ChatMessage::Developer { content: first }] =>
-                {
+                [
+                    ChatMessage::System { content: first }
+                    | ChatMessage::Developer { content: first },
+                ] => {
                     first.push_str("\n\n");
                     first.push_str(&content);
                     return;
@@ -196,7 +198,10 @@ impl Conversation<'_> {
         });
         let tool_calls: Vec<CallEntry> = calls.collect();
         let (reasoning_content, told) = self.thinking(answer, !tool_calls.is_empty());
-        let texts = answer.content.texts().filter(|text| !text.trim().is_empty());
+        let texts = answer
+            .content
+            .texts()
+            .filter(|text| !text.trim().is_empty());
         let texts: Vec<&str> = texts.collect();
         let mut content = told.into_iter().collect::<Vec<_>>();
         if !texts.is_empty() {
@@ -209,16 +214,16 @@ impl Conversation<'_> {
     }
 
     /// Returns the thinking to send as `reasoning_content`, and the thinking to tell as text.
-    fn thinking(
-        &self,
-        answer: &AssistantMessage,
-        calls: bool,
-    ) -> (Option<String>, Option<String>) {
+    fn thinking(&self, answer: &AssistantMessage, calls: bool) -> (Option<String>, Option<String>) {
         let readable = |block: &ThinkingBlock| !block.redacted && !block.thinking.trim().is_empty();
-        let thinking = answer.content.blocks().iter().filter_map(|block| match block {
-            Block::Thinking(block) if readable(block) => Some(block.thinking.as_str()),
-            _ => None,
-        });
+        let thinking = answer
+            .content
+            .blocks()
+            .iter()
+            .filter_map(|block| match block {
+                Block::Thinking(block) if readable(block) => Some(block.thinking.as_str()),
+                _ => None,
+            });
         let thinking = thinking.collect::<Vec<_>>().join("\n\n");
         let thinking = (!thinking.is_empty()).then_some(thinking);
         let replays = self.target.quirks.replays_reasoning;

@@ -170,7 +170,10 @@ impl Decoder {
             return;
         };
         let mut spent = Usage::default();
-        for step in iterations.iter().filter(|step| step["type"] == "compaction") {
+        for step in iterations
+            .iter()
+            .filter(|step| step["type"] == "compaction")
+        {
             let add = |field: &mut u64, name: &str| {
                 *field = field.saturating_add(count(&step[name]).unwrap_or_default());
             };
@@ -199,7 +202,10 @@ impl Decoder {
         for (_, piece) in std::mem::take(&mut self.pieces) {
             if let Piece::Compaction(block) = &piece {
                 // Without a summary, the compaction failed.
-                if !block.get("content").is_some_and(|summary| text(summary).is_some()) {
+                if !block
+                    .get("content")
+                    .is_some_and(|summary| text(summary).is_some())
+                {
                     continue;
                 }
                 answer.native.extend(RawJson::of(block).ok());

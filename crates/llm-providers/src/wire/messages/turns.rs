@@ -154,9 +154,10 @@ fn compaction_items<'a>(
     request: &'a Request,
     target: &Target<'_>,
 ) -> impl Iterator<Item = &'a RawJson> {
-    let own = request.native.as_ref().filter(|native| {
-        native.provider == target.provider && native.model == target.model
-    });
+    let own = request
+        .native
+        .as_ref()
+        .filter(|native| native.provider == target.provider && native.model == target.model);
     let items = own.into_iter().flat_map(|own| &own.replacement_history);
     items.filter(|item| item.string_member("type").as_deref() == Some("compaction"))
 }
@@ -205,7 +206,9 @@ impl Conversation<'_> {
     fn instruct(&mut self, instructions: &str) {
         if !instructions.trim().is_empty() {
             let entry = Entry::text(framed(instructions));
-            entry.into_iter().for_each(|entry| self.push(Role::User, entry));
+            entry
+                .into_iter()
+                .for_each(|entry| self.push(Role::User, entry));
         }
     }
 
@@ -223,7 +226,9 @@ impl Conversation<'_> {
         let own = same_origin(answer, self.target);
         if let Content::Text(text) = &answer.content {
             let entry = Entry::text(text.clone());
-            entry.into_iter().for_each(|entry| self.push(Role::Assistant, entry));
+            entry
+                .into_iter()
+                .for_each(|entry| self.push(Role::Assistant, entry));
         }
         for block in answer.content.blocks() {
             let entry = match block {
@@ -231,7 +236,9 @@ impl Conversation<'_> {
                 Block::Thinking(block) => {
                     let signature = block.signature.clone().filter(|text| !text.is_empty());
                     match (own, signature) {
-                        (true, Some(data)) if block.redacted => Some(Entry::RedactedThinking { data }),
+                        (true, Some(data)) if block.redacted => {
+                            Some(Entry::RedactedThinking { data })
+                        }
                         (true, Some(signature)) => Some(Entry::Thinking {
                             thinking: block.thinking.clone(),
                             signature,

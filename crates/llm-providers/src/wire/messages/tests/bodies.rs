@@ -90,7 +90,8 @@ fn thinking_is_asked_for_where_the_service_takes_it() {
     assert_eq!(budget(&|r| r.tool_choice = ToolChoice::Required), None);
     let in_calls = |blocks: Vec<Block>| {
         budget(&|r| {
-            r.messages.push(answer(Some(Wire::Messages), blocks.clone()));
+            r.messages
+                .push(answer(Some(Wire::Messages), blocks.clone()));
             r.messages.push(result("c", vec![Block::text("r")], false));
         })
     };
@@ -100,7 +101,8 @@ fn thinking_is_asked_for_where_the_service_takes_it() {
 }
 
 fn compacted(model: &str) -> Request {
-    let item = r#"{"type":"compaction","content":"Summary.","encrypted_content":"opaque","later":1}"#;
+    let item =
+        r#"{"type":"compaction","content":"Summary.","encrypted_content":"opaque","later":1}"#;
     let items = [item, r#"{"type":"message","role":"user"}"#];
     let items = items.map(|item| RawJson::parse(item).expect("JSON"));
     let mut request = tool_conversation(Wire::Messages);
@@ -141,7 +143,11 @@ fn check(messages: &[Value]) -> Result<(), TestCaseError> {
     let mut used: Vec<&str> = Vec::new();
     for message in messages {
         prop_assert_eq!(&message["role"], wanted);
-        wanted = if wanted == "user" { "assistant" } else { "user" };
+        wanted = if wanted == "user" {
+            "assistant"
+        } else {
+            "user"
+        };
         let blocks = message["content"].as_array().map_or(&[][..], Vec::as_slice);
         prop_assert!(!blocks.is_empty());
         let mut results_over = false;
