@@ -33,20 +33,19 @@ pub(crate) fn parts(content: &Content, images: bool) -> Vec<Part<'_>> {
         Content::Text(text) => return Vec::from_iter(text_part(text)),
         Content::Blocks(blocks) => blocks,
     };
-    let part = |block| match block {
-        &Block::Text(ref block) => text_part(&block.text),
+    let blocks = blocks.iter();
+    blocks.filter_map(|block| part(block, images)).collect()
+}
+
+fn part(block: &Block, images: bool) -> Option<Part<'_>> {
+    let unsent = |text: String| Some(Part::Text(Cow::Owned(text)));
+    match block {
+        Block::Text(block) => text_part(&block.text),
         Block::Image(image) if images && !image.data.is_empty() => Some(Part::Image(image)),
-        Block::Image(image) => {
-            let text = format!("[image {}, not sent]", image.mime_type);
-            Some(Part::Text(Cow::Owned(text)))
-        }
+        Block::Image(image) => unsent(format!("[image {}, not sent]", image.mime_type)),
         Block::Thinking(_) | Block::ToolCall(_) => None,
-        Block::Other { kind } => {
-            let text = format!("[block of type {kind}, not sent]");
-            Some(Part::Text(Cow::Owned(text)))
-        }
-    };
-    blocks.iter().filter_map(part).collect()
+        Block::Other { kind } => unsent(format!("[block of type {kind}, not sent]")),
+    }
 }
 
 fn text_part(text: &str) -> Option<Part<'_>> {

@@ -159,7 +159,7 @@ impl Decoder {
 
     /// Takes counts, which grow: a later event repeats or raises those before it.
     fn bill(&mut self, usage: &Value) {
-        let mut raise = |field: &mut u64, name: &str| {
+        let raise = |field: &mut u64, name: &str| {
             *field = (*field).max(count(&usage[name]).unwrap_or_default());
         };
         raise(&mut self.usage.input, "input_tokens");
@@ -202,10 +202,7 @@ impl Decoder {
         for (_, piece) in std::mem::take(&mut self.pieces) {
             if let Piece::Compaction(block) = &piece {
                 // Without a summary, the compaction failed.
-                if !block
-                    .get("content")
-                    .is_some_and(|summary| text(summary).is_some())
-                {
+                if block.get("content").and_then(text).is_none() {
                     continue;
                 }
                 answer.native.extend(RawJson::of(block).ok());

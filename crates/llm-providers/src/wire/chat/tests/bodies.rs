@@ -137,7 +137,7 @@ fn check(messages: &[Value], quirks: &Quirks) -> Result<(), TestCaseError> {
             let form = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
             match quirks.short_tool_ids {
                 true => {
-                    prop_assert!(id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()))
+                    prop_assert!(id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()));
                 }
                 false => prop_assert!((1..=64).contains(&id.len()) && id.bytes().all(form)),
             }

@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
+use session_model::json::RawJson;
 
 use crate::provider::Event;
 use crate::wire::chat::Decoder;
@@ -204,9 +205,9 @@ proptest! {
             events.extend(split(&text, cuts).iter().map(|piece| say(piece)));
             events.extend([begin(0), begin(1)]);
             let pieces = arguments.each_ref().map(|arguments| split(arguments, cuts));
-            for at in 0..pieces[0].len() {
-                for index in [0, 1] {
-                    events.push(calls(&json!([{"index": index, "function": {"arguments": pieces[index][at]}}])));
+            for pair in pieces[0].iter().zip(&pieces[1]) {
+                for (index, piece) in [pair.0, pair.1].into_iter().enumerate() {
+                    events.push(calls(&json!([{"index": index, "function": {"arguments": piece}}])));
                 }
             }
             if noise {
@@ -221,7 +222,7 @@ proptest! {
         prop_assert_eq!(&end, &whole);
         prop_assert_eq!(gathered(&pieces), gathered(&whole_pieces));
         let answer = end.expect("an answer");
-        let sent: Vec<&str> = answer.tool_calls().filter_map(|call| call.arguments.as_ref()).map(|raw| raw.get()).collect();
+        let sent: Vec<&str> = answer.tool_calls().filter_map(|call| call.arguments.as_ref()).map(RawJson::get).collect();
         prop_assert_eq!(sent, arguments.each_ref().map(String::as_str));
         prop_assert_eq!(answer.text(), text);
     }

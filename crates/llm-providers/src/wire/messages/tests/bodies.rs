@@ -14,22 +14,16 @@ use crate::wire::samples::{
 };
 use crate::wire::{Quirks, Target, Wire};
 
-const MARKS: Quirks = Quirks {
-    cache_marks: true,
-    ..PLAIN
-};
+fn plain() -> Quirks {
+    Quirks::default()
+}
 
-const PLAIN: Quirks = Quirks {
-    max_tokens_field: crate::wire::MaxTokensField::MaxTokens,
-    developer_role: false,
-    stream_usage: true,
-    reasoning_field: crate::wire::ReasoningField::None,
-    replays_reasoning: false,
-    alternating_roles: false,
-    short_tool_ids: false,
-    openai_extras: false,
-    cache_marks: false,
-};
+fn marks() -> Quirks {
+    Quirks {
+        cache_marks: true,
+        ..Quirks::default()
+    }
+}
 
 fn body(request: &Request, quirks: &Quirks) -> String {
     lines(&encode(request, &target(Wire::Messages, quirks)))
@@ -37,37 +31,38 @@ fn body(request: &Request, quirks: &Quirks) -> String {
 
 fn blind(request: &Request) -> String {
     let capabilities = Capabilities::default();
+    let quirks = plain();
     let target = Target {
         capabilities: &capabilities,
-        ..target(Wire::Messages, &PLAIN)
+        ..target(Wire::Messages, &quirks)
     };
     lines(&encode(request, &target))
 }
 
 #[test]
 fn a_plain_request_has_only_what_the_wire_demands() {
-    insta::assert_snapshot!("plain", body(&request(vec![user("hello")]), &PLAIN));
+    insta::assert_snapshot!("plain", body(&request(vec![user("hello")]), &plain()));
     insta::assert_snapshot!("plain_unknown_model", blind(&request(vec![user("hello")])));
-    insta::assert_snapshot!("empty", body(&Request::default(), &MARKS));
+    insta::assert_snapshot!("empty", body(&Request::default(), &marks()));
 }
 
 #[test]
 fn results_stand_first_in_the_turn_after_their_calls() {
     let request = tool_conversation(Wire::Messages);
-    insta::assert_snapshot!("tools", body(&request, &PLAIN));
-    insta::assert_snapshot!("tools_marked", body(&request, &MARKS));
+    insta::assert_snapshot!("tools", body(&request, &plain()));
+    insta::assert_snapshot!("tools_marked", body(&request, &marks()));
     insta::assert_snapshot!("tools_without_images", blind(&request));
 }
 
 #[test]
 fn signed_thinking_goes_back_only_to_where_it_came_from() {
     let request = thinking_conversation(Wire::Messages);
-    insta::assert_snapshot!("thinking", body(&request, &MARKS));
+    insta::assert_snapshot!("thinking", body(&request, &marks()));
 }
 
 #[test]
 fn instructions_are_told_in_their_place() {
-    insta::assert_snapshot!("instructions", body(&instructed_conversation(), &MARKS));
+    insta::assert_snapshot!("instructions", body(&instructed_conversation(), &marks()));
 }
 
 #[test]
@@ -77,7 +72,7 @@ fn thinking_is_asked_for_where_the_service_takes_it() {
         request.tools = vec![tool()];
         request.reasoning = Reasoning::High;
         change(&mut request);
-        let body = encode(&request, &target(Wire::Messages, &PLAIN)).to_value();
+        let body = encode(&request, &target(Wire::Messages, &plain())).to_value();
         body["thinking"]["budget_tokens"].as_u64()
     };
     assert_eq!(budget(&|_| {}), Some(16_000));
@@ -119,7 +114,8 @@ fn compacted(model: &str) -> Request {
 #[test]
 fn compaction_is_asked_for_and_replayed_verbatim() {
     let request = compacted("m");
-    let target = target(Wire::Messages, &MARKS);
+    let quirks = marks();
+    let target = target(Wire::Messages, &quirks);
     assert!(replays_compaction(&request, &target));
     insta::assert_snapshot!("compact", lines(&encode_compact(&request, &target)));
     let foreign = compacted("other");
@@ -130,7 +126,8 @@ fn compaction_is_asked_for_and_replayed_verbatim() {
 #[test]
 fn a_compaction_request_begins_like_a_turn() {
     let request = tool_conversation(Wire::Messages);
-    let target = target(Wire::Messages, &MARKS);
+    let quirks = marks();
+    let target = target(Wire::Messages, &quirks);
     let turn = encode(&request, &target);
     let compact = encode_compact(&request, &target);
     let shared = turn.get().trim_end_matches('}');
@@ -194,7 +191,8 @@ proptest! {
     fn roles_alternate_and_every_call_is_answered_in_the_next_turn(messages in any_conversation()) {
         let mut request = request(messages);
         request.tools = vec![tool()];
-        let target = target(Wire::Messages, &MARKS);
+        let quirks = marks();
+    let target = target(Wire::Messages, &quirks);
         let body = encode(&request, &target);
         prop_assert_eq!(&body, &encode(&request, &target));
         let marks = body.get().matches("\"cache_control\"").count();
