@@ -176,6 +176,21 @@ fn failures_are_told_in_the_services_words() {
     insta::assert_snapshot!("failures", outcomes.join("\n"));
 }
 
+/// Recorded from llama.cpp's server.
+#[test]
+fn a_local_server_is_understood() {
+    let head = r#""created":1795332552,"id":"chatcmpl-gaI0","model":"smollm2-135m","system_fingerprint":"b0-unknown","object":"chat.completion.chunk""#;
+    let deltas = [
+        r#"[{"finish_reason":null,"index":0,"delta":{"role":"assistant","content":null}}]"#,
+        r#"[{"finish_reason":null,"index":0,"delta":{"content":"hello"}}]"#,
+        r#"[{"finish_reason":null,"index":0,"delta":{"content":"!"}}]"#,
+        r#"[{"finish_reason":"length","index":0,"delta":{}}]"#,
+        r#"[],"usage":{"completion_tokens":4,"prompt_tokens":38,"total_tokens":42,"prompt_tokens_details":{"cached_tokens":0}},"timings":{"cache_n":0,"prompt_ms":146.193}"#,
+    ];
+    let events = deltas.map(|choices| format!("{{{head},\"choices\":{choices}}}"));
+    insta::assert_snapshot!("local_server", check(&events));
+}
+
 #[test]
 fn nothing_comes_after_the_end() {
     let mut decoder = Decoder::new();

@@ -210,6 +210,21 @@ fn failures_are_told_in_the_services_words() {
     insta::assert_snapshot!("failures", outcomes.join("\n"));
 }
 
+/// Recorded from llama.cpp's server.
+#[test]
+fn a_local_server_is_understood() {
+    let events = [
+        r#"{"type":"message_start","message":{"id":"chatcmpl-jLSt","type":"message","role":"assistant","content":[],"model":"smollm2-135m","stop_reason":null,"stop_sequence":null,"usage":{"cache_read_input_tokens":21,"input_tokens":17,"output_tokens":0}}}"#,
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"r"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"1"}}"#,
+        r#"{"type":"content_block_stop","index":0}"#,
+        r#"{"type":"message_delta","delta":{"stop_reason":"max_tokens","stop_sequence":null},"usage":{"output_tokens":4}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    insta::assert_snapshot!("local_server", check(events.map(str::to_owned)));
+}
+
 #[test]
 fn nothing_comes_after_the_end() {
     let mut decoder = Decoder::new();
