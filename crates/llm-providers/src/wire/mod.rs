@@ -4,7 +4,10 @@
 pub(crate) mod chat;
 pub(crate) mod history;
 pub(crate) mod messages;
+pub(crate) mod parts;
 pub(crate) mod responses;
+#[cfg(test)]
+mod samples;
 
 use serde::{Deserialize, Serialize};
 

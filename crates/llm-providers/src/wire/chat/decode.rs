@@ -1,0 +1,284 @@
+//! The stream of a Chat Completions answer.
+
+use serde_json::Value;
+use session_model::json::{RawJson, member};
+use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
+
+use crate::provider::{Answer, Event};
+use crate::wire::parts::{arguments_of, count, settled, tell_calls_apart, text};
+use crate::wire::{Decode, WireError};
+
+/// Puts an answer together. Reads what servers really send, not only what the reference shows.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    id: Option<String>,
+    model: Option<String>,
+    usage: Usage,
+    finish: Option<String>,
+    refused: bool,
+    pieces: Vec<Piece>,
+    calls: Vec<Call>,
+    done: bool,
+}
+
+/// A piece of the answer, in the order in which pieces began.
+#[derive(Debug)]
+enum Piece {
+    Text(String),
+    Thinking(String),
+    /// The place of a call among the calls.
+    Call(usize),
+}
+
+#[derive(Debug, Default)]
+struct Call {
+    /// The server's number for it, which need not be unique.
+    number: Option<u64>,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+impl Decoder {
+    /// Returns a decoder for one answer.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn chunk(&mut self, chunk: &Value) -> Result<Vec<Event>, WireError> {
+        if let Some(id) = text(&chunk["id"]) {
+            self.id.get_or_insert_with(|| id.to_owned());
+        }
+        if let Some(model) = text(&chunk["model"]) {
+            self.model.get_or_insert_with(|| model.to_owned());
+        }
+        let choice = &chunk["choices"][0];
+        for usage in [&choice["usage"], &chunk["x_groq"]["usage"], &chunk["usage"]] {
+            self.bill(usage);
+        }
+        if choice.is_null() {
+            return Ok(Vec::new());
+        }
+        let mut events = Vec::new();
+        // A server that does not stream sends one chunk with the whole message.
+        let delta = match &choice["delta"] {
+            Value::Null => &choice["message"],
+            delta => delta,
+        };
+        let thinking = ["reasoning_content", "reasoning", "thinking"];
+        let mut thinking = thinking.iter().filter_map(|name| text(&delta[*name]));
+        if let Some(piece) = thinking.next() {
+            self.think(piece, &mut events);
+        }
+        self.content(&delta["content"], &mut events);
+        if let Some(piece) = text(&delta["refusal"]) {
+            self.refused = true;
+            self.say(piece, &mut events);
+        }
+        if let Some(calls) = delta["tool_calls"].as_array() {
+            for call in calls {
+                self.call(call, &call["function"], &mut events);
+            }
+        }
+        if delta["function_call"].is_object() {
+            self.call(&Value::Null, &delta["function_call"], &mut events);
+        }
+        if let Some(finish) = text(&choice["finish_reason"]) {
+            if finish == "error" {
+                return Err(WireError::Service(choice.to_string()));
+            }
+            self.finish = Some(finish.to_owned());
+        }
+        Ok(events)
+    }
+
+    fn content(&mut self, content: &Value, events: &mut Vec<Event>) {
+        if let Some(piece) = text(content) {
+            self.say(piece, events);
+        }
+        for part in content.as_array().into_iter().flatten() {
+            match &part["thinking"] {
+                Value::Null => {
+                    if let Some(piece) = text(&part["text"]).or_else(|| text(part)) {
+                        self.say(piece, events);
+                    }
+                }
+                Value::Array(thoughts) => {
+                    for piece in thoughts.iter().filter_map(|part| text(&part["text"])) {
+                        self.think(piece, events);
+                    }
+                }
+                thinking => {
+                    if let Some(piece) = text(thinking) {
+                        self.think(piece, events);
+                    }
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, piece: &str, events: &mut Vec<Event>) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(text)) => text.push_str(piece),
+            _ => self.pieces.push(Piece::Text(piece.to_owned())),
+        }
+        events.push(Event::Text(piece.to_owned()));
+    }
+
+    fn think(&mut self, piece: &str, events: &mut Vec<Event>) {
+        match self.pieces.last_mut() {
+            Some(Piece::Thinking(text)) => text.push_str(piece),
+            _ => self.pieces.push(Piece::Thinking(piece.to_owned())),
+        }
+        events.push(Event::Thinking(piece.to_owned()));
+    }
+
+    fn call(&mut self, entry: &Value, function: &Value, events: &mut Vec<Event>) {
+        let number = count(&entry["index"]);
+        let id = text(&entry["id"]).unwrap_or_default();
+        let name = text(&function["name"]).unwrap_or_default();
+        let arguments = match &function["arguments"] {
+            Value::Null => String::new(),
+            Value::String(piece) => piece.clone(),
+            whole => whole.to_string(),
+        };
+        let index = match self.find_call(number, id, name) {
+            Some(index) => index,
+            None => {
+                self.calls.push(Call {
+                    number,
+                    ..Call::default()
+                });
+                let index = self.calls.len() - 1;
+                self.pieces.push(Piece::Call(index));
+                index
+            }
+        };
+        let call = &mut self.calls[index];
+        if call.id.is_empty() {
+            call.id = id.to_owned();
+        }
+        if call.name.is_empty() {
+            call.name = name.to_owned();
+        }
+        call.arguments.push_str(&arguments);
+        events.push(Event::ToolCall {
+            index,
+            name: call.name.clone(),
+            arguments,
+        });
+    }
+
+    /// Returns which call a delta goes on with, or `None` when it begins one. Some servers number every call 0,
+    /// some do not number them: there a name with another id, or without one, begins a call.
+    fn find_call(&self, number: Option<u64>, id: &str, name: &str) -> Option<usize> {
+        if let Some(number) = number {
+            let numbered = |call: &Call| call.number == Some(number);
+            let place = self.calls.iter().rposition(numbered)?;
+            let known = &self.calls[place].id;
+            let other = !id.is_empty() && !known.is_empty() && id != known;
+            return (name.is_empty() || !other).then_some(place);
+        }
+        if !id.is_empty()
+            && let Some(place) = self.calls.iter().rposition(|call| call.id == id)
+        {
+            return Some(place);
+        }
+        let last = self.calls.len().checked_sub(1)?;
+        name.is_empty().then_some(last)
+    }
+
+    fn bill(&mut self, usage: &Value) {
+        let Some(prompt) = count(&usage["prompt_tokens"]) else {
+            return;
+        };
+        let details = &usage["prompt_tokens_details"];
+        let cached = count(&details["cached_tokens"]);
+        let cached = cached.or_else(|| count(&usage["prompt_cache_hit_tokens"]));
+        let cache_read = cached.unwrap_or_default().min(prompt);
+        let cache_write = count(&details["cache_write_tokens"]).unwrap_or_default();
+        let cache_write = cache_write.min(prompt - cache_read);
+        self.usage = Usage {
+            input: prompt - cache_read - cache_write,
+            output: count(&usage["completion_tokens"]).unwrap_or_default(),
+            cache_read,
+            cache_write,
+            total_tokens: count(&usage["total_tokens"]).unwrap_or_default(),
+            incomplete: false,
+        };
+    }
+
+    fn answer(&mut self, finish: &str) -> Answer {
+        let mut calls = std::mem::take(&mut self.calls);
+        let block = |piece| match piece {
+            Piece::Text(text) => Some(Block::Text(TextBlock {
+                text,
+                signature: None,
+            })),
+            Piece::Thinking(thinking) => Some(Block::Thinking(ThinkingBlock {
+                thinking,
+                signature: None,
+                redacted: false,
+            })),
+            Piece::Call(index) => {
+                let call = std::mem::take(&mut calls[index]);
+                let empty = call.name.is_empty() && call.arguments.is_empty();
+                (!empty).then(|| {
+                    Block::ToolCall(ToolCall {
+                        id: call.id,
+                        name: call.name,
+                        arguments: Some(arguments_of(&call.arguments)),
+                        signature: None,
+                    })
+                })
+            }
+        };
+        let pieces = std::mem::take(&mut self.pieces);
+        let mut answer = Answer {
+            content: pieces.into_iter().filter_map(block).collect(),
+            usage: self.usage,
+            model: self.model.take(),
+            id: self.id.take(),
+            ..Answer::default()
+        };
+        tell_calls_apart(&mut answer);
+        let has_calls = answer.tool_calls().next().is_some();
+        answer.stop_reason = match finish {
+            "stop" if self.refused => StopReason::Other("refusal".to_owned()),
+            "stop" => settled(StopReason::Stop, has_calls),
+            "length" | "max_tokens" | "model_length" => StopReason::Length,
+            "tool_calls" | "function_call" => settled(StopReason::ToolUse, has_calls),
+            other => StopReason::Other(other.to_owned()),
+        };
+        answer
+    }
+}
+
+impl Decode for Decoder {
+    fn data(&mut self, data: &str) -> Result<Vec<Event>, WireError> {
+        if self.done || data.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let raw = RawJson::parse(data).map_err(|error| WireError::Malformed(error.to_string()))?;
+        if let Some(error) = member(data, "error").filter(|error| *error != "null") {
+            return Err(WireError::Service(error.to_owned()));
+        }
+        let chunk = raw.to_value();
+        if ["object", "type"]
+            .iter()
+            .any(|name| chunk[*name] == "error")
+        {
+            return Err(WireError::Service(data.to_owned()));
+        }
+        self.chunk(&chunk)
+    }
+
+    fn end(&mut self) -> Result<Option<Event>, WireError> {
+        if self.done {
+            return Ok(None);
+        }
+        let finish = self.finish.take().ok_or(WireError::EndedEarly)?;
+        self.done = true;
+        Ok(Some(Event::Done(self.answer(&finish))))
+    }
+}

@@ -1,0 +1,122 @@
+//! The body of a Chat Completions request.
+
+use serde::Serialize;
+use session_model::json::RawJson;
+
+use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::wire::chat::messages::{ChatMessage, chat_messages};
+use crate::wire::parts::max_output;
+use crate::wire::{MaxTokensField, ReasoningField, Target};
+
+/// The longest cache key that OpenAI takes, in characters.
+const MAX_CACHE_KEY: usize = 64;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    messages: Vec<ChatMessage>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream_options: Option<StreamOptions>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolEntry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<ReasoningObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<String>,
+}
+
+#[derive(Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Serialize)]
+struct ReasoningObject {
+    effort: &'static str,
+}
+
+#[derive(Serialize)]
+struct ToolEntry<'a> {
+    r#type: &'static str,
+    function: Function<'a>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a RawJson,
+}
+
+/// Returns the JSON body that asks `target` for a streamed answer to `request`.
+pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
+    let quirks = target.quirks;
+    let most = max_output(request, target);
+    let (max_tokens, max_completion_tokens) = match quirks.max_tokens_field {
+        MaxTokensField::MaxTokens => (most, None),
+        MaxTokensField::MaxCompletionTokens => (None, most),
+    };
+    let (reasoning_effort, reasoning) = match quirks.reasoning_field {
+        ReasoningField::ReasoningEffort => (effort(request, target, "low"), None),
+        ReasoningField::ReasoningObject => {
+            let effort = effort(request, target, "minimal");
+            (None, effort.map(|effort| ReasoningObject { effort }))
+        }
+        ReasoningField::None => (None, None),
+    };
+    let tools = request.tools.iter().map(|tool| ToolEntry {
+        r#type: "function",
+        function: Function {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.parameters,
+        },
+    });
+    let tool_choice = match request.tool_choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::None => "none",
+        ToolChoice::Required => "required",
+    };
+    let stream_options = StreamOptions {
+        include_usage: true,
+    };
+    let cache_key = request.cache_key.as_ref().filter(|_| quirks.openai_extras);
+    let body = Body {
+        model: target.model,
+        messages: chat_messages(request, target),
+        stream: true,
+        stream_options: quirks.stream_usage.then_some(stream_options),
+        max_tokens,
+        max_completion_tokens,
+        tools: tools.collect(),
+        tool_choice: (!request.tools.is_empty()).then_some(tool_choice),
+        reasoning_effort,
+        reasoning,
+        store: quirks.openai_extras.then_some(false),
+        prompt_cache_key: cache_key.map(|key| key.chars().take(MAX_CACHE_KEY).collect()),
+    };
+    RawJson::of(&body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
+}
+
+/// Returns the effort to ask for; `least` is the smallest one that every server with this field takes.
+fn effort(request: &Request, target: &Target<'_>, least: &'static str) -> Option<&'static str> {
+    let effort = match request.reasoning {
+        Reasoning::Default => return None,
+        Reasoning::Off => least,
+        Reasoning::Low => "low",
+        Reasoning::Medium => "medium",
+        Reasoning::High => "high",
+    };
+    target.capabilities.reasoning.then_some(effort)
+}

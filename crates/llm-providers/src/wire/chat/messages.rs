@@ -1,0 +1,331 @@
+//! The conversation of a Chat Completions request.
+
+use serde::Serialize;
+use session_model::{
+    AssistantMessage, Block, Content, ImageBlock, LlmMessage, ThinkingBlock, ToolResultMessage,
+};
+
+use crate::provider::Request;
+use crate::wire::Target;
+use crate::wire::history::{IdForm, same_origin};
+use crate::wire::parts::{
+    NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text, tool_name,
+};
+
+/// What stands between tool results and a user message where roles must alternate.
+const BRIDGE: &str = "(The results have been read.)";
+
+/// A message as the wire spells it.
+#[derive(Debug, Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(super) enum ChatMessage {
+    /// Instructions.
+    System { content: String },
+    /// Instructions, as OpenAI's newer models call them.
+    Developer { content: String },
+    /// The user's words and images.
+    User { content: UserContent },
+    /// The model's words and calls.
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<CallEntry>,
+    },
+    /// What a tool gave back.
+    Tool {
+        tool_call_id: String,
+        content: String,
+    },
+}
+
+/// One text, or texts and images.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum UserContent {
+    Text(String),
+    Parts(Vec<UserPart>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub(super) enum UserPart {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct ImageUrl {
+    url: String,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CallEntry {
+    id: String,
+    r#type: &'static str,
+    function: CalledFunction,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct CalledFunction {
+    name: String,
+    arguments: String,
+}
+
+/// Returns the system prompt and the conversation as the target spells them.
+pub(super) fn chat_messages(request: &Request, target: &Target<'_>) -> Vec<ChatMessage> {
+    let form = match target.quirks.short_tool_ids {
+        true => IdForm::Nine,
+        false => IdForm::Token,
+    };
+    let mut conversation = Conversation {
+        target,
+        ids: SentIds::new(form),
+        messages: Vec::new(),
+        result_images: Vec::new(),
+    };
+    conversation.instruct(request.system.clone());
+    for message in &request.messages {
+        conversation.say(message);
+    }
+    conversation.show_result_images();
+    conversation.messages
+}
+
+struct Conversation<'a> {
+    target: &'a Target<'a>,
+    ids: SentIds,
+    messages: Vec<ChatMessage>,
+    /// Images of the results since the last call: they must not stand between results.
+    result_images: Vec<UserPart>,
+}
+
+impl Conversation<'_> {
+    fn say(&mut self, message: &LlmMessage) {
+        if !matches!(message, LlmMessage::ToolResult(_)) {
+            self.show_result_images();
+        }
+        match message {
+            LlmMessage::System(system) => self.instruct(system_text(system)),
+            LlmMessage::Developer(content) => self.instruct(content.joined_text("\n")),
+            LlmMessage::User(content) => {
+                let content = self.user_parts(content);
+                self.push_user(content);
+            }
+            LlmMessage::Assistant(answer) => self.answer(answer),
+            LlmMessage::ToolResult(result) => self.result(result),
+        }
+    }
+
+    /// Adds instructions. Where roles must alternate, they may stand only at the beginning, in one message;
+    /// later ones are told in the user's role.
+    fn instruct(&mut self, content: String) {
+        if content.trim().is_empty() {
+            return;
+        }
+        if self.target.quirks.alternating_roles {
+            match self.messages.as_mut_slice() {
+                [] => {}
+                [
+                    ChatMessage::System { content: first }
+                    | ChatMessage::Developer { content: first },
+                ] => {
+                    first.push_str("\n\n");
+                    first.push_str(&content);
+                    return;
+                }
+                _ => {
+                    let text = framed(&content);
+                    return self.push_user(vec![UserPart::Text { text }]);
+                }
+            }
+        }
+        self.messages.push(match self.target.quirks.developer_role {
+            true => ChatMessage::Developer { content },
+            false => ChatMessage::System { content },
+        });
+    }
+
+    fn user_parts(&self, content: &Content) -> Vec<UserPart> {
+        let parts = parts(content, self.target.capabilities.images).into_iter();
+        let part = |part| match part {
+            Part::Text(text) => UserPart::Text {
+                text: text.into_owned(),
+            },
+            Part::Image(image) => image_part(image),
+        };
+        parts.map(part).collect()
+    }
+
+    fn push_user(&mut self, parts: Vec<UserPart>) {
+        if parts.is_empty() {
+            return;
+        }
+        if self.target.quirks.alternating_roles {
+            if let Some(ChatMessage::User { content }) = self.messages.last_mut() {
+                let before = std::mem::replace(content, UserContent::Text(String::new()));
+                let mut all = match before {
+                    UserContent::Text(text) => vec![UserPart::Text { text }],
+                    UserContent::Parts(parts) => parts,
+                };
+                all.extend(parts);
+                *content = user_content(all, "\n\n");
+                return;
+            }
+            if let Some(ChatMessage::Tool { .. }) = self.messages.last() {
+                self.messages.push(ChatMessage::Assistant {
+                    content: Some(BRIDGE.to_owned()),
+                    reasoning_content: None,
+                    tool_calls: Vec::new(),
+                });
+            }
+        }
+        let content = user_content(parts, "\n");
+        self.messages.push(ChatMessage::User { content });
+    }
+
+    fn answer(&mut self, answer: &AssistantMessage) {
+        self.ids.next_answer();
+        let ids = &mut self.ids;
+        let calls = answer.content.tool_calls().map(|call| CallEntry {
+            id: ids.call(&call.id),
+            r#type: "function",
+            function: CalledFunction {
+                name: tool_name(&call.name).to_owned(),
+                arguments: arguments_object(call),
+            },
+        });
+        let tool_calls: Vec<CallEntry> = calls.collect();
+        let (reasoning_content, told) = self.thinking(answer, !tool_calls.is_empty());
+        let texts = answer
+            .content
+            .texts()
+            .filter(|text| !text.trim().is_empty());
+        let texts: Vec<&str> = texts.collect();
+        let mut content = told.into_iter().collect::<Vec<_>>();
+        if !texts.is_empty() {
+            content.push(texts.join("\n"));
+        }
+        let content = (!content.is_empty()).then(|| content.join("\n\n"));
+        if content.is_some() || !tool_calls.is_empty() {
+            self.push_answer(content, reasoning_content, tool_calls);
+        }
+    }
+
+    /// Returns the thinking to send as `reasoning_content`, and the thinking to tell as text.
+    fn thinking(&self, answer: &AssistantMessage, calls: bool) -> (Option<String>, Option<String>) {
+        let readable = |block: &ThinkingBlock| !block.redacted && !block.thinking.trim().is_empty();
+        let thinking = answer
+            .content
+            .blocks()
+            .iter()
+            .filter_map(|block| match block {
+                Block::Thinking(block) if readable(block) => Some(block.thinking.as_str()),
+                _ => None,
+            });
+        let thinking = thinking.collect::<Vec<_>>().join("\n\n");
+        let thinking = (!thinking.is_empty()).then_some(thinking);
+        let replays = self.target.quirks.replays_reasoning;
+        let (own, told) = match same_origin(answer, self.target) {
+            true => (thinking.filter(|_| replays), None),
+            false => (None, thinking),
+        };
+        // DeepSeek refuses an answer with calls that lacks the field, even where there was no thinking.
+        let empty = (replays && calls).then(String::new);
+        (own.or(empty), told)
+    }
+
+    fn push_answer(
+        &mut self,
+        text: Option<String>,
+        thinking: Option<String>,
+        calls: Vec<CallEntry>,
+    ) {
+        if self.target.quirks.alternating_roles {
+            match self.messages.last_mut() {
+                Some(ChatMessage::Assistant {
+                    content,
+                    reasoning_content,
+                    tool_calls,
+                }) if tool_calls.is_empty() => {
+                    *content = joined(content.take(), text);
+                    *reasoning_content = joined(reasoning_content.take(), thinking);
+                    *tool_calls = calls;
+                    return;
+                }
+                None | Some(ChatMessage::System { .. } | ChatMessage::Developer { .. }) => {
+                    let content = UserContent::Text(OPENING.to_owned());
+                    self.messages.push(ChatMessage::User { content });
+                }
+                Some(_) => {}
+            }
+        }
+        self.messages.push(ChatMessage::Assistant {
+            content: text,
+            reasoning_content: thinking,
+            tool_calls: calls,
+        });
+    }
+
+    fn result(&mut self, result: &ToolResultMessage) {
+        let tool_call_id = self.ids.result(&result.tool_call_id);
+        let mut texts = Vec::new();
+        let mut images = Vec::new();
+        for part in parts(&result.content, self.target.capabilities.images) {
+            match part {
+                Part::Text(text) => texts.push(text.into_owned()),
+                Part::Image(image) => {
+                    texts.push(format!("[image {}, shown below]", image.mime_type));
+                    images.push(image_part(image));
+                }
+            }
+        }
+        if texts.is_empty() {
+            texts.push(NO_OUTPUT.to_owned());
+        }
+        if !images.is_empty() {
+            let name = tool_name(&result.tool_name);
+            let text = format!("Images from the result of {name} ({tool_call_id}):");
+            self.result_images.push(UserPart::Text { text });
+            self.result_images.extend(images);
+        }
+        let content = texts.join("\n");
+        self.messages.push(ChatMessage::Tool {
+            tool_call_id,
+            content,
+        });
+    }
+
+    fn show_result_images(&mut self) {
+        let images = std::mem::take(&mut self.result_images);
+        self.push_user(images);
+    }
+}
+
+/// Returns the parts as one text where all are texts: some servers know nothing else.
+fn user_content(parts: Vec<UserPart>, separator: &str) -> UserContent {
+    let text = |part: &UserPart| match part {
+        UserPart::Text { text } => Some(text.clone()),
+        UserPart::ImageUrl { .. } => None,
+    };
+    let texts: Option<Vec<String>> = parts.iter().map(text).collect();
+    match texts {
+        Some(texts) => UserContent::Text(texts.join(separator)),
+        None => UserContent::Parts(parts),
+    }
+}
+
+fn image_part(image: &ImageBlock) -> UserPart {
+    let url = format!("data:{};base64,{}", image.mime_type, image.data);
+    UserPart::ImageUrl {
+        image_url: ImageUrl { url },
+    }
+}
+
+fn joined(before: Option<String>, after: Option<String>) -> Option<String> {
+    match (before, after) {
+        (Some(before), Some(after)) if !before.is_empty() => Some(format!("{before}\n\n{after}")),
+        (before, after) => after.or(before),
+    }
+}

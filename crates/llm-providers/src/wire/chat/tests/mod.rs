@@ -1,0 +1,4 @@
+//! Tests of the wire: bodies, streams, and what always holds.
+
+mod bodies;
+mod streams;

@@ -1,0 +1,185 @@
+//! The body of a Messages request.
+
+use serde::Serialize;
+use session_model::json::RawJson;
+
+use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::wire::Target;
+use crate::wire::messages::turns::{Entry, Mark, Role, Turn, turns};
+use crate::wire::parts::max_output;
+
+/// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
+pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
+
+/// The smallest prompt, in tokens, that the service compacts.
+const MIN_TRIGGER: u64 = 50_000;
+
+/// The bound of an answer when neither the request nor the catalog has one; the wire demands one.
+const DEFAULT_MAX_OUTPUT: u64 = 4096;
+
+/// The least that a model may be told to think, in tokens.
+const MIN_THINKING: u64 = 1024;
+
+/// How many turns of the user get a mark. With the marks of the tools and of the system prompt these are four,
+/// which is all that the service takes.
+const MARKED_TURNS: usize = 2;
+
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    max_tokens: u64,
+    stream: bool,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<ToolEntry<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<Typed>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Entry>,
+    messages: Vec<Turn>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_management: Option<ContextManagement>,
+}
+
+#[derive(Serialize)]
+struct ToolEntry<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: &'a RawJson,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<Mark>,
+}
+
+#[derive(Serialize)]
+struct Typed {
+    r#type: &'static str,
+}
+
+#[derive(Serialize)]
+struct Thinking {
+    r#type: &'static str,
+    budget_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct ContextManagement {
+    edits: [CompactEdit; 1],
+}
+
+#[derive(Serialize)]
+struct CompactEdit {
+    r#type: &'static str,
+    trigger: Trigger,
+    pause_after_compaction: bool,
+}
+
+#[derive(Serialize)]
+struct Trigger {
+    r#type: &'static str,
+    value: u64,
+}
+
+/// Returns the JSON body that asks `target` for a streamed answer to `request`.
+pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
+    spell(&body(request, target))
+}
+
+/// Returns the JSON body that asks `target` to compact the conversation of `request` and to stop after that.
+/// It shares its beginning with the body of a turn, so that the prompt cache is hit. A conversation below 50,000
+/// tokens is answered instead. Needs [`COMPACTION_BETA`].
+pub(crate) fn encode_compact(request: &Request, target: &Target<'_>) -> RawJson {
+    let edit = CompactEdit {
+        r#type: "compact_20260112",
+        trigger: Trigger {
+            r#type: "input_tokens",
+            value: MIN_TRIGGER,
+        },
+        pause_after_compaction: true,
+    };
+    let mut body = body(request, target);
+    body.context_management = Some(ContextManagement { edits: [edit] });
+    spell(&body)
+}
+
+fn spell(body: &Body<'_>) -> RawJson {
+    RawJson::of(body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
+}
+
+fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
+    let most = max_output(request, target).or(target.capabilities.max_output);
+    let max_tokens = most.unwrap_or(DEFAULT_MAX_OUTPUT);
+    let tools = request.tools.iter().map(|tool| ToolEntry {
+        name: &tool.name,
+        description: &tool.description,
+        input_schema: &tool.parameters,
+        cache_control: None,
+    });
+    let tool_choice = Typed {
+        r#type: match request.tool_choice {
+            ToolChoice::Auto => "auto",
+            ToolChoice::None => "none",
+            ToolChoice::Required => "any",
+        },
+    };
+    let mut body = Body {
+        model: target.model,
+        max_tokens,
+        stream: true,
+        tools: tools.collect(),
+        tool_choice: (!request.tools.is_empty()).then_some(tool_choice),
+        system: Vec::from_iter(Entry::text(request.system.clone())),
+        messages: turns(request, target),
+        thinking: None,
+        context_management: None,
+    };
+    body.thinking = thinking(request, target, &body);
+    if target.quirks.cache_marks {
+        mark(&mut body);
+    }
+    body
+}
+
+/// Returns how much to think, where the model can, something is asked for, and the service takes it:
+/// it refuses thinking beside a call that must be made, and in the middle of calls that began without thinking.
+fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<Thinking> {
+    let wanted = match request.reasoning {
+        Reasoning::Default | Reasoning::Off => return None,
+        Reasoning::Low => 2048,
+        Reasoning::Medium => 8192,
+        Reasoning::High => 24_576,
+    };
+    let forced = request.tool_choice == ToolChoice::Required && !request.tools.is_empty();
+    let unthought = match body.messages.as_slice() {
+        [.., answer, results] => {
+            matches!(results.content.first(), Some(Entry::ToolResult { .. }))
+                && !answer.content.first().is_some_and(Entry::is_thinking)
+        }
+        _ => false,
+    };
+    let room = body.max_tokens > MIN_THINKING;
+    // Half of the answer's tokens are left for what is said.
+    let budget_tokens = wanted.min(body.max_tokens / 2).max(MIN_THINKING);
+    let able = target.capabilities.reasoning && room && !forced && !unthought;
+    able.then_some(Thinking {
+        r#type: "enabled",
+        budget_tokens,
+    })
+}
+
+/// Sets the prompt-cache marks: after the tools, after the system prompt, and after the last turns of the user.
+fn mark(body: &mut Body<'_>) {
+    if let Some(tool) = body.tools.last_mut() {
+        tool.cache_control = Some(Mark::default());
+    }
+    if let Some(entry) = body.system.last_mut() {
+        entry.mark();
+    }
+    let turns = body.messages.iter_mut().rev();
+    let turns = turns.filter(|turn| turn.role == Role::User);
+    for turn in turns.take(MARKED_TURNS) {
+        if let Some(entry) = turn.content.last_mut() {
+            entry.mark();
+        }
+    }
+}

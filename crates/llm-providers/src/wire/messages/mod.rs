@@ -1,0 +1,16 @@
+//! Anthropic Messages, and its native compaction.
+//!
+//! Native compaction is asked for with the beta `compact-2026-01-12`: the answer is a block of type
+//! `compaction` with a readable `content` (null when it failed) and an opaque `encrypted_content`. The block
+//! goes back verbatim as a block of the assistant; the service passes over everything before it.
+
+mod decode;
+mod encode;
+mod turns;
+
+pub(crate) use decode::Decoder;
+pub(crate) use encode::{COMPACTION_BETA, encode, encode_compact};
+pub(crate) use turns::replays_compaction;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,238 @@
+//! What the Chat and the Messages wire have in common: plain parts of content, arguments, call ids, endings.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+use session_model::json::RawJson;
+use session_model::{Block, Content, ImageBlock, StopReason, SystemMessage, ToolCall};
+
+use crate::provider::{Answer, Request};
+use crate::wire::Target;
+use crate::wire::history::{CallIds, IdForm};
+
+/// What a conversation opens with when the user's words are not its first ones.
+pub(crate) const OPENING: &str = "(The conversation goes on from here.)";
+
+/// What a tool result says when the tool gave back nothing.
+pub(crate) const NO_OUTPUT: &str = "(no output)";
+
+/// A part of what is said to the model.
+#[derive(Debug)]
+pub(crate) enum Part<'a> {
+    /// Text that is not blank.
+    Text(Cow<'a, str>),
+    /// An image with bytes.
+    Image(&'a ImageBlock),
+}
+
+/// Returns the parts of `content`. Blank texts are left out; images that cannot be sent and blocks that
+/// are not known become a short text in their place.
+pub(crate) fn parts(content: &Content, images: bool) -> Vec<Part<'_>> {
+    let blocks = match content {
+        Content::Text(text) => return Vec::from_iter(text_part(text)),
+        Content::Blocks(blocks) => blocks,
+    };
+    let blocks = blocks.iter();
+    blocks.filter_map(|block| part(block, images)).collect()
+}
+
+fn part(block: &Block, images: bool) -> Option<Part<'_>> {
+    let unsent = |text: String| Some(Part::Text(Cow::Owned(text)));
+    match block {
+        Block::Text(block) => text_part(&block.text),
+        Block::Image(image) if images && !image.data.is_empty() => Some(Part::Image(image)),
+        Block::Image(image) => unsent(format!("[image {}, not sent]", image.mime_type)),
+        Block::Thinking(_) | Block::ToolCall(_) => None,
+        Block::Other { kind } => unsent(format!("[block of type {kind}, not sent]")),
+    }
+}
+
+fn text_part(text: &str) -> Option<Part<'_>> {
+    (!text.trim().is_empty()).then_some(Part::Text(Cow::Borrowed(text)))
+}
+
+/// Returns the instructions of a system message: its text and its sections. Its tools are told in the request.
+pub(crate) fn system_text(system: &SystemMessage) -> String {
+    let text = system.content.joined_text("\n");
+    let sections = system.sections.iter();
+    let sections = sections.filter_map(|(_, text)| text.clone());
+    let all = std::iter::once(text).chain(sections);
+    let all: Vec<String> = all.filter(|text| !text.trim().is_empty()).collect();
+    all.join("\n\n")
+}
+
+/// Returns instructions that must be told in the user's role, framed so that nobody takes them for the user's words.
+pub(crate) fn framed(instructions: &str) -> String {
+    format!("<application-instructions>\n{instructions}\n</application-instructions>")
+}
+
+/// Returns a tool's name; a call that never got one must still be named.
+pub(crate) fn tool_name(name: &str) -> &str {
+    if name.is_empty() { "unknown" } else { name }
+}
+
+/// Returns the arguments of a call as the text of a JSON object. What is none stands in a member `arguments`.
+pub(crate) fn arguments_object(call: &ToolCall) -> String {
+    let text = call.arguments_text();
+    match text.as_bytes().first() {
+        Some(b'{') if text.contains("\\ud") => without_lone_surrogates(text),
+        Some(b'{') => text,
+        None | Some(b'n') => "{}".to_owned(),
+        Some(_) => format!("{{\"arguments\":{text}}}"),
+    }
+}
+
+/// Services refuse half a surrogate pair, which a session may hold.
+fn without_lone_surrogates(text: String) -> String {
+    let value = RawJson::parse(&text).map(|raw| raw.to_value());
+    match value {
+        Ok(value @ Value::Object(_)) => value.to_string(),
+        Ok(_) | Err(_) => text,
+    }
+}
+
+/// Returns the arguments that a model wrote: the JSON they spell, or their text as a JSON string.
+pub(crate) fn arguments_of(text: &str) -> RawJson {
+    let text = match text.trim() {
+        "" | "null" => "{}",
+        text => text,
+    };
+    let quoted = || RawJson::parse(&Value::from(text).to_string());
+    let arguments = RawJson::parse(text).or_else(|_| quoted());
+    arguments.unwrap_or_else(|_| unreachable!("a quoted text is JSON"))
+}
+
+/// Returns the bound of the answer: what the request says, but not more than the model can.
+pub(crate) fn max_output(request: &Request, target: &Target<'_>) -> Option<u64> {
+    let cap = target.capabilities.max_output;
+    let wanted = request.max_output;
+    wanted.map(|wanted| cap.map_or(wanted, |cap| wanted.min(cap)))
+}
+
+/// Returns `reason` as it holds for an answer with or without tool calls: some servers say `stop` after a call,
+/// some say that there are calls where there are none.
+pub(crate) fn settled(reason: StopReason, calls: bool) -> StopReason {
+    match reason {
+        StopReason::Stop if calls => StopReason::ToolUse,
+        StopReason::ToolUse if !calls => StopReason::Stop,
+        StopReason::Other(text) if text.is_empty() && calls => StopReason::ToolUse,
+        reason => reason,
+    }
+}
+
+/// Gives every call an id of its own, where the service gave none or one twice: results could not be told apart.
+pub(crate) fn tell_calls_apart(answer: &mut Answer) {
+    let place = answer.id.as_deref().unwrap_or("0").to_owned();
+    let mut seen = BTreeSet::new();
+    let blocks = answer.content.iter_mut();
+    let calls = blocks.filter_map(|block| match block {
+        Block::ToolCall(call) => Some(call),
+        Block::Text(_) | Block::Image(_) | Block::Thinking(_) | Block::Other { .. } => None,
+    });
+    for (number, call) in calls.enumerate() {
+        if call.id.is_empty() || !seen.insert(call.id.clone()) {
+            call.id = format!("call_{number}_{place}");
+            seen.insert(call.id.clone());
+        }
+    }
+}
+
+/// Returns a member that is a count, however the server spells the number.
+pub(crate) fn count(value: &Value) -> Option<u64> {
+    let float = || value.as_f64().filter(|number| *number >= 0.0);
+    value
+        .as_u64()
+        .or_else(|| float().map(|number| number as u64))
+}
+
+/// Returns a member that is a text with at least one character.
+pub(crate) fn text(value: &Value) -> Option<&str> {
+    value.as_str().filter(|text| !text.is_empty())
+}
+
+/// The ids of calls and results as one request spells them. An id that a later answer uses again gets
+/// another spelling there, because no provider expects it twice.
+#[derive(Debug)]
+pub(crate) struct SentIds {
+    ids: CallIds,
+    uses: BTreeMap<String, usize>,
+    open: BTreeMap<String, String>,
+}
+
+impl SentIds {
+    /// Returns an empty table for a form.
+    pub fn new(form: IdForm) -> Self {
+        Self {
+            ids: CallIds::new(form),
+            uses: BTreeMap::new(),
+            open: BTreeMap::new(),
+        }
+    }
+
+    /// Begins the next answer.
+    pub fn next_answer(&mut self) {
+        self.open.clear();
+    }
+
+    /// Returns the id to send for a call of the current answer.
+    pub fn call(&mut self, id: &str) -> String {
+        let uses = self.uses.entry(id.to_owned()).or_default();
+        *uses += 1;
+        let sent = match *uses {
+            1 => self.ids.get(id),
+            // No id holds a line break, so this key is nobody else's.
+            uses => self.ids.get(&format!("{id}\n{uses}")),
+        };
+        self.open.insert(id.to_owned(), sent.clone());
+        sent
+    }
+
+    /// Returns the id to send for a result.
+    pub fn result(&mut self, id: &str) -> String {
+        match self.open.get(id) {
+            Some(sent) => sent.clone(),
+            None => self.ids.get(id),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SentIds, arguments_object, arguments_of};
+    use crate::wire::history::IdForm;
+    use session_model::ToolCall;
+
+    #[test]
+    fn arguments_are_an_object_whatever_the_model_wrote() {
+        let sent = ["", "null", r#"{"a": 1}"#, "[1]", r#"{"a": "cut"#, " 7 "].map(|text| {
+            let call = ToolCall {
+                id: String::new(),
+                name: String::new(),
+                arguments: Some(arguments_of(text)),
+                signature: None,
+            };
+            arguments_object(&call)
+        });
+        let want = [
+            "{}",
+            "{}",
+            r#"{"a":1}"#,
+            r#"{"arguments":[1]}"#,
+            r#"{"arguments":"{\"a\": \"cut"}"#,
+            r#"{"arguments":7}"#,
+        ];
+        assert_eq!(sent, want);
+    }
+
+    #[test]
+    fn an_id_that_comes_again_gets_another_spelling() {
+        let mut ids = SentIds::new(IdForm::Token);
+        assert_eq!(ids.call("call_0"), "call_0");
+        assert_eq!(ids.result("call_0"), "call_0");
+        ids.next_answer();
+        let again = ids.call("call_0");
+        assert_ne!(again, "call_0");
+        assert_eq!(ids.result("call_0"), again);
+    }
+}
