@@ -32,7 +32,7 @@ mod provider;
 mod scripted;
 mod wire;
 
-pub use classify::{Classified, classify};
+pub use classify::{Classified, classify, request_id, retry_after};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest};
 pub use provider::{
