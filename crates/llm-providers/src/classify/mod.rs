@@ -2,9 +2,8 @@
 //!
 //! Services agree on little: one says an overflow with a code, another with a sentence, a third with status
 //! 200. The body is read leniently, whatever its form, and then the most certain sign decides, in this order:
-//!
-//! 1. the account cannot pay, 2. so much in so much time, 3. a code for an overflow, 4. limits that read like
-//! an overflow, 5. sentences for an overflow, 6. credentials, 7. bytes, 8. time, 9. their failure, 10. ours.
+//! the account cannot pay; so much in so much time; a code for an overflow; limits that read like an overflow;
+//! sentences for an overflow; credentials; bytes; time; a failure of theirs; a failure of ours.
 //!
 //! So a rate limit is never taken for an overflow, though it asks for a shorter prompt, and status 413 is one
 //! only where the text speaks of tokens. A server's own failure (500, 502 and the like) is
@@ -88,7 +87,9 @@ pub fn classify(status: Option<u16>, body: &str) -> Classified {
 
 /// Returns a message for a body that has none.
 fn without_words(status: Option<u16>, said: &Said) -> String {
-    let what = match said.labels.first() {
+    let mut labels = said.labels.iter();
+    let telling = labels.find(|label| *label != "error" && label.parse::<u16>().is_err());
+    let what = match telling {
         Some(label) => page::plain(label),
         None => "the service gives no reason".to_owned(),
     };
@@ -183,8 +184,8 @@ fn server(status: Option<u16>, said: &Said, text: &str) -> Option<ProviderErrorK
         Some(499) => return Some(Kind::Interrupted),
         // 522 and 524 are Cloudflare's.
         Some(408 | 504 | 522 | 524) => return Some(Kind::Timeout),
-        // Conflicts of Azure's deployments and servers that are not ready yet.
-        Some(409 | 424 | 425) => return Some(Kind::Overloaded),
+        // A conflict with another request, and too early: both pass.
+        Some(409 | 425) => return Some(Kind::Overloaded),
         Some(400..500) => return None,
         Some(_) | None => {}
     }

@@ -1,7 +1,8 @@
 //! What services say and what it means: words, patterns and statuses.
 //!
 //! The patterns are for [`pattern::matches`](super::pattern::matches): lower case, one space, `*` for a gap.
-//! The bodies they come from are in `tests/data/errors.json`, each with its source.
+//! The bodies they come from are in `tests/data/errors.json`, each with its source; a few rows without one are
+//! the plain words for the same thing.
 
 use crate::error::ProviderErrorKind as Kind;
 
@@ -36,6 +37,10 @@ pub(super) const LABELS: &[(Kind, &[&str])] = &[
             "throttling_error",
             "throttling",
             "resource_exhausted",
+            "too_many_requests_error",
+            "too_many_tokens_error",
+            "request_quota_exceeded",
+            "token_quota_exceeded",
             "tokens",
             "requests",
         ],
@@ -197,12 +202,9 @@ pub(super) const LOOKALIKES: &[(&str, Kind)] = &[
         "tokens` specified in the request are not valid",
         Kind::InvalidRequest,
     ),
-    ("maxoutputtokens", Kind::InvalidRequest),
-    ("thinking.budget_tokens", Kind::InvalidRequest),
     // Counts of other things.
     ("array too long", Kind::InvalidRequest),
     ("maximum number of tools", Kind::InvalidRequest),
-    ("too many tools", Kind::InvalidRequest),
     // Features with the word context in their names.
     ("context_management", Kind::InvalidRequest),
     ("long context beta is not", Kind::Auth),
@@ -236,6 +238,7 @@ pub(super) const OVERFLOW: &[&str] = &[
     "reduce the length of the input",
     "context length exceeded",
     "context_length_exceeded",
+    "context_window_exceeded",
     "contextwindowexceedederror",
     // vLLM.
     "too long to fit into the model",
@@ -307,7 +310,6 @@ pub(super) const AUTH: &[&str] = &[
     "no api key",
     "no auth credentials",
     "invalid bearer token",
-    "invalid token",
     "token expired",
     "token has expired",
     "token is expired",
