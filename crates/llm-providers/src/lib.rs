@@ -39,7 +39,7 @@ mod secret;
 mod transport;
 mod wire;
 
-pub use classify::{Classified, classify};
+pub use classify::{Classified, classify, request_id, retry_after};
 pub use complete::{Progress, complete};
 pub use context::NATIVE_HISTORY_KEY;
 pub use error::{ProviderError, ProviderErrorKind};

@@ -1,38 +1,214 @@
 //! From what a service says to what kind of failure it is.
+//!
+//! Services agree on little: one says an overflow with a code, another with a sentence, a third with status
+//! 200. The body is read leniently, whatever its form, and then the most certain sign decides, in this order:
+//! the account cannot pay; so much in so much time; a code for an overflow; limits that read like an overflow;
+//! sentences for an overflow; credentials; bytes; time; a failure of theirs; a failure of ours.
+//!
+//! So a rate limit is never taken for an overflow, though it asks for a shorter prompt, and status 413 is one
+//! only where the text speaks of tokens. A server's own failure (500, 502 and the like) is
+//! [`ProviderErrorKind::Overloaded`], because to the caller it is the same: come back later.
+//!
+//! `tests/data/errors.json` has the real bodies that the rules come from.
+
+mod body;
+mod headers;
+mod page;
+mod pattern;
+mod rules;
+
+use std::time::Duration;
 
 use crate::error::ProviderErrorKind;
+use body::Said;
+pub use headers::{request_id, retry_after};
+use pattern::any;
 
 /// What was understood of a failed answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Classified {
     /// The kind.
     pub kind: ProviderErrorKind,
-    /// What the service says, without markup; not bounded yet.
+    /// What the service says, on one line, without markup and keys, at most 2000 characters.
     pub message: String,
+    /// The service's own code, in lower case, where it has one.
+    pub code: Option<String>,
+    /// How long the text asks to wait, at most one hour: `Please try again in 6.3s`. The headers are better,
+    /// where they say it; see [`retry_after`].
+    pub retry_after: Option<Duration>,
 }
 
 /// Returns what kind of failure `status` and `body` tell of. `status` is `None` for an error inside a stream.
 /// The body may be JSON in any provider's form, a page, plain text or empty.
+///
+/// An error inside a stream, or with a good status, that nothing is known of is
+/// [`ProviderErrorKind::Overloaded`], because the request had been accepted; what has not even the form of an
+/// error is [`ProviderErrorKind::Malformed`].
+///
+/// ```
+/// use llm_providers::{ProviderErrorKind, classify};
+///
+/// let body = r#"{"error":{"message":"prompt is too long: 200251 tokens > 200000 maximum"}}"#;
+/// assert_eq!(classify(Some(400), body).kind, ProviderErrorKind::ContextOverflow);
+/// ```
 pub fn classify(status: Option<u16>, body: &str) -> Classified {
-    let _ = status;
+    let said = Said::read(body);
+    let texts: Vec<String> = said
+        .texts
+        .iter()
+        .map(|text| pattern::normalized(text))
+        .collect();
+    let text = texts.join(" | ");
+    let kind = decide(status, &said, &text);
+    let message = match said.message() {
+        message if !message.is_empty() => message,
+        _ => without_words(status, &said),
+    };
+    let retry_after = match kind {
+        ProviderErrorKind::RateLimited | ProviderErrorKind::Overloaded => headers::hint(&text),
+        ProviderErrorKind::ContextOverflow
+        | ProviderErrorKind::Quota
+        | ProviderErrorKind::Auth
+        | ProviderErrorKind::PayloadTooLarge
+        | ProviderErrorKind::InvalidRequest
+        | ProviderErrorKind::Timeout
+        | ProviderErrorKind::Unreachable
+        | ProviderErrorKind::Interrupted
+        | ProviderErrorKind::Cancelled
+        | ProviderErrorKind::Malformed => None,
+    };
     Classified {
-        kind: ProviderErrorKind::InvalidRequest,
-        message: body.to_owned(),
+        kind,
+        message,
+        code: said.code,
+        retry_after,
     }
 }
 
-/// stub
-pub(crate) fn request_id(headers: &http::HeaderMap) -> Option<String> {
-    let _ = headers;
-    None
+/// Returns a message for a body that has none.
+fn without_words(status: Option<u16>, said: &Said) -> String {
+    let mut labels = said.labels.iter();
+    let telling = labels.find(|label| *label != "error" && label.parse::<u16>().is_err());
+    let what = match telling {
+        Some(label) => page::plain(label),
+        None => "the service gives no reason".to_owned(),
+    };
+    match status {
+        Some(status) => format!("{what}, status {status}"),
+        None => what,
+    }
 }
 
-/// stub
-pub(crate) fn retry_after(
-    status: u16,
-    headers: &http::HeaderMap,
-    now: u64,
-) -> Option<std::time::Duration> {
-    let _ = (status, headers, now);
-    None
+fn decide(status: Option<u16>, said: &Said, text: &str) -> ProviderErrorKind {
+    use ProviderErrorKind as Kind;
+
+    let failed = status.filter(|status| *status >= 400);
+    if failed.is_none() && said.is_page {
+        // A captive portal, or a base URL that leads to a website.
+        return Kind::Malformed;
+    }
+    let status_says = failed.or(said.status);
+    let labelled = |kind: Kind| is_labelled(said, kind);
+
+    if status_says == Some(402) || labelled(Kind::Quota) || any(text, rules::QUOTA) {
+        let comes_back = said
+            .labels
+            .iter()
+            .any(|label| label == "resource_exhausted")
+            && any(text, rules::COMES_BACK)
+            && !text.contains(rules::NEVER);
+        return if comes_back {
+            Kind::RateLimited
+        } else {
+            Kind::Quota
+        };
+    }
+    if status_says == Some(429) || labelled(Kind::RateLimited) {
+        return Kind::RateLimited;
+    }
+    if labelled(Kind::ContextOverflow) {
+        return Kind::ContextOverflow;
+    }
+    if any(text, rules::RATE) {
+        return Kind::RateLimited;
+    }
+    let mut lookalikes = rules::LOOKALIKES.iter();
+    if let Some((_, kind)) = lookalikes.find(|(pattern, _)| pattern::matches(text, pattern)) {
+        return *kind;
+    }
+    if any(text, rules::OVERFLOW) {
+        return Kind::ContextOverflow;
+    }
+    if let Some(kind) = access(status_says, said, text) {
+        return kind;
+    }
+    if matches!(status_says, Some(413))
+        || labelled(Kind::PayloadTooLarge)
+        || any(text, rules::TOO_LARGE)
+    {
+        return Kind::PayloadTooLarge;
+    }
+    if let Some(kind) = server(status_says, said, text) {
+        return kind;
+    }
+    if status_says.is_some() || labelled(Kind::InvalidRequest) {
+        return Kind::InvalidRequest;
+    }
+    match status {
+        // Nothing follows redirections of a POST: the base URL is wrong.
+        Some(300..400) => Kind::InvalidRequest,
+        Some(_) | None if said.is_error => Kind::Overloaded,
+        Some(_) | None => Kind::Malformed,
+    }
+}
+
+/// Returns what failed of the credentials.
+fn access(status: Option<u16>, said: &Said, text: &str) -> Option<ProviderErrorKind> {
+    let is_auth = match status {
+        Some(401) => true,
+        Some(403) if any(text, rules::FORBIDDEN) => return Some(ProviderErrorKind::InvalidRequest),
+        Some(403) => true,
+        Some(404 | 422) => false,
+        Some(_) | None => is_labelled(said, ProviderErrorKind::Auth) || any(text, rules::AUTH),
+    };
+    is_auth.then_some(ProviderErrorKind::Auth)
+}
+
+/// Returns how the service itself failed. A request that is refused with 4xx did not run, so that only the
+/// statuses that say so are a failure of the service: a 400 may well speak of a field named `timeout`.
+fn server(status: Option<u16>, said: &Said, text: &str) -> Option<ProviderErrorKind> {
+    use ProviderErrorKind as Kind;
+
+    match status {
+        // nginx: the client closed the connection.
+        Some(499) => return Some(Kind::Interrupted),
+        // 522 and 524 are Cloudflare's.
+        Some(408 | 504 | 522 | 524) => return Some(Kind::Timeout),
+        // A conflict with another request, and too early: both pass.
+        Some(409 | 425) => return Some(Kind::Overloaded),
+        Some(400..500) => return None,
+        Some(_) | None => {}
+    }
+    if any(text, rules::INTERRUPTED) {
+        return Some(Kind::Interrupted);
+    }
+    if is_labelled(said, Kind::Timeout) || any(text, rules::TIMEOUT) {
+        return Some(Kind::Timeout);
+    }
+    let is_theirs = matches!(status, Some(500..))
+        || is_labelled(said, Kind::Overloaded)
+        || any(text, rules::OVERLOADED);
+    is_theirs.then_some(Kind::Overloaded)
+}
+
+fn is_labelled(said: &Said, kind: ProviderErrorKind) -> bool {
+    let mut rows = rules::LABELS.iter().filter(|(of, _)| *of == kind);
+    rows.any(|(_, words)| said.labels.iter().any(|label| words.contains(&bare(label))))
+}
+
+/// Returns a label without what Amazon puts around it:
+/// `com.amazon.coral.service#ThrottlingException:http://...`.
+fn bare(label: &str) -> &str {
+    let label = label.rsplit('#').next().unwrap_or(label);
+    label.split(':').next().unwrap_or(label)
 }

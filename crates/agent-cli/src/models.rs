@@ -1,0 +1,329 @@
+//! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
+
+use std::fs::OpenOptions;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use compaction_core::{Strategy, Summarizer, TokenCount};
+use llm_providers::catalog::{Catalog, CatalogError, ModelInfo, ProviderInfo, Resolved, Selection};
+use llm_providers::{
+    HttpClient, HttpProvider, HttpSettings, NativeForm, Provider, ProviderErrorKind, Recorder,
+    RemoteEndpoint, RetryPolicy, Secret, Wire,
+};
+use session_model::SessionPath;
+
+use crate::args::{FallbackArg, Global, ModelArgs, NativeArg, WindowArgs, WireArg};
+use crate::commands::DEFAULT_WINDOW;
+use crate::error::Error;
+use crate::settings::AppSettings;
+use crate::summarize::{Candidate, Failure, Fallback, ModelReport, Run, Step, Way};
+
+/// Who may write summaries, and within what.
+pub struct Models {
+    /// In the order in which they are tried; none when the built-in rules write.
+    pub candidates: Vec<Candidate>,
+    /// The window of the session's model: as given, or the first named model's.
+    pub window: TokenCount,
+    /// When failed requests are sent again.
+    pub policy: RetryPolicy,
+    /// What happens when every candidate fails.
+    pub fallback: Fallback,
+}
+
+impl Models {
+    /// Returns the candidates that arguments and settings name.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what is unknown, has no key, or cannot go together; nothing is sent.
+    pub fn of(args: &ModelArgs, window: &WindowArgs, global: &Global) -> Result<Self, Error> {
+        let settings = global.load_app_settings()?;
+        let given = window.given()?;
+        let http = http_client(&settings, args.record.as_deref())?;
+        let named = named(args, &settings);
+        let catalog = Catalog::embedded()
+            .apply(&settings.overrides())
+            .map_err(|error| Error::Usage(format!("settings: {error}")))?;
+        let mut resolved = Vec::new();
+        for name in &named {
+            let selection = Selection {
+                model: name.clone(),
+                base_url: args.base_url.clone(),
+                wire: args.wire.map(wire),
+                api_key_env: args.api_key_env.clone(),
+                window: given.map(|window| window.0),
+            };
+            resolved.push(catalog.resolve(&selection).map_err(usage)?);
+        }
+        let own = resolved
+            .first()
+            .and_then(|resolved| resolved.model.capabilities.window);
+        let window = given
+            .or(own.map(TokenCount))
+            .unwrap_or(DEFAULT_WINDOW);
+        let mut candidates = candidates(&resolved, args.native, &settings, &http)?;
+        if settings.compaction.remote_enabled
+            && let Some(endpoint) = &settings.compaction.remote_endpoint
+        {
+            let first_summary = candidates
+                .iter()
+                .position(|candidate| candidate.way == Way::Summary)
+                .unwrap_or(candidates.len());
+            let endpoint = remote(endpoint, &settings, &http)?;
+            candidates.insert(first_summary, endpoint);
+        }
+        let policy = policy(&settings);
+        Ok(Self {
+            policy: match candidates.len() {
+                0 | 1 => policy,
+                _ => policy.with_alternative(),
+            },
+            candidates,
+            window,
+            fallback: match args.fallback {
+                FallbackArg::Extractive => Fallback::Extractive,
+                FallbackArg::None => Fallback::None,
+            },
+        })
+    }
+}
+
+/// Returns the names of the models that may be asked: the arguments', else the settings'.
+fn named(args: &ModelArgs, settings: &AppSettings) -> Vec<String> {
+    if !args.models.is_empty() {
+        return args.models.clone();
+    }
+    let compaction = &settings.compaction;
+    let first = compaction.model.iter();
+    first.chain(&compaction.fallback_models).cloned().collect()
+}
+
+fn wire(wire: WireArg) -> Wire {
+    match wire {
+        WireArg::Chat => Wire::Chat,
+        WireArg::Responses => Wire::Responses,
+        WireArg::Messages => Wire::Messages,
+    }
+}
+
+fn usage(error: CatalogError) -> Error {
+    Error::Usage(error.to_string())
+}
+
+/// Returns the candidates in their order: every native form first, then summaries in words.
+fn candidates(
+    resolved: &[Resolved],
+    native: NativeArg,
+    settings: &AppSettings,
+    http: &HttpClient,
+) -> Result<Vec<Candidate>, Error> {
+    let mut natives = Vec::new();
+    let mut summaries = Vec::new();
+    for one in resolved {
+        let candidate = candidate(one, http)?;
+        for form in native_forms(native, settings.compaction.remote_enabled, one)? {
+            natives.push(Candidate {
+                way: Way::Native(form),
+                ..candidate.clone()
+            });
+        }
+        summaries.push(candidate);
+    }
+    natives.append(&mut summaries);
+    Ok(natives)
+}
+
+fn native_forms(
+    native: NativeArg,
+    enabled: bool,
+    resolved: &Resolved,
+) -> Result<Vec<NativeForm>, Error> {
+    let capabilities = &resolved.model.capabilities;
+    let asked = match native {
+        NativeArg::Off => return Ok(Vec::new()),
+        NativeArg::Auto => {
+            let forms = [
+                (capabilities.native_standalone, NativeForm::Standalone),
+                (capabilities.native_in_band, NativeForm::InBand),
+            ];
+            let forms = forms.into_iter().filter(|(has, _)| *has && enabled);
+            return Ok(forms.map(|(_, form)| form).collect());
+        }
+        NativeArg::Standalone => NativeForm::Standalone,
+        NativeArg::InBand => NativeForm::InBand,
+    };
+    let possible = match resolved.provider.wire {
+        Wire::Responses => true,
+        Wire::Messages => asked == NativeForm::InBand,
+        Wire::Chat => false,
+    };
+    match possible {
+        true => Ok(vec![asked]),
+        false => Err(Error::Usage(format!(
+            "{}/{} has no such native compaction on its wire; use --native off, or --wire responses where the service speaks it",
+            resolved.provider.name, resolved.model.id
+        ))),
+    }
+}
+
+fn candidate(resolved: &Resolved, http: &HttpClient) -> Result<Candidate, Error> {
+    let key = key(&resolved.provider)?;
+    let checked = resolved.provider.check_key_transport(key.is_some());
+    checked.map_err(usage)?;
+    let model = resolved.model.clone();
+    let provider = HttpProvider::new(http.clone(), resolved.provider.clone(), model, key);
+    Ok(Candidate {
+        summarizer: Summarizer::Model {
+            provider: resolved.provider.name.clone(),
+            model: resolved.model.id.clone(),
+        },
+        provider: Arc::new(provider),
+        way: Way::Summary,
+        prices: Some(resolved.model.clone()),
+    })
+}
+
+/// Returns the key of a provider, from the environment variable that its entry names.
+fn key(provider: &ProviderInfo) -> Result<Option<Secret>, Error> {
+    let Some(variable) = &provider.api_key_env else {
+        return Ok(None);
+    };
+    let found = std::env::var(variable).ok();
+    match found.as_deref().and_then(Secret::new) {
+        Some(key) => Ok(Some(key)),
+        None if provider.key_optional => Ok(None),
+        None => Err(Error::Usage(format!(
+            "no key for {}: set {variable}, or name another variable with --api-key-env",
+            provider.name
+        ))),
+    }
+}
+
+fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candidate, Error> {
+    let compaction = &settings.compaction;
+    let token = match &compaction.remote_token_env {
+        None => None,
+        Some(variable) => {
+            let found = std::env::var(variable).ok();
+            let token = found.as_deref().and_then(Secret::new);
+            Some(token.ok_or_else(|| {
+                Error::Usage(format!(
+                    "compaction.remoteTokenEnv names {variable}, which is not set"
+                ))
+            })?)
+        }
+    };
+    let insecure = compaction.remote_allow_insecure;
+    let endpoint = RemoteEndpoint::new(http.clone(), url, token, insecure)
+        .map_err(|error| Error::Usage(format!("compaction.remoteEndpoint: {error}")))?;
+    Ok(Candidate {
+        summarizer: Summarizer::Remote {
+            endpoint: endpoint.model().to_owned(),
+        },
+        provider: Arc::new(endpoint),
+        way: Way::Summary,
+        prices: None::<ModelInfo>,
+    })
+}
+
+fn http_client(settings: &AppSettings, record: Option<&Path>) -> Result<HttpClient, Error> {
+    let http = &settings.http;
+    let client = HttpClient::new(HttpSettings {
+        connect: Duration::from_secs(http.connect_timeout_seconds),
+        idle: Duration::from_secs(http.idle_timeout_seconds),
+        total: Duration::from_secs(http.total_timeout_seconds),
+        ..HttpSettings::default()
+    });
+    let client = client.map_err(|error| Error::Provider {
+        kind: error.kind.name(),
+        message: error.to_string(),
+    })?;
+    let Some(path) = record else {
+        return Ok(client);
+    };
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.mode(0o600);
+    }
+    let file = options
+        .open(path)
+        .map_err(|error| Error::io("create", path, error))?;
+    Ok(client.with_recorder(Recorder::new(Box::new(file))))
+}
+
+fn policy(settings: &AppSettings) -> RetryPolicy {
+    let http = &settings.http;
+    let budget = Duration::from_secs(http.retry_budget_seconds);
+    RetryPolicy {
+        attempts: http.attempts,
+        budget,
+        patience: RetryPolicy::default().patience.min(budget),
+        ..RetryPolicy::default()
+    }
+}
+
+impl Models {
+    /// Returns the same, without candidates for strategies that ask no model.
+    #[must_use]
+    pub fn for_strategy(self, strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Extractive | Strategy::PruneOnly | Strategy::Off => Self {
+                candidates: Vec::new(),
+                ..self
+            },
+            Strategy::ContextFull | Strategy::Handoff | Strategy::Restore => self,
+        }
+    }
+
+    /// Returns a run over the session of `path` that Ctrl-C ends.
+    pub fn run<'a>(
+        &self,
+        path: &SessionPath<'_>,
+        watch: &'a mut (dyn FnMut(Step<'_>) + Send),
+    ) -> Run<'a> {
+        let header = path.tree().header();
+        Run {
+            cancel: crate::cancel::token(),
+            policy: self.policy,
+            fallback: self.fallback,
+            cache_key: header.map(|header| header.id.to_string()),
+            watch,
+            report: ModelReport::default(),
+        }
+    }
+}
+
+/// Waits for models on this thread.
+pub fn block_on<F: Future>(future: F) -> Result<F::Output, Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Error::io("start", "the network runtime", error))?;
+    Ok(runtime.block_on(future))
+}
+
+/// Returns the error for a summary that no candidate wrote.
+pub fn failed(what: &str, failure: &Failure) -> Error {
+    let hint = match failure {
+        Failure::Provider(error) => match error.kind {
+            ProviderErrorKind::Auth => "; check the key",
+            ProviderErrorKind::Unreachable => {
+                "; check the address and the network, or leave out --model to summarize by rule"
+            }
+            ProviderErrorKind::InvalidRequest => "; check model, address and wire",
+            _ => "; try again, name another --model, or use --fallback extractive",
+        },
+        _ => "; name another --model, or use --fallback extractive",
+    };
+    let kind = match failure {
+        Failure::Provider(error) => error.kind.name(),
+        _ => "no_summary",
+    };
+    Error::Provider {
+        message: format!("{what} failed: {failure}{hint}; nothing was changed"),
+        kind,
+    }
+}
