@@ -27,7 +27,7 @@ pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> 
     }
     let shown = Shown::new(&catalog, args);
     let document = json!({
-        "providers": shown.providers.iter().map(|found| found.json()).collect::<Vec<_>>(),
+        "providers": shown.providers.iter().map(Found::json).collect::<Vec<_>>(),
         "models": shown.models().map(model_json).collect::<Vec<_>>(),
     });
     if shown.providers.is_empty() {

@@ -1168,6 +1168,23 @@ fn models_follow_the_settings() {
 }
 
 #[test]
+fn the_documented_settings_can_be_used() {
+    let env = TestEnv::new();
+    let docs = include_str!("../../../../docs/settings.md");
+    let example = docs.split("```json").nth(1);
+    let example = example.and_then(|rest| rest.split("```").next());
+    env.write("settings.json", example.unwrap_or_default());
+    let document = env.json(&["models", "lab", "--settings", "settings.json"]);
+    assert_eq!(document["models"][0]["name"], "lab/qwen3-coder");
+    let models = ["models", "gpt-6.2-sol", "--settings", "settings.json"];
+    assert_eq!(env.json(&models)["models"][0]["window"], 272_000);
+    let set = r#"models."openai/gpt-6.2-sol".window=272000"#;
+    assert!(docs.contains(set));
+    let models = ["models", "gpt-6.2-sol", "--set", set];
+    assert_eq!(env.json(&models)["models"][0]["window"], 272_000);
+}
+
+#[test]
 fn settings_come_from_a_file_and_from_the_command_line() {
     let env = TestEnv::sample();
     let keep = r#"{"compaction": {"keepRecentTokens": 300, "reserveTokens": 1000}}"#;
