@@ -2,7 +2,21 @@
 //!
 //! [`Catalog::embedded`] reads two files that are part of the program, [`Catalog::apply`] puts a user's
 //! [`Overrides`] on top, and [`Catalog::resolve`] turns a [`Selection`] into a provider and a model. What is
-//! not in the catalog is not guessed from names.
+//! not in the catalog is not guessed from names. Each model says where its facts come from and when they were
+//! read; a price that is announced to end is not entered, the lasting one is.
+//!
+//! ```
+//! use llm_providers::catalog::{Catalog, Selection};
+//!
+//! let found = Catalog::embedded().resolve(&Selection {
+//!     model: "ollama/qwen3:8b".to_owned(),
+//!     window: Some(32_768),
+//!     ..Selection::default()
+//! })?;
+//! assert_eq!(found.provider.base_url, "http://127.0.0.1:11434/v1");
+//! assert!(!found.listed);
+//! # Ok::<(), llm_providers::catalog::CatalogError>(())
+//! ```
 
 mod base_url;
 mod error;

@@ -509,9 +509,17 @@ fn tokens_cost_what_the_price_pages_say() {
         [100_000, 10_000, 200_000, 10_000],
         0.4 + 0.15 + 0.04 + 0.05,
     );
-    // Gemini 2.5 Pro: $1.25 and $10, above 200,000 $2.50 and $15.
-    check_cost("gemini-2.5-pro", [200_000, 1_000, 0, 0], 0.25 + 0.01);
-    check_cost("gemini-2.5-pro", [400_000, 1_000, 0, 0], 1.0 + 0.015);
+    // Gemini 3.1 Pro: $2 and $12, above 200,000 $4 and $18.
+    check_cost(
+        "gemini-3.1-pro-preview",
+        [200_000, 1_000, 0, 0],
+        0.4 + 0.012,
+    );
+    check_cost(
+        "gemini-3.1-pro-preview",
+        [400_000, 1_000, 0, 0],
+        1.6 + 0.018,
+    );
     // GPT-5.4 names no price for writing, Cerebras none for reading: both cost as input does.
     check_cost("gpt-5.4", [0, 0, 0, 100_000], 0.25);
     check_cost("cerebras/gpt-oss-120b", [0, 0, 100_000, 0], 0.035);
