@@ -90,6 +90,8 @@ pub enum Command {
     Migrate(MigrateArgs),
     /// Read every line of a session and report all damage.
     Doctor(DoctorArgs),
+    /// List the models that are known: window, prices, abilities, and whether a key is set.
+    Models(ModelsArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
 }
@@ -243,6 +245,16 @@ pub struct MigrateArgs {
 pub struct DoctorArgs {
     /// The session file, or - for standard input.
     pub session: PathBuf,
+}
+
+/// Arguments of `models`.
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    /// Show only models whose PROVIDER/MODEL contains this text.
+    pub filter: Option<String>,
+    /// Show only models of this provider.
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
 }
 
 /// Arguments of `completions`.

@@ -1,14 +1,60 @@
 //! Settings from a file and from the command line.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
-use compaction_core::Settings;
+use compaction_core::{BranchSummarySettings, CompactionSettings, Settings};
+use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, ProviderOverride};
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::error::Error;
 
+/// All settings of the program, as `settings.json` spells them.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct AppSettings {
+    /// Compaction.
+    pub compaction: CompactionSettings,
+    /// Branch summaries.
+    pub branch_summary: BranchSummarySettings,
+    /// Changes to the catalog's providers, and new ones, by name.
+    pub providers: BTreeMap<String, ProviderOverride>,
+    /// Changes to the catalog's models, and new ones, by `provider/id`.
+    pub models: BTreeMap<String, ModelOverride>,
+}
+
+impl AppSettings {
+    /// Returns the settings of the algorithms.
+    pub fn core(&self) -> Settings {
+        Settings {
+            compaction: self.compaction.clone(),
+            branch_summary: self.branch_summary.clone(),
+        }
+    }
+
+    /// Returns the catalog of providers and models as these settings change it, or the first setting that
+    /// cannot be used; settings that were loaded can.
+    pub fn catalog(&self) -> Result<Catalog, CatalogError> {
+        Catalog::embedded().apply(&Overrides {
+            providers: self.providers.clone(),
+            models: self.models.clone(),
+        })
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let core = self.core().check();
+        core.map_err(|error| error.to_string())?;
+        if self.providers.is_empty() && self.models.is_empty() {
+            return Ok(());
+        }
+        let catalog = self.catalog();
+        catalog.map(drop).map_err(|error| error.to_string())
+    }
+}
+
 /// Returns the settings: defaults, then the file, then each `KEY=VALUE`.
-pub fn load(file: Option<&Path>, set: &[String]) -> Result<Settings, Error> {
+pub fn load(file: Option<&Path>, set: &[String]) -> Result<AppSettings, Error> {
     let mut tree = match file {
         Some(path) => read(path)?,
         None => Value::Object(Map::new()),
@@ -22,7 +68,7 @@ pub fn load(file: Option<&Path>, set: &[String]) -> Result<Settings, Error> {
         let value = serde_json::from_str(value).unwrap_or_else(|_| Value::from(value));
         place(&mut tree, key, value)?;
     }
-    let settings: Settings = serde_path_to_error::deserialize(&tree).map_err(|error| {
+    let settings: AppSettings = serde_path_to_error::deserialize(&tree).map_err(|error| {
         let key = error.path().to_string();
         let reason = error.inner().to_string();
         let reason = reason.replace("expected u64", "expected a whole number, 0 or more");
@@ -53,8 +99,13 @@ fn read(path: &Path) -> Result<Value, Error> {
 
 /// Sets the member that a dotted key names.
 fn place(tree: &mut Value, key: &str, value: Value) -> Result<(), Error> {
+    let names = names(key).ok_or_else(|| {
+        Error::Usage(format!(
+            "--set {key}: a name with dots stands in double quotes as a whole: models.\"a/b-1.0\".window"
+        ))
+    })?;
     let mut at = tree;
-    let mut names = key.split('.').peekable();
+    let mut names = names.into_iter().peekable();
     while let Some(name) = names.next() {
         let Value::Object(members) = at else {
             let text = format!("--set {key}: {name} is inside a value that is no object");
@@ -70,11 +121,41 @@ fn place(tree: &mut Value, key: &str, value: Value) -> Result<(), Error> {
     Ok(())
 }
 
+/// Returns the names of a dotted key; a name in double quotes may hold dots. `None` when the quotes do not fit.
+fn names(key: &str) -> Option<Vec<&str>> {
+    let mut names = Vec::new();
+    let mut rest = key;
+    loop {
+        let (name, after) = match rest.strip_prefix('"') {
+            Some(quoted) => {
+                let (name, after) = quoted.split_once('"')?;
+                match after.strip_prefix('.') {
+                    Some(after) => (name, Some(after)),
+                    None if after.is_empty() => (name, None),
+                    None => return None,
+                }
+            }
+            None => match rest.split_once('.') {
+                Some((name, after)) => (name, Some(after)),
+                None => (rest, None),
+            },
+        };
+        if name.contains('"') {
+            return None;
+        }
+        names.push(name);
+        match after {
+            Some(after) => rest = after,
+            None => return Some(names),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::load;
+    use super::{AppSettings, load, names};
 
-    fn set(pairs: &[&str]) -> Result<compaction_core::Settings, String> {
+    fn set(pairs: &[&str]) -> Result<AppSettings, String> {
         let pairs: Vec<String> = pairs.iter().map(|pair| (*pair).to_owned()).collect();
         load(None, &pairs).map_err(|error| error.to_string())
     }
@@ -86,10 +167,29 @@ mod tests {
             "compaction.strategy=prune-only",
             "branchSummary.reserveTokens=100",
         ]);
-        let settings = settings.unwrap_or_default();
+        let settings = settings.unwrap_or_default().core();
         assert_eq!(settings.compaction.keep_recent_tokens.0, 8000);
         assert_eq!(settings.compaction.strategy.name(), "prune-only");
         assert_eq!(settings.branch_summary.reserve_tokens.0, 100);
+    }
+
+    #[test]
+    fn quoted_names_hold_dots() {
+        let parts = |key| names(key).unwrap_or_default();
+        assert_eq!(parts("a.b"), ["a", "b"]);
+        assert_eq!(
+            parts(r#"models."a/b-1.0".window"#),
+            ["models", "a/b-1.0", "window"]
+        );
+        assert_eq!(parts(r#""a.b""#), ["a.b"]);
+        for key in [r#"a."b"#, r#"a."b"c"#, r#"a.b"c"#] {
+            assert_eq!(names(key), None, "{key}");
+        }
+        let settings = set(&[r#"models."openai/gpt-6.2-sol".window=5000"#]).unwrap_or_default();
+        let catalog = settings.catalog().unwrap_or_default();
+        let model = catalog.model("openai/gpt-6.2-sol");
+        let window = model.and_then(|model| model.capabilities.window);
+        assert_eq!(window, Some(5000));
     }
 
     #[test]

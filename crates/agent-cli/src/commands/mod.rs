@@ -7,6 +7,7 @@ mod context;
 mod doctor;
 mod inspect;
 mod migrate;
+mod models;
 mod plan;
 mod tree;
 mod undo;
@@ -27,7 +28,7 @@ use session_model::{
 
 use crate::args::{Cli, Command, Global, OutputArgs, ProfileArg, SessionArgs, WindowArgs};
 use crate::error::{Error, ErrorKind};
-use crate::settings;
+use crate::settings::{self, AppSettings};
 use crate::store::{Contents, SessionFile, SessionWriter, write_new};
 
 /// What a command gives: a document for programs, and the same for people.
@@ -58,7 +59,7 @@ impl Outcome {
 
 fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
     // A setting that is wrong is an error also where it would not matter.
-    global.load_settings()?;
+    global.load_app_settings()?;
     match command {
         Command::Inspect(args) => inspect::run(args, global),
         Command::Context(args) => context::run(args, global),
@@ -69,6 +70,7 @@ fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
         Command::Undo(args) => undo::run(args, global),
         Command::Migrate(args) => migrate::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Models(args) => models::run(args, global),
         Command::Completions(args) => Ok(completions::run(args)),
     }
 }
@@ -159,7 +161,13 @@ impl Global {
         }
     }
 
+    /// Returns the settings of the algorithms.
     fn load_settings(&self) -> Result<Settings, Error> {
+        Ok(self.load_app_settings()?.core())
+    }
+
+    /// Returns all settings.
+    fn load_app_settings(&self) -> Result<AppSettings, Error> {
         settings::load(self.settings.as_deref(), &self.set)
     }
 }

@@ -250,6 +250,7 @@ fn unknown_setting() {
         vec!["branch", "s.jsonl", "--to", "e2", "--in-place"],
         vec!["undo", "s.jsonl", "--in-place"],
         vec!["migrate", "s.jsonl", "--in-place"],
+        vec!["models"],
         vec!["completions", "bash"],
     ] {
         let arguments = [&arguments[..], &["--set", key]].concat();
@@ -259,6 +260,21 @@ fn unknown_setting() {
     assert_snapshot!(set("compaction.strategy=best"), @"error: settings (--set): compaction.strategy: unknown variant `best`, expected one of `context-full`, `handoff`, `restore`, `prune-only`, `extractive`, `off`");
     assert_snapshot!(set("compaction.keepRecentTokens=many"), @r#"error: settings (--set): compaction.keepRecentTokens: invalid type: string "many", expected a whole number, 0 or more"#);
     assert_snapshot!(set("compaction.keepRecentTokens"), @"error: --set compaction.keepRecentTokens has no value; write --set KEY=VALUE");
+}
+
+#[test]
+fn settings_of_providers_and_models() {
+    let env = TestEnv::sample();
+    let set = |pair| refused(&env, 2, &["doctor", "s.jsonl", "--set", pair]);
+    assert_snapshot!(set("provider.lab.wire=chat"), @"error: settings (--set): provider: unknown field `provider`, expected one of `compaction`, `branchSummary`, `providers`, `models`");
+    assert_snapshot!(set("providers.lab.wire=grpc"), @"error: settings (--set): providers.lab.wire: unknown variant `grpc`, expected one of `responses`, `chat`, `messages`");
+    assert_snapshot!(set("providers.lab.baseURL=x"), @"error: settings (--set): providers.lab.baseURL: unknown field `baseURL`, expected one of `baseUrl`, `wire`, `apiKeyEnv`, `keyOptional`, `headers`, `quirks`, `anyModel`, `allowInsecure`");
+    assert_snapshot!(set("providers.lab.wire=chat"), @"error: settings (--set): providers.lab.baseUrl: a new provider needs one, such as http://127.0.0.1:8000/v1");
+    assert_snapshot!(set("providers.lab.baseUrl=10.0.0.2"), @r#"error: settings (--set): providers.lab.baseUrl: is "10.0.0.2" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);
+    assert_snapshot!(set("models.openai/gpt-9.window=0"), @"error: settings (--set): models.openai/gpt-9.window: is 0, but must be at least 1 token");
+    assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol: unknown field `2-sol`, expected one of `window`, `maxOutput`, `tools`, `images`, `reasoning`, `nativeStandalone`, `nativeInBand`, `prices`");
+    assert_snapshot!(set("models.\"openai/gpt-6.2-sol.window=9"), @r#"error: --set models."openai/gpt-6.2-sol.window: a name with dots stands in double quotes as a whole: models."a/b-1.0".window"#);
+    assert_snapshot!(set("models.openai/gpt-9.prices=[{}]"), @"error: settings (--set): models.openai/gpt-9.prices[0]: missing field `input`");
 }
 
 #[test]

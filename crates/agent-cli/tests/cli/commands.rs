@@ -69,6 +69,7 @@ fn help() {
       undo         Go back to before the newest compaction or change of branch
       migrate      Write a session of version 1 or 2 as version 3
       doctor       Read every line of a session and report all damage
+      models       List the models that are known: window, prices, abilities, and whether a key is set
       completions  Print completions for a shell
       help         Print this message or the help of the given subcommand(s)
 
@@ -1070,6 +1071,117 @@ fn completions() {
             "{shell}"
         );
     }
+}
+
+#[test]
+fn models() {
+    let env = TestEnv::new();
+    let run = |arguments: &[&str], keys: &[(&str, &str)]| {
+        let mut command = env.command(crate::env::BINARY);
+        command
+            .arg("models")
+            .args(arguments)
+            .envs(keys.iter().copied());
+        let text = env.output(&mut command).to_string();
+        let lines = text.lines().map(str::trim_end);
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    assert_snapshot!(run(&["HAIKU"], &[]), @"
+    exit 0
+    --- stdout
+                                   window   output     $ in    $ out  can
+    anthropic  key ANTHROPIC_API_KEY is not set  https://api.anthropic.com
+      anthropic/claude-haiku-4-5   200.0k    64.0k     1.00     5.00  tir-
+      anthropic/claude-haiku-5-5     1.0M   128.0k     0.10+    0.50+ tir-
+    $ per million tokens, + more for large prompts; ? not known
+    can: t tools, i images, r reasoning, n native compaction
+    ");
+    let keys = [("OPENROUTER_API_KEY", "sk-secret"), ("OLLAMA_API_KEY", "")];
+    assert_snapshot!(run(&["o", "--provider", "openrouter"], &keys), @"
+    exit 0
+    --- stdout
+                                             window   output     $ in    $ out  can
+    openrouter  key OPENROUTER_API_KEY is set  https://openrouter.ai/api/v1
+      openrouter/anthropic/claude-opus-5.5     1.0M   128.0k     4.00    20.00  tir-
+      openrouter/moonshotai/kimi-k3            1.0M   131.1k     3.00    15.00  tir-
+      any model that it has, as openrouter/MODEL
+    $ per million tokens, + more for large prompts; ? not known
+    can: t tools, i images, r reasoning, n native compaction
+    ");
+    assert_snapshot!(run(&["ollama"], &keys), @"
+    exit 0
+    --- stdout
+    ollama  key OLLAMA_API_KEY is not set, not needed  http://127.0.0.1:11434/v1
+      any model that it has, as ollama/MODEL
+    ");
+    assert_snapshot!(run(&["nothing-like-it"], &[]), @"
+    exit 3
+    --- stderr
+    nothing to do: no model matches nothing-like-it; agent-cli models lists all
+    ");
+    assert_snapshot!(run(&["--provider", "opena"], &[]), @"
+    exit 2
+    --- stderr
+    error: no provider opena; the catalog has anthropic, cerebras, deepseek, fireworks, gemini, groq, llama.cpp, lmstudio, mistral, ollama, openai, openrouter, together, vllm, xai
+    ");
+    let all = run(&[], &keys);
+    assert!(
+        all.contains("openai/gpt-") && all.contains("vllm/MODEL"),
+        "{all}"
+    );
+    assert!(!all.contains("sk-secret"), "{all}");
+}
+
+#[test]
+fn models_follow_the_settings() {
+    let env = TestEnv::new();
+    env.write(
+        "settings.json",
+        r#"{"providers": {"lab": {"baseUrl": "http://10.0.0.2:8000/v1/", "apiKeyEnv": "LAB_KEY"}},
+            "models": {"lab/big": {"window": 32000, "prices": [{"input": 0.123, "output": 2}]}}}"#,
+    );
+    let arguments = ["models", "--provider", "lab", "--settings", "settings.json"];
+    assert_snapshot!(env.run(&arguments).success(), @"
+                window   output     $ in    $ out  can
+    lab  key LAB_KEY is not set  http://10.0.0.2:8000/v1
+      lab/big    32.0k        ?    0.123     2.00  t---
+      any model that it has, as lab/MODEL
+    $ per million tokens, + more for large prompts; ? not known
+    can: t tools, i images, r reasoning, n native compaction
+    ");
+    let document = env.json(&arguments);
+    let model = &document["models"][0];
+    assert_eq!(model["name"], "lab/big");
+    assert_eq!(model["source"], "settings");
+    assert_eq!(model["prices"][0]["input"], 0.123);
+    let provider = &document["providers"][0];
+    assert_eq!(provider["base_url"], "http://10.0.0.2:8000/v1");
+    assert_eq!(provider["key_variable"], "LAB_KEY");
+    assert_eq!(provider["key_set"], false);
+
+    let document = env.json(&["models", "claude-opus-5-5", "--provider", "anthropic"]);
+    let model = &document["models"][0];
+    assert_eq!(model["window"], 1_000_000);
+    assert_eq!(model["prices"][0]["cache_read"], 0.2);
+    assert_eq!(text(model, "date").len(), 10);
+    assert!(!text(model, "source").is_empty());
+}
+
+#[test]
+fn the_documented_settings_can_be_used() {
+    let env = TestEnv::new();
+    let docs = include_str!("../../../../docs/settings.md");
+    let example = docs.split("```json").nth(1);
+    let example = example.and_then(|rest| rest.split("```").next());
+    env.write("settings.json", example.unwrap_or_default());
+    let document = env.json(&["models", "lab", "--settings", "settings.json"]);
+    assert_eq!(document["models"][0]["name"], "lab/qwen3-coder");
+    let models = ["models", "gpt-6.2-sol", "--settings", "settings.json"];
+    assert_eq!(env.json(&models)["models"][0]["window"], 272_000);
+    let set = r#"models."openai/gpt-6.2-sol".window=272000"#;
+    assert!(docs.contains(set));
+    let models = ["models", "gpt-6.2-sol", "--set", set];
+    assert_eq!(env.json(&models)["models"][0]["window"], 272_000);
 }
 
 #[test]

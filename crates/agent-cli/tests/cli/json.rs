@@ -98,6 +98,8 @@ fn done() {
         vec!["undo", "s.jsonl", "--in-place"],
         vec!["migrate", "old.jsonl", "--in-place"],
         vec!["doctor", "s.jsonl"],
+        vec!["models"],
+        vec!["models", "--provider", "ollama"],
         vec!["completions", "bash"],
     ] {
         document(&arguments, 0);
@@ -132,6 +134,7 @@ fn usage() {
         vec!["undo", "old.jsonl", "--in-place"],
         vec!["migrate", "old.jsonl", "--out", "s.jsonl"],
         vec!["doctor", "s.jsonl", "--set", "unknown=1"],
+        vec!["models", "--provider", "unknown"],
         vec!["completions", "unknown"],
     ] {
         document(&arguments, 2);
@@ -148,6 +151,7 @@ fn nothing_to_do() {
         vec!["compact", "small.jsonl", "--out", "new.jsonl"],
         vec!["undo", "small.jsonl", "--in-place"],
         vec!["migrate", "small.jsonl", "--in-place"],
+        vec!["models", "nothing-like-it"],
     ] {
         document(&arguments, 3);
     }

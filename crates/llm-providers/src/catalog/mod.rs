@@ -1,6 +1,31 @@
 //! Providers and models as data: where they are, what they can do, what they cost.
+//!
+//! [`Catalog::embedded`] reads two files that are part of the program, [`Catalog::apply`] puts a user's
+//! [`Overrides`] on top, and [`Catalog::resolve`] turns a [`Selection`] into a provider and a model. What is
+//! not in the catalog is not guessed from names. Each model says where its facts come from and when they were
+//! read; a price that is announced to end is not entered, the lasting one is.
+//!
+//! ```
+//! use llm_providers::catalog::{Catalog, Selection};
+//!
+//! let found = Catalog::embedded().resolve(&Selection {
+//!     model: "ollama/qwen3:8b".to_owned(),
+//!     window: Some(32_768),
+//!     ..Selection::default()
+//! })?;
+//! assert_eq!(found.provider.base_url, "http://127.0.0.1:11434/v1");
+//! assert!(!found.listed);
+//! # Ok::<(), llm_providers::catalog::CatalogError>(())
+//! ```
+
+mod base_url;
+mod error;
+mod nearest;
+mod overrides;
+mod resolve;
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 use session_model::Usage;
@@ -8,17 +33,22 @@ use session_model::Usage;
 use crate::provider::Capabilities;
 use crate::wire::{Quirks, Wire};
 
+pub use error::CatalogError;
+pub use overrides::{ModelOverride, Overrides, ProviderOverride, QuirksOverride};
+pub use resolve::{Resolved, Selection};
+
 /// Where a provider is and how it is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProviderInfo {
     /// The name, for example `openai`.
     pub name: String,
-    /// The base of its URLs, for example `https://api.openai.com/v1`.
+    /// The base of its URLs, for example `https://api.openai.com/v1`; without a slash at the end, and without
+    /// `/v1` for the messages wire, which adds it.
     pub base_url: String,
     /// The wire.
     pub wire: Wire,
-    /// The environment variable that holds the key; `None` where none is needed.
+    /// The environment variable that holds the key; `None` where none is sent.
     #[serde(default)]
     pub api_key_env: Option<String>,
     /// Whether requests without a key make sense.
@@ -33,23 +63,40 @@ pub struct ProviderInfo {
     /// Whether models that the catalog does not list are accepted (servers that serve what the user loaded).
     #[serde(default)]
     pub any_model: bool,
+    /// Whether a key may go over plain http to a host that is not this one.
+    #[serde(default)]
+    pub allow_insecure: bool,
+}
+
+impl ProviderInfo {
+    /// Fails when a key must not be sent to this provider: over plain http to a host that is not loopback,
+    /// without `allowInsecure`. To be asked before a key or a header of the user's is sent.
+    pub fn check_key_transport(&self) -> Result<(), CatalogError> {
+        if self.allow_insecure || base_url::keeps_secrets(&self.base_url) {
+            return Ok(());
+        }
+        Err(CatalogError::InsecureKey {
+            provider: self.name.clone(),
+            base_url: self.base_url.clone(),
+        })
+    }
 }
 
 /// What tokens cost from a size of the prompt on, in USD per million.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PriceTier {
-    /// The tier holds for prompts larger than this many tokens.
+    /// The tier holds for prompts larger than this many tokens; 0 for all.
     #[serde(default)]
     pub above: u64,
     /// Prompt tokens that were not cached.
     pub input: f64,
     /// Tokens of the answer.
     pub output: f64,
-    /// Prompt tokens read from the cache.
+    /// Prompt tokens read from the cache; as `input` when not said.
     #[serde(default)]
     pub cache_read: Option<f64>,
-    /// Prompt tokens written to the cache.
+    /// Prompt tokens written to the cache; as `input` when not said.
     #[serde(default)]
     pub cache_write: Option<f64>,
 }
@@ -60,12 +107,12 @@ pub struct PriceTier {
 pub struct ModelInfo {
     /// Its provider.
     pub provider: String,
-    /// Its id, as requests name it.
+    /// Its id, as requests name it; may contain slashes.
     pub id: String,
     /// What it can do.
     #[serde(default)]
     pub capabilities: Capabilities,
-    /// What it costs; empty when unknown or free.
+    /// What it costs, from the tier for all prompts upwards; empty when unknown.
     #[serde(default)]
     pub prices: Vec<PriceTier>,
     /// Where these facts come from.
@@ -77,9 +124,85 @@ pub struct ModelInfo {
 }
 
 impl ModelInfo {
-    /// Returns what `usage` costs in USD, or `None` where no price is known.
+    /// Returns `provider/id`, as people and settings name the model.
+    pub fn full_name(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
+    /// Returns what `usage` costs in USD, or `None` where no price is known or the usage is incomplete. The
+    /// whole request is billed at the tier that the size of its prompt reaches.
     pub fn cost(&self, usage: &Usage) -> Option<f64> {
-        let _ = usage;
-        None
+        if usage.incomplete {
+            return None;
+        }
+        let prompt = usage.prompt_tokens();
+        let reached = |tier: &&PriceTier| tier.above == 0 || prompt > tier.above;
+        let tier = self.prices.iter().rev().find(reached)?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "token counts stay far below 2^53"
+        )]
+        let cost = |tokens: u64, price: f64| tokens as f64 * price / 1e6;
+        let parts = [
+            cost(usage.input, tier.input),
+            cost(usage.output, tier.output),
+            cost(usage.cache_read, tier.cache_read.unwrap_or(tier.input)),
+            cost(usage.cache_write, tier.cache_write.unwrap_or(tier.input)),
+        ];
+        Some(parts.iter().sum())
     }
 }
+
+/// Providers and models.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Catalog {
+    providers: BTreeMap<String, ProviderInfo>,
+    models: BTreeMap<String, ModelInfo>,
+}
+
+static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
+    let providers: Vec<ProviderInfo> = serde_json::from_str(include_str!("providers.json"))
+        .expect("the embedded providers parse; a test holds that");
+    let models: Vec<ModelInfo> = serde_json::from_str(include_str!("models.json"))
+        .expect("the embedded models parse; a test holds that");
+    Catalog {
+        providers: providers
+            .into_iter()
+            .map(|provider| (provider.name.clone(), provider))
+            .collect(),
+        models: models
+            .into_iter()
+            .map(|model| (model.full_name(), model))
+            .collect(),
+    }
+});
+
+impl Catalog {
+    /// Returns the catalog that is part of the program.
+    pub fn embedded() -> Self {
+        EMBEDDED.clone()
+    }
+
+    /// Returns the providers, by name.
+    pub fn providers(&self) -> impl Iterator<Item = &ProviderInfo> {
+        self.providers.values()
+    }
+
+    /// Returns the models, by full name.
+    pub fn models(&self) -> impl Iterator<Item = &ModelInfo> {
+        self.models.values()
+    }
+
+    /// Returns a provider.
+    pub fn provider(&self, name: &str) -> Option<&ProviderInfo> {
+        self.providers.get(name)
+    }
+
+    /// Returns a listed model by `provider/id`.
+    pub fn model(&self, full_name: &str) -> Option<&ModelInfo> {
+        self.models.get(full_name)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,250 @@
+//! `models`: the models that are known, where they are, what they can do and cost. Asks nobody.
+
+use compaction_core::TokenCount;
+use llm_providers::catalog::{Catalog, ModelInfo, ProviderInfo};
+use serde_json::{Value, json};
+
+use crate::args::{Global, ModelsArgs};
+use crate::commands::Outcome;
+use crate::error::Error;
+use crate::ui::{BOLD, DIM, GOOD, WARN, clean, styled, tokens, width};
+
+/// The widest column of names, so that rows fit 80 columns; a longer name pushes its own row only.
+const NAMES: usize = 36;
+
+pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> {
+    let settings = global.load_app_settings()?;
+    let catalog = settings
+        .catalog()
+        .map_err(|error| Error::Usage(format!("settings: {error}")))?;
+    if let Some(name) = &args.provider
+        && catalog.provider(name).is_none()
+    {
+        let names = catalog.providers().map(|provider| provider.name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let text = format!("no provider {name}; the catalog has {names}");
+        return Err(Error::Usage(text));
+    }
+    let shown = Shown::new(&catalog, args);
+    let document = json!({
+        "providers": shown.providers.iter().map(Found::json).collect::<Vec<_>>(),
+        "models": shown.models().map(model_json).collect::<Vec<_>>(),
+    });
+    if shown.providers.is_empty() {
+        let filter = clean(args.filter.as_deref().unwrap_or_default());
+        let reason = format!("no model matches {filter}; agent-cli models lists all");
+        return Ok(Outcome::nothing_to_do(reason, document));
+    }
+    Ok(Outcome::done(&document, shown.text()))
+}
+
+/// A provider, its key, and those of its models that are shown.
+struct Found<'a> {
+    provider: &'a ProviderInfo,
+    key: Key,
+    models: Vec<&'a ModelInfo>,
+}
+
+/// What is known of a key without a look at it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    /// The variable is set.
+    Set,
+    /// It is not, and the provider needs it.
+    Missing,
+    /// It is not, which is fine.
+    NotNeeded,
+}
+
+impl Key {
+    fn of(provider: &ProviderInfo) -> Self {
+        let variable = provider.api_key_env.as_ref();
+        let value = variable.and_then(std::env::var_os);
+        match value.is_some_and(|value| !value.is_empty()) {
+            true => Self::Set,
+            false if provider.key_optional => Self::NotNeeded,
+            false => Self::Missing,
+        }
+    }
+}
+
+impl Found<'_> {
+    fn json(&self) -> Value {
+        json!({
+            "name": self.provider.name,
+            "base_url": self.provider.base_url,
+            "wire": self.provider.wire,
+            "key_variable": self.provider.api_key_env,
+            "key_set": self.key == Key::Set,
+            "key_optional": self.provider.key_optional,
+            "any_model": self.provider.any_model,
+        })
+    }
+
+    fn heading(&self) -> String {
+        let name = styled(BOLD, &clean(&self.provider.name));
+        let variable = self.provider.api_key_env.as_deref();
+        let key = match (variable, self.key) {
+            (Some(variable), Key::Set) => (format!("key {variable} is set"), GOOD),
+            (Some(variable), Key::Missing) => (format!("key {variable} is not set"), WARN),
+            (Some(variable), Key::NotNeeded) => {
+                (format!("key {variable} is not set, not needed"), DIM)
+            }
+            (None, _) => ("no key".to_owned(), DIM),
+        };
+        let url = clean(&self.provider.base_url);
+        let used = [&self.provider.name, &key.0, &url].map(|part| part.chars().count() + 2);
+        let key = styled(key.1, &key.0);
+        // On a narrow screen the address goes first.
+        match used.iter().sum::<usize>() <= width() + 2 {
+            true => format!("{name}  {key}  {}\n", styled(DIM, &url)),
+            false => format!("{name}  {key}\n"),
+        }
+    }
+}
+
+fn model_json(model: &ModelInfo) -> Value {
+    let can = &model.capabilities;
+    let prices = model.prices.iter().map(|tier| {
+        json!({
+            "above": tier.above,
+            "input": tier.input,
+            "output": tier.output,
+            "cache_read": tier.cache_read,
+            "cache_write": tier.cache_write,
+        })
+    });
+    json!({
+        "name": model.full_name(),
+        "provider": model.provider,
+        "id": model.id,
+        "window": can.window,
+        "max_output": can.max_output,
+        "tools": can.tools,
+        "images": can.images,
+        "reasoning": can.reasoning,
+        "native_standalone": can.native_standalone,
+        "native_in_band": can.native_in_band,
+        "prices": prices.collect::<Vec<_>>(),
+        "source": model.source,
+        "date": model.date,
+    })
+}
+
+/// What of the catalog is shown.
+struct Shown<'a> {
+    providers: Vec<Found<'a>>,
+}
+
+impl<'a> Shown<'a> {
+    fn new(catalog: &'a Catalog, args: &ModelsArgs) -> Self {
+        let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
+        let wanted = |provider: &&ProviderInfo| {
+            args.provider
+                .as_ref()
+                .is_none_or(|name| *name == provider.name)
+        };
+        let found = catalog.providers().filter(wanted).filter_map(|provider| {
+            let models = catalog.models().filter(|model| {
+                model.provider == provider.name
+                    && model.full_name().to_lowercase().contains(&filter)
+            });
+            let models: Vec<&ModelInfo> = models.collect();
+            // A server that serves anything is there, although it lists nothing.
+            let open = provider.any_model && provider.name.to_lowercase().contains(&filter);
+            let key = Key::of(provider);
+            (open || !models.is_empty()).then_some(Found {
+                provider,
+                key,
+                models,
+            })
+        });
+        Self {
+            providers: found.collect(),
+        }
+    }
+
+    fn models(&self) -> impl Iterator<Item = &'a ModelInfo> {
+        self.providers
+            .iter()
+            .flat_map(|found| found.models.iter().copied())
+    }
+
+    fn text(&self) -> String {
+        let widest = self
+            .models()
+            .map(|model| model.full_name().chars().count())
+            .max();
+        let width = widest.unwrap_or_default().min(NAMES);
+        let mut text = String::new();
+        if widest.is_some() {
+            let head = format!(
+                "  {:width$}  {:>7}  {:>7}  {:>7}  {:>7}  can",
+                "", "window", "output", "$ in", "$ out"
+            );
+            text.push_str(&styled(DIM, &head));
+            text.push('\n');
+        }
+        for found in &self.providers {
+            text.push_str(&found.heading());
+            for model in &found.models {
+                text.push_str(&row(model, width));
+            }
+            if found.provider.any_model {
+                let name = clean(&found.provider.name);
+                let line = format!("  any model that it has, as {name}/MODEL");
+                text.push_str(&styled(DIM, &line));
+                text.push('\n');
+            }
+        }
+        if widest.is_some() {
+            let legend = [
+                "$ per million tokens, + more for large prompts; ? not known",
+                "can: t tools, i images, r reasoning, n native compaction",
+            ];
+            for line in legend {
+                text.push_str(&styled(DIM, line));
+                text.push('\n');
+            }
+        }
+        text
+    }
+}
+
+fn row(model: &ModelInfo, width: usize) -> String {
+    let can = &model.capabilities;
+    let size = |count: Option<u64>| count.map_or("?".to_owned(), |count| tokens(TokenCount(count)));
+    let more = if model.prices.len() > 1 { "+" } else { " " };
+    let base = model.prices.first();
+    let dollars = |price: Option<f64>| match price {
+        Some(price) => format!("{}{more}", amount(price)),
+        None => "? ".to_owned(),
+    };
+    let letters = [
+        (can.tools, 't'),
+        (can.images, 'i'),
+        (can.reasoning, 'r'),
+        (can.native_standalone || can.native_in_band, 'n'),
+    ];
+    let letters: String = letters
+        .map(|(can, letter)| if can { letter } else { '-' })
+        .into_iter()
+        .collect();
+    format!(
+        "  {:width$}  {:>7}  {:>7}  {:>8} {:>8} {letters}\n",
+        clean(&model.full_name()),
+        size(can.window),
+        size(can.max_output),
+        dollars(base.map(|tier| tier.input)),
+        dollars(base.map(|tier| tier.output)),
+    )
+}
+
+/// Returns a price: two digits after the point, or as many as it has.
+fn amount(price: f64) -> String {
+    let short = format!("{price:.2}");
+    match short.parse::<f64>() {
+        Ok(same) if (same - price).abs() < 1e-9 => short,
+        _ => format!("{price}"),
+    }
+}

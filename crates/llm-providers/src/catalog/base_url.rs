@@ -1,0 +1,144 @@
+//! Base URLs: what is allowed, where they lead, and whether the way there is private.
+
+use std::net::IpAddr;
+
+use reqwest::Url;
+
+use crate::wire::Wire;
+
+/// What a base URL must be.
+const FORM: &str = "write http:// or https:// with a host, such as http://127.0.0.1:8000/v1";
+
+/// Returns `text` as a base URL of `wire`, in the form that paths are added to, or why it is none. The reason
+/// never holds a password.
+pub(super) fn normalized(text: &str, wire: Wire) -> Result<String, String> {
+    let text = text.trim();
+    let url = Url::parse(text).map_err(|error| format!("is {text:?} ({error}); {FORM}"))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        return Err(
+            "must not hold a user name or a password; name a variable in apiKeyEnv".to_owned(),
+        );
+    }
+    let hosted = url.host_str().is_some_and(|host| !host.is_empty()) && !text.contains(":///");
+    if !matches!(url.scheme(), "http" | "https") || !hosted {
+        return Err(format!("is {text:?}; {FORM}"));
+    }
+    if url.query().is_some() || url.fragment().is_some() {
+        return Err(format!(
+            "is {text:?}, but paths are added to its end; leave out ? and # and what follows"
+        ));
+    }
+    // What was checked is what is sent to, not how it was written.
+    let base = url.as_str().trim_end_matches('/');
+    Ok(match wire {
+        // The wire adds /v1/messages.
+        Wire::Messages => base.strip_suffix("/v1").unwrap_or(base).to_owned(),
+        Wire::Responses | Wire::Chat => base.to_owned(),
+    })
+}
+
+/// Returns true when both URLs lead to the same scheme, host and port.
+pub(super) fn same_origin(one: &str, other: &str) -> bool {
+    match (Url::parse(one), Url::parse(other)) {
+        (Ok(one), Ok(other)) => one.origin() == other.origin(),
+        _ => false,
+    }
+}
+
+/// Returns true when nobody on the way can read what is sent: https, or this very host.
+pub(super) fn keeps_secrets(base_url: &str) -> bool {
+    let Ok(url) = Url::parse(base_url) else {
+        return false;
+    };
+    url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    match bare.parse::<IpAddr>() {
+        Ok(address) => address.to_canonical().is_loopback(),
+        Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{keeps_secrets, normalized, same_origin};
+    use crate::wire::Wire;
+
+    #[test]
+    fn bases_have_one_form() {
+        let chat = |text| normalized(text, Wire::Chat);
+        assert_eq!(
+            chat(" http://10.0.0.2:8000/v1/ ").as_deref(),
+            Ok("http://10.0.0.2:8000/v1")
+        );
+        assert_eq!(
+            chat("https://a.example").as_deref(),
+            Ok("https://a.example")
+        );
+        let messages = normalized("https://a.example/anthropic/v1/", Wire::Messages);
+        assert_eq!(messages.as_deref(), Ok("https://a.example/anthropic"));
+    }
+
+    #[test]
+    fn what_is_no_base_is_refused() {
+        for text in [
+            "",
+            "api.example.com/v1",
+            "localhost:8000",
+            "ftp://a.example",
+            "http://",
+            "http:///v1",
+            "https://a.example/v1?key=1",
+            "https://a.example/v1#top",
+        ] {
+            let said = normalized(text, Wire::Chat);
+            assert!(said.is_err(), "{text}: {said:?}");
+        }
+        let said = normalized("https://me:hunter2@a.example", Wire::Chat);
+        let said = said.err().unwrap_or_default();
+        assert!(
+            said.contains("password") && !said.contains("hunter2"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn origins_are_scheme_host_and_port() {
+        let same = |one, other| assert!(same_origin(one, other), "{one} {other}");
+        let differ = |one, other| assert!(!same_origin(one, other), "{one} {other}");
+        same("https://a.example/v1", "https://A.example:443/v2");
+        differ("https://a.example", "http://a.example");
+        differ("https://a.example", "https://a.example.evil.example");
+        differ("https://a.example", "https://a.example:8443");
+        differ("no url", "no url");
+    }
+
+    #[test]
+    fn secrets_go_over_https_or_nowhere() {
+        for url in [
+            "https://a.example",
+            "http://127.0.0.1:8000",
+            "http://127.9.9.9",
+            "http://[::1]:8000/v1",
+            "http://[::ffff:127.0.0.1]",
+            "http://localhost:1234",
+            "http://LOCALHOST",
+            "http://llm.localhost",
+        ] {
+            assert!(keeps_secrets(url), "{url}");
+        }
+        for url in [
+            "http://a.example",
+            "http://10.0.0.2:8000",
+            "http://0.0.0.0:8000",
+            "http://localhost.evil.example",
+            "http://127.0.0.1.evil.example",
+            "http://notlocalhost",
+            "no url",
+        ] {
+            assert!(!keeps_secrets(url), "{url}");
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What is wrong with a setting about providers, or with the choice of a model.
+
+/// What is wrong with a setting about providers, or with the choice of a model.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CatalogError {
+    /// A setting cannot be used.
+    #[error("{key}: {reason}")]
+    Setting {
+        /// The setting, for example `providers.local.baseUrl`.
+        key: String,
+        /// Its value, and what is allowed.
+        reason: String,
+    },
+    /// An option of the selection cannot be used.
+    #[error("{option} {reason}")]
+    Option {
+        /// The option, for example `--base-url`.
+        option: &'static str,
+        /// Its value, and what is allowed.
+        reason: String,
+    },
+    /// No provider has this name.
+    #[error(
+        "no provider {name}{}; add it to the settings under providers, or give --base-url",
+        meant(.nearest)
+    )]
+    UnknownProvider {
+        /// What was asked for.
+        name: String,
+        /// Names that are near.
+        nearest: Vec<String>,
+    },
+    /// No model has this name, and it names no provider.
+    #[error("no model {model}{}; write PROVIDER/MODEL", meant(.nearest))]
+    UnknownModel {
+        /// What was asked for.
+        model: String,
+        /// Full names that are near.
+        nearest: Vec<String>,
+    },
+    /// The provider is known, the model is not.
+    #[error(
+        "{provider} has no model {model} in the catalog{}; one that is not listed needs its window: \
+         --window TOKENS, or models.\"{provider}/{model}\".window in the settings",
+        meant(.nearest)
+    )]
+    UnlistedModel {
+        /// The provider.
+        provider: String,
+        /// What was asked for.
+        model: String,
+        /// Full names that are near.
+        nearest: Vec<String>,
+    },
+    /// Several providers have a model of this name.
+    #[error("several providers have {model}: {}; write one of them", .candidates.join(", "))]
+    AmbiguousModel {
+        /// What was asked for.
+        model: String,
+        /// The full names.
+        candidates: Vec<String>,
+    },
+    /// A key would go over plain http to another host.
+    #[error(
+        "{provider}: the key would be sent unencrypted to {base_url}; use https or a loopback address, or \
+         allow it with providers.{provider}.allowInsecure beside the baseUrl in the settings"
+    )]
+    InsecureKey {
+        /// The provider.
+        provider: String,
+        /// Where it is.
+        base_url: String,
+    },
+}
+
+impl CatalogError {
+    pub(super) fn setting(key: String, reason: impl Into<String>) -> Self {
+        Self::Setting {
+            key,
+            reason: reason.into(),
+        }
+    }
+
+    pub(super) fn option(option: &'static str, reason: impl Into<String>) -> Self {
+        Self::Option {
+            option,
+            reason: reason.into(),
+        }
+    }
+}
+
+/// Returns the part of a message that suggests names.
+fn meant(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        names => format!("; did you mean {}", names.join(" or ")),
+    }
+}

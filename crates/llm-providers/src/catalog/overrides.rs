@@ -1,0 +1,332 @@
+//! What a user changes in the catalog or adds to it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::error::CatalogError;
+use super::{Catalog, ModelInfo, PriceTier, ProviderInfo, base_url};
+use crate::provider::Capabilities;
+use crate::wire::{MaxTokensField, Quirks, ReasoningField, Wire};
+
+/// A user's changes and additions. What is not said stays as it is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Overrides {
+    /// Providers by name. A new one needs `baseUrl`.
+    pub providers: BTreeMap<String, ProviderOverride>,
+    /// Models by `provider/id`. A new one needs `window`.
+    pub models: BTreeMap<String, ModelOverride>,
+}
+
+/// Changes to a provider, or a new one.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct ProviderOverride {
+    /// The base of its URLs. Another host than before no longer gets the key, unless `api_key_env` is given.
+    pub base_url: Option<String>,
+    /// The wire; chat for a new provider.
+    pub wire: Option<Wire>,
+    /// The environment variable that holds the key; empty for none.
+    pub api_key_env: Option<String>,
+    /// Whether requests without a key make sense.
+    pub key_optional: Option<bool>,
+    /// Further headers, beside those of the catalog.
+    pub headers: Option<BTreeMap<String, String>>,
+    /// What differs from the plain form of the wire.
+    pub quirks: Option<QuirksOverride>,
+    /// Whether unlisted models are accepted; true for a new provider.
+    pub any_model: Option<bool>,
+    /// Whether a key may go over plain http to another host.
+    pub allow_insecure: Option<bool>,
+}
+
+/// Changes to [`Quirks`], field by field.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct QuirksOverride {
+    /// See [`Quirks::max_tokens_field`].
+    pub max_tokens_field: Option<MaxTokensField>,
+    /// See [`Quirks::developer_role`].
+    pub developer_role: Option<bool>,
+    /// See [`Quirks::stream_usage`].
+    pub stream_usage: Option<bool>,
+    /// See [`Quirks::reasoning_field`].
+    pub reasoning_field: Option<ReasoningField>,
+    /// See [`Quirks::replays_reasoning`].
+    pub replays_reasoning: Option<bool>,
+    /// See [`Quirks::alternating_roles`].
+    pub alternating_roles: Option<bool>,
+    /// See [`Quirks::short_tool_ids`].
+    pub short_tool_ids: Option<bool>,
+    /// See [`Quirks::openai_extras`].
+    pub openai_extras: Option<bool>,
+    /// See [`Quirks::cache_marks`].
+    pub cache_marks: Option<bool>,
+}
+
+/// Changes to a model, or a new one.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct ModelOverride {
+    /// The window in tokens.
+    pub window: Option<u64>,
+    /// The most that it answers in tokens.
+    pub max_output: Option<u64>,
+    /// Whether it calls tools; true for a new model.
+    pub tools: Option<bool>,
+    /// Whether it sees images.
+    pub images: Option<bool>,
+    /// Whether it thinks.
+    pub reasoning: Option<bool>,
+    /// Whether the standalone form of native compaction works.
+    pub native_standalone: Option<bool>,
+    /// Whether the in-band form of native compaction works.
+    pub native_in_band: Option<bool>,
+    /// What it costs, in place of what the catalog says.
+    pub prices: Option<Vec<PriceTier>>,
+}
+
+impl Catalog {
+    /// Returns the catalog with a user's changes and additions, or the first setting that cannot be used.
+    pub fn apply(mut self, overrides: &Overrides) -> Result<Self, CatalogError> {
+        for (name, change) in &overrides.providers {
+            self.apply_provider(name, change)?;
+        }
+        for (name, change) in &overrides.models {
+            self.apply_model(name, change)?;
+        }
+        Ok(self)
+    }
+
+    fn apply_provider(
+        &mut self,
+        name: &str,
+        change: &ProviderOverride,
+    ) -> Result<(), CatalogError> {
+        let key = |field: &str| format!("providers.{name}{field}");
+        let known = self.providers.get(name).cloned();
+        if name.is_empty() || name.contains(['/', ' ']) || name.chars().any(char::is_control) {
+            let reason = "a provider's name is one word without a slash";
+            return Err(CatalogError::setting(key(""), reason));
+        }
+        let is_new = known.is_none();
+        let mut provider = known.unwrap_or_else(|| new_provider(name));
+        set(&mut provider.wire, change.wire);
+        let before = std::mem::take(&mut provider.base_url);
+        let base = change.base_url.as_deref().unwrap_or(&before);
+        if is_new && change.base_url.is_none() {
+            let reason = "a new provider needs one, such as http://127.0.0.1:8000/v1";
+            return Err(CatalogError::setting(key(".baseUrl"), reason));
+        }
+        provider.base_url = base_url::normalized(base, provider.wire)
+            .map_err(|reason| CatalogError::setting(key(".baseUrl"), reason))?;
+        if !is_new && !base_url::same_origin(&before, &provider.base_url) {
+            forget_secrets(&mut provider);
+        }
+        if let Some(variable) = &change.api_key_env {
+            provider.api_key_env = checked_variable(variable)
+                .map_err(|reason| CatalogError::setting(key(".apiKeyEnv"), reason))?;
+            provider.key_optional = provider.api_key_env.is_none();
+        }
+        set(&mut provider.key_optional, change.key_optional);
+        for (header, value) in change.headers.iter().flatten() {
+            // The value may be a secret: it is not repeated.
+            if http::HeaderName::from_bytes(header.as_bytes()).is_err() {
+                let reason = "is no name of an HTTP header; use letters, digits and -";
+                return Err(CatalogError::setting(
+                    key(&format!(".headers.{header}")),
+                    reason,
+                ));
+            }
+            if http::HeaderValue::from_str(value).is_err() {
+                let reason =
+                    "its value cannot stand in an HTTP header; use visible ASCII characters";
+                return Err(CatalogError::setting(
+                    key(&format!(".headers.{header}")),
+                    reason,
+                ));
+            }
+            provider.headers.insert(header.clone(), value.clone());
+        }
+        if let Some(quirks) = &change.quirks {
+            quirks.apply(&mut provider.quirks);
+        }
+        set(&mut provider.any_model, change.any_model);
+        set(&mut provider.allow_insecure, change.allow_insecure);
+        self.providers.insert(name.to_owned(), provider);
+        Ok(())
+    }
+
+    fn apply_model(&mut self, name: &str, change: &ModelOverride) -> Result<(), CatalogError> {
+        let key = |field: &str| format!("models.{name}{field}");
+        let (provider, id) = match name.split_once('/') {
+            Some((provider, id)) if !provider.is_empty() && !id.is_empty() => (provider, id),
+            _ => {
+                let reason = "a model is named PROVIDER/MODEL";
+                return Err(CatalogError::setting(key(""), reason));
+            }
+        };
+        if !self.providers.contains_key(provider) {
+            let names: Vec<&str> = self.providers.keys().map(String::as_str).collect();
+            let reason = format!(
+                "no provider {provider}; add providers.{provider}, or name one of {}",
+                names.join(", ")
+            );
+            return Err(CatalogError::setting(key(""), reason));
+        }
+        let is_new = !self.models.contains_key(name);
+        if is_new && change.window.is_none() {
+            let reason = "a new model needs its window, in tokens";
+            return Err(CatalogError::setting(key(".window"), reason));
+        }
+        let known = self.models.get(name).cloned();
+        let mut model = known.unwrap_or_else(|| new_model(provider, id));
+        for (field, value) in [
+            (".window", change.window),
+            (".maxOutput", change.max_output),
+        ] {
+            if value == Some(0) {
+                let reason = "is 0, but must be at least 1 token";
+                return Err(CatalogError::setting(key(field), reason));
+            }
+        }
+        let can = &mut model.capabilities;
+        can.window = change.window.or(can.window);
+        // The catalog's cap gives way to a smaller window of the user; the user's own cap must fit.
+        can.max_output = match (change.max_output, can.window) {
+            (Some(cap), Some(window)) if cap > window => {
+                let reason = format!("is {cap}, but must not exceed the window, {window}");
+                return Err(CatalogError::setting(key(".maxOutput"), reason));
+            }
+            (Some(cap), _) => Some(cap),
+            (None, Some(window)) => can.max_output.map(|cap| cap.min(window)),
+            (None, None) => can.max_output,
+        };
+        set(&mut can.tools, change.tools);
+        set(&mut can.images, change.images);
+        set(&mut can.reasoning, change.reasoning);
+        set(&mut can.native_standalone, change.native_standalone);
+        set(&mut can.native_in_band, change.native_in_band);
+        if let Some(prices) = &change.prices {
+            check_prices(prices)
+                .map_err(|(field, reason)| CatalogError::setting(key(&field), reason))?;
+            model.prices.clone_from(prices);
+        }
+        if !is_new {
+            model.source.push_str("; changed in the settings");
+        }
+        self.models.insert(name.to_owned(), model);
+        Ok(())
+    }
+}
+
+impl QuirksOverride {
+    fn apply(&self, quirks: &mut Quirks) {
+        set(&mut quirks.max_tokens_field, self.max_tokens_field);
+        set(&mut quirks.developer_role, self.developer_role);
+        set(&mut quirks.stream_usage, self.stream_usage);
+        set(&mut quirks.reasoning_field, self.reasoning_field);
+        set(&mut quirks.replays_reasoning, self.replays_reasoning);
+        set(&mut quirks.alternating_roles, self.alternating_roles);
+        set(&mut quirks.short_tool_ids, self.short_tool_ids);
+        set(&mut quirks.openai_extras, self.openai_extras);
+        set(&mut quirks.cache_marks, self.cache_marks);
+    }
+}
+
+/// Returns a provider of which only the name is known.
+pub(super) fn new_provider(name: &str) -> ProviderInfo {
+    ProviderInfo {
+        name: name.to_owned(),
+        base_url: String::new(),
+        wire: Wire::Chat,
+        api_key_env: None,
+        key_optional: true,
+        headers: BTreeMap::new(),
+        quirks: Quirks::default(),
+        any_model: true,
+        allow_insecure: false,
+    }
+}
+
+/// Returns a model of which only the name is known. It is offered tools, since a server that has none says so.
+pub(super) fn new_model(provider: &str, id: &str) -> ModelInfo {
+    ModelInfo {
+        provider: provider.to_owned(),
+        id: id.to_owned(),
+        capabilities: Capabilities {
+            tools: true,
+            ..Capabilities::default()
+        },
+        prices: Vec::new(),
+        source: "settings".to_owned(),
+        date: String::new(),
+    }
+}
+
+/// Takes from a provider that moved to another host what was meant for the old one.
+pub(super) fn forget_secrets(provider: &mut ProviderInfo) {
+    provider.api_key_env = None;
+    provider.key_optional = true;
+    provider.headers.clear();
+    provider.allow_insecure = false;
+}
+
+/// Returns the name of an environment variable, `None` when it is empty, or why it cannot be one.
+pub(super) fn checked_variable(name: &str) -> Result<Option<String>, String> {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    match name {
+        "" => Ok(None),
+        name if name.bytes().all(plain) && !name.starts_with(|c: char| c.is_ascii_digit()) => {
+            Ok(Some(name.to_owned()))
+        }
+        // It may be the key itself: it is not repeated.
+        _ => Err(
+            "is no name of an environment variable; name the variable that holds the key, such as \
+             OPENAI_API_KEY"
+                .to_owned(),
+        ),
+    }
+}
+
+/// Checks that prices begin with the tier for all prompts, ascend, and are numbers that can be paid.
+pub(super) fn check_prices(tiers: &[PriceTier]) -> Result<(), (String, String)> {
+    for (index, tier) in tiers.iter().enumerate() {
+        let field = |name: &str| format!(".prices[{index}].{name}");
+        let below = index.checked_sub(1).map(|index| tiers[index].above);
+        let above = tier.above;
+        match below {
+            None if above != 0 => {
+                let reason =
+                    format!("is {above}, but the first tier holds for all prompts; write 0");
+                return Err((field("above"), reason));
+            }
+            Some(below) if above <= below => {
+                let reason = format!("is {above}, but must be more than {below}; tiers ascend");
+                return Err((field("above"), reason));
+            }
+            None | Some(_) => {}
+        }
+        let prices = [
+            ("input", Some(tier.input)),
+            ("output", Some(tier.output)),
+            ("cacheRead", tier.cache_read),
+            ("cacheWrite", tier.cache_write),
+        ];
+        for (name, price) in prices {
+            if let Some(price) = price.filter(|price| !price.is_finite() || *price < 0.0) {
+                let reason =
+                    format!("is {price}, but must be 0 or more, in USD per million tokens");
+                return Err((field(name), reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn set<T>(field: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *field = value;
+    }
+}
