@@ -82,6 +82,8 @@ pub enum Command {
     Compact(CompactArgs),
     /// Go to another point of the session, with or without a summary of what is left.
     Branch(BranchArgs),
+    /// Write a document from which a new session goes on, and begin that session with it.
+    Handoff(HandoffArgs),
     /// Show the turns and branches of a session.
     Tree(TreeArgs),
     /// Go back to before the newest compaction or change of branch.
@@ -109,14 +111,72 @@ pub struct SessionArgs {
 /// The window of the model.
 #[derive(Debug, Args)]
 pub struct WindowArgs {
-    /// The model's context window in tokens; also the summarizer's.
-    #[arg(
-        long,
-        value_name = "TOKENS",
-        default_value_t = 200_000,
-        allow_negative_numbers = true
-    )]
-    pub window: i64,
+    /// The model's context window in tokens, also the summarizer's; unless given, the named model's own, or 200000.
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    pub window: Option<i64>,
+}
+
+/// Who writes summaries.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ModelArgs {
+    /// Let this model write the summary, for example openai/gpt-5; `agent-cli models` lists what is known.
+    /// Given several times: the next one takes over when one fails. Without it the built-in rules write,
+    /// with no key and no network.
+    #[arg(long = "model", value_name = "PROVIDER/MODEL")]
+    pub models: Vec<String>,
+    /// Ask at this address instead of the provider's own.
+    #[arg(long, value_name = "URL", requires = "models")]
+    pub base_url: Option<String>,
+    /// Speak this wire instead of the provider's own.
+    #[arg(long, value_enum, value_name = "WIRE", requires = "models")]
+    pub wire: Option<WireArg>,
+    /// The environment variable that holds the key.
+    #[arg(long, value_name = "VAR", requires = "models")]
+    pub api_key_env: Option<String>,
+    /// Which form of the provider's own compaction to use; auto takes what the model is known to have.
+    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
+    pub native: NativeArg,
+    /// What to do when no model writes a summary.
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
+    pub fallback: FallbackArg,
+    /// Keep every exchange with a model in this file, for bug reports; keys are removed, the session's text is not.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+}
+
+/// The wires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum WireArg {
+    /// Chat Completions and everything compatible.
+    Chat,
+    /// OpenAI Responses.
+    Responses,
+    /// Anthropic Messages.
+    Messages,
+}
+
+/// The forms of native compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum NativeArg {
+    /// What the model is known to have, if compaction.remoteEnabled.
+    #[default]
+    Auto,
+    /// None.
+    Off,
+    /// One request to /responses/compact.
+    Standalone,
+    /// A compaction trigger at the end of a normal request.
+    InBand,
+}
+
+/// What happens when no model writes a summary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum FallbackArg {
+    /// The built-in rules write it, and it is said.
+    #[default]
+    Extractive,
+    /// It is an error.
+    None,
 }
 
 /// Where to write.
@@ -178,6 +238,9 @@ pub struct CompactArgs {
     /// What is planned.
     #[command(flatten)]
     pub plan: PlanArgs,
+    /// Who writes the summary.
+    #[command(flatten)]
+    pub model: ModelArgs,
     /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
@@ -206,9 +269,35 @@ pub struct BranchArgs {
     /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
+    /// Who writes the summary.
+    #[command(flatten)]
+    pub model: ModelArgs,
     /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// Arguments of `handoff`.
+#[derive(Debug, Args)]
+pub struct HandoffArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// What the document should focus on.
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Who writes the document.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Write the new session to this file.
+    #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
+    pub out: Option<PathBuf>,
+    /// Show the document; write nothing.
+    #[arg(long, conflicts_with = "out")]
+    pub dry_run: bool,
 }
 
 /// Arguments of `tree`.

@@ -1,10 +1,14 @@
 //! Cancellation by the user: Ctrl-C is noticed between steps, never in the middle of a write.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use llm_providers::CancellationToken;
 
 use crate::error::Error;
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);
+static TOKEN: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
 /// Lets Ctrl-C be noticed by [`check`] from now on. A second Ctrl-C ends the program at once.
 pub fn listen() {
@@ -13,7 +17,13 @@ pub fn listen() {
         if CANCELLED.swap(true, Ordering::SeqCst) {
             std::process::exit(130);
         }
+        TOKEN.cancel();
     });
+}
+
+/// Returns the token that ends every request of a model once the user has cancelled.
+pub fn token() -> CancellationToken {
+    TOKEN.clone()
 }
 
 /// Returns an error once the user has cancelled.

@@ -77,6 +77,14 @@ pub enum Error {
     /// The summary could not be used.
     #[error("{0}")]
     Summary(String),
+    /// No model could be asked, or none answered.
+    #[error("{message}")]
+    Provider {
+        /// What went wrong and what to do.
+        message: String,
+        /// The kind of the provider's failure.
+        kind: &'static str,
+    },
     /// The user cancelled.
     #[error("cancelled; nothing was changed")]
     Cancelled,
@@ -128,6 +136,7 @@ impl Error {
             Self::Session { .. } => ErrorKind::Session,
             Self::Usage(_) => ErrorKind::Usage,
             Self::NothingToDo(_) => ErrorKind::NothingToDo,
+            Self::Provider { .. } => ErrorKind::Provider,
             Self::Cancelled => ErrorKind::Cancelled,
         }
     }

@@ -8,6 +8,7 @@ pub mod args;
 pub mod cancel;
 mod commands;
 pub mod error;
+pub mod models;
 pub mod settings;
 pub mod store;
 pub mod summarize;

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use compaction_core::{Strategy, Summarizer, TokenCount};
-use llm_providers::catalog::{Catalog, CatalogError, ModelInfo, ProviderInfo, Resolved, Selection};
+use compaction_core::{Strategy, Summarizer, SummarizerLimits, SummaryAnswer, TokenCount};
+use llm_providers::catalog::{CatalogError, ModelInfo, ProviderInfo, Resolved, Selection};
 use llm_providers::{
     HttpClient, HttpProvider, HttpSettings, NativeForm, Provider, ProviderErrorKind, Recorder,
     RemoteEndpoint, RetryPolicy, Secret, Wire,
@@ -17,7 +17,10 @@ use crate::args::{FallbackArg, Global, ModelArgs, NativeArg, WindowArgs, WireArg
 use crate::commands::DEFAULT_WINDOW;
 use crate::error::Error;
 use crate::settings::AppSettings;
-use crate::summarize::{Candidate, Failure, Fallback, ModelReport, Run, Step, Way};
+use crate::summarize::{
+    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, Step, Way, answer_plan,
+};
+use crate::ui::writing::Writing;
 
 /// Who may write summaries, and within what.
 pub struct Models {
@@ -41,8 +44,8 @@ impl Models {
         let given = window.given()?;
         let http = http_client(&settings, args.record.as_deref())?;
         let named = named(args, &settings);
-        let catalog = Catalog::embedded()
-            .apply(&settings.overrides())
+        let catalog = settings
+            .catalog()
             .map_err(|error| Error::Usage(format!("settings: {error}")))?;
         let mut resolved = Vec::new();
         for name in &named {
@@ -58,9 +61,14 @@ impl Models {
         let own = resolved
             .first()
             .and_then(|resolved| resolved.model.capabilities.window);
-        let window = given
-            .or(own.map(TokenCount))
-            .unwrap_or(DEFAULT_WINDOW);
+        if let (Some(first), None, None) = (resolved.first(), own, given) {
+            anstream::eprintln!(
+                "{}: the window of {} is not known; {DEFAULT_WINDOW} tokens are assumed; name it with --window",
+                crate::ui::styled(crate::ui::DIM, "note"),
+                crate::ui::clean(&first.model.full_name())
+            );
+        }
+        let window = given.or(own.map(TokenCount)).unwrap_or(DEFAULT_WINDOW);
         let mut candidates = candidates(&resolved, args.native, &settings, &http)?;
         if settings.compaction.remote_enabled
             && let Some(endpoint) = &settings.compaction.remote_endpoint
@@ -292,6 +300,28 @@ impl Models {
             cache_key: header.map(|header| header.id.to_string()),
             watch,
             report: ModelReport::default(),
+        }
+    }
+}
+
+impl Models {
+    /// Has a plan answered by the first candidate that can, or by rule. Returns the plan as it was asked.
+    pub fn answer<P: Foldable>(
+        &self,
+        what: &str,
+        path: &SessionPath<'_>,
+        plan_for: &(dyn Fn(SummarizerLimits) -> Result<P, String> + Sync),
+        by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
+    ) -> Result<(P, Vec<SummaryAnswer>, ModelReport), Error> {
+        let mut writing = Writing::default();
+        let mut watch = |step: Step<'_>| writing.step(&step);
+        let mut run = self.run(path, &mut watch);
+        let answering = answer_plan(&self.candidates, self.window, plan_for, by_rule, &mut run);
+        match block_on(answering)? {
+            Ok((plan, answers)) => Ok((plan, answers, run.report)),
+            Err(NoSummary::Cancelled) => Err(Error::Cancelled),
+            Err(NoSummary::Nothing(reason)) => Err(Error::NothingToDo(reason.to_string())),
+            Err(NoSummary::Failed(failure)) => Err(failed(what, &failure)),
         }
     }
 }

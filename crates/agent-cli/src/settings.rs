@@ -22,6 +22,51 @@ pub struct AppSettings {
     pub providers: BTreeMap<String, ProviderOverride>,
     /// Changes to the catalog's models, and new ones, by `provider/id`.
     pub models: BTreeMap<String, ModelOverride>,
+    /// Waiting for models, and trying again.
+    pub http: HttpWaits,
+}
+
+/// The settings under `http`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct HttpWaits {
+    /// How long a connection may take, in seconds.
+    pub connect_timeout_seconds: u64,
+    /// How long a service may say nothing, in seconds.
+    pub idle_timeout_seconds: u64,
+    /// How long one answer may take, in seconds.
+    pub total_timeout_seconds: u64,
+    /// How often a request is sent in all.
+    pub attempts: u32,
+    /// How long all delays before new attempts of one request may take, in seconds.
+    pub retry_budget_seconds: u64,
+}
+
+impl Default for HttpWaits {
+    fn default() -> Self {
+        Self {
+            connect_timeout_seconds: 10,
+            idle_timeout_seconds: 300,
+            total_timeout_seconds: 3600,
+            attempts: 5,
+            retry_budget_seconds: 180,
+        }
+    }
+}
+
+impl HttpWaits {
+    fn check(&self) -> Result<(), String> {
+        let positive = [
+            ("http.connectTimeoutSeconds", self.connect_timeout_seconds),
+            ("http.idleTimeoutSeconds", self.idle_timeout_seconds),
+            ("http.totalTimeoutSeconds", self.total_timeout_seconds),
+            ("http.attempts", u64::from(self.attempts)),
+        ];
+        match positive.iter().find(|(_, value)| *value == 0) {
+            Some((key, _)) => Err(format!("{key} is 0, but must be at least 1")),
+            None => Ok(()),
+        }
+    }
 }
 
 impl AppSettings {
@@ -45,6 +90,7 @@ impl AppSettings {
     fn check(&self) -> Result<(), String> {
         let core = self.core().check();
         core.map_err(|error| error.to_string())?;
+        self.http.check()?;
         if self.providers.is_empty() && self.models.is_empty() {
             return Ok(());
         }

@@ -97,6 +97,14 @@ pub struct CompactionSettings {
     pub remote_enabled: bool,
     /// A service that writes summaries.
     pub remote_endpoint: Option<String>,
+    /// The environment variable that holds the service's token.
+    pub remote_token_env: Option<String>,
+    /// Whether the service may be reached without encryption outside this machine.
+    pub remote_allow_insecure: bool,
+    /// The model that writes summaries, as `provider/model`.
+    pub model: Option<String>,
+    /// The models that take over, in order, when it fails.
+    pub fallback_models: Vec<String>,
     /// Compact at this share of the window, in percent; none unless positive.
     pub threshold_percent: i64,
     /// Compact at this many tokens; none unless positive.
@@ -135,6 +143,10 @@ impl Default for CompactionSettings {
             auto_continue: true,
             remote_enabled: true,
             remote_endpoint: None,
+            remote_token_env: None,
+            remote_allow_insecure: false,
+            model: None,
+            fallback_models: Vec::new(),
             threshold_percent: -1,
             threshold_tokens: -1,
             idle_enabled: false,

@@ -5,11 +5,14 @@ use compaction_core::{
     branch_budget, plan_branch_summary,
 };
 use serde::Serialize;
-use session_model::{Diagnostic, EntryDraft, EntryId};
+use session_model::{Diagnostic, EntryDraft, EntryId, SessionPath};
 
 use crate::args::{BranchArgs, Global};
 use crate::commands::{Opened, Outcome, named_leaf};
 use crate::error::Error;
+use crate::models::Models;
+use crate::summarize::ModelReport;
+use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
 
 #[derive(Serialize)]
@@ -27,12 +30,14 @@ struct Document<'a> {
     summary_entry_id: Option<&'a EntryId>,
     leaf_entry_id: Option<&'a EntryId>,
     summary: Option<String>,
+    model: &'a ModelReport,
     diagnostics: Vec<&'a Diagnostic>,
 }
 
 pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.load_settings()?;
-    let window = args.window.tokens()?;
+    let models = Models::of(&args.model, &args.window, global)?;
+    let window = models.window;
     let budget = match args.budget {
         Some(budget) => match u64::try_from(budget) {
             Ok(budget @ 1..) => TokenCount(budget),
@@ -60,18 +65,32 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         },
         instructions: args.focus.clone().map(BranchInstructions::Focus),
     };
-    let plan = {
+    let (plan, summary, report) = {
         let tree = opened.session().tree();
         let from = named_leaf(tree, args.from.as_deref())?;
         let to = named_leaf(tree, Some(&args.to))?;
-        plan_branch_summary(tree, from, to, &options).map_err(|error| match error {
+        let plan_for = |limits| {
+            let options = BranchOptions {
+                summarizer: limits,
+                ..options.clone()
+            };
+            plan_branch_summary(tree, from, to, &options)
+        };
+        let plan = plan_for(options.summarizer).map_err(|error| match error {
             BranchError::Unreadable(reason) => Error::session(&args.session, reason),
             BranchError::NoBudget { .. } | BranchError::Window(_) => {
                 Error::Usage(error.to_string())
             }
-        })?
+        })?;
+        match args.summarize && !plan.requests().is_empty() {
+            false => (plan, None, ModelReport::default()),
+            true => {
+                let path = tree.path(from);
+                let plan_for = |limits| plan_for(limits).map_err(|error| error.to_string());
+                summarized(&models, &path, &plan_for, &options)?
+            }
+        }
     };
-    let summary = summary(&plan, args.summarize, &options)?;
     let draft = summary.clone().unwrap_or_else(|| plan.move_only());
     let ids = opened.commit(&destination, &[draft], plan.new_leaf.as_ref())?;
     let id = ids.first();
@@ -93,6 +112,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         summary_entry_id: id.filter(|_| summary.is_some()),
         leaf_entry_id: id.filter(|_| summary.is_none()),
         summary: summary_text,
+        model: &report,
         diagnostics: opened
             .session()
             .decoded
@@ -101,27 +121,30 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
             .chain(&plan.diagnostics)
             .collect(),
     };
-    let text = text(&document, !ids.is_empty());
+    let mut text = text(&document, !ids.is_empty());
+    if let Some(account) = account(&report) {
+        text.push_str(&format!("   {}, {account}\n", author(&report)));
+    }
     Ok(Outcome::done(&document, text))
 }
 
-/// Returns the summary entry, when one is wanted and something was said on the branch.
-fn summary(
-    plan: &BranchPlan,
-    wanted: bool,
+/// Returns the plan as it was asked, and its summary entry.
+fn summarized(
+    models: &Models,
+    path: &SessionPath<'_>,
+    plan_for: &(dyn Fn(SummarizerLimits) -> Result<BranchPlan, String> + Sync),
     options: &BranchOptions,
-) -> Result<Option<EntryDraft>, Error> {
-    if !wanted || plan.requests().is_empty() {
-        return Ok(None);
-    }
+) -> Result<(BranchPlan, Option<EntryDraft>, ModelReport), Error> {
     // A summary takes at most a quarter of the window, whatever the setting says.
     let window = options.summarizer.window.scaled(1, 4);
     let cap = options.settings.extractive_max_tokens.min(window);
-    let answers = plan.answer_by_rule(cap, options.profile.counter());
-    let draft = plan.apply(&answers);
-    draft
-        .map(Some)
-        .map_err(|error| Error::Summary(format!("Branch summary failed: {error}")))
+    let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, options.profile.counter());
+    let (plan, answers, report) =
+        models.answer("Branch summary", path, plan_for, &by_rule)?;
+    let draft = plan
+        .apply(&answers)
+        .map_err(|error| Error::Summary(format!("Branch summary failed: {error}")))?;
+    Ok((plan, Some(draft), report))
 }
 
 fn text(document: &Document<'_>, written: bool) -> String {

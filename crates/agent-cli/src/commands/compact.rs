@@ -2,28 +2,38 @@
 
 use std::time::Instant;
 
-use compaction_core::{AppliedCompaction, ApplyError, CompactionPlan};
+use compaction_core::{ApplyError, CompactionPlan, SummarizerLimits, TokenCount};
+use llm_providers::Request;
 use serde_json::{Value, json};
-use session_model::{EntryId, SessionContext, build_context};
+use session_model::{EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{CompactArgs, Global};
-use crate::commands::plan::{Edits, PREVIEW, Planned, document, plan};
+use crate::commands::plan::{Edits, PREVIEW, Planned, document, own_limits, plan, strategy};
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
+use crate::models::Models;
+use crate::summarize::{Candidate, Compacted, Failure, ModelReport, NoSummary, compact};
 use crate::ui;
 
 pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error> {
     let started = Instant::now();
     let destination = args.output.destination("compact")?;
+    let configured = global.load_settings()?.compaction.strategy;
+    let models = Models::of(&args.model, &args.plan.window, global)?;
+    let models = models.for_strategy(strategy(&args.plan, configured)?);
     let mut opened = Opened::open(&args.plan.session.session, &destination)?;
-    let (planned, context, mut document) = {
+    let (done, context, mut document) = {
         let tree = opened.session().tree();
         let path = tree.path(args.plan.session.leaf(tree)?);
         let context = build_context(&path, global.profile().context_rules());
-        let planned = plan(&path, &context, &args.plan, global)?;
-        let window = args.plan.window.tokens()?;
-        let document = document(&planned, &path, &context, window, global)?;
-        (planned, context, document)
+        let first = models.candidates.first();
+        let limits = first.map_or(own_limits(models.window), |first| {
+            first.limits(models.window)
+        });
+        let planned = plan(&path, &context, &args.plan, limits, models.window, global)?;
+        let document = document(&planned, &path, &context, models.window, global)?;
+        let done = execute(planned, &path, &context, args, &models, global)?;
+        (done, context, document)
     };
     let written_to = match &destination {
         Destination::Out(path) => Some(shell_name(path)),
@@ -36,46 +46,128 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         Destination::InPlace => Some(opened.session().path.display().to_string()),
         Destination::DryRun => None,
     });
-    match planned {
-        Planned::Nothing(reason) => Ok(Outcome::nothing_to_do(reason, document)),
-        Planned::Edits(edits) => {
+    match done {
+        Done::Nothing(reason) => Ok(Outcome::nothing_to_do(reason, document)),
+        Done::Edits(edits) => {
             let written_to = written_to.as_deref();
             apply_edits(&edits, &mut opened, &destination, document, written_to)
         }
-        Planned::Compaction(plan) => {
-            let applied = match plan.apply(&plan.answer_by_rule()) {
-                Ok(applied) => applied,
-                Err(error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. })) => {
-                    return Ok(Outcome::nothing_to_do(error.to_string(), document));
-                }
-                Err(error) => return Err(Error::Summary(format!("Compaction failed: {error}"))),
-            };
-            let ids = opened.commit(&destination, &applied.drafts, Some(&plan.leaf))?;
-            let seconds = started.elapsed().as_secs_f64();
-            let written_to = written_to.as_deref();
+        Done::Compacted(compacted, report) => {
+            let plan = &compacted.plan;
+            let ids = opened.commit(&destination, &compacted.applied.drafts, Some(&plan.leaf))?;
             let facts = ui::compaction::CardFacts {
-                window: args.plan.window.tokens()?,
-                written_to,
-                seconds,
+                window: models.window,
+                written_to: written_to.as_deref(),
+                seconds: started.elapsed().as_secs_f64(),
+                report: &report,
             };
-            Ok(outcome(&plan, &context, &applied, &ids, document, &facts))
+            Ok(outcome(&compacted, &context, &ids, document, &facts))
         }
     }
 }
 
-fn outcome(
-    plan: &CompactionPlan,
+/// What came of a plan.
+enum Done {
+    Nothing(String),
+    Edits(Edits),
+    Compacted(Box<Compacted>, ModelReport),
+}
+
+fn execute(
+    planned: Planned,
+    path: &SessionPath<'_>,
     context: &SessionContext,
-    applied: &AppliedCompaction,
+    args: &CompactArgs,
+    models: &Models,
+    global: &Global,
+) -> Result<Done, Error> {
+    let plan = match planned {
+        Planned::NothingToPrune(reason) => return Ok(Done::Nothing(reason)),
+        Planned::Nothing(reason) => return Ok(Done::Nothing(reason.to_string())),
+        Planned::Edits(edits) => return Ok(Done::Edits(edits)),
+        Planned::Compaction(plan) => plan,
+    };
+    if models.candidates.is_empty() {
+        return by_rule(*plan);
+    }
+    let plan_for = |limits: SummarizerLimits| -> Result<CompactionPlan, _> {
+        match plan_again(path, context, args, limits, models.window, global) {
+            Ok(Planned::Compaction(plan)) => Ok(*plan),
+            Ok(Planned::Nothing(reason)) => Err(reason),
+            // The same settings gave a plan before; only the summarizer's limits differ.
+            Ok(Planned::Edits(_) | Planned::NothingToPrune(_)) | Err(_) => {
+                Err(compaction_core::NothingToDo::TooSmall)
+            }
+        }
+    };
+    let request_for = |candidate: &Candidate| {
+        let provider = &candidate.provider;
+        Request::for_context(path, context, provider.name(), provider.model()).0
+    };
+    let mut writing = ui::writing::Writing::default();
+    let mut watch = |step: crate::summarize::Step<'_>| writing.step(&step);
+    let mut run = models.run(path, &mut watch);
+    let compacting = compact(
+        &models.candidates,
+        models.window,
+        &plan_for,
+        &request_for,
+        &mut run,
+    );
+    match crate::models::block_on(compacting)? {
+        Ok(compacted) => Ok(Done::Compacted(Box::new(compacted), run.report)),
+        Err(NoSummary::Cancelled) => Err(Error::Cancelled),
+        Err(NoSummary::Nothing(reason)) => Ok(Done::Nothing(reason.to_string())),
+        Err(NoSummary::Failed(Failure::Apply(error))) => refused(error),
+        Err(NoSummary::Failed(failure)) => Err(crate::models::failed("Compaction", &failure)),
+    }
+}
+
+fn plan_again(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    args: &CompactArgs,
+    limits: SummarizerLimits,
+    window: TokenCount,
+    global: &Global,
+) -> Result<Planned, Error> {
+    plan(path, context, &args.plan, limits, window, global)
+}
+
+fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {
+    match plan.apply(&plan.answer_by_rule()) {
+        Ok(applied) => {
+            let compacted = Compacted { plan, applied };
+            Ok(Done::Compacted(Box::new(compacted), ModelReport::default()))
+        }
+        Err(error) => refused(error),
+    }
+}
+
+/// A compaction that would help nothing is nothing to do; anything else went wrong.
+fn refused(error: ApplyError) -> Result<Done, Error> {
+    match error {
+        ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. } => {
+            Ok(Done::Nothing(error.to_string()))
+        }
+        ApplyError::Answer(_) => Err(Error::Summary(format!("Compaction failed: {error}"))),
+    }
+}
+
+fn outcome(
+    compacted: &Compacted,
+    context: &SessionContext,
     ids: &[EntryId],
     mut document: Value,
     facts: &ui::compaction::CardFacts<'_>,
 ) -> Outcome {
+    let (plan, applied) = (&compacted.plan, &compacted.applied);
     document["compaction_entry_id"] = json!(ids.last());
     document["summary"] = json!(applied.summary);
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
     document["seconds"] = json!(facts.seconds);
+    document["model"] = json!(facts.report);
     Outcome::done(
         &document,
         ui::compaction::card(plan, context, applied, facts),

@@ -5,6 +5,7 @@ mod compact;
 mod completions;
 mod context;
 mod doctor;
+mod handoff;
 mod inspect;
 mod migrate;
 mod models;
@@ -66,6 +67,7 @@ fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
         Command::Plan(args) => plan::run(args, global),
         Command::Compact(args) => compact::run(args, global),
         Command::Branch(args) => branch::run(args, global),
+        Command::Handoff(args) => handoff::run(args, global),
         Command::Tree(args) => tree::run(args, global),
         Command::Undo(args) => undo::run(args, global),
         Command::Migrate(args) => migrate::run(args),
@@ -154,7 +156,7 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
 }
 
 impl Global {
-    fn profile(&self) -> Profile {
+    pub(crate) fn profile(&self) -> Profile {
         match self.profile {
             ProfileArg::Own => Profile::Own,
             ProfileArg::Pi => Profile::Pi,
@@ -162,25 +164,36 @@ impl Global {
     }
 
     /// Returns the settings of the algorithms.
-    fn load_settings(&self) -> Result<Settings, Error> {
+    pub(crate) fn load_settings(&self) -> Result<Settings, Error> {
         Ok(self.load_app_settings()?.core())
     }
 
     /// Returns all settings.
-    fn load_app_settings(&self) -> Result<AppSettings, Error> {
+    pub(crate) fn load_app_settings(&self) -> Result<AppSettings, Error> {
         settings::load(self.settings.as_deref(), &self.set)
     }
 }
 
+/// The window that is assumed where none is named.
+pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
+
 impl WindowArgs {
-    fn tokens(&self) -> Result<TokenCount, Error> {
-        match u64::try_from(self.window) {
-            Ok(window @ 1..) => Ok(TokenCount(window)),
+    /// Returns the window that was given.
+    pub(crate) fn given(&self) -> Result<Option<TokenCount>, Error> {
+        let Some(window) = self.window else {
+            return Ok(None);
+        };
+        match u64::try_from(window) {
+            Ok(window @ 1..) => Ok(Some(TokenCount(window))),
             _ => Err(Error::Usage(format!(
-                "--window is {}, but must be at least 1; name the model's context window in tokens",
-                self.window
+                "--window is {window}, but must be at least 1; name the model's context window in tokens"
             ))),
         }
+    }
+
+    /// Returns the window that was given, or the one that is assumed.
+    fn tokens(&self) -> Result<TokenCount, Error> {
+        Ok(self.given()?.unwrap_or(DEFAULT_WINDOW))
     }
 }
 

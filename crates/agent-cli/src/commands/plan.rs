@@ -2,7 +2,7 @@
 
 use compaction_core::{
     CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlannedEntry, PromptCache, PrunePlan,
-    PruneReason, RequestKind, Strategy, TokenCount, Trigger, measure, plan_elision,
+    PruneReason, RequestKind, Strategy, SummarizerLimits, TokenCount, Trigger, measure, plan_elision,
     plan_for_context, plan_prune, threshold,
 };
 use serde::Serialize;
@@ -25,7 +25,9 @@ pub(super) enum Planned {
     /// No summary: what is in the context is shortened where it stands.
     Edits(Edits),
     /// Nothing, for this reason.
-    Nothing(String),
+    Nothing(NothingToDo),
+    /// There is nothing to prune, for this reason.
+    NothingToPrune(String),
 }
 
 /// Edits of the context without a compaction.
@@ -141,11 +143,13 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let path = session.tree().path(args.session.leaf(session.tree())?);
     let window = args.window.tokens()?;
     let context = build_context(&path, global.profile().context_rules());
-    let planned = plan(&path, &context, args, global)?;
+    let limits = own_limits(window);
+    let planned = plan(&path, &context, args, limits, window, global)?;
     let mut document = document(&planned, &path, &context, window, global)?;
     document["diagnostics"] = json!(all_diagnostics(&session, &context));
     Ok(match planned {
-        Planned::Nothing(reason) => Outcome::nothing_to_do(reason, document),
+        Planned::Nothing(reason) => Outcome::nothing_to_do(reason.to_string(), document),
+        Planned::NothingToPrune(reason) => Outcome::nothing_to_do(reason, document),
         Planned::Compaction(plan) => {
             let text = ui::plan::compaction_text(&plan, &context, window);
             Outcome::done(&document, text)
@@ -168,14 +172,26 @@ pub(super) fn strategy(args: &PlanArgs, configured: Strategy) -> Result<Strategy
     };
     match strategy {
         Strategy::ContextFull | Strategy::Extractive | Strategy::PruneOnly => Ok(strategy),
-        Strategy::Handoff | Strategy::Restore => Err(Error::Usage(format!(
-            "strategy {} needs a model, which this version cannot reach yet; use context-full, extractive or prune-only",
-            strategy.name()
-        ))),
+        Strategy::Handoff => Err(Error::Usage(
+            "a handoff begins a new session: use agent-cli handoff SESSION --out NEW.jsonl"
+                .to_owned(),
+        )),
+        Strategy::Restore => Err(Error::Usage(
+            "strategy restore is not there yet; use context-full, extractive or prune-only"
+                .to_owned(),
+        )),
         Strategy::Off => Err(Error::Usage(
             "compaction.strategy is off; name another with --strategy or --set compaction.strategy=context-full"
                 .to_owned(),
         )),
+    }
+}
+
+/// Returns the limits of a summarizer with the session's own window.
+pub(super) fn own_limits(window: TokenCount) -> SummarizerLimits {
+    SummarizerLimits {
+        window,
+        max_output: None,
     }
 }
 
@@ -184,17 +200,19 @@ pub(super) fn plan(
     path: &SessionPath<'_>,
     context: &SessionContext,
     args: &PlanArgs,
+    summarizer: SummarizerLimits,
+    window: TokenCount,
     global: &Global,
 ) -> Result<Planned, Error> {
-    let window = args.window.tokens()?;
     let mut options = plan_options(global, window)?;
+    options.summarizer = summarizer;
     let strategy = strategy(args, options.settings.compaction.strategy)?;
     options.settings.compaction.strategy = strategy;
     if strategy == Strategy::PruneOnly {
         // Nobody sends this session while it is a file, so no cache is at stake.
         return Ok(match plan_prune(path, &options, PromptCache::Cold) {
             Ok(plan) => Planned::Edits(Edits::of_pruning(&plan)),
-            Err(reason) => Planned::Nothing(reason.to_string()),
+            Err(reason) => Planned::NothingToPrune(reason.to_string()),
         });
     }
     let trigger = Trigger::Manual {
@@ -205,9 +223,9 @@ pub(super) fn plan(
         // Nothing can be summarized, but it is too much: shorten what is large where it stands.
         Err(NothingToDo::NothingOld { .. }) => match plan_elision(path, &options) {
             Ok(plan) => Planned::Edits(Edits::of_elision(&plan, strategy)),
-            Err(reason) => Planned::Nothing(reason.to_string()),
+            Err(reason) => Planned::Nothing(reason),
         },
-        Err(reason) => Planned::Nothing(reason.to_string()),
+        Err(reason) => Planned::Nothing(reason),
     })
 }
 
@@ -232,7 +250,7 @@ pub(super) fn document(
             "saved_tokens": edits.saved,
             "pruned": edits.rows,
         }),
-        Planned::Nothing(_) => {
+        Planned::Nothing(_) | Planned::NothingToPrune(_) => {
             let settings = global.load_settings()?;
             let measure = measure(path, context, profile);
             let threshold = threshold(window, &settings.compaction, &profile.rules());

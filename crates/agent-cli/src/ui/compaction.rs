@@ -3,8 +3,10 @@
 use compaction_core::{AppliedCompaction, CompactionPlan, Fate, TokenCount, without_file_tags};
 use session_model::SessionContext;
 
+use crate::summarize::ModelReport;
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::plan::{header, shares};
+use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, rule, styled, tokens, width};
 
 /// What the card tells beside the plan and its outcome.
@@ -15,6 +17,8 @@ pub struct CardFacts<'a> {
     pub written_to: Option<&'a str>,
     /// Seconds from reading to writing.
     pub seconds: f64,
+    /// What models did.
+    pub report: &'a ModelReport,
 }
 
 /// Returns the card.
@@ -86,10 +90,11 @@ fn facts_lines(
         None => "would be compacted",
     };
     let title = format!(
-        "{done}  {} -> {}  (-{})  by rule, no model  {:.1}s",
+        "{done}  {} -> {}  (-{})  {}  {:.1}s",
         tokens(before),
         tokens(applied.tokens_after),
         tokens(gone),
+        author(facts.report),
         facts.seconds
     );
     let count = |fate| plan.ids(fate).count();
@@ -134,6 +139,9 @@ fn facts_lines(
             plan.files.read_files().len()
         ),
     );
+    if let Some(account) = account(facts.report) {
+        row("model", account);
+    }
     row(
         "lost",
         "nothing: every entry is still in the file".to_owned(),

@@ -4,6 +4,7 @@ pub mod bar;
 pub mod compaction;
 pub mod plan;
 pub mod progress;
+pub mod writing;
 
 use anstyle::{AnsiColor, Style};
 use compaction_core::TokenCount;

@@ -208,7 +208,10 @@ impl Call {
         match refusal {
             Refusal::Status => {
                 let classified = classify(Some(facts.status), body);
-                self.error(classified.kind, &classified.message)
+                ProviderError {
+                    retry_after: facts.retry_after.or(classified.retry_after),
+                    ..self.error(classified.kind, &classified.message)
+                }
             }
             Refusal::Redirect => {
                 let place = facts.location.as_deref().unwrap_or("another place");
@@ -292,7 +295,7 @@ impl AnswerFacts {
         Self {
             status: response.status().as_u16(),
             request_id: request_id(headers),
-            retry_after: retry_after(response.status().as_u16(), headers, now),
+            retry_after: retry_after(headers, Some(response.status().as_u16()), now),
             // Only the place: what follows a question mark may be a key.
             location: location.map(|place| place.split('?').next().unwrap_or_default().to_owned()),
         }
@@ -302,7 +305,7 @@ impl AnswerFacts {
         ProviderError {
             status: Some(self.status),
             request_id: self.request_id.clone(),
-            retry_after: self.retry_after,
+            retry_after: self.retry_after.or(error.retry_after),
             ..error
         }
     }

@@ -1,0 +1,117 @@
+//! `handoff`: a document from which a new session goes on, and that session.
+
+use compaction_core::{
+    HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, SummarizerLimits, TokenCount, plan_handoff,
+};
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{
+    Content, CustomMessageDraft, EntryDraft, HeaderDraft, SessionContext, SessionPath,
+    build_context,
+};
+
+use crate::args::{Global, HandoffArgs};
+use crate::commands::{Outcome, all_diagnostics, shell_name};
+use crate::error::Error;
+use crate::models::Models;
+use crate::store::{Contents, SessionFile, stamped_header, write_new};
+use crate::summarize::ModelReport;
+use crate::ui;
+use crate::ui::writing::{account, author};
+
+pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error> {
+    let settings = global.load_settings()?.compaction;
+    let models = Models::of(&args.model, &args.window, global)?;
+    let session = SessionFile::open(&args.session.session)?;
+    let path = session.tree().path(args.session.leaf(session.tree())?);
+    let context = build_context(&path, global.profile().context_rules());
+    let options = |limits| HandoffOptions {
+        settings: settings.clone(),
+        summarizer: limits,
+        focus: args.focus.clone(),
+    };
+    let plan_for = |limits: SummarizerLimits| plan_handoff(&context, &options(limits));
+    let own = SummarizerLimits {
+        window: models.window,
+        max_output: None,
+    };
+    let mut out = json!({ "diagnostics": all_diagnostics(&session, &context) });
+    let plan = plan_for(own).map_err(|error| Error::Usage(error.to_string()))?;
+    if plan.is_none() {
+        let reason = "nothing was said in this session".to_owned();
+        return Ok(Outcome::nothing_to_do(reason, out));
+    }
+    let (document, report) = document(&models, &path, &context, &plan_for)?;
+    let tokens = TokenCount(document.chars().count() as u64 / 4);
+    let written = match &args.out {
+        None => None,
+        Some(place) => {
+            crate::cancel::check()?;
+            let details = json!({
+                "parentSession": session.tree().header().map(|header| header.id.clone()),
+                "parentLeaf": path.leaf_id(),
+            });
+            let draft = EntryDraft::CustomMessage(CustomMessageDraft {
+                custom_type: HANDOFF_MESSAGE.to_owned(),
+                content: Content::Text(document.clone()),
+                display: true,
+                details: RawJson::of(&details).ok(),
+            });
+            let header = session.tree().header();
+            let parent = session.path.display().to_string();
+            let (header, id) = stamped_header(&HeaderDraft {
+                cwd: header.and_then(|header| header.cwd.clone()).unwrap_or_default(),
+                parent_session: Some(parent),
+            });
+            let (mut lines, _) = session.stamp(&[draft], None);
+            lines.insert(0, header);
+            write_new(place, Contents::Empty, true, &lines)?;
+            out["session_id"] = json!(id);
+            Some(place)
+        }
+    };
+    out["document"] = json!(document);
+    out["document_tokens"] = json!(tokens);
+    out["written_to"] = json!(written.map(|place| place.display().to_string()));
+    out["model"] = json!(report);
+    let mut text = format!(
+        "{}\n\n{document}\n\n",
+        ui::styled(ui::BOLD, &ui::rule(&format!("handoff  {}", author(&report)), ui::width()))
+    );
+    if let Some(account) = account(&report) {
+        text.push_str(&format!("   {account}\n"));
+    }
+    if let Some(place) = written {
+        let place = shell_name(place);
+        text.push_str(&format!("   written to {place}; the old session is as it was\n"));
+    }
+    Ok(Outcome::done(&out, text))
+}
+
+type PlanFor<'a> =
+    dyn Fn(SummarizerLimits) -> Result<Option<HandoffPlan>, compaction_core::WindowTooSmall>
+        + Sync
+        + 'a;
+
+/// Returns the document and the account of who wrote it. A model is asked at the end of the real conversation
+/// where that fits its window, so that its cache is hit; else it reads the conversation as text.
+fn document(
+    models: &Models,
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    plan_for: &PlanFor<'_>,
+) -> Result<(String, ModelReport), Error> {
+    let planned = |limits| match plan_for(limits) {
+        Ok(Some(plan)) => Ok(plan),
+        Ok(None) => Err("nothing was said in this session".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    let _ = context;
+    let cap = models.window.scaled(1, 4).min(TokenCount(8192));
+    let by_rule = |plan: &HandoffPlan| plan.answer_by_rule(cap);
+    let (plan, answers, report) = models.answer("Handoff", path, &planned, &by_rule)?;
+    let (document, _) = plan
+        .document(&answers)
+        .map_err(|error| Error::Summary(format!("Handoff failed: {error}")))?;
+    Ok((document, report))
+}
