@@ -1,0 +1,368 @@
+//! Streams of events, of full and of lean servers, and what is made of them.
+
+use std::fmt::Write;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use session_model::Block;
+
+use crate::provider::Event;
+use crate::wire::responses::Decoder;
+use crate::wire::{Decode, WireError};
+
+/// Returns everything that the decoder makes of `events`, a line each, and what the end of the stream makes of it.
+fn check(events: &[Value]) -> String {
+    let mut decoder = Decoder::default();
+    let mut out = String::new();
+    for event in events {
+        match decoder.data(&event.to_string()) {
+            Ok(events) => events.iter().for_each(|event| tell(event, &mut out)),
+            Err(error) => writeln!(out, "error {error:?}").expect("a string takes all"),
+        }
+    }
+    writeln!(out, "end {:?}", decoder.end().map(|event| event.is_some())).expect("as above");
+    out
+}
+
+fn tell(event: &Event, out: &mut String) {
+    let line = match event {
+        Event::Done(answer) => {
+            let mut lines = format!(
+                "done {:?} {:?} {:?}",
+                answer.stop_reason, answer.id, answer.model
+            );
+            let usage = answer.usage;
+            write!(
+                lines,
+                "\n  usage {}+{}+{} -> {} = {}{}",
+                usage.input,
+                usage.cache_read,
+                usage.cache_write,
+                usage.output,
+                usage.total_tokens,
+                if usage.incomplete { " incomplete" } else { "" }
+            )
+            .expect("a string takes all");
+            for block in &answer.content {
+                let line = match block {
+                    Block::Text(block) => format!("text {:?} {:?}", block.text, block.signature),
+                    Block::Thinking(block) => {
+                        format!("thinking {:?} {:?}", block.thinking, block.signature)
+                    }
+                    Block::ToolCall(call) => {
+                        format!("call {} {} {:?}", call.id, call.name, call.arguments)
+                    }
+                    Block::Image(_) | Block::Other { .. } => format!("{block:?}"),
+                };
+                write!(lines, "\n  {line}").expect("a string takes all");
+            }
+            for item in &answer.native {
+                write!(lines, "\n  native {item:?}").expect("a string takes all");
+            }
+            lines
+        }
+        other => format!("{other:?}"),
+    };
+    writeln!(out, "{line}").expect("a string takes all");
+}
+
+fn created() -> Value {
+    json!({ "type": "response.created", "sequence_number": 0, "response": { "id": "resp_1", "model": "gpt-5.5-2026-03-01", "created_at": 1 } })
+}
+
+fn completed(output: &Value) -> Value {
+    json!({ "type": "response.completed", "response": { "id": "resp_1", "status": "completed", "output": output,
+        "usage": { "input_tokens": 100, "input_tokens_details": { "cached_tokens": 60 }, "output_tokens": 7,
+            "output_tokens_details": { "reasoning_tokens": 3 }, "total_tokens": 107 } } })
+}
+
+fn added(index: u64, item: &Value) -> Value {
+    json!({ "type": "response.output_item.added", "output_index": index, "item": item })
+}
+
+fn done(index: u64, item: &Value) -> Value {
+    json!({ "type": "response.output_item.done", "output_index": index, "item": item })
+}
+
+fn delta(kind: &str, index: u64, id: &str, delta: &str) -> Value {
+    json!({ "type": format!("response.{kind}.delta"), "output_index": index, "item_id": id, "delta": delta })
+}
+
+fn text_item(id: &str, text: &str) -> Value {
+    json!({ "type": "message", "id": id, "role": "assistant", "status": "completed",
+        "content": [{ "type": "output_text", "text": text, "annotations": [] }] })
+}
+
+fn call_item(n: u64, arguments: &str) -> Value {
+    json!({ "type": "function_call", "id": format!("fc_{n}"), "call_id": format!("call_{n}"),
+        "name": format!("tool{n}"), "arguments": arguments })
+}
+
+#[test]
+fn a_full_stream() {
+    let reasoning = json!({ "type": "reasoning", "id": "rs_1", "encrypted_content": "ENC",
+        "summary": [{ "type": "summary_text", "text": "first" }, { "type": "summary_text", "text": "second" }] });
+    let part = |index: u64| json!({ "type": "response.reasoning_summary_part.added", "output_index": 0, "item_id": "rs_1", "summary_index": index });
+    let summary = |index: u64, text: &str| json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "item_id": "rs_1", "summary_index": index, "delta": text });
+    let mut message = text_item("msg_1", "hello world");
+    message["phase"] = json!("final_answer");
+    let events = [
+        created(),
+        json!({ "type": "response.in_progress", "response": { "id": "resp_1" } }),
+        added(
+            0,
+            &json!({ "type": "reasoning", "id": "rs_1", "summary": [] }),
+        ),
+        part(0),
+        summary(0, "fir"),
+        summary(0, "st"),
+        part(1),
+        summary(1, "second"),
+        done(0, &reasoning),
+        added(
+            1,
+            &json!({ "type": "message", "id": "msg_1", "content": [] }),
+        ),
+        json!({ "type": "response.content_part.added", "output_index": 1, "part": { "type": "output_text" } }),
+        delta("output_text", 1, "msg_1", "hello"),
+        delta("output_text", 1, "msg_1", " world"),
+        json!({ "type": "response.output_text.done", "output_index": 1, "text": "hello world" }),
+        done(1, &message),
+        added(2, &call_item(1, "")),
+        delta("function_call_arguments", 2, "fc_1", "{\"a\""),
+        delta("function_call_arguments", 2, "fc_1", ": 1}"),
+        json!({ "type": "response.function_call_arguments.done", "output_index": 2, "item_id": "fc_1", "arguments": "{\"a\": 1}" }),
+        done(2, &call_item(1, "{\"a\": 1}")),
+        completed(&json!([reasoning, message, call_item(1, "{\"a\": 1}")])),
+        delta("output_text", 1, "msg_1", "after the end"),
+        json!({ "type": "error", "message": "after the end" }),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn parallel_calls_are_told_apart_by_place_or_id() {
+    let by_place = [
+        added(0, &call_item(1, "")),
+        added(1, &call_item(2, "")),
+        json!({ "type": "response.function_call_arguments.delta", "output_index": 1, "delta": "{\"b\":" }),
+        json!({ "type": "response.function_call_arguments.delta", "output_index": 0, "delta": "{}" }),
+        json!({ "type": "response.function_call_arguments.delta", "output_index": 1, "delta": "2}" }),
+        done(1, &call_item(2, "{\"b\":2}")),
+        done(0, &call_item(1, "{}")),
+        completed(&json!([])),
+    ];
+    assert_snapshot!(check(&by_place), @"");
+    // Some servers give every item the same place.
+    let by_id = [
+        added(0, &call_item(1, "")),
+        added(0, &call_item(2, "")),
+        delta("function_call_arguments", 0, "fc_1", "{}"),
+        delta("function_call_arguments", 0, "fc_2", "[]"),
+        done(0, &call_item(1, "{}")),
+        done(0, &call_item(2, "[]")),
+        completed(&json!([])),
+    ];
+    assert_snapshot!(check(&by_id), @"");
+}
+
+#[test]
+fn ids_that_change_from_event_to_event_do_not_split_an_item() {
+    let events = [
+        added(0, &json!({ "type": "message", "id": "x1", "content": [] })),
+        delta("output_text", 0, "x2", "he"),
+        delta("output_text", 0, "x3", "llo"),
+        done(0, &text_item("x4", "hello")),
+        completed(&json!([text_item("x5", "hello")])),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn a_lean_server_without_times_numbers_and_places() {
+    // As llama.cpp sends it.
+    let events = [
+        json!({ "type": "response.created", "response": { "id": "resp_x", "object": "response", "status": "in_progress" } }),
+        json!({ "type": "response.output_item.added", "item": { "type": "reasoning", "id": "rs_x", "summary": [], "content": [], "encrypted_content": "" } }),
+        json!({ "type": "response.reasoning_text.delta", "item_id": "rs_x", "delta": "hm" }),
+        json!({ "type": "response.output_item.done", "item": { "type": "reasoning", "id": "rs_x", "summary": [], "content": [{ "type": "reasoning_text", "text": "hm" }], "encrypted_content": "" } }),
+        json!({ "type": "response.output_item.added", "item": { "type": "message", "id": "msg_x", "role": "assistant", "content": [] } }),
+        json!({ "type": "response.output_text.delta", "item_id": "msg_x", "delta": "hi" }),
+        json!({ "type": "response.output_item.done", "item": text_item("msg_x", "hi") }),
+        json!({ "type": "response.output_item.added", "item": { "type": "function_call", "call_id": "fc_y", "name": "bash", "arguments": "" } }),
+        json!({ "type": "response.function_call_arguments.delta", "item_id": "fc_y", "delta": "{}" }),
+        json!({ "type": "response.output_item.done", "item": { "type": "function_call", "call_id": "fc_y", "name": "bash", "arguments": "{}" } }),
+        json!({ "type": "response.completed", "response": { "usage": { "input_tokens": 3, "output_tokens": 2, "total_tokens": 5 } } }),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn finished_items_alone_are_enough() {
+    let events = [
+        done(0, &text_item("msg_1", "hello")),
+        json!({ "type": "response.output_item.done", "item": { "type": "function_call", "name": "bash", "arguments": { "cmd": "ls" } } }),
+        completed(&json!([])),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn pieces_alone_are_enough() {
+    let events = [
+        json!({ "type": "response.output_text.delta", "delta": "hel" }),
+        json!({ "type": "response.output_text.delta", "delta": "lo" }),
+        json!({ "type": "response.completed" }),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn the_closing_event_alone_is_enough() {
+    let output = json!([text_item("msg_1", "hello"), call_item(1, "{\"a\":")]);
+    assert_snapshot!(check(&[completed(&output)]), @"");
+    let unary = json!({ "id": "resp_1", "object": "response", "error": null, "output": output });
+    assert_snapshot!(check(&[unary]), @"");
+}
+
+#[test]
+fn arguments_before_their_call_wait_for_its_name() {
+    let events = [
+        delta("function_call_arguments", 0, "fc_1", "{\"a\""),
+        delta("function_call_arguments", 0, "fc_1", ":1}"),
+        done(0, &call_item(1, "{\"a\":1}")),
+        completed(&json!([])),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn a_refusal_is_text() {
+    let item = json!({ "type": "message", "id": "msg_1", "content": [{ "type": "refusal", "refusal": "no" }] });
+    let events = [
+        delta("refusal", 0, "msg_1", "no"),
+        done(0, &item),
+        completed(&json!([])),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn an_incomplete_answer_says_why() {
+    let incomplete = |kind: &str, reason: Value| json!({ "type": kind, "response": { "status": "incomplete", "incomplete_details": reason } });
+    let stops = [
+        incomplete(
+            "response.incomplete",
+            json!({ "reason": "max_output_tokens" }),
+        ),
+        incomplete(
+            "response.completed",
+            json!({ "reason": "max_output_tokens" }),
+        ),
+        incomplete("response.incomplete", json!({ "reason": "content_filter" })),
+        incomplete("response.incomplete", Value::Null),
+    ];
+    let told: String = stops.map(|stop| check(&[stop])).concat();
+    assert_snapshot!(told, @"");
+    // An item that was cut off is no signature and no compacted history.
+    let cut = [
+        added(
+            0,
+            &json!({ "type": "reasoning", "id": "rs_1", "summary": [] }),
+        ),
+        delta("reasoning_summary_text", 0, "rs_1", "hm"),
+        added(
+            1,
+            &json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "EN" }),
+        ),
+        incomplete(
+            "response.incomplete",
+            json!({ "reason": "max_output_tokens" }),
+        ),
+    ];
+    assert_snapshot!(check(&cut), @"");
+}
+
+#[test]
+fn failures_are_told_with_their_error_object() {
+    let failed = json!({ "type": "response.failed", "response": { "id": "resp_3", "error": {
+        "code": "context_length_exceeded", "message": "too long" } } });
+    let events = [
+        vec![created(), failed],
+        vec![json!({ "type": "error", "code": "server_error", "message": "oops", "param": null })],
+        vec![json!({ "type": "error", "error": { "message": "inner" } })],
+        vec![json!({ "error": { "code": 400, "message": "lean" } })],
+        vec![
+            json!({ "type": "response.completed", "response": { "status": "failed", "error": { "message": "late" } } }),
+        ],
+        vec![json!({ "type": "response.failed", "response": { "error": null } })],
+    ];
+    let told: String = events.iter().map(|events| check(events)).collect();
+    assert_snapshot!(told, @"");
+}
+
+#[test]
+fn a_stream_that_ends_early_is_an_error() {
+    let events = [created(), delta("output_text", 0, "msg_1", "half")];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn unknown_events_items_and_fields_are_passed_over() {
+    let events = [
+        json!({ "type": "response.new_thing", "delta": { "not": "text" }, "output_index": "x" }),
+        json!({ "type": "keepalive" }),
+        json!({}),
+        json!({ "type": "response.output_text.delta", "output_index": null, "delta": 7 }),
+        json!({ "type": "response.output_item.done", "item": 5 }),
+        done(
+            0,
+            &json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" }),
+        ),
+        done(1, &text_item("msg_1", "hello")),
+        completed(&json!([3])),
+    ];
+    assert_snapshot!(check(&events), @"");
+}
+
+#[test]
+fn compaction_items_come_out_verbatim() {
+    let item = r#"{"id":"cmp_1", "type":"context_compaction","encrypted_content":"ENC","n":1.0}"#;
+    let mut decoder = Decoder::default();
+    let done = format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{item}}}"#);
+    decoder.data(&done).expect("a good event");
+    let events = decoder
+        .data(&completed(&json!([])).to_string())
+        .expect("a good event");
+    let [Event::Done(answer)] = events.as_slice() else {
+        panic!("one event, the last: {events:?}");
+    };
+    let native: Vec<&str> = answer
+        .native
+        .iter()
+        .map(session_model::json::RawJson::get)
+        .collect();
+    assert_eq!(native, [item]);
+}
+
+#[test]
+fn what_is_no_json_object_is_malformed() {
+    for data in ["<html>", "[1]", "{\"type\":"] {
+        let mut decoder = Decoder::default();
+        assert_eq!(
+            decoder.data(data),
+            Err(WireError::Malformed(data.to_owned()))
+        );
+    }
+    assert_eq!(Decoder::default().data("  "), Ok(vec![]));
+}
+
+#[test]
+fn half_a_surrogate_pair_does_not_break_the_stream() {
+    let mut decoder = Decoder::default();
+    let data = r#"{"type":"response.output_text.delta","delta":"a\ud83d"}"#;
+    assert_eq!(
+        decoder.data(data),
+        Ok(vec![Event::Text("a\u{FFFD}".to_owned())])
+    );
+}
