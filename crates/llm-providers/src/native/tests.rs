@@ -77,7 +77,13 @@ fn a_standalone_compaction_is_kept_verbatim() {
         {"id":"msg_1","type":"message","status":"completed","role":"user","content":[{"type":"input_text","text":"hi"}]},
         {"id":"cmp_1", "type":"compaction","encrypted_content":"ENC","odd":1.0}
     ],"usage":{"input_tokens":10,"input_tokens_details":{"cached_tokens":4},"output_tokens":2,"total_tokens":12}}"#;
-    assert_snapshot!(show(&decode_compact(body, &target)), @"");
+    assert_snapshot!(show(&decode_compact(body, &target)), @r#"
+    openai/gpt-5.5
+    {"id":"msg_1","type":"message","status":"completed","role":"user","content":[{"type":"input_text","text":"hi"}]}
+    {"id":"cmp_1", "type":"compaction","encrypted_content":"ENC","odd":1.0}
+    item Some({"id":"cmp_1", "type":"compaction","encrypted_content":"ENC","odd":1.0})
+    readable None input 6
+    "#);
     let bodies = [
         "<html>",
         r#"{"id":"x"}"#,
@@ -88,7 +94,18 @@ fn a_standalone_compaction_is_kept_verbatim() {
         r#"{"output":[{"type":"compaction_summary","summary":[{"type":"summary_text","text":"did this"}]}]}"#,
     ];
     let told = bodies.map(|body| show(&decode_compact(body, &target)));
-    assert_snapshot!(told.join("\n"), @"");
+    assert_snapshot!(told.join("\n"), @r#"
+    the answer is no compacted history: no JSON object
+    the answer is no compacted history: no output
+    the answer has 0 compaction items instead of one
+    the answer has 2 compaction items instead of one
+    the answer is no compacted history: the compaction item is empty
+    the service could not compact: {"message":"no"}
+    openai/gpt-5.5
+    {"type":"compaction_summary","summary":[{"type":"summary_text","text":"did this"}]}
+    item Some({"type":"compaction_summary","summary":[{"type":"summary_text","text":"did this"}]})
+    readable Some("did this") input 0
+    "#);
 }
 
 #[test]
@@ -117,7 +134,15 @@ fn an_in_band_compaction_keeps_what_the_user_and_the_harness_said() {
         },
         ..Answer::default()
     };
-    assert_snapshot!(show(&in_band_answer(&input, &answer, &target)), @"");
+    assert_snapshot!(show(&in_band_answer(&input, &answer, &target)), @r#"
+    openai/gpt-5.5
+    {"content":[],"role":"developer","type":"message"}
+    {"content":[],"extra":true,"id":"msg_u","role":"user","type":"message"}
+    {"content":"typeless","role":"user"}
+    {"encrypted_content":"ENC","id":"cmp_1","type":"compaction"}
+    item Some({"encrypted_content":"ENC","id":"cmp_1","type":"compaction"})
+    readable None input 9
+    "#);
     answer.native.push(item);
     assert_eq!(
         in_band_answer(&input, &answer, &target),
@@ -185,9 +210,39 @@ fn the_oldest_outputs_are_shortened_first_then_the_arguments() {
     .iter()
     .map(raw)
     .collect();
-    assert_snapshot!(show_trimmed(&trim(items.clone(), 5_500, &tokens)), @"");
-    assert_snapshot!(show_trimmed(&trim(items.clone(), 4_500, &tokens)), @"");
-    assert_snapshot!(show_trimmed(&trim(items, 10, &tokens)), @"");
+    assert_snapshot!(show_trimmed(&trim(items.clone(), 5_500, &tokens)), @r#"
+    {"content":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4045
+    {"arguments":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4084
+    {"call_id":"call_1","output":"[about 1015 tokens left out to fit the context window]","type":"function_call_output"}
+    {"arguments":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4084
+    {"call_id":"call_2","output":"short","type":"function_call_output"}
+    {"arguments":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4084
+    {"call_id":"call_3","output":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4062
+    {"content":"last","role":"user","type":"message"}
+    1 rewritten, 5146 tokens
+    "#);
+    assert_snapshot!(show_trimmed(&trim(items.clone(), 4_500, &tokens)), @r#"
+    {"content":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4045
+    {"arguments":"{\"note\":\"[about 1021 tokens left out to fit the context window]\"}","call_id":"call_1","id":"fc_1","name":"bash","type":"function_call"}
+    {"call_id":"call_1","output":"[about 1015 tokens left out to fit the context window]","type":"function_call_output"}
+    {"arguments":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4084
+    {"call_id":"call_2","output":"short","type":"function_call_output"}
+    {"arguments":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4084
+    {"call_id":"call_3","output":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4062
+    {"content":"last","role":"user","type":"message"}
+    2 rewritten, 4163 tokens
+    "#);
+    assert_snapshot!(show_trimmed(&trim(items, 10, &tokens)), @r#"
+    {"content":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4045
+    {"arguments":"{\"note\":\"[about 1021 tokens left out to fit the context window]\"}","call_id":"call_1","id":"fc_1","name":"bash","type":"function_call"}
+    {"call_id":"call_1","output":"[about 1015 tokens left out to fit the context window]","type":"function_call_output"}
+    {"arguments":"{\"note\":\"[about 1021 tokens left out to fit the context window]\"}","call_id":"call_2","id":"fc_2","name":"bash","type":"function_call"}
+    {"call_id":"call_2","output":"short","type":"function_call_output"}
+    {"arguments":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4084
+    {"call_id":"call_3","output":"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx... 4062
+    {"content":"last","role":"user","type":"message"}
+    3 rewritten, 3180 tokens
+    "#);
 }
 
 #[test]

@@ -137,7 +137,23 @@ fn a_full_stream() {
         delta("output_text", 1, "msg_1", "after the end"),
         json!({ "type": "error", "message": "after the end" }),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Thinking("fir")
+    Thinking("st")
+    Thinking("\n\n")
+    Thinking("second")
+    Text("hello")
+    Text(" world")
+    ToolCall { index: 0, name: "tool1", arguments: "" }
+    ToolCall { index: 0, name: "tool1", arguments: "{\"a\"" }
+    ToolCall { index: 0, name: "tool1", arguments: ": 1}" }
+    done ToolUse Some("resp_1") Some("gpt-5.5-2026-03-01")
+      usage 40+60+0 -> 7 = 107
+      thinking "first\n\nsecond" Some("{\"encrypted_content\":\"ENC\",\"id\":\"rs_1\",\"summary\":[{\"text\":\"first\",\"type\":\"summary_text\"},{\"text\":\"second\",\"type\":\"summary_text\"}],\"type\":\"reasoning\"}")
+      text "hello world" Some("{\"id\":\"msg_1\",\"phase\":\"final_answer\",\"v\":1}")
+      call call_1|fc_1 tool1 Some({"a": 1})
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -152,7 +168,18 @@ fn parallel_calls_are_told_apart_by_place_or_id() {
         done(0, &call_item(1, "{}")),
         completed(&json!([])),
     ];
-    assert_snapshot!(check(&by_place), @"");
+    assert_snapshot!(check(&by_place), @r#"
+    ToolCall { index: 0, name: "tool1", arguments: "" }
+    ToolCall { index: 1, name: "tool2", arguments: "" }
+    ToolCall { index: 1, name: "tool2", arguments: "{\"b\":" }
+    ToolCall { index: 0, name: "tool1", arguments: "{}" }
+    ToolCall { index: 1, name: "tool2", arguments: "2}" }
+    done ToolUse Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      call call_1|fc_1 tool1 Some({})
+      call call_2|fc_2 tool2 Some({"b":2})
+    end Ok(false)
+    "#);
     // Some servers give every item the same place.
     let by_id = [
         added(0, &call_item(1, "")),
@@ -163,7 +190,17 @@ fn parallel_calls_are_told_apart_by_place_or_id() {
         done(0, &call_item(2, "[]")),
         completed(&json!([])),
     ];
-    assert_snapshot!(check(&by_id), @"");
+    assert_snapshot!(check(&by_id), @r#"
+    ToolCall { index: 0, name: "tool1", arguments: "" }
+    ToolCall { index: 1, name: "tool2", arguments: "" }
+    ToolCall { index: 0, name: "tool1", arguments: "{}" }
+    ToolCall { index: 1, name: "tool2", arguments: "[]" }
+    done ToolUse Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      call call_1|fc_1 tool1 Some({})
+      call call_2|fc_2 tool2 Some([])
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -175,7 +212,14 @@ fn ids_that_change_from_event_to_event_do_not_split_an_item() {
         done(0, &text_item("x4", "hello")),
         completed(&json!([text_item("x5", "hello")])),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Text("he")
+    Text("llo")
+    done Stop Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      text "hello" Some("x4")
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -194,7 +238,18 @@ fn a_lean_server_without_times_numbers_and_places() {
         json!({ "type": "response.output_item.done", "item": { "type": "function_call", "call_id": "fc_y", "name": "bash", "arguments": "{}" } }),
         json!({ "type": "response.completed", "response": { "usage": { "input_tokens": 3, "output_tokens": 2, "total_tokens": 5 } } }),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Thinking("hm")
+    Text("hi")
+    ToolCall { index: 0, name: "bash", arguments: "" }
+    ToolCall { index: 0, name: "bash", arguments: "{}" }
+    done ToolUse Some("resp_x") None
+      usage 3+0+0 -> 2 = 5
+      thinking "hm" Some("{\"content\":[{\"text\":\"hm\",\"type\":\"reasoning_text\"}],\"encrypted_content\":\"\",\"id\":\"rs_x\",\"summary\":[],\"type\":\"reasoning\"}")
+      text "hi" Some("msg_x")
+      call fc_y bash Some({})
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -204,7 +259,16 @@ fn finished_items_alone_are_enough() {
         json!({ "type": "response.output_item.done", "item": { "type": "function_call", "name": "bash", "arguments": { "cmd": "ls" } } }),
         completed(&json!([])),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Text("hello")
+    ToolCall { index: 0, name: "bash", arguments: "" }
+    ToolCall { index: 0, name: "bash", arguments: "{\"cmd\":\"ls\"}" }
+    done ToolUse Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      text "hello" Some("msg_1")
+      call call_resp_1_0 bash Some({"cmd":"ls"})
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -214,15 +278,40 @@ fn pieces_alone_are_enough() {
         json!({ "type": "response.output_text.delta", "delta": "lo" }),
         json!({ "type": "response.completed" }),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Text("hel")
+    Text("lo")
+    done Stop None None
+      usage 0+0+0 -> 0 = 0 incomplete
+      text "hello" None
+    end Ok(false)
+    "#);
 }
 
 #[test]
 fn the_closing_event_alone_is_enough() {
     let output = json!([text_item("msg_1", "hello"), call_item(1, "{\"a\":")]);
-    assert_snapshot!(check(&[completed(&output)]), @"");
+    assert_snapshot!(check(&[completed(&output)]), @r#"
+    Text("hello")
+    ToolCall { index: 0, name: "tool1", arguments: "" }
+    ToolCall { index: 0, name: "tool1", arguments: "{\"a\":" }
+    done ToolUse Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      text "hello" Some("msg_1")
+      call call_1|fc_1 tool1 Some("{\"a\":")
+    end Ok(false)
+    "#);
     let unary = json!({ "id": "resp_1", "object": "response", "error": null, "output": output });
-    assert_snapshot!(check(&[unary]), @"");
+    assert_snapshot!(check(&[unary]), @r#"
+    Text("hello")
+    ToolCall { index: 0, name: "tool1", arguments: "" }
+    ToolCall { index: 0, name: "tool1", arguments: "{\"a\":" }
+    done ToolUse Some("resp_1") None
+      usage 0+0+0 -> 0 = 0 incomplete
+      text "hello" Some("msg_1")
+      call call_1|fc_1 tool1 Some("{\"a\":")
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -233,7 +322,13 @@ fn arguments_before_their_call_wait_for_its_name() {
         done(0, &call_item(1, "{\"a\":1}")),
         completed(&json!([])),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    ToolCall { index: 0, name: "tool1", arguments: "{\"a\":1}" }
+    done ToolUse Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      call call_1|fc_1 tool1 Some({"a":1})
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -244,7 +339,13 @@ fn a_refusal_is_text() {
         done(0, &item),
         completed(&json!([])),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Text("no")
+    done Stop Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      text "no" Some("msg_1")
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -263,7 +364,20 @@ fn an_incomplete_answer_says_why() {
         incomplete("response.incomplete", Value::Null),
     ];
     let told: String = stops.map(|stop| check(&[stop])).concat();
-    assert_snapshot!(told, @"");
+    assert_snapshot!(told, @r#"
+    done Length None None
+      usage 0+0+0 -> 0 = 0 incomplete
+    end Ok(false)
+    done Length None None
+      usage 0+0+0 -> 0 = 0 incomplete
+    end Ok(false)
+    done Other("content_filter") None None
+      usage 0+0+0 -> 0 = 0 incomplete
+    end Ok(false)
+    done Other("incomplete") None None
+      usage 0+0+0 -> 0 = 0 incomplete
+    end Ok(false)
+    "#);
     // An item that was cut off is no signature and no compacted history.
     let cut = [
         added(
@@ -280,7 +394,13 @@ fn an_incomplete_answer_says_why() {
             json!({ "reason": "max_output_tokens" }),
         ),
     ];
-    assert_snapshot!(check(&cut), @"");
+    assert_snapshot!(check(&cut), @r#"
+    Thinking("hm")
+    done Length None None
+      usage 0+0+0 -> 0 = 0 incomplete
+      thinking "hm" None
+    end Ok(false)
+    "#);
 }
 
 #[test]
@@ -298,13 +418,29 @@ fn failures_are_told_with_their_error_object() {
         vec![json!({ "type": "response.failed", "response": { "error": null } })],
     ];
     let told: String = events.iter().map(|events| check(events)).collect();
-    assert_snapshot!(told, @"");
+    assert_snapshot!(told, @r#"
+    error Service("{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}")
+    end Ok(false)
+    error Service("{\"code\":\"server_error\",\"message\":\"oops\",\"param\":null,\"type\":\"error\"}")
+    end Ok(false)
+    error Service("{\"message\":\"inner\"}")
+    end Ok(false)
+    error Service("{\"code\":400,\"message\":\"lean\"}")
+    end Ok(false)
+    error Service("{\"message\":\"late\"}")
+    end Ok(false)
+    error Service("{\"error\":null}")
+    end Ok(false)
+    "#);
 }
 
 #[test]
 fn a_stream_that_ends_early_is_an_error() {
     let events = [created(), delta("output_text", 0, "msg_1", "half")];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Text("half")
+    end Err(EndedEarly)
+    "#);
 }
 
 #[test]
@@ -322,7 +458,13 @@ fn unknown_events_items_and_fields_are_passed_over() {
         done(1, &text_item("msg_1", "hello")),
         completed(&json!([3])),
     ];
-    assert_snapshot!(check(&events), @"");
+    assert_snapshot!(check(&events), @r#"
+    Text("hello")
+    done Stop Some("resp_1") None
+      usage 40+60+0 -> 7 = 107
+      text "hello" Some("msg_1")
+    end Ok(false)
+    "#);
 }
 
 #[test]

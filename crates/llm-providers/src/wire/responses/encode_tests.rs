@@ -49,8 +49,24 @@ fn turn_with_reasoning() -> Vec<LlmMessage> {
 fn a_plain_turn() {
     let mut request = request(vec![user("hello")]);
     request.max_output = Some(1_000);
-    assert_snapshot!(check(&request, &openai("gpt-5.5")), @"");
-    assert_snapshot!(check(&request, &llama()), @"");
+    assert_snapshot!(check(&request, &openai("gpt-5.5")), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}
+    reasoning: {"summary":"auto"}
+    max_output_tokens: 1000
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
+    assert_snapshot!(check(&request, &llama()), @r#"
+    model: "local"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"hello"}]}
+    max_output_tokens: 1000
+    stream: true
+    "#);
 }
 
 #[test]
@@ -73,16 +89,76 @@ fn tools_parallel_calls_results_and_images() {
     request.tools = vec![tool("read"), tool("shot")];
     request.tool_choice = ToolChoice::Required;
     request.reasoning = Reasoning::High;
-    assert_snapshot!(check(&request, &openai("gpt-5.5")), @"");
+    assert_snapshot!(check(&request, &openai("gpt-5.5")), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,AAAA"}]}
+    input[1] {"type":"function_call","id":"fc_1","name":"read","arguments":"{\"path\":\"a\"}","call_id":"call_1"}
+    input[2] {"type":"function_call","id":"fc_2","name":"read","arguments":"\"not { json\"","call_id":"call_2"}
+    input[3] {"type":"function_call","name":"shot","arguments":"{}","call_id":"call_3"}
+    input[4] {"type":"function_call_output","call_id":"call_1","output":"one\ntwo"}
+    input[5] {"type":"function_call_output","call_id":"call_2","output":""}
+    input[6] {"type":"function_call_output","call_id":"call_3","output":[{"type":"input_text","text":"shot"},{"type":"input_image","detail":"auto","image_url":"data:image/jpeg;base64,AAAA"}]}
+    tools: [{"type":"function","name":"read","description":"runs read","parameters":{"type":"object"},"strict":false},{"type":"function","name":"shot","description":"runs shot","parameters":{"type":"object"},"strict":false}]
+    tool_choice: "required"
+    parallel_tool_calls: true
+    reasoning: {"effort":"high","summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
     request.tool_choice = ToolChoice::None;
-    assert_snapshot!(check(&request, &llama()), @"");
+    assert_snapshot!(check(&request, &llama()), @r#"
+    model: "local"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_text","text":"[image left out: image/png]"}]}
+    input[1] {"type":"function_call","name":"read","arguments":"{\"path\":\"a\"}","call_id":"call_1"}
+    input[2] {"type":"function_call","name":"read","arguments":"\"not { json\"","call_id":"call_2"}
+    input[3] {"type":"function_call","name":"shot","arguments":"{}","call_id":"call_3"}
+    input[4] {"type":"function_call_output","call_id":"call_1","output":"one\ntwo"}
+    input[5] {"type":"function_call_output","call_id":"call_2","output":""}
+    input[6] {"type":"function_call_output","call_id":"call_3","output":"shot\n[image left out: image/jpeg]"}
+    tools: [{"type":"function","name":"read","description":"runs read","parameters":{"type":"object"},"strict":false},{"type":"function","name":"shot","description":"runs shot","parameters":{"type":"object"},"strict":false}]
+    tool_choice: "none"
+    parallel_tool_calls: true
+    stream: true
+    "#);
 }
 
 #[test]
 fn reasoning_goes_back_to_its_model_only() {
     let request = request(turn_with_reasoning());
-    assert_snapshot!(check(&request, &openai("gpt-5.5")), @"");
-    assert_snapshot!(check(&request, &openai("gpt-5-mini")), @"");
+    assert_snapshot!(check(&request, &openai("gpt-5.5")), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"list the files"}]}
+    input[1] {"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"content":null,"encrypted_content":"ENC","new_field":1}
+    input[2] {"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"looking","annotations":[]}],"phase":"commentary"}
+    input[3] {"type":"function_call","id":"fc_1","name":"bash","arguments":"{\"cmd\": \"ls\"}","call_id":"call_1"}
+    input[4] {"type":"function_call_output","call_id":"call_1","output":"a.rs"}
+    input[5] {"type":"message","id":"msg_2","role":"assistant","content":[{"type":"output_text","text":"one file","annotations":[]}]}
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
+    assert_snapshot!(check(&request, &openai("gpt-5-mini")), @r#"
+    model: "gpt-5-mini"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"list the files"}]}
+    input[1] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"hm","annotations":[]}]}
+    input[2] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"looking","annotations":[]}]}
+    input[3] {"type":"function_call","name":"bash","arguments":"{\"cmd\": \"ls\"}","call_id":"call_1"}
+    input[4] {"type":"function_call_output","call_id":"call_1","output":"a.rs"}
+    input[5] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"one file","annotations":[]}]}
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
 }
 
 #[test]
@@ -105,7 +181,19 @@ fn reasoning_without_what_it_led_to_or_without_its_encrypted_form_is_told_as_tex
             vec![thinking("", None), signed("then", "msg_2")],
         ),
     ]);
-    assert_snapshot!(check(&request, &openai("gpt-5.5")), @"");
+    assert_snapshot!(check(&request, &openai("gpt-5.5")), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"cut off","annotations":[]}]}
+    input[1] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"bare","annotations":[]}]}
+    input[2] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"so","annotations":[]}]}
+    input[3] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"then","annotations":[]}]}
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
 }
 
 #[test]
@@ -116,7 +204,18 @@ fn an_item_id_is_sent_once() {
         answer("openai", "gpt-5.5", blocks),
         answer("openai", "gpt-5.5", vec![long]),
     ]);
-    assert_snapshot!(check(&request, &openai("gpt-5.5")), @"");
+    assert_snapshot!(check(&request, &openai("gpt-5.5")), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"one","annotations":[]}]}
+    input[1] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"two","annotations":[]}]}
+    input[2] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"three","annotations":[]}]}
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
 }
 
 #[test]
@@ -142,7 +241,16 @@ fn empty_messages_give_no_items() {
             timestamp: None,
         }),
     ]);
-    assert_snapshot!(check(&request, &openai("gpt-5.5")), @"");
+    assert_snapshot!(check(&request, &openai("gpt-5.5")), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"developer","content":[{"type":"input_text","text":"rules\n\nshort"}]}
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
 }
 
 fn native() -> NativeHistory {
@@ -162,9 +270,35 @@ fn native() -> NativeHistory {
 fn a_native_history_is_replayed_to_its_model_family_only() {
     let mut request = request(vec![user("go on")]);
     request.native = Some(native());
-    assert_snapshot!(check(&request, &openai("gpt-5.5")), @"");
-    assert_snapshot!(check(&request, &openai("gpt-5.5-codex")), @"");
-    assert_snapshot!(check(&request, &llama()), @"");
+    assert_snapshot!(check(&request, &openai("gpt-5.5")), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"content":[{"text":"first","type":"input_text"}],"id":"msg_0","passthrough":{"a":1},"role":"user","type":"message"}
+    input[1] {"id":"ws_1","status":"completed","type":"web_search_call"}
+    input[2] {"encrypted_content":"ENC","id":"cmp_1","type":"compaction"}
+    input[3] {"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
+    assert_snapshot!(check(&request, &openai("gpt-5.5-codex")), @r#"
+    model: "gpt-5.5-codex"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
+    assert_snapshot!(check(&request, &llama()), @r#"
+    model: "local"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"go on"}]}
+    stream: true
+    "#);
 }
 
 #[test]
@@ -172,8 +306,33 @@ fn standalone_compaction() {
     let mut request = request(turn_with_reasoning());
     request.native = Some(native());
     request.tools = vec![tool("bash")];
-    assert_snapshot!(lines(&encode_compact(&request, &openai("gpt-5.5"))), @"");
-    assert_snapshot!(lines(&encode_compact(&request, &llama())), @"");
+    assert_snapshot!(lines(&encode_compact(&request, &openai("gpt-5.5"))), @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"content":[{"text":"first","type":"input_text"}],"id":"msg_0","passthrough":{"a":1},"role":"user","type":"message"}
+    input[1] {"id":"ws_1","status":"completed","type":"web_search_call"}
+    input[2] {"encrypted_content":"ENC","id":"cmp_1","type":"compaction"}
+    input[3] {"type":"message","role":"user","content":[{"type":"input_text","text":"list the files"}]}
+    input[4] {"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"content":null,"encrypted_content":"ENC","new_field":1}
+    input[5] {"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"looking","annotations":[]}],"phase":"commentary"}
+    input[6] {"type":"function_call","id":"fc_1","name":"bash","arguments":"{\"cmd\": \"ls\"}","call_id":"call_1"}
+    input[7] {"type":"function_call_output","call_id":"call_1","output":"a.rs"}
+    input[8] {"type":"message","id":"msg_2","role":"assistant","content":[{"type":"output_text","text":"one file","annotations":[]}]}
+    tools: [{"type":"function","name":"bash","description":"runs bash","parameters":{"type":"object"},"strict":false}]
+    parallel_tool_calls: true
+    reasoning: {"summary":"auto"}
+    prompt_cache_key: "session-1"
+    "#);
+    assert_snapshot!(lines(&encode_compact(&request, &llama())), @r#"
+    model: "local"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"list the files"}]}
+    input[1] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"hm","annotations":[]}]}
+    input[2] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"looking","annotations":[]}]}
+    input[3] {"type":"function_call","name":"bash","arguments":"{\"cmd\": \"ls\"}","call_id":"call_1"}
+    input[4] {"type":"function_call_output","call_id":"call_1","output":"a.rs"}
+    input[5] {"type":"message","role":"assistant","content":[{"type":"output_text","text":"one file","annotations":[]}]}
+    "#);
 }
 
 #[test]
@@ -182,9 +341,27 @@ fn in_band_compaction_is_the_live_turn_with_a_trigger() {
     request.tools = vec![tool("bash")];
     let live = check(&request, &openai("gpt-5.5"));
     let compacting = lines(&encode_in_band(&request, &openai("gpt-5.5")));
-    let trigger = "input[5] {\"type\":\"compaction_trigger\"}\n";
+    let trigger = "input[6] {\"type\":\"compaction_trigger\"}\n";
     assert_eq!(compacting.replace(trigger, ""), live);
-    assert_snapshot!(compacting, @"");
+    assert_snapshot!(compacting, @r#"
+    model: "gpt-5.5"
+    instructions: "be brief"
+    input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"list the files"}]}
+    input[1] {"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"hm"}],"content":null,"encrypted_content":"ENC","new_field":1}
+    input[2] {"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"looking","annotations":[]}],"phase":"commentary"}
+    input[3] {"type":"function_call","id":"fc_1","name":"bash","arguments":"{\"cmd\": \"ls\"}","call_id":"call_1"}
+    input[4] {"type":"function_call_output","call_id":"call_1","output":"a.rs"}
+    input[5] {"type":"message","id":"msg_2","role":"assistant","content":[{"type":"output_text","text":"one file","annotations":[]}]}
+    input[6] {"type":"compaction_trigger"}
+    tools: [{"type":"function","name":"bash","description":"runs bash","parameters":{"type":"object"},"strict":false}]
+    tool_choice: "auto"
+    parallel_tool_calls: true
+    reasoning: {"summary":"auto"}
+    stream: true
+    store: false
+    include: ["reasoning.encrypted_content"]
+    prompt_cache_key: "session-1"
+    "#);
 }
 
 #[test]
@@ -195,7 +372,10 @@ fn orphans_are_found() {
         { "type": "function_call", "call_id": "c" },
         { "type": "function_call_output", "call_id": "b", "output": "" },
     ] });
-    assert_snapshot!(orphans(&raw(&body)).join("\n"), @"");
+    assert_snapshot!(orphans(&raw(&body)).join("\n"), @"
+    input[0]: output a answers no open call
+    call c has no output
+    ");
 }
 
 fn any_block() -> impl Strategy<Value = Block> {
