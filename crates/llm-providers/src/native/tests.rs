@@ -5,16 +5,18 @@ use std::cell::Cell;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use session_model::Usage;
 use session_model::json::RawJson;
+use session_model::{Block, Usage};
 
 use crate::native::{
     NativeAnswer, NativeError, NativeHistory, Trimmed, decode_compact, in_band_answer,
     model_family, trim,
 };
-use crate::provider::Answer;
-use crate::wire::responses::orphans;
-use crate::wire::responses::samples::{openai, raw};
+use crate::provider::{Answer, Request};
+use crate::wire::responses::samples::{self, openai, raw};
+use crate::wire::responses::{
+    encode_compact_with, encode_in_band_with, encode_with, input, orphans,
+};
 
 #[test]
 fn a_family_is_an_id_without_its_date() {
@@ -260,6 +262,33 @@ fn every_item_is_measured_once() {
     let trimmed = trim(items, 700_000, &count);
     assert!(total(&trimmed.items) <= 700_000);
     assert_eq!(asked.get(), before + trimmed.rewritten);
+}
+
+#[test]
+fn a_trimmed_conversation_is_sent_in_either_form() {
+    let long = "x".repeat(4_000);
+    let messages = (0..3).flat_map(|id| {
+        let id = format!("call_{id}|fc_{id}");
+        let blocks = vec![samples::call(&id, "bash", "{}")];
+        let said = samples::answer("openai", "gpt-5.5", blocks);
+        [said, samples::result(&id, vec![Block::text(long.clone())])]
+    });
+    let request = Request {
+        messages: messages.collect(),
+        ..Request::default()
+    };
+    let target = openai("gpt-5.5");
+    let trimmed = trim(input(&request, &target), 1_500, &tokens);
+    assert_eq!(trimmed.rewritten, 2);
+    let bodies = [
+        encode_with(&request, &target, &trimmed.items),
+        encode_compact_with(&request, &target, &trimmed.items),
+        encode_in_band_with(&request, &target, trimmed.items.clone()),
+    ];
+    for body in bodies {
+        assert_eq!(orphans(&body), Vec::<String>::new());
+        assert!(body.get().len() < 6_500);
+    }
 }
 
 fn any_items() -> impl Strategy<Value = Vec<RawJson>> {

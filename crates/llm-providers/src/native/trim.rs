@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use session_model::json::RawJson;
 
-use crate::wire::responses::{CallSide, Fields, call_side, rewrite};
+use crate::wire::responses::{CallSide, Fields, call_side};
 
 /// Items after trimming.
 #[derive(Debug, Clone, PartialEq)]
@@ -103,17 +103,18 @@ fn shortened(item: &RawJson, size: u64) -> Option<RawJson> {
         _ => return None,
     };
     let old = fields.raw(key)?;
-    if old.contains(NOTICE.0) && old.contains(NOTICE.1) && old.len() < 2 * (text.len() + 20) {
-        return None; // shortened before
+    let shortened_before = old.contains(NOTICE.0) && old.contains(NOTICE.1);
+    if old.len() <= text.len() || (shortened_before && old.len() < 2 * text.len()) {
+        return None;
     }
-    let new = serde_json::Value::from(text).to_string();
-    Some(rewrite(item, |name, value| {
+    let new = serde_json::to_string(&text).ok()?;
+    fields.rewritten(|name, value| {
         Some(if name == key {
             Cow::Owned(new.clone())
         } else {
             Cow::Borrowed(value)
         })
-    }))
+    })
 }
 
 /// Returns the places of every call and its output, in the order of the outputs.

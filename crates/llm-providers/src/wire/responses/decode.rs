@@ -231,7 +231,7 @@ impl Decoder {
             .any(|block| matches!(block, Block::ToolCall(_)));
         self.closed = true;
         events.push(Event::Done(Answer {
-            stop_reason: stop_reason(status, reason, calls),
+            stop_reason: stop_reason(status, reason.as_deref(), calls),
             usage: usage(response),
             content,
             native,
@@ -287,8 +287,8 @@ fn item_of(event: &Fields<'_>) -> Option<(RawJson, Kind, Option<String>)> {
     Some((RawJson::parse(text).ok()?, Kind::of(&fields), id))
 }
 
-fn stop_reason(status: &str, reason: Option<String>, calls: bool) -> StopReason {
-    match (reason.as_deref(), status) {
+fn stop_reason(status: &str, reason: Option<&str>, calls: bool) -> StopReason {
+    match (reason, status) {
         (Some("max_output_tokens" | "max_tokens"), _) => StopReason::Length,
         (Some(reason), _) => StopReason::Other(reason.to_owned()),
         (None, "incomplete" | "cancelled" | "failed") => StopReason::Other(status.to_owned()),

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use session_model::Block;
 
 use crate::provider::Event;
+use crate::wire::Decode;
 use crate::wire::responses::Decoder;
-use crate::wire::{Decode, WireError};
 
 /// Returns everything that the decoder makes of `events`, a line each, and what the end of the stream makes of it.
-fn check(events: &[Value]) -> String {
+pub(super) fn check(events: &[Value]) -> String {
     let mut decoder = Decoder::default();
     let mut out = String::new();
     for event in events {
@@ -66,29 +66,29 @@ fn tell(event: &Event, out: &mut String) {
     writeln!(out, "{line}").expect("a string takes all");
 }
 
-fn created() -> Value {
+pub(super) fn created() -> Value {
     json!({ "type": "response.created", "sequence_number": 0, "response": { "id": "resp_1", "model": "gpt-5.5-2026-03-01", "created_at": 1 } })
 }
 
-fn completed(output: &Value) -> Value {
+pub(super) fn completed(output: &Value) -> Value {
     json!({ "type": "response.completed", "response": { "id": "resp_1", "status": "completed", "output": output,
         "usage": { "input_tokens": 100, "input_tokens_details": { "cached_tokens": 60 }, "output_tokens": 7,
             "output_tokens_details": { "reasoning_tokens": 3 }, "total_tokens": 107 } } })
 }
 
-fn added(index: u64, item: &Value) -> Value {
+pub(super) fn added(index: u64, item: &Value) -> Value {
     json!({ "type": "response.output_item.added", "output_index": index, "item": item })
 }
 
-fn done(index: u64, item: &Value) -> Value {
+pub(super) fn done(index: u64, item: &Value) -> Value {
     json!({ "type": "response.output_item.done", "output_index": index, "item": item })
 }
 
-fn delta(kind: &str, index: u64, id: &str, delta: &str) -> Value {
+pub(super) fn delta(kind: &str, index: u64, id: &str, delta: &str) -> Value {
     json!({ "type": format!("response.{kind}.delta"), "output_index": index, "item_id": id, "delta": delta })
 }
 
-fn text_item(id: &str, text: &str) -> Value {
+pub(super) fn text_item(id: &str, text: &str) -> Value {
     json!({ "type": "message", "id": id, "role": "assistant", "status": "completed",
         "content": [{ "type": "output_text", "text": text, "annotations": [] }] })
 }
@@ -346,165 +346,4 @@ fn a_refusal_is_text() {
       text "no" Some("msg_1")
     end Ok(false)
     "#);
-}
-
-#[test]
-fn an_incomplete_answer_says_why() {
-    let incomplete = |kind: &str, reason: Value| json!({ "type": kind, "response": { "status": "incomplete", "incomplete_details": reason } });
-    let stops = [
-        incomplete(
-            "response.incomplete",
-            json!({ "reason": "max_output_tokens" }),
-        ),
-        incomplete(
-            "response.completed",
-            json!({ "reason": "max_output_tokens" }),
-        ),
-        incomplete("response.incomplete", json!({ "reason": "content_filter" })),
-        incomplete("response.incomplete", Value::Null),
-    ];
-    let told: String = stops.map(|stop| check(&[stop])).concat();
-    assert_snapshot!(told, @r#"
-    done Length None None
-      usage 0+0+0 -> 0 = 0 incomplete
-    end Ok(false)
-    done Length None None
-      usage 0+0+0 -> 0 = 0 incomplete
-    end Ok(false)
-    done Other("content_filter") None None
-      usage 0+0+0 -> 0 = 0 incomplete
-    end Ok(false)
-    done Other("incomplete") None None
-      usage 0+0+0 -> 0 = 0 incomplete
-    end Ok(false)
-    "#);
-    // An item that was cut off is no signature and no compacted history.
-    let cut = [
-        added(
-            0,
-            &json!({ "type": "reasoning", "id": "rs_1", "summary": [] }),
-        ),
-        delta("reasoning_summary_text", 0, "rs_1", "hm"),
-        added(
-            1,
-            &json!({ "type": "compaction", "id": "cmp_1", "encrypted_content": "EN" }),
-        ),
-        incomplete(
-            "response.incomplete",
-            json!({ "reason": "max_output_tokens" }),
-        ),
-    ];
-    assert_snapshot!(check(&cut), @r#"
-    Thinking("hm")
-    done Length None None
-      usage 0+0+0 -> 0 = 0 incomplete
-      thinking "hm" None
-    end Ok(false)
-    "#);
-}
-
-#[test]
-fn failures_are_told_with_their_error_object() {
-    let failed = json!({ "type": "response.failed", "response": { "id": "resp_3", "error": {
-        "code": "context_length_exceeded", "message": "too long" } } });
-    let events = [
-        vec![created(), failed],
-        vec![json!({ "type": "error", "code": "server_error", "message": "oops", "param": null })],
-        vec![json!({ "type": "error", "error": { "message": "inner" } })],
-        vec![json!({ "error": { "code": 400, "message": "lean" } })],
-        vec![
-            json!({ "type": "response.completed", "response": { "status": "failed", "error": { "message": "late" } } }),
-        ],
-        vec![json!({ "type": "response.failed", "response": { "error": null } })],
-    ];
-    let told: String = events.iter().map(|events| check(events)).collect();
-    assert_snapshot!(told, @r#"
-    error Service("{\"code\":\"context_length_exceeded\",\"message\":\"too long\"}")
-    end Ok(false)
-    error Service("{\"code\":\"server_error\",\"message\":\"oops\",\"param\":null,\"type\":\"error\"}")
-    end Ok(false)
-    error Service("{\"message\":\"inner\"}")
-    end Ok(false)
-    error Service("{\"code\":400,\"message\":\"lean\"}")
-    end Ok(false)
-    error Service("{\"message\":\"late\"}")
-    end Ok(false)
-    error Service("{\"error\":null}")
-    end Ok(false)
-    "#);
-}
-
-#[test]
-fn a_stream_that_ends_early_is_an_error() {
-    let events = [created(), delta("output_text", 0, "msg_1", "half")];
-    assert_snapshot!(check(&events), @r#"
-    Text("half")
-    end Err(EndedEarly)
-    "#);
-}
-
-#[test]
-fn unknown_events_items_and_fields_are_passed_over() {
-    let events = [
-        json!({ "type": "response.new_thing", "delta": { "not": "text" }, "output_index": "x" }),
-        json!({ "type": "keepalive" }),
-        json!({}),
-        json!({ "type": "response.output_text.delta", "output_index": null, "delta": 7 }),
-        json!({ "type": "response.output_item.done", "item": 5 }),
-        done(
-            0,
-            &json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" }),
-        ),
-        done(1, &text_item("msg_1", "hello")),
-        completed(&json!([3])),
-    ];
-    assert_snapshot!(check(&events), @r#"
-    Text("hello")
-    done Stop Some("resp_1") None
-      usage 40+60+0 -> 7 = 107
-      text "hello" Some("msg_1")
-    end Ok(false)
-    "#);
-}
-
-#[test]
-fn compaction_items_come_out_verbatim() {
-    let item = r#"{"id":"cmp_1", "type":"context_compaction","encrypted_content":"ENC","n":1.0}"#;
-    let mut decoder = Decoder::default();
-    let done = format!(r#"{{"type":"response.output_item.done","output_index":0,"item":{item}}}"#);
-    decoder.data(&done).expect("a good event");
-    let events = decoder
-        .data(&completed(&json!([])).to_string())
-        .expect("a good event");
-    let [Event::Done(answer)] = events.as_slice() else {
-        panic!("one event, the last: {events:?}");
-    };
-    let native: Vec<&str> = answer
-        .native
-        .iter()
-        .map(session_model::json::RawJson::get)
-        .collect();
-    assert_eq!(native, [item]);
-}
-
-#[test]
-fn what_is_no_json_object_is_malformed() {
-    for data in ["<html>", "[1]", "{\"type\":"] {
-        let mut decoder = Decoder::default();
-        assert_eq!(
-            decoder.data(data),
-            Err(WireError::Malformed(data.to_owned()))
-        );
-    }
-    assert_eq!(Decoder::default().data("  "), Ok(vec![]));
-}
-
-#[test]
-fn half_a_surrogate_pair_does_not_break_the_stream() {
-    let mut decoder = Decoder::default();
-    let data = r#"{"type":"response.output_text.delta","delta":"a\ud83d"}"#;
-    assert_eq!(
-        decoder.data(data),
-        Ok(vec![Event::Text("a\u{FFFD}".to_owned())])
-    );
 }

@@ -57,6 +57,25 @@ impl<'a> Fields<'a> {
             .filter_map(|part| part.text("text").or_else(|| part.text("refusal")))
             .collect()
     }
+
+    /// Returns the object with the value of each member replaced by what `change` returns for its key and
+    /// value, and without the members for which it returns `None`. Everything else stays as written.
+    pub fn rewritten(
+        &self,
+        change: impl for<'v> Fn(&str, &'v str) -> Option<Cow<'v, str>>,
+    ) -> Option<RawJson> {
+        let mut text = String::from("{");
+        for (key, value) in &self.0.0 {
+            if let Some(value) = change(key, value.get()) {
+                text.push_str(if text.len() > 1 { "," } else { "" });
+                text.push_str(&serde_json::to_string(key).ok()?);
+                text.push(':');
+                text.push_str(&value);
+            }
+        }
+        text.push('}');
+        RawJson::parse(&text).ok()
+    }
 }
 
 /// Returns the string that `raw` spells; a lone surrogate becomes U+FFFD.
@@ -68,22 +87,4 @@ fn string(raw: &str) -> Option<String> {
         let value = RawJson::parse(raw).ok()?.to_value();
         value.as_str().map(str::to_owned)
     })
-}
-
-/// Returns `item` with the value of each member replaced by what `change` returns for its key and value, and
-/// without the members for which it returns `None`. Everything else stays as written.
-pub(crate) fn rewrite(
-    item: &RawJson,
-    change: impl for<'v> Fn(&str, &'v str) -> Option<Cow<'v, str>>,
-) -> RawJson {
-    let Ok(members) = Members::parse(item.get()) else {
-        return item.clone();
-    };
-    let kept = members.0.iter().filter_map(|(key, value)| {
-        let value = change(key, value.get())?;
-        let key = serde_json::Value::from(key.as_ref());
-        Some(format!("{key}:{value}"))
-    });
-    let text = format!("{{{}}}", kept.collect::<Vec<_>>().join(","));
-    RawJson::parse(&text).unwrap_or_else(|_| item.clone())
 }

@@ -14,7 +14,7 @@ use crate::provider::Request;
 use crate::wire::Target;
 use crate::wire::history::{CallIds, IdForm, same_origin};
 use crate::wire::responses::encode::json;
-use crate::wire::responses::{CallSide, Fields, call_side, is_compaction, rewrite};
+use crate::wire::responses::{CallSide, Fields, call_side, is_compaction};
 
 /// An input item of ours. Key orders are those of the wire's documentation.
 #[derive(Serialize)]
@@ -114,15 +114,16 @@ fn sendable(item: &RawJson) -> RawJson {
                 | "custom_tool_call"
                 | "custom_tool_call_output"
         );
-    let has_status = fields.has("status");
-    if !renamed && !(output_only && has_status) {
+    let ends_status = output_only && fields.has("status");
+    if !renamed && !ends_status {
         return item.clone();
     }
-    rewrite(item, |key, value| match key {
+    let sent = fields.rewritten(|key, value| match key {
         "type" if renamed => Some(Cow::Borrowed("\"compaction\"")),
-        "status" if output_only => None,
+        "status" if ends_status => None,
         _ => Some(Cow::Borrowed(value)),
-    })
+    });
+    sent.unwrap_or_else(|| item.clone())
 }
 
 struct Items<'a> {

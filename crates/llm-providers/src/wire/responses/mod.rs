@@ -17,6 +17,8 @@ mod decode_tests;
 #[cfg(test)]
 mod encode_tests;
 #[cfg(test)]
+mod ending_tests;
+#[cfg(test)]
 mod shape_tests;
 
 use std::collections::BTreeSet;
@@ -27,7 +29,7 @@ pub(crate) use decode::{Decoder, usage};
 pub(crate) use encode::{
     encode, encode_compact, encode_compact_with, encode_in_band, encode_in_band_with, encode_with,
 };
-pub(crate) use fields::{Fields, rewrite};
+pub(crate) use fields::Fields;
 pub(crate) use items::input;
 
 /// Returns true for the types under which providers have sent a compacted history.
@@ -71,17 +73,13 @@ pub(crate) fn orphans(body: &RawJson) -> Vec<String> {
         let kind = item.text("type").unwrap_or_default();
         let id = item.text("call_id").unwrap_or_default();
         match call_side(&kind) {
-            Some(CallSide::Call) => {
-                if !open.insert(id.clone()) {
-                    wrong.push(format!("input[{place}]: call {id} is open already"));
-                }
+            Some(CallSide::Call) if !open.insert(id.clone()) => {
+                wrong.push(format!("input[{place}]: call {id} is open already"));
             }
-            Some(CallSide::Output) => {
-                if !open.remove(&id) {
-                    wrong.push(format!("input[{place}]: output {id} answers no open call"));
-                }
+            Some(CallSide::Output) if !open.remove(&id) => {
+                wrong.push(format!("input[{place}]: output {id} answers no open call"));
             }
-            None => {}
+            Some(CallSide::Call | CallSide::Output) | None => {}
         }
     }
     wrong.extend(
