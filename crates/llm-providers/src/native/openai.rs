@@ -1,0 +1,118 @@
+//! Native compaction over the Responses wire: what comes back, and the history that it makes.
+
+use session_model::json::RawJson;
+
+use crate::native::{NativeAnswer, NativeHistory};
+use crate::provider::Answer;
+use crate::wire::Target;
+use crate::wire::responses::{Fields, is_compaction, usage};
+
+/// Why an answer is no natively compacted history.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NativeError {
+    /// It has another form.
+    #[error("the answer is no compacted history: {0}")]
+    Malformed(String),
+    /// The service says, in an answer that is otherwise good, that it failed; the text is its JSON error object.
+    #[error("the service could not compact: {0}")]
+    Service(String),
+    /// It has this many compaction items and not one.
+    #[error("the answer has {0} compaction items instead of one")]
+    Items(usize),
+}
+
+/// Returns the compacted history of an answer of `POST {base}/responses/compact`: its output verbatim and in
+/// order, whatever stands in it beside the one compaction item.
+pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAnswer, NativeError> {
+    let malformed = |what: &str| NativeError::Malformed(what.to_owned());
+    let response = Fields::parse(body).ok_or_else(|| malformed("no JSON object"))?;
+    if let Some(error) = response.raw("error") {
+        return Err(NativeError::Service(error.to_owned()));
+    }
+    if !response
+        .raw("output")
+        .is_some_and(|raw| raw.starts_with('['))
+    {
+        return Err(malformed("no output"));
+    }
+    let output = response.list("output").into_iter().map(RawJson::parse);
+    let output: Vec<RawJson> = output
+        .collect::<Result<_, _>>()
+        .map_err(|error| malformed(&error.to_string()))?;
+    let found: Vec<&RawJson> = output.iter().filter(|item| compacts(item)).collect();
+    let item = one(&found)?;
+    Ok(NativeAnswer {
+        readable: readable(&item)?,
+        history: history(output, item, target),
+        usage: usage(&response),
+    })
+}
+
+/// Returns the compacted history of an in-band compaction: what `input`, the items that were sent, says in the
+/// words of the user and the harness, verbatim and in order, and then the one compaction item.
+///
+/// Answers, reasoning, calls, outputs, and earlier compaction items are left out, because the new item stands
+/// for them. No call loses its output, since both go.
+pub(crate) fn in_band_answer(
+    input: &[RawJson],
+    answer: &Answer,
+    target: &Target<'_>,
+) -> Result<NativeAnswer, NativeError> {
+    let found: Vec<&RawJson> = answer.native.iter().collect();
+    let item = one(&found)?;
+    let mut items: Vec<RawJson> = input
+        .iter()
+        .filter(|item| retained(item))
+        .cloned()
+        .collect();
+    items.push(item.clone());
+    Ok(NativeAnswer {
+        readable: readable(&item)?,
+        history: history(items, item, target),
+        usage: answer.usage,
+    })
+}
+
+fn history(items: Vec<RawJson>, item: RawJson, target: &Target<'_>) -> NativeHistory {
+    NativeHistory {
+        provider: target.provider.to_owned(),
+        model: target.model.to_owned(),
+        replacement_history: items,
+        compaction_item: Some(item),
+    }
+}
+
+fn one(found: &[&RawJson]) -> Result<RawJson, NativeError> {
+    match found {
+        [item] => Ok((*item).clone()),
+        _ => Err(NativeError::Items(found.len())),
+    }
+}
+
+fn compacts(item: &RawJson) -> bool {
+    item.string_member("type")
+        .is_some_and(|kind| is_compaction(&kind))
+}
+
+/// Returns true for messages that do not come from the model.
+fn retained(item: &RawJson) -> bool {
+    let kind = item.string_member("type");
+    let is_message = kind.is_none_or(|kind| kind == "message");
+    let role = item.string_member("role");
+    is_message && role.is_some_and(|role| matches!(&*role, "user" | "developer" | "system"))
+}
+
+/// Returns what the compaction item says in readable words, if anything. An item that says nothing in any
+/// form is refused: with it, the whole history would be lost.
+fn readable(item: &RawJson) -> Result<Option<String>, NativeError> {
+    let fields = Fields::parse(item.get());
+    let fields = fields.ok_or_else(|| NativeError::Malformed("no compaction item".to_owned()))?;
+    let texts = [fields.texts("summary"), fields.texts("content")].concat();
+    let text = texts.join("\n\n");
+    let opaque = fields.text("encrypted_content").unwrap_or_default();
+    if text.is_empty() && opaque.is_empty() {
+        let what = "the compaction item is empty".to_owned();
+        return Err(NativeError::Malformed(what));
+    }
+    Ok((!text.trim().is_empty()).then_some(text))
+}

@@ -1,0 +1,326 @@
+//! From streamed events to the pieces of an answer and the whole of it.
+//!
+//! Servers differ in what they leave out: times, sequence numbers, item ids, places, the pieces, the finished
+//! items, or everything but the closing event. Whatever is enough to know the answer is accepted.
+
+use session_model::json::RawJson;
+use session_model::{Block, StopReason, Usage};
+
+use crate::provider::{Answer, Event};
+use crate::wire::responses::Fields;
+use crate::wire::responses::slot::{Kind, Slot};
+use crate::wire::{Decode, WireError};
+
+/// Decodes one answer.
+#[derive(Debug, Default)]
+pub(crate) struct Decoder {
+    slots: Vec<Slot>,
+    calls: usize,
+    id: Option<String>,
+    model: Option<String>,
+    closed: bool,
+}
+
+/// The longest part of an event that an error shows, in characters.
+const EXCERPT: usize = 200;
+
+impl Decode for Decoder {
+    fn data(&mut self, data: &str) -> Result<Vec<Event>, WireError> {
+        if self.closed || data.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let Some(event) = Fields::parse(data) else {
+            self.closed = true;
+            let excerpt = data.chars().take(EXCERPT).collect();
+            return Err(WireError::Malformed(excerpt));
+        };
+        let kind = event.text("type").unwrap_or_default();
+        let events = match kind.as_str() {
+            "response.created" | "response.in_progress" => {
+                self.note(event.object("response").as_ref());
+                Vec::new()
+            }
+            "response.output_item.added" => self.added(&event),
+            "response.output_item.done" => self.done(&event),
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.delta(Kind::Message, &event)
+            }
+            "response.reasoning_summary_text.delta" => self.thinking(&event, true, "summary_index"),
+            "response.reasoning_text.delta" => self.thinking(&event, false, "content_index"),
+            "response.reasoning_summary_part.added" => {
+                let part = event.number("summary_index");
+                let slot = self.slot(Kind::Reasoning, &event);
+                slot.begin_part(true, part).into_iter().collect()
+            }
+            "response.function_call_arguments.delta" => self.delta(Kind::Call, &event),
+            "response.function_call_arguments.done" => {
+                let whole = event.text("arguments").unwrap_or_default();
+                let slot = self.slot(Kind::Call, &event);
+                let rest = if slot.closed {
+                    None
+                } else {
+                    slot.complete(&whole)
+                };
+                rest.into_iter().collect()
+            }
+            "response.completed"
+            | "response.incomplete"
+            | "response.done"
+            | "response.cancelled" => {
+                let default = kind.trim_start_matches("response.");
+                match event.object("response") {
+                    Some(response) => self.close(&response, default)?,
+                    None => self.close(&event, default)?,
+                }
+            }
+            "response.failed" => {
+                let response = event.raw("response").unwrap_or(data);
+                return Err(self.failed(response));
+            }
+            "error" => return Err(self.failed(data)),
+            "" if event.raw("error").is_some() => {
+                return Err(self.failed(data));
+            }
+            // A server that does not stream gives the whole answer at once.
+            "" if event.has("output") => self.close(&event, "completed")?,
+            _ => Vec::new(),
+        };
+        Ok(events)
+    }
+
+    fn end(&mut self) -> Result<Option<Event>, WireError> {
+        if self.closed {
+            return Ok(None);
+        }
+        Err(WireError::EndedEarly)
+    }
+}
+
+impl Decoder {
+    fn note(&mut self, response: Option<&Fields<'_>>) {
+        let Some(response) = response else {
+            return;
+        };
+        self.id = response.text("id").or_else(|| self.id.take());
+        self.model = response.text("model").or_else(|| self.model.take());
+    }
+
+    /// Returns the failure that `text` tells: its error object, else all of it.
+    fn failed(&mut self, text: &str) -> WireError {
+        self.closed = true;
+        let error = Fields::parse(text).and_then(|fields| fields.raw("error"));
+        WireError::Service(error.unwrap_or(text).to_owned())
+    }
+
+    fn push(&mut self, kind: Kind, index: Option<u64>, id: Option<String>) -> usize {
+        let number = self.calls;
+        self.calls += usize::from(kind == Kind::Call);
+        self.slots.push(Slot::new(kind, number, index, id));
+        self.slots.len() - 1
+    }
+
+    /// Finds the item of an event: by its id, else the open one at its place, else the last open one that
+    /// nothing speaks against.
+    fn find(&self, kind: Kind, index: Option<u64>, id: Option<&str>) -> Option<usize> {
+        let of_kind = |slot: &Slot| slot.kind == kind;
+        let open = |slot: &Slot| of_kind(slot) && !slot.closed;
+        let by_id = |slot: &Slot| of_kind(slot) && id.is_some() && slot.id.as_deref() == id;
+        let by_place = |slot: &Slot| open(slot) && index.is_some() && slot.index == index;
+        let fits = |slot: &Slot| {
+            let id_fits = id.is_none() || slot.id.is_none();
+            let place_fits = index.is_none() || slot.index.is_none();
+            open(slot) && id_fits && place_fits
+        };
+        let last = |test: &dyn Fn(&Slot) -> bool| self.slots.iter().rposition(test);
+        last(&by_id)
+            .or_else(|| last(&by_place))
+            .or_else(|| last(&fits))
+    }
+
+    /// Returns the item that a piece belongs to; a piece may come before its item.
+    fn slot(&mut self, kind: Kind, event: &Fields<'_>) -> &mut Slot {
+        let (index, id) = (event.number("output_index"), event.text("item_id"));
+        let found = self.find(kind, index, id.as_deref());
+        let place = found.unwrap_or_else(|| self.push(kind, index, id));
+        &mut self.slots[place]
+    }
+
+    fn delta(&mut self, kind: Kind, event: &Fields<'_>) -> Vec<Event> {
+        let piece = event.text("delta").unwrap_or_default();
+        let slot = self.slot(kind, event);
+        let event = if slot.closed {
+            None
+        } else {
+            slot.append(&piece)
+        };
+        event.into_iter().collect()
+    }
+
+    fn thinking(&mut self, event: &Fields<'_>, summary: bool, part: &str) -> Vec<Event> {
+        let part = event.number(part);
+        let slot = self.slot(Kind::Reasoning, event);
+        if slot.closed {
+            return Vec::new();
+        }
+        let begin = slot.begin_part(summary, part);
+        begin
+            .into_iter()
+            .chain(self.delta(Kind::Reasoning, event))
+            .collect()
+    }
+
+    fn added(&mut self, event: &Fields<'_>) -> Vec<Event> {
+        let Some((item, kind, id)) = item_of(event) else {
+            return Vec::new();
+        };
+        let index = event.number("output_index");
+        let found = self.find(kind, index, id.as_deref());
+        let same = |slot: &Slot| !slot.opened || (id.is_some() && slot.id == id);
+        let found = found.filter(|place| same(&self.slots[*place]));
+        let place = found.unwrap_or_else(|| self.push(kind, index, id));
+        let slot = &mut self.slots[place];
+        if slot.closed {
+            return Vec::new();
+        }
+        slot.index = slot.index.or(index);
+        slot.open(&item).into_iter().collect()
+    }
+
+    fn done(&mut self, event: &Fields<'_>) -> Vec<Event> {
+        let Some((item, kind, id)) = item_of(event) else {
+            return Vec::new();
+        };
+        let index = event.number("output_index");
+        let found = self.find(kind, index, id.as_deref());
+        let place = found.unwrap_or_else(|| self.push(kind, index, id));
+        let slot = &mut self.slots[place];
+        slot.index = slot.index.or(index);
+        if slot.closed {
+            Vec::new()
+        } else {
+            slot.close(&item)
+        }
+    }
+
+    /// Takes the closing event. `default` is the status of a response that does not say its own.
+    fn close(&mut self, response: &Fields<'_>, default: &str) -> Result<Vec<Event>, WireError> {
+        self.note(Some(response));
+        let status = response.text("status");
+        if status.as_deref() == Some("failed")
+            && let Some(error) = response.raw("error")
+        {
+            self.closed = true;
+            return Err(WireError::Service(error.to_owned()));
+        }
+        let reason = response.object("incomplete_details");
+        let reason = reason.and_then(|details| details.text("reason"));
+        let status = status.as_deref().unwrap_or(default);
+        let mut events = self.complete(&response.list("output"));
+        if reason.is_none() && matches!(status, "completed" | "done") {
+            for slot in &mut self.slots {
+                events.extend(slot.close_early());
+            }
+        }
+        self.order();
+        let native = self.slots.iter().filter_map(Slot::native).collect();
+        let id = self.id.clone().unwrap_or_default();
+        let slots = std::mem::take(&mut self.slots).into_iter();
+        let content: Vec<Block> = slots.filter_map(|slot| slot.block(&id)).collect();
+        let calls = content
+            .iter()
+            .any(|block| matches!(block, Block::ToolCall(_)));
+        self.closed = true;
+        events.push(Event::Done(Answer {
+            stop_reason: stop_reason(status, reason.as_deref(), calls),
+            usage: usage(response),
+            content,
+            native,
+            id: self.id.take(),
+            model: self.model.take(),
+        }));
+        Ok(events)
+    }
+
+    /// Takes the items that the closing event lists: those that came already are passed over. The n-th item of
+    /// a kind is the n-th that came of that kind, because ids are not always the same in both places.
+    fn complete(&mut self, output: &[&str]) -> Vec<Event> {
+        let mut events = Vec::new();
+        let mut seen: Vec<Kind> = Vec::new();
+        self.order();
+        for (index, text) in output.iter().enumerate() {
+            let Some(item) = Fields::parse(text) else {
+                continue;
+            };
+            let kind = Kind::of(&item);
+            let nth = seen.iter().filter(|known| **known == kind).count();
+            seen.push(kind);
+            let mut places = (0..self.slots.len()).filter(|place| self.slots[*place].kind == kind);
+            let place = places
+                .nth(nth)
+                .unwrap_or_else(|| self.push(kind, Some(index as u64), item.text("id")));
+            let slot = &mut self.slots[place];
+            if !slot.closed
+                && let Ok(item) = RawJson::parse(text)
+            {
+                events.extend(slot.close(&item));
+            }
+        }
+        events
+    }
+
+    /// Brings the items into the order of their places, where each has its own.
+    fn order(&mut self) {
+        let mut places: Vec<Option<u64>> = self.slots.iter().map(|slot| slot.index).collect();
+        places.sort_unstable();
+        let apart = places.windows(2).all(|pair| pair[0] != pair[1]);
+        if apart && !places.contains(&None) {
+            self.slots.sort_by_key(|slot| slot.index);
+        }
+    }
+}
+
+/// Returns the item of an event, its kind, and its id.
+fn item_of(event: &Fields<'_>) -> Option<(RawJson, Kind, Option<String>)> {
+    let text = event.raw("item")?;
+    let fields = Fields::parse(text)?;
+    let id = fields.text("id").or_else(|| event.text("item_id"));
+    Some((RawJson::parse(text).ok()?, Kind::of(&fields), id))
+}
+
+fn stop_reason(status: &str, reason: Option<&str>, calls: bool) -> StopReason {
+    match (reason, status) {
+        (Some("max_output_tokens" | "max_tokens"), _) => StopReason::Length,
+        (Some(reason), _) => StopReason::Other(reason.to_owned()),
+        (None, "incomplete" | "cancelled" | "failed") => StopReason::Other(status.to_owned()),
+        (None, _) if calls => StopReason::ToolUse,
+        (None, _) => StopReason::Stop,
+    }
+}
+
+/// Returns what a response says was billed. The wire counts cached tokens among the input; ours does not.
+pub(crate) fn usage(response: &Fields<'_>) -> Usage {
+    let Some(usage) = response.object("usage") else {
+        return Usage {
+            incomplete: true,
+            ..Usage::default()
+        };
+    };
+    let details = usage.object("input_tokens_details");
+    let detail = |key| {
+        details
+            .as_ref()
+            .and_then(|details| details.number(key))
+            .unwrap_or(0)
+    };
+    let (input, output) = (usage.number("input_tokens"), usage.number("output_tokens"));
+    let (cache_read, cache_write) = (detail("cached_tokens"), detail("cache_write_tokens"));
+    let fresh = input.unwrap_or(0).saturating_sub(cache_read);
+    Usage {
+        input: fresh.saturating_sub(cache_write),
+        output: output.unwrap_or(0),
+        cache_read,
+        cache_write,
+        total_tokens: usage.number("total_tokens").unwrap_or(0),
+        incomplete: input.is_none() || output.is_none(),
+    }
+}

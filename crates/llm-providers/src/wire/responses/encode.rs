@@ -1,0 +1,179 @@
+//! The bodies: a streamed turn, the same with a compaction trigger, and the standalone compaction.
+
+use serde::Serialize;
+use session_model::json::RawJson;
+
+use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::wire::Target;
+use crate::wire::responses::items::{self, input};
+
+/// The body of `POST {base}/responses`. The order of the fields is the order on the wire.
+#[derive(Serialize)]
+struct Body<'a> {
+    model: &'a str,
+    // Not a developer message: `instructions` stays out of `input`, so native items that a compaction returns
+    // never hold an old system prompt, `/responses/compact` takes the same field, and every server that speaks
+    // this wire knows it.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    instructions: &'a str,
+    input: &'a [RawJson],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Function<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    store: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include: Option<[&'static str; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+/// The body of `POST {base}/responses/compact`.
+#[derive(Serialize)]
+struct CompactBody<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    instructions: &'a str,
+    input: &'a [RawJson],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Function<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parallel_tool_calls: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Function<'a> {
+    #[serde(rename = "type")]
+    kind: &'static str,
+    name: &'a str,
+    description: &'a str,
+    parameters: &'a RawJson,
+    strict: bool,
+}
+
+#[derive(Serialize)]
+struct Thinking {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'static str>,
+}
+
+/// Returns the body of a streamed turn.
+pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
+    encode_with(request, target, &input(request, target))
+}
+
+/// Returns the body of a streamed turn with these input items (see [`input`]) in the place of the request's.
+pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJson]) -> RawJson {
+    let extras = target.quirks.openai_extras;
+    let reasons = target.capabilities.reasoning;
+    let choice = match request.tool_choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::None => "none",
+        ToolChoice::Required => "required",
+    };
+    let has_tools = !request.tools.is_empty();
+    json(&Body {
+        model: target.model,
+        instructions: &request.system,
+        input,
+        tools: functions(request),
+        tool_choice: has_tools.then_some(choice),
+        parallel_tool_calls: has_tools.then_some(true),
+        reasoning: thinking(request, target),
+        max_output_tokens: request.max_output,
+        stream: true,
+        store: extras.then_some(false),
+        include: (extras && reasons).then_some(["reasoning.encrypted_content"]),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| extras),
+    })
+}
+
+/// Returns the body of a turn that compacts: the same as the live one, and a trigger as the last item.
+pub(crate) fn encode_in_band(request: &Request, target: &Target<'_>) -> RawJson {
+    encode_in_band_with(request, target, input(request, target))
+}
+
+/// Returns the body of a turn that compacts these input items.
+pub(crate) fn encode_in_band_with(
+    request: &Request,
+    target: &Target<'_>,
+    mut input: Vec<RawJson>,
+) -> RawJson {
+    input.push(json(&items::Item::CompactionTrigger));
+    encode_with(request, target, &input)
+}
+
+/// Returns the body of a standalone compaction.
+pub(crate) fn encode_compact(request: &Request, target: &Target<'_>) -> RawJson {
+    encode_compact_with(request, target, &input(request, target))
+}
+
+/// Returns the body of a standalone compaction of these input items.
+///
+/// Every server that has the endpoint takes model, instructions and input. What else the live turn's prefix
+/// consists of goes to those only that are known to take it, so that their prompt cache is hit.
+pub(crate) fn encode_compact_with(
+    request: &Request,
+    target: &Target<'_>,
+    input: &[RawJson],
+) -> RawJson {
+    let extras = target.quirks.openai_extras;
+    let tools = if extras { functions(request) } else { vec![] };
+    json(&CompactBody {
+        model: target.model,
+        instructions: &request.system,
+        input,
+        parallel_tool_calls: (!tools.is_empty()).then_some(true),
+        tools,
+        reasoning: thinking(request, target).filter(|_| extras),
+        prompt_cache_key: request.cache_key.as_deref().filter(|_| extras),
+    })
+}
+
+fn functions(request: &Request) -> Vec<Function<'_>> {
+    let tools = request.tools.iter();
+    tools
+        .map(|tool| Function {
+            kind: "function",
+            name: &tool.name,
+            description: &tool.description,
+            parameters: &tool.parameters,
+            strict: false,
+        })
+        .collect()
+}
+
+/// Returns what a model that thinks is told about it, or `None` when nothing is to be said.
+fn thinking(request: &Request, target: &Target<'_>) -> Option<Thinking> {
+    if !target.capabilities.reasoning {
+        return None;
+    }
+    let effort = match request.reasoning {
+        Reasoning::Default => None,
+        // `minimal` and `none` are each refused by some models; all that think take `low`.
+        Reasoning::Off | Reasoning::Low => Some("low"),
+        Reasoning::Medium => Some("medium"),
+        Reasoning::High => Some("high"),
+    };
+    let summary = target.quirks.openai_extras.then_some("auto");
+    (effort.is_some() || summary.is_some()).then_some(Thinking { effort, summary })
+}
+
+/// Returns the JSON text of a value of this module.
+pub(super) fn json(value: &impl Serialize) -> RawJson {
+    RawJson::of(value).unwrap_or_else(|_| unreachable!("texts, numbers and JSON are JSON"))
+}

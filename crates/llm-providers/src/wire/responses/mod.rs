@@ -1,0 +1,90 @@
+//! OpenAI Responses: the bodies of `POST {base}/responses` and `POST {base}/responses/compact`, and the
+//! events that come back.
+//!
+//! A conversation is a list of items. Those that the provider made itself (reasoning, compaction) stay the JSON
+//! text they came as, so that fields which nobody here knows are replayed too.
+
+mod decode;
+mod encode;
+mod fields;
+mod items;
+#[cfg(test)]
+pub(crate) mod samples;
+mod slot;
+
+#[cfg(test)]
+mod decode_tests;
+#[cfg(test)]
+mod encode_tests;
+#[cfg(test)]
+mod ending_tests;
+#[cfg(test)]
+mod shape_tests;
+
+use std::collections::BTreeSet;
+
+use session_model::json::RawJson;
+
+pub(crate) use decode::{Decoder, usage};
+pub(crate) use encode::{
+    encode, encode_compact, encode_compact_with, encode_in_band, encode_in_band_with, encode_with,
+};
+pub(crate) use fields::Fields;
+pub(crate) use items::input;
+
+/// Returns true for the types under which providers have sent a compacted history.
+pub(crate) fn is_compaction(kind: &str) -> bool {
+    matches!(
+        kind,
+        "compaction" | "context_compaction" | "compaction_summary"
+    )
+}
+
+/// Which side of a tool call an item is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallSide {
+    /// The model calls.
+    Call,
+    /// The tool answers.
+    Output,
+}
+
+/// Returns the side of a tool call that items of type `kind` are, or `None` for all other items.
+pub(crate) fn call_side(kind: &str) -> Option<CallSide> {
+    match kind {
+        "function_call" | "custom_tool_call" | "local_shell_call" => Some(CallSide::Call),
+        "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
+            Some(CallSide::Output)
+        }
+        _ => None,
+    }
+}
+
+/// Returns what is wrong with the calls and outputs of a body: outputs that no call before them asked for,
+/// and calls that no output after them answers. Services refuse both.
+pub(crate) fn orphans(body: &RawJson) -> Vec<String> {
+    let input = Fields::parse(body.get()).map_or_else(Vec::new, |body| body.list("input"));
+    let mut open: BTreeSet<String> = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for (place, item) in input.into_iter().enumerate() {
+        let Some(item) = Fields::parse(item) else {
+            continue;
+        };
+        let kind = item.text("type").unwrap_or_default();
+        let id = item.text("call_id").unwrap_or_default();
+        match call_side(&kind) {
+            Some(CallSide::Call) if !open.insert(id.clone()) => {
+                wrong.push(format!("input[{place}]: call {id} is open already"));
+            }
+            Some(CallSide::Output) if !open.remove(&id) => {
+                wrong.push(format!("input[{place}]: output {id} answers no open call"));
+            }
+            Some(CallSide::Call | CallSide::Output) | None => {}
+        }
+    }
+    wrong.extend(
+        open.into_iter()
+            .map(|id| format!("call {id} has no output")),
+    );
+    wrong
+}
