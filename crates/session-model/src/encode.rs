@@ -36,6 +36,8 @@ pub enum EntryDraft {
     ContextEdit(ContextEditDraft),
     /// State of an extension, or of this project.
     Custom(CustomDraft),
+    /// A message of an extension, or of this project, that the model sees.
+    CustomMessage(CustomMessageDraft),
 }
 
 /// A compaction that is not stamped yet.
@@ -90,6 +92,19 @@ pub struct CustomDraft {
     pub data: Option<RawJson>,
 }
 
+/// A custom message that is not stamped yet.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CustomMessageDraft {
+    /// Whose message it is.
+    pub custom_type: String,
+    /// What it says.
+    pub content: Content,
+    /// Whether people see it.
+    pub display: bool,
+    /// What is kept with it, unseen by the model.
+    pub details: Option<RawJson>,
+}
+
 impl EntryDraft {
     /// Returns the line of the entry: one JSON object without a line ending.
     pub fn stamp(&self, stamp: &Stamp) -> String {
@@ -107,6 +122,16 @@ impl EntryDraft {
                 &[("customType", quoted(&draft.custom_type))],
                 "custom",
                 &[("data", text_of(draft.data.as_ref()))],
+            ),
+            Self::CustomMessage(draft) => line(
+                stamp,
+                &[
+                    ("customType", quoted(&draft.custom_type)),
+                    ("content", content_text(&draft.content)),
+                    ("display", draft.display.to_string()),
+                ],
+                "custom_message",
+                &[("details", text_of(draft.details.as_ref()))],
             ),
         }
     }

@@ -47,7 +47,7 @@ pub use calls::{Said, match_calls};
 pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use encode::{
-    BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, EntryDraft, FirstKept,
+    BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft, EntryDraft, FirstKept,
     HeaderDraft, Stamp,
 };
 pub use entry::{
