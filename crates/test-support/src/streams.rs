@@ -59,7 +59,7 @@ fn named(events: &[Value]) -> Reply {
 
 /// Returns Chat Completions' chunks, with the usage in a chunk of its own and `[DONE]` at the end.
 fn chat(deltas: &[Value], finish_reason: &str, usage: Option<Value>) -> Reply {
-    let chunk = |choices: Value, usage: Option<&Value>| {
+    let chunk = |choices: Value, usage: Option<Value>| {
         let mut chunk = json!({
             "id": "chatcmpl-1",
             "object": "chat.completion.chunk",
@@ -68,7 +68,7 @@ fn chat(deltas: &[Value], finish_reason: &str, usage: Option<Value>) -> Reply {
             "choices": choices,
         });
         if let Some(usage) = usage {
-            chunk["usage"] = usage.clone();
+            chunk["usage"] = usage;
         }
         Chunk::from(event(None, &chunk.to_string()))
     };
@@ -78,8 +78,8 @@ fn chat(deltas: &[Value], finish_reason: &str, usage: Option<Value>) -> Reply {
         .map(|delta| chunk(choice(delta, Value::Null), None))
         .collect();
     chunks.push(chunk(choice(&json!({}), json!(finish_reason)), None));
-    if let Some(usage) = &usage {
-        chunks.push(chunk(json!([]), Some(usage)));
+    if usage.is_some() {
+        chunks.push(chunk(json!([]), usage));
     }
     chunks.push(Chunk::from(event(None, "[DONE]")));
     Reply::event_stream(chunks)
