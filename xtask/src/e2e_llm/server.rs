@@ -35,7 +35,7 @@ impl Server {
             port => port,
         };
         let threads = std::thread::available_parallelism().map_or(2, |count| count.get().min(8));
-        let log = installed.home.join(format!("server-{port}.log"));
+        let log = installed.home.join(format!("server-{context}.log"));
         let failed = |error: std::io::Error| format!("{}: {error}", log.display());
         let output = File::create(&log).map_err(failed)?;
         let errors = output.try_clone().map_err(failed)?;
