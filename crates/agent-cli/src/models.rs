@@ -176,8 +176,9 @@ fn native_forms(
 
 fn candidate(resolved: &Resolved, http: &HttpClient) -> Result<Candidate, Error> {
     let key = key(&resolved.provider)?;
-    let checked = resolved.provider.check_key_transport(key.is_some());
-    checked.map_err(usage)?;
+    if key.is_some() || !resolved.provider.headers.is_empty() {
+        resolved.provider.check_key_transport().map_err(usage)?;
+    }
     let model = resolved.model.clone();
     let provider = HttpProvider::new(http.clone(), resolved.provider.clone(), model, key);
     Ok(Candidate {

@@ -6,6 +6,7 @@ use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{ProviderError, ProviderErrorKind};
+use crate::native::{NativeAnswer, NativeRequest};
 use crate::provider::{Answer, Event, Provider, Request};
 use crate::retry::{RetryPolicy, random};
 
@@ -38,26 +39,83 @@ pub async fn complete(
     cancel: &CancellationToken,
     progress: &mut (dyn FnMut(Progress<'_>) + Send),
 ) -> Result<Answer, ProviderError> {
-    let mut waited = Duration::ZERO;
-    let mut sent = 0;
+    let mut tries = Tries::new(provider, policy, cancel);
     loop {
-        sent += 1;
-        let error = match once(provider, request, cancel, progress).await {
+        match once(provider, request, cancel, progress).await {
             Ok(answer) => return Ok(answer),
-            Err(error) => error,
-        };
-        let Ok(delay) = policy.delay(sent, waited, &error, random()) else {
+            Err(error) => tries.failed(error, progress).await?,
+        }
+    }
+}
+
+/// Does the same for a native compaction, which has no pieces.
+///
+/// # Errors
+/// As [`complete`].
+pub async fn compact_native(
+    provider: &dyn Provider,
+    request: &NativeRequest,
+    policy: &RetryPolicy,
+    cancel: &CancellationToken,
+    progress: &mut (dyn FnMut(Progress<'_>) + Send),
+) -> Result<NativeAnswer, ProviderError> {
+    let mut tries = Tries::new(provider, policy, cancel);
+    loop {
+        let answered = provider.compact_native(request.clone(), cancel.clone());
+        match answered.await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => tries.failed(error, progress).await?,
+        }
+    }
+}
+
+/// The attempts at one request.
+struct Tries<'a> {
+    provider: &'a dyn Provider,
+    policy: &'a RetryPolicy,
+    cancel: &'a CancellationToken,
+    sent: u32,
+    waited: Duration,
+}
+
+impl<'a> Tries<'a> {
+    fn new(
+        provider: &'a dyn Provider,
+        policy: &'a RetryPolicy,
+        cancel: &'a CancellationToken,
+    ) -> Self {
+        Self {
+            provider,
+            policy,
+            cancel,
+            sent: 0,
+            waited: Duration::ZERO,
+        }
+    }
+
+    /// Waits until the request may be sent again, or returns the error that ends the attempts.
+    async fn failed(
+        &mut self,
+        error: ProviderError,
+        progress: &mut (dyn FnMut(Progress<'_>) + Send),
+    ) -> Result<(), ProviderError> {
+        self.sent += 1;
+        let delay = self.policy.delay(self.sent, self.waited, &error, random());
+        let Ok(delay) = delay else {
             return Err(error);
         };
         progress(Progress::Retry {
             error: &error,
             delay,
-            sent,
+            sent: self.sent,
         });
         tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(cancelled(provider)),
-            () = tokio::time::sleep(delay) => waited += delay,
+            () = self.cancel.cancelled() => Err(cancelled(self.provider)),
+            () = tokio::time::sleep(delay) => {
+                self.waited += delay;
+                Ok(())
+            }
         }
     }
 }

@@ -9,16 +9,32 @@ use session_model::{
 use crate::native::NativeHistory;
 use crate::provider::{Request, Tool};
 
-/// Where `preserveData` of a compaction keeps a native history.
-pub const NATIVE_HISTORY_KEY: &str = "openaiRemoteCompaction";
+/// Where `preserveData` of a compaction keeps a native history of the Responses wire, as peers do.
+const RESPONSES_KEY: &str = "openaiRemoteCompaction";
+/// Where it keeps one of the Messages wire.
+const MESSAGES_KEY: &str = "anthropicCompaction";
 
 impl NativeHistory {
     /// Returns the native history that a compaction carries, if it carries one that can be read.
     pub fn of(compaction: &Compaction) -> Option<Self> {
         let data = compaction.preserve_data.as_ref()?;
-        let raw = session_model::json::member(data.get(), NATIVE_HISTORY_KEY)?;
+        let raw = [RESPONSES_KEY, MESSAGES_KEY]
+            .iter()
+            .find_map(|key| session_model::json::member(data.get(), key))?;
         let history: Self = serde_json::from_str(raw).ok()?;
         (!history.replacement_history.is_empty()).then_some(history)
+    }
+
+    /// Returns the key of `preserveData` that keeps the history.
+    pub fn key(&self) -> &'static str {
+        // Items of the Responses wire keep their state in `encrypted_content`; blocks of the Messages wire always
+        // have a member `content` beside it.
+        let item = self.compaction_item.as_ref();
+        let block = item.and_then(|item| session_model::json::member(item.get(), "content"));
+        match block {
+            Some(_) => MESSAGES_KEY,
+            None => RESPONSES_KEY,
+        }
     }
 }
 
@@ -27,15 +43,17 @@ impl Request {
     /// mended for that. The system message in force becomes the system prompt and the tools.
     ///
     /// A native history of the newest compaction takes the place of everything before that compaction when the
-    /// model can replay it; otherwise the readable summary and the kept entries are sent.
+    /// model can replay it and `replays` allows it; otherwise the readable summary and the kept entries are sent.
     pub fn for_context(
         path: &SessionPath<'_>,
         context: &SessionContext,
         provider: &str,
         model: &str,
+        replays: bool,
     ) -> (Self, Vec<Diagnostic>) {
         let native = context
             .compaction()
+            .filter(|_| replays)
             .and_then(|(_, compaction)| NativeHistory::of(compaction))
             .filter(|history| history.replays_on(provider, model));
         let newest = path.newest(EntryKind::Compaction).map(|(place, _)| place);

@@ -4,13 +4,14 @@ use std::collections::VecDeque;
 
 use futures_util::StreamExt;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use session_model::StopReason;
 use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{ModelInfo, ProviderInfo};
 use crate::classify::classify;
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::native::{NativeAnswer, NativeForm, NativeRequest};
+use crate::native::{NativeAnswer, NativeRequest};
 use crate::provider::{BoxFuture, Capabilities, Event, EventStream, Provider, Request};
 use crate::secret::{Redactor, Secret};
 use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi};
@@ -58,7 +59,7 @@ impl HttpProvider {
         &self.model
     }
 
-    fn call(&self, cancel: CancellationToken) -> Call {
+    pub(crate) fn call(&self, cancel: CancellationToken) -> Call {
         Call {
             http: self.http.clone(),
             provider: self.provider.name.clone(),
@@ -68,7 +69,7 @@ impl HttpProvider {
         }
     }
 
-    fn target(&self) -> Target<'_> {
+    pub(crate) fn target(&self) -> Target<'_> {
         Target {
             provider: &self.provider.name,
             model: &self.model.id,
@@ -78,7 +79,7 @@ impl HttpProvider {
         }
     }
 
-    fn headers(&self, call: &Call) -> Result<HeaderMap, ProviderError> {
+    pub(crate) fn headers(&self, call: &Call) -> Result<HeaderMap, ProviderError> {
         let mut headers = HeaderMap::new();
         let value = |name: &str, text: &str| {
             let mut value = HeaderValue::from_str(text).map_err(|_| {
@@ -116,8 +117,22 @@ impl HttpProvider {
         Ok(headers)
     }
 
-    async fn data(&self, call: Call, body: &RawJson) -> Result<DataStream, ProviderError> {
-        let headers = self.headers(&call)?;
+    pub(crate) fn info(&self) -> &ProviderInfo {
+        &self.provider
+    }
+
+    /// Sends a body that streams, and returns the data of what comes back. `beta` names a feature of the
+    /// Messages wire that the body uses.
+    pub(crate) async fn data(
+        &self,
+        call: Call,
+        body: &RawJson,
+        beta: Option<&'static str>,
+    ) -> Result<DataStream, ProviderError> {
+        let mut headers = self.headers(&call)?;
+        if let Some(beta) = beta {
+            headers.append("anthropic-beta", HeaderValue::from_static(beta));
+        }
         let base = &self.provider.base_url;
         let client = |call| OpenAi::new(call, base, headers.clone(), Expect::Events);
         match self.provider.wire {
@@ -135,7 +150,7 @@ impl HttpProvider {
         match self.provider.wire {
             Wire::Responses => (
                 responses::encode(request, &target),
-                Box::new(responses::Decoder::new()),
+                Box::new(responses::Decoder::default()),
             ),
             Wire::Chat => (
                 chat::encode(request, &target),
@@ -166,10 +181,24 @@ impl Provider for HttpProvider {
         Box::pin(async move {
             let call = self.call(cancel);
             let (body, decoder) = self.encode(&request);
-            let data = self.data(call.clone(), &body).await?;
-            let window = self.model.capabilities.window;
-            Ok(events(data, decoder, call, window))
+            let replays = self.provider.wire == Wire::Messages
+                && messages::replays_compaction(&request, &self.target());
+            let beta = replays.then_some(messages::COMPACTION_BETA);
+            let data = self.data(call.clone(), &body, beta).await?;
+            let limits = Limits {
+                window: self.model.capabilities.window,
+                max_output: request.max_output,
+            };
+            Ok(events(data, decoder, call, limits))
         })
+    }
+
+    fn compact_native(
+        &self,
+        request: NativeRequest,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<NativeAnswer, ProviderError>> {
+        Box::pin(self.send_native(request, cancel))
     }
 
     fn capabilities(&self) -> &Capabilities {
@@ -177,27 +206,34 @@ impl Provider for HttpProvider {
     }
 }
 
+/// What an answer is checked against.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Limits {
+    pub window: Option<u64>,
+    pub max_output: Option<u64>,
+}
+
 struct Reading {
     data: DataStream,
     decoder: Box<dyn Decode>,
     call: Call,
-    window: Option<u64>,
+    limits: Limits,
     ready: VecDeque<Event>,
     over: bool,
 }
 
 /// Returns the events that `data` decodes to. The stream ends after [`Event::Done`] or an error.
-fn events(
+pub(crate) fn events(
     data: DataStream,
     decoder: Box<dyn Decode>,
     call: Call,
-    window: Option<u64>,
+    limits: Limits,
 ) -> EventStream {
     let reading = Reading {
         data,
         decoder,
         call,
-        window,
+        limits,
         ready: VecDeque::new(),
         over: false,
     };
@@ -271,17 +307,29 @@ impl Reading {
         }
     }
 
-    /// A server that quietly cuts off the beginning of what does not fit bills more than its window holds.
+    /// Notices what servers keep to themselves: a request whose beginning was cut off, because more was billed than
+    /// the window holds, and an answer that was cut off, because it took all that it was allowed.
     fn check(&self, event: Event) -> Result<Event, ProviderError> {
-        if let (Event::Done(answer), Some(window)) = (&event, self.window) {
-            let billed = answer.usage.prompt_tokens();
-            if window > 0 && billed > window {
-                let text = format!(
-                    "the request took {billed} tokens, more than the model's window of {window}; part of it was not read"
-                );
-                return Err(self.call.error(ProviderErrorKind::ContextOverflow, &text));
-            }
+        let Event::Done(mut answer) = event else {
+            return Ok(event);
+        };
+        let billed = answer.usage.prompt_tokens();
+        if let Some(window) = self.limits.window
+            && window > 0
+            && billed > window
+        {
+            let text = format!(
+                "the request took {billed} tokens, more than the model's window of {window}; part of it was not read"
+            );
+            return Err(self.call.error(ProviderErrorKind::ContextOverflow, &text));
         }
-        Ok(event)
+        let full = self
+            .limits
+            .max_output
+            .is_some_and(|most| answer.usage.output >= most);
+        if full && answer.stop_reason == StopReason::Stop {
+            answer.stop_reason = StopReason::Length;
+        }
+        Ok(Event::Done(answer))
     }
 }

@@ -40,8 +40,7 @@ mod transport;
 mod wire;
 
 pub use classify::{Classified, classify, request_id, retry_after};
-pub use complete::{Progress, complete};
-pub use context::NATIVE_HISTORY_KEY;
+pub use complete::{Progress, compact_native, complete};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use http_provider::HttpProvider;
 pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest};

@@ -252,11 +252,16 @@ fn flag(value: bool) -> Option<String> {
 fn replacement_text(draft: &ContextEditDraft) -> String {
     match &draft.replacement {
         None => "null".to_owned(),
-        Some(Content::Text(text)) => format!("{{\"content\":{}}}", quoted(text)),
-        Some(Content::Blocks(blocks)) => {
+        Some(content) => format!("{{\"content\":{}}}", content_text(content)),
+    }
+}
+
+fn content_text(content: &Content) -> String {
+    match content {
+        Content::Text(text) => quoted(text),
+        Content::Blocks(blocks) => {
             let blocks = blocks.iter().filter_map(block_text);
-            let blocks = blocks.collect::<Vec<_>>().join(",");
-            format!("{{\"content\":[{blocks}]}}")
+            format!("[{}]", blocks.collect::<Vec<_>>().join(","))
         }
     }
 }

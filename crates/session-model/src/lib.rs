@@ -47,8 +47,8 @@ pub use calls::{Said, match_calls};
 pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use encode::{
-    BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft, EntryDraft, FirstKept,
-    HeaderDraft, Stamp,
+    BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft,
+    EntryDraft, FirstKept, HeaderDraft, Stamp,
 };
 pub use entry::{
     BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,

@@ -139,8 +139,7 @@ fn summarized(
     let window = options.summarizer.window.scaled(1, 4);
     let cap = options.settings.extractive_max_tokens.min(window);
     let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, options.profile.counter());
-    let (plan, answers, report) =
-        models.answer("Branch summary", path, plan_for, &by_rule)?;
+    let (plan, answers, report) = models.answer("Branch summary", path, plan_for, &by_rule)?;
     let draft = plan
         .apply(&answers)
         .map_err(|error| Error::Summary(format!("Branch summary failed: {error}")))?;

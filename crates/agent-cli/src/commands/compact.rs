@@ -100,9 +100,9 @@ fn execute(
             }
         }
     };
-    let request_for = |candidate: &Candidate| {
+    let request_for = |candidate: &Candidate, replays: bool| {
         let provider = &candidate.provider;
-        Request::for_context(path, context, provider.name(), provider.model()).0
+        Request::for_context(path, context, provider.name(), provider.model(), replays).0
     };
     let mut writing = ui::writing::Writing::default();
     let mut watch = |step: crate::summarize::Step<'_>| writing.step(&step);

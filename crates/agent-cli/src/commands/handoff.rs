@@ -6,15 +6,14 @@ use compaction_core::{
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    Content, CustomMessageDraft, EntryDraft, HeaderDraft, SessionContext, SessionPath,
-    build_context,
+    Content, CustomMessageDraft, EntryDraft, SessionContext, SessionPath, build_context,
 };
 
 use crate::args::{Global, HandoffArgs};
 use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::models::Models;
-use crate::store::{Contents, SessionFile, stamped_header, write_new};
+use crate::store::{Contents, SessionFile, new_header, write_new};
 use crate::summarize::ModelReport;
 use crate::ui;
 use crate::ui::writing::{account, author};
@@ -59,10 +58,8 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             });
             let header = session.tree().header();
             let parent = session.path.display().to_string();
-            let (header, id) = stamped_header(&HeaderDraft {
-                cwd: header.and_then(|header| header.cwd.clone()).unwrap_or_default(),
-                parent_session: Some(parent),
-            });
+            let cwd = header.map(|header| header.cwd.clone());
+            let (header, id) = new_header(cwd.unwrap_or_default(), Some(parent));
             let (mut lines, _) = session.stamp(&[draft], None);
             lines.insert(0, header);
             write_new(place, Contents::Empty, true, &lines)?;
@@ -76,22 +73,26 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     out["model"] = json!(report);
     let mut text = format!(
         "{}\n\n{document}\n\n",
-        ui::styled(ui::BOLD, &ui::rule(&format!("handoff  {}", author(&report)), ui::width()))
+        ui::styled(
+            ui::BOLD,
+            &ui::rule(&format!("handoff  {}", author(&report)), ui::width())
+        )
     );
     if let Some(account) = account(&report) {
         text.push_str(&format!("   {account}\n"));
     }
     if let Some(place) = written {
         let place = shell_name(place);
-        text.push_str(&format!("   written to {place}; the old session is as it was\n"));
+        text.push_str(&format!(
+            "   written to {place}; the old session is as it was\n"
+        ));
     }
     Ok(Outcome::done(&out, text))
 }
 
-type PlanFor<'a> =
-    dyn Fn(SummarizerLimits) -> Result<Option<HandoffPlan>, compaction_core::WindowTooSmall>
-        + Sync
-        + 'a;
+type PlanFor<'a> = dyn Fn(SummarizerLimits) -> Result<Option<HandoffPlan>, compaction_core::WindowTooSmall>
+    + Sync
+    + 'a;
 
 /// Returns the document and the account of who wrote it. A model is asked at the end of the real conversation
 /// where that fits its window, so that its cache is hit; else it reads the conversation as text.

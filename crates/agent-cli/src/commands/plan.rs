@@ -2,8 +2,8 @@
 
 use compaction_core::{
     CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlannedEntry, PromptCache, PrunePlan,
-    PruneReason, RequestKind, Strategy, SummarizerLimits, TokenCount, Trigger, measure, plan_elision,
-    plan_for_context, plan_prune, threshold,
+    PruneReason, RequestKind, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
+    plan_elision, plan_for_context, plan_prune, threshold,
 };
 use serde::Serialize;
 use serde_json::json;

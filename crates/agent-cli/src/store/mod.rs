@@ -13,7 +13,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use session_model::{
-    Decoded, Decoder, EntryDraft, EntryId, EntryKind, SessionTree, Stamp, Timestamp,
+    Decoded, Decoder, EntryDraft, EntryId, EntryKind, HeaderDraft, SessionTree, Stamp, Timestamp,
 };
 
 use crate::error::Error;
@@ -168,6 +168,17 @@ impl SessionFile {
         }
         (lines, ids)
     }
+}
+
+/// Returns the header line of a new session that begins now in `cwd`, and its id.
+pub fn new_header(cwd: String, parent_session: Option<String>) -> (String, String) {
+    let header = HeaderDraft {
+        id: uuid::Uuid::now_v7().to_string(),
+        timestamp: Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+        cwd,
+        parent_session,
+    };
+    (header.line(), header.id)
 }
 
 /// Returns what the system tells of a path that must be a file.

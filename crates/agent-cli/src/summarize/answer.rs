@@ -1,7 +1,5 @@
 //! The requests of a plan, asked of one candidate.
 
-use std::time::Duration;
-
 use compaction_core::{
     AnswerEnd, AnswerError, Carried, Summarizer, SummaryAnswer, SummaryRequest, TokenCount, prompts,
 };
@@ -161,9 +159,4 @@ fn summary_answer(answer: &Answer, summarizer: &Summarizer) -> Result<SummaryAns
         end: if called { AnswerEnd::CalledTool } else { end },
         summarizer: summarizer.clone(),
     })
-}
-
-/// Returns a delay as people read it.
-pub fn seconds(delay: Duration) -> String {
-    format!("{:.1} s", delay.as_secs_f64())
 }

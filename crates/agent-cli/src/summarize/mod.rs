@@ -210,6 +210,8 @@ pub enum Step<'a> {
     Again(AnswerError),
     /// The requests exceeded the window; they are sent in smaller pieces.
     Folding,
+    /// The provider did not take its own earlier history back; the readable summary takes its place.
+    NativeRefused(&'a ProviderError),
     /// The candidate is given up.
     Failed(&'a Failed),
 }
@@ -309,12 +311,13 @@ pub struct Compacted {
 }
 
 /// Compacts by the first candidate that can, or by the built-in rules. `plan_for` plans for a summarizer's limits;
-/// `request_for` gives the request that a native compaction starts from. Nothing is written.
+/// `request_for` gives the request that a native compaction starts from, with or without replaying the native history
+/// of the compaction before. Nothing is written.
 pub async fn compact(
     candidates: &[Candidate],
     window: TokenCount,
     plan_for: &(dyn Fn(SummarizerLimits) -> Result<CompactionPlan, NothingToDo> + Sync),
-    request_for: &(dyn Fn(&Candidate) -> Request + Sync),
+    request_for: &(dyn Fn(&Candidate, bool) -> Request + Sync),
     run: &mut Run<'_>,
 ) -> Result<Compacted, NoSummary> {
     let mut worst = None;
@@ -331,10 +334,7 @@ pub async fn compact(
         let started = Instant::now();
         let done = match candidate.way {
             Way::Summary => summarize(plan, candidate, run).await,
-            Way::Native(form) => {
-                let request = request_for(candidate);
-                native::compact(plan, request, form, candidate, run).await
-            }
+            Way::Native(form) => native::compact(plan, request_for, form, candidate, run).await,
         };
         run.report.seconds += started.elapsed().as_secs_f64();
         match done {

@@ -1,16 +1,20 @@
 //! Native compaction: the provider's own form, with a readable summary beside it.
 
 use compaction_core::{CompactionPlan, RequestKind, Summarizer, SummaryAnswer, TokenCount};
-use llm_providers::{NATIVE_HISTORY_KEY, NativeAnswer, NativeForm, NativeRequest, Request};
+use llm_providers::{
+    NativeAnswer, NativeForm, NativeRequest, Progress, ProviderError, ProviderErrorKind, Request,
+    compact_native,
+};
 use session_model::json::RawJson;
 
 use crate::summarize::{Candidate, Compacted, Failure, Run, Step};
 
 /// Has the provider compact the whole context in its own form. The readable summary is the provider's where it
-/// gives one, else written by rule, so that another provider can go on as well.
+/// gives one, else written by rule, so that another provider can go on as well. `request_for` gives the request with
+/// or without the native history of the compaction before.
 pub(super) async fn compact(
     plan: CompactionPlan,
-    request: Request,
+    request_for: &(dyn Fn(&Candidate, bool) -> Request + Sync),
     form: NativeForm,
     candidate: &Candidate,
     run: &mut Run<'_>,
@@ -21,17 +25,16 @@ pub(super) async fn compact(
         request: 1,
         requests: 1,
     });
-    let request = NativeRequest {
-        request: Request {
-            cache_key: run.cache_key.clone(),
-            ..request
-        },
-        form,
+    let request = request_for(candidate, true);
+    let replays = request.native.is_some();
+    let answer = match ask(request, form, candidate, run).await {
+        // An opaque item that the provider does not take any more is dropped for the readable summary.
+        Err(error) if replays && error.kind == ProviderErrorKind::InvalidRequest => {
+            (run.watch)(Step::NativeRefused(&error));
+            ask(request_for(candidate, false), form, candidate, run).await?
+        }
+        answer => answer?,
     };
-    run.report.requests_sent += 1;
-    let cancel = run.cancel.clone();
-    let answer = candidate.provider.compact_native(request, cancel).await?;
-    run.bill(candidate, &answer.usage);
     let before = plan.tokens_in_context();
     let after = native_tokens(&plan, &answer);
     if after >= before {
@@ -39,12 +42,43 @@ pub(super) async fn compact(
     }
     let mut applied = plan.apply(&readable(&plan, &answer))?;
     if let Ok(payload) = RawJson::of(&answer.history) {
-        applied.preserve(NATIVE_HISTORY_KEY, &payload);
+        applied.preserve(answer.history.key(), &payload);
     }
     if let Ok(tokens) = RawJson::of(&after) {
         applied.detail("nativeTokensAfter", &tokens);
     }
     Ok(Compacted { plan, applied })
+}
+
+async fn ask(
+    request: Request,
+    form: NativeForm,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<NativeAnswer, ProviderError> {
+    let request = NativeRequest {
+        request: Request {
+            cache_key: run.cache_key.clone(),
+            ..request
+        },
+        form,
+    };
+    let mut retries = 0;
+    let watch = &mut *run.watch;
+    let mut progress = |progress: Progress<'_>| {
+        if let Progress::Retry { error, delay, .. } = progress {
+            retries += 1;
+            watch(Step::Retry { error, delay });
+        }
+    };
+    let provider = &*candidate.provider;
+    let answered =
+        compact_native(provider, &request, &run.policy, &run.cancel, &mut progress).await;
+    run.report.requests_sent += 1 + retries;
+    run.report.retries += retries;
+    let answer = answered?;
+    run.bill(candidate, &answer.usage);
+    Ok(answer)
 }
 
 /// Returns what the native history takes: an opaque item what the provider billed for writing it, everything else

@@ -57,8 +57,15 @@ impl Writing {
             ),
             Step::Again(error) => self.line("note", &format!("{error}; asking once more")),
             Step::Folding => {
-                self.line("note", "too large for the model's window; asking in smaller pieces");
+                self.line(
+                    "note",
+                    "too large for the model's window; asking in smaller pieces",
+                );
             }
+            Step::NativeRefused(error) => self.line(
+                "note",
+                &format!("{error}; the readable summary takes the place of the native history"),
+            ),
             Step::Failed(failed) => self.line(
                 "warning",
                 &format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
@@ -126,7 +133,10 @@ pub fn account(report: &ModelReport) -> Option<String> {
     }
     let usage = &report.usage;
     let prompt = TokenCount(usage.prompt_tokens());
-    let mut text = format!("{} sent", crate::ui::counted(report.requests_sent, "request"));
+    let mut text = format!(
+        "{} sent",
+        crate::ui::counted(report.requests_sent, "request")
+    );
     if usage.prompt_tokens() + usage.output > 0 {
         text.push_str(&format!(", {} tokens in", tokens(prompt)));
         if usage.cache_read > 0 {

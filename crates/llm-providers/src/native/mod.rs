@@ -1,6 +1,7 @@
 //! Native compaction: a provider's own form of a compacted history, kept and replayed verbatim.
 
 mod openai;
+mod send;
 #[cfg(test)]
 mod tests;
 mod trim;
@@ -12,7 +13,7 @@ use session_model::json::RawJson;
 use crate::provider::Request;
 
 pub(crate) use openai::{NativeError, decode_compact, in_band_answer};
-pub(crate) use trim::{Trimmed, trim};
+pub(crate) use trim::trim;
 
 /// Which form of native compaction is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,11 +94,6 @@ pub struct NativeAnswer {
     pub readable: Option<String>,
     /// What was billed.
     pub usage: Usage,
-}
-
-impl NativeHistory {
-    /// stub
-    pub fn replays_on(&self, provider: &str, model: &str) -> bool {
-        self.provider == provider && self.model == model
-    }
+    /// How many items had to be shortened before they fit the window.
+    pub shortened: usize,
 }

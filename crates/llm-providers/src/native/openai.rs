@@ -45,6 +45,7 @@ pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAn
         readable: readable(&item)?,
         history: history(output, item, target),
         usage: usage(&response),
+        shortened: 0,
     })
 }
 
@@ -70,6 +71,7 @@ pub(crate) fn in_band_answer(
         readable: readable(&item)?,
         history: history(items, item, target),
         usage: answer.usage,
+        shortened: 0,
     })
 }
 

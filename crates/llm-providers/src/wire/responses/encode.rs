@@ -103,6 +103,7 @@ pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJs
 }
 
 /// Returns the body of a turn that compacts: the same as the live one, and a trigger as the last item.
+#[cfg(test)]
 pub(crate) fn encode_in_band(request: &Request, target: &Target<'_>) -> RawJson {
     encode_in_band_with(request, target, input(request, target))
 }
@@ -118,6 +119,7 @@ pub(crate) fn encode_in_band_with(
 }
 
 /// Returns the body of a standalone compaction.
+#[cfg(test)]
 pub(crate) fn encode_compact(request: &Request, target: &Target<'_>) -> RawJson {
     encode_compact_with(request, target, &input(request, target))
 }

@@ -21,14 +21,12 @@ mod ending_tests;
 #[cfg(test)]
 mod shape_tests;
 
-use std::collections::BTreeSet;
-
 use session_model::json::RawJson;
 
 pub(crate) use decode::{Decoder, usage};
-pub(crate) use encode::{
-    encode, encode_compact, encode_compact_with, encode_in_band, encode_in_band_with, encode_with,
-};
+pub(crate) use encode::{encode, encode_compact_with, encode_in_band_with};
+#[cfg(test)]
+pub(crate) use encode::{encode_compact, encode_in_band, encode_with};
 pub(crate) use fields::Fields;
 pub(crate) use items::input;
 
@@ -62,9 +60,10 @@ pub(crate) fn call_side(kind: &str) -> Option<CallSide> {
 
 /// Returns what is wrong with the calls and outputs of a body: outputs that no call before them asked for,
 /// and calls that no output after them answers. Services refuse both.
+#[cfg(test)]
 pub(crate) fn orphans(body: &RawJson) -> Vec<String> {
     let input = Fields::parse(body.get()).map_or_else(Vec::new, |body| body.list("input"));
-    let mut open: BTreeSet<String> = BTreeSet::new();
+    let mut open: std::collections::BTreeSet<String> = std::collections::BTreeSet::new();
     let mut wrong = Vec::new();
     for (place, item) in input.into_iter().enumerate() {
         let Some(item) = Fields::parse(item) else {

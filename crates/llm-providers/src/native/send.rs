@@ -1,0 +1,191 @@
+//! Native compaction over HTTP: fitting the window, sending, and one more try with less.
+
+use futures_util::StreamExt;
+use session_model::json::RawJson;
+use tokio_util::sync::CancellationToken;
+
+use crate::classify::classify;
+use crate::error::{ProviderError, ProviderErrorKind};
+use crate::http_provider::{HttpProvider, Limits, events};
+use crate::native::{
+    NativeAnswer, NativeError, NativeForm, NativeHistory, NativeRequest, decode_compact,
+    in_band_answer, trim,
+};
+use crate::provider::{Answer, Event, Provider, Request};
+use crate::transport::{Call, Expect, OpenAi};
+use crate::wire::{Quirks, Target, Wire, messages, responses};
+
+/// The window that is assumed where none is known.
+const ASSUMED_WINDOW: u64 = 128_000;
+
+/// Roughly how many tokens a text has: four bytes each. What does not fit after all is trimmed once more.
+fn rough(text: &str) -> u64 {
+    text.len() as u64 / 4 + 1
+}
+
+impl HttpProvider {
+    pub(crate) async fn send_native(
+        &self,
+        request: NativeRequest,
+        cancel: CancellationToken,
+    ) -> Result<NativeAnswer, ProviderError> {
+        let call = self.call(cancel);
+        match self.info().wire {
+            Wire::Responses => self.by_responses(&request, &call).await,
+            Wire::Messages => self.by_messages(&request.request, &call).await,
+            Wire::Chat => Err(call.error(
+                ProviderErrorKind::InvalidRequest,
+                "Chat Completions has no native compaction",
+            )),
+        }
+    }
+
+    /// Sends the conversation, its oldest calls and outputs shortened where it exceeds the window; shortens more and
+    /// sends once more when the service still finds it too large.
+    async fn by_responses(
+        &self,
+        request: &NativeRequest,
+        call: &Call,
+    ) -> Result<NativeAnswer, ProviderError> {
+        let input = responses::input(&request.request, &self.target());
+        let window = self.capabilities().window.unwrap_or(ASSUMED_WINDOW);
+        let tools = request.request.tools.iter();
+        let beside: u64 = tools
+            .map(|tool| rough(tool.parameters.get()) + rough(&tool.description))
+            .chain([rough(&request.request.system)])
+            .sum();
+        // Estimates err, and the answer needs room.
+        let budget = (window / 10 * 8).saturating_sub(beside);
+        let whole: u64 = input.iter().map(|item| rough(item.get())).sum();
+        let first = trim(input.clone(), budget, &rough);
+        let error = match self.once(request, first.items, first.rewritten, call).await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        let too_large = matches!(
+            error.kind,
+            ProviderErrorKind::ContextOverflow | ProviderErrorKind::PayloadTooLarge
+        );
+        let less = trim(input, budget.min(whole) / 2, &rough);
+        if !too_large || less.rewritten <= first.rewritten {
+            return Err(error);
+        }
+        self.once(request, less.items, less.rewritten, call).await
+    }
+
+    async fn once(
+        &self,
+        request: &NativeRequest,
+        items: Vec<RawJson>,
+        shortened: usize,
+        call: &Call,
+    ) -> Result<NativeAnswer, ProviderError> {
+        let answer = match request.form {
+            NativeForm::Standalone => self.standalone(&request.request, &items, call).await,
+            NativeForm::InBand => self.in_band(&request.request, items, call).await,
+        };
+        answer.map(|answer| NativeAnswer {
+            shortened,
+            ..answer
+        })
+    }
+
+    async fn standalone(
+        &self,
+        request: &Request,
+        items: &[RawJson],
+        call: &Call,
+    ) -> Result<NativeAnswer, ProviderError> {
+        let headers = self.headers(call)?;
+        let base = &self.info().base_url;
+        let client = || OpenAi::new(call.clone(), base, headers.clone(), Expect::Json);
+        let target = self.target();
+        let body = responses::encode_compact_with(request, &target, items);
+        let answered = match client().compact(&body).await {
+            // A server that knows only the plain fields gets only those.
+            Err(error) if error.status == Some(400) && target.quirks.openai_extras => {
+                let plain = Quirks {
+                    openai_extras: false,
+                    ..*target.quirks
+                };
+                let target = Target {
+                    quirks: &plain,
+                    ..target
+                };
+                let body = responses::encode_compact_with(request, &target, items);
+                let again = client().compact(&body).await;
+                again.map_err(|_| error)?
+            }
+            answered => answered?,
+        };
+        decode_compact(answered.get(), &target).map_err(|error| native_error(call, error))
+    }
+
+    async fn in_band(
+        &self,
+        request: &Request,
+        items: Vec<RawJson>,
+        call: &Call,
+    ) -> Result<NativeAnswer, ProviderError> {
+        let target = self.target();
+        let body = responses::encode_in_band_with(request, &target, items.clone());
+        let data = self.data(call.clone(), &body, None).await?;
+        let decoder = Box::new(responses::Decoder::default());
+        let answer = last(events(data, decoder, call.clone(), Limits::default()), call).await?;
+        in_band_answer(&items, &answer, &target).map_err(|error| native_error(call, error))
+    }
+
+    async fn by_messages(
+        &self,
+        request: &Request,
+        call: &Call,
+    ) -> Result<NativeAnswer, ProviderError> {
+        let target = self.target();
+        let body = messages::encode_compact(request, &target);
+        let beta = Some(messages::COMPACTION_BETA);
+        let data = self.data(call.clone(), &body, beta).await?;
+        let decoder = Box::new(messages::Decoder::new());
+        let answer = last(events(data, decoder, call.clone(), Limits::default()), call).await?;
+        let [block] = answer.native.as_slice() else {
+            return Err(native_error(call, NativeError::Items(answer.native.len())));
+        };
+        let readable = block.string_member("content").map(|text| text.into_owned());
+        Ok(NativeAnswer {
+            readable: readable.filter(|text| !text.trim().is_empty()),
+            history: NativeHistory {
+                provider: target.provider.to_owned(),
+                model: target.model.to_owned(),
+                replacement_history: vec![block.clone()],
+                compaction_item: Some(block.clone()),
+            },
+            usage: answer.usage,
+            shortened: 0,
+        })
+    }
+}
+
+async fn last(
+    mut events: crate::provider::EventStream,
+    call: &Call,
+) -> Result<Answer, ProviderError> {
+    while let Some(event) = events.next().await {
+        if let Event::Done(answer) = event? {
+            return Ok(answer);
+        }
+    }
+    let text = "the answer ended without its closing event";
+    Err(call.error(ProviderErrorKind::Interrupted, text))
+}
+
+fn native_error(call: &Call, error: NativeError) -> ProviderError {
+    match error {
+        NativeError::Service(text) => {
+            let classified = classify(None, &text);
+            call.error(classified.kind, &classified.message)
+        }
+        // The next form or a summary in words may do better; the same request would not.
+        error @ (NativeError::Malformed(_) | NativeError::Items(_)) => {
+            call.error(ProviderErrorKind::Malformed, &error.to_string())
+        }
+    }
+}
