@@ -56,7 +56,7 @@ impl Models {
                 api_key_env: args.api_key_env.clone(),
                 window: given.map(|window| window.0),
             };
-            resolved.push(catalog.resolve(&selection).map_err(usage)?);
+            resolved.push(catalog.resolve(&selection).map_err(|error| usage(&error))?);
         }
         let own = resolved
             .first()
@@ -114,7 +114,7 @@ fn wire(wire: WireArg) -> Wire {
     }
 }
 
-fn usage(error: CatalogError) -> Error {
+fn usage(error: &CatalogError) -> Error {
     Error::Usage(error.to_string())
 }
 
@@ -177,7 +177,10 @@ fn native_forms(
 fn candidate(resolved: &Resolved, http: &HttpClient) -> Result<Candidate, Error> {
     let key = key(&resolved.provider)?;
     if key.is_some() || !resolved.provider.headers.is_empty() {
-        resolved.provider.check_key_transport().map_err(usage)?;
+        resolved
+            .provider
+            .check_key_transport()
+            .map_err(|error| usage(&error))?;
     }
     let model = resolved.model.clone();
     let provider = HttpProvider::new(http.clone(), resolved.provider.clone(), model, key);

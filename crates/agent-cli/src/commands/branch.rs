@@ -30,7 +30,7 @@ struct Document<'a> {
     summary_entry_id: Option<&'a EntryId>,
     leaf_entry_id: Option<&'a EntryId>,
     summary: Option<String>,
-    model: &'a ModelReport,
+    model: Option<&'a ModelReport>,
     diagnostics: Vec<&'a Diagnostic>,
 }
 
@@ -112,7 +112,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         summary_entry_id: id.filter(|_| summary.is_some()),
         leaf_entry_id: id.filter(|_| summary.is_none()),
         summary: summary_text,
-        model: &report,
+        model: report.of_models(),
         diagnostics: opened
             .session()
             .decoded

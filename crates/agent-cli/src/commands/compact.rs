@@ -118,7 +118,7 @@ fn execute(
         Ok(compacted) => Ok(Done::Compacted(Box::new(compacted), run.report)),
         Err(NoSummary::Cancelled) => Err(Error::Cancelled),
         Err(NoSummary::Nothing(reason)) => Ok(Done::Nothing(reason.to_string())),
-        Err(NoSummary::Failed(Failure::Apply(error))) => refused(error),
+        Err(NoSummary::Failed(Failure::Apply(error))) => refused(&error),
         Err(NoSummary::Failed(failure)) => Err(crate::models::failed("Compaction", &failure)),
     }
 }
@@ -140,12 +140,12 @@ fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {
             let compacted = Compacted { plan, applied };
             Ok(Done::Compacted(Box::new(compacted), ModelReport::default()))
         }
-        Err(error) => refused(error),
+        Err(error) => refused(&error),
     }
 }
 
 /// A compaction that would help nothing is nothing to do; anything else went wrong.
-fn refused(error: ApplyError) -> Result<Done, Error> {
+fn refused(error: &ApplyError) -> Result<Done, Error> {
     match error {
         ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. } => {
             Ok(Done::Nothing(error.to_string()))
@@ -167,7 +167,7 @@ fn outcome(
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
     document["seconds"] = json!(facts.seconds);
-    document["model"] = json!(facts.report);
+    document["model"] = json!(facts.report.of_models());
     Outcome::done(
         &document,
         ui::compaction::card(plan, context, applied, facts),

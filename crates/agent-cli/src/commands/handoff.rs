@@ -70,7 +70,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     out["document"] = json!(document);
     out["document_tokens"] = json!(tokens);
     out["written_to"] = json!(written.map(|place| place.display().to_string()));
-    out["model"] = json!(report);
+    out["model"] = json!(report.of_models());
     let mut text = format!(
         "{}\n\n{document}\n\n",
         ui::styled(

@@ -93,9 +93,8 @@ async fn answer_one(
     asked.max_output = cap(request.max_output);
     let first = ask(&asked, candidate, run).await?;
     let first = summary_answer(&first, &candidate.summarizer)?;
-    let error = match first.summary() {
-        Ok(_) => return Ok(first),
-        Err(error) => error,
+    let Err(error) = first.summary() else {
+        return Ok(first);
     };
     (run.watch)(Step::Again(error));
     asked.max_output = cap(TokenCount(request.max_output.0.saturating_mul(2)));

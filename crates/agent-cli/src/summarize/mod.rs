@@ -185,6 +185,13 @@ pub struct ModelReport {
     pub failed: Vec<Failed>,
 }
 
+impl ModelReport {
+    /// Returns the account when a model was to be asked at all.
+    pub fn of_models(&self) -> Option<&Self> {
+        (self.requests_sent > 0 || !self.failed.is_empty()).then_some(self)
+    }
+}
+
 /// What happens while models write, for whoever watches.
 #[derive(Debug)]
 pub enum Step<'a> {

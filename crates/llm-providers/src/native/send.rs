@@ -149,7 +149,9 @@ impl HttpProvider {
         let [block] = answer.native.as_slice() else {
             return Err(native_error(call, NativeError::Items(answer.native.len())));
         };
-        let readable = block.string_member("content").map(|text| text.into_owned());
+        let readable = block
+            .string_member("content")
+            .map(std::borrow::Cow::into_owned);
         Ok(NativeAnswer {
             readable: readable.filter(|text| !text.trim().is_empty()),
             history: NativeHistory {

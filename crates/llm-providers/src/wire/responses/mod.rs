@@ -21,6 +21,7 @@ mod ending_tests;
 #[cfg(test)]
 mod shape_tests;
 
+#[cfg(test)]
 use session_model::json::RawJson;
 
 pub(crate) use decode::{Decoder, usage};
