@@ -43,7 +43,7 @@ pub use classify::{Classified, classify, request_id, retry_after};
 pub use complete::{Progress, compact_native, complete};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use http_provider::HttpProvider;
-pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest};
+pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest, Trimmed, trim};
 pub use provider::{
     Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Reasoning, Request, Tool,
     ToolChoice,

@@ -240,7 +240,7 @@ fn unknown_setting() {
     let env = TestEnv::sample();
     let key = "compaction.keepRecentToken=1";
     let said = refused(&env, 2, &["plan", "s.jsonl", "--set", key]);
-    assert_snapshot!(said, @"error: settings (--set): compaction.keepRecentToken: unknown field `keepRecentToken`, expected one of `enabled`, `strategy`, `reserveTokens`, `keepRecentTokens`, `autoContinue`, `remoteEnabled`, `remoteEndpoint`, `thresholdPercent`, `thresholdTokens`, `idleEnabled`, `idleThresholdTokens`, `idleTimeoutSeconds`, `cutRule`, `serialization`, `toolResultChars`, `toolArgumentChars`, `thinkingChars`, `extractiveMaxTokens`, `fileListLimit`, `prune`");
+    assert_snapshot!(said, @"error: settings (--set): compaction.keepRecentToken: unknown field `keepRecentToken`, expected one of `enabled`, `strategy`, `reserveTokens`, `keepRecentTokens`, `autoContinue`, `remoteEnabled`, `remoteEndpoint`, `remoteTokenEnv`, `remoteAllowInsecure`, `model`, `fallbackModels`, `thresholdPercent`, `thresholdTokens`, `idleEnabled`, `idleThresholdTokens`, `idleTimeoutSeconds`, `cutRule`, `serialization`, `toolResultChars`, `toolArgumentChars`, `thinkingChars`, `extractiveMaxTokens`, `fileListLimit`, `prune`");
     for arguments in [
         vec!["inspect", "s.jsonl"],
         vec!["context", "s.jsonl"],
@@ -266,7 +266,7 @@ fn unknown_setting() {
 fn settings_of_providers_and_models() {
     let env = TestEnv::sample();
     let set = |pair| refused(&env, 2, &["doctor", "s.jsonl", "--set", pair]);
-    assert_snapshot!(set("provider.lab.wire=chat"), @"error: settings (--set): provider: unknown field `provider`, expected one of `compaction`, `branchSummary`, `providers`, `models`");
+    assert_snapshot!(set("provider.lab.wire=chat"), @"error: settings (--set): provider: unknown field `provider`, expected one of `compaction`, `branchSummary`, `providers`, `models`, `http`");
     assert_snapshot!(set("providers.lab.wire=grpc"), @"error: settings (--set): providers.lab.wire: unknown variant `grpc`, expected one of `responses`, `chat`, `messages`");
     assert_snapshot!(set("providers.lab.baseURL=x"), @"error: settings (--set): providers.lab.baseURL: unknown field `baseURL`, expected one of `baseUrl`, `wire`, `apiKeyEnv`, `keyOptional`, `headers`, `quirks`, `anyModel`, `allowInsecure`");
     assert_snapshot!(set("providers.lab.wire=chat"), @"error: settings (--set): providers.lab.baseUrl: a new provider needs one, such as http://127.0.0.1:8000/v1");
@@ -286,7 +286,7 @@ fn settings_file_that_cannot_be_used() {
     let with = |file| refused(&env, 2, &["plan", "s.jsonl", "--settings", file]);
     assert_snapshot!(with("missing.json"), @"error: cannot read settings missing.json: No such file or directory (os error 2)");
     assert_snapshot!(with("broken.json"), @"error: settings broken.json: EOF while parsing a value at line 1 column 15");
-    assert_snapshot!(with("unknown.json"), @"error: settings (unknown.json): compaction.reserve: unknown field `reserve`, expected one of `enabled`, `strategy`, `reserveTokens`, `keepRecentTokens`, `autoContinue`, `remoteEnabled`, `remoteEndpoint`, `thresholdPercent`, `thresholdTokens`, `idleEnabled`, `idleThresholdTokens`, `idleTimeoutSeconds`, `cutRule`, `serialization`, `toolResultChars`, `toolArgumentChars`, `thinkingChars`, `extractiveMaxTokens`, `fileListLimit`, `prune`");
+    assert_snapshot!(with("unknown.json"), @"error: settings (unknown.json): compaction.reserve: unknown field `reserve`, expected one of `enabled`, `strategy`, `reserveTokens`, `keepRecentTokens`, `autoContinue`, `remoteEnabled`, `remoteEndpoint`, `remoteTokenEnv`, `remoteAllowInsecure`, `model`, `fallbackModels`, `thresholdPercent`, `thresholdTokens`, `idleEnabled`, `idleThresholdTokens`, `idleTimeoutSeconds`, `cutRule`, `serialization`, `toolResultChars`, `toolArgumentChars`, `thinkingChars`, `extractiveMaxTokens`, `fileListLimit`, `prune`");
     assert_snapshot!(with("list.json"), @"error: settings list.json: must be a JSON object");
 }
 
@@ -321,8 +321,8 @@ fn strategies_that_need_a_model() {
             &["compact", "s.jsonl", "--in-place", "--strategy", name],
         )
     };
-    assert_snapshot!(with("restore"), @"error: strategy restore needs a model, which this version cannot reach yet; use context-full, extractive or prune-only");
-    assert_snapshot!(with("handoff"), @"error: strategy handoff needs a model, which this version cannot reach yet; use context-full, extractive or prune-only");
+    assert_snapshot!(with("restore"), @"error: strategy restore is not there yet; use context-full, extractive or prune-only");
+    assert_snapshot!(with("handoff"), @"error: a handoff begins a new session: use agent-cli handoff SESSION --out NEW.jsonl");
     assert_snapshot!(with("off"), @"error: compaction.strategy is off; name another with --strategy or --set compaction.strategy=context-full");
     assert_snapshot!(with("best"), @"error: no strategy best; there are context-full, handoff, restore, prune-only, extractive, off");
 }

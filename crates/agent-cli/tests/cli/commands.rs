@@ -65,6 +65,7 @@ fn help() {
       plan         Show what a compaction would do, without doing it
       compact      Compact a session: summarize older history, keep recent work word for word
       branch       Go to another point of the session, with or without a summary of what is left
+      handoff      Write a document from which a new session goes on, and begin that session with it
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       migrate      Write a session of version 1 or 2 as version 3
@@ -121,15 +122,58 @@ fn help() {
               Stand at this entry instead of the last one; `root` is before everything
 
           --window <TOKENS>
-              The model's context window in tokens; also the summarizer's
-
-              [default: 200000]
+              The model's context window in tokens, also the summarizer's; unless given, the named
+              model's own, or 200000
 
           --focus <TEXT>
               What the summary should focus on
 
           --strategy <NAME>
               context-full, extractive or prune-only
+
+          --model <PROVIDER/MODEL>
+              Let this model write the summary, for example openai/gpt-5; `agent-cli models` lists what
+              is known. Given several times: the next one takes over when one fails. Without it the
+              built-in rules write, with no key and no network
+
+          --base-url <URL>
+              Ask at this address instead of the provider's own
+
+          --wire <WIRE>
+              Speak this wire instead of the provider's own
+
+              Possible values:
+              - chat:      Chat Completions and everything compatible
+              - responses: OpenAI Responses
+              - messages:  Anthropic Messages
+
+          --api-key-env <VAR>
+              The environment variable that holds the key
+
+          --native <FORM>
+              Which form of the provider's own compaction to use; auto takes what the model is known to
+              have
+
+              Possible values:
+              - auto:       What the model is known to have, if compaction.remoteEnabled
+              - off:        None
+              - standalone: One request to /responses/compact
+              - in-band:    A compaction trigger at the end of a normal request
+
+              [default: auto]
+
+          --fallback <WHAT>
+              What to do when no model writes a summary
+
+              Possible values:
+              - extractive: The built-in rules write it, and it is said
+              - none:       It is an error
+
+              [default: extractive]
+
+          --record <FILE>
+              Keep every exchange with a model in this file, for bug reports; keys are removed, the
+              session's text is not
 
           --out <FILE>
               Write the result to a new file
@@ -779,6 +823,7 @@ fn branch_without_a_summary() {
       "editor_text": null,
       "from_id": "e24",
       "leaf_entry_id": true,
+      "model": null,
       "modified_files": [
         "/project/notes.md"
       ],

@@ -13,7 +13,7 @@ use session_model::json::RawJson;
 use crate::provider::Request;
 
 pub(crate) use openai::{NativeError, decode_compact, in_band_answer};
-pub(crate) use trim::trim;
+pub use trim::{Trimmed, trim};
 
 /// Which form of native compaction is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

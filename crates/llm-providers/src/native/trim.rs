@@ -9,7 +9,7 @@ use crate::wire::responses::{CallSide, Fields, call_side};
 
 /// Items after trimming.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Trimmed {
+pub struct Trimmed {
     /// The items, as many and in the same order as before.
     pub items: Vec<RawJson>,
     /// How many of them were rewritten.
@@ -27,7 +27,7 @@ const NOTICE: (&str, &str) = ("[about ", " tokens left out to fit the context wi
 ///
 /// `count` measures the JSON text of an item in tokens; it is asked once for every item and once for every
 /// item that is rewritten, so the work is linear in the items.
-pub(crate) fn trim(
+pub fn trim(
     items: Vec<RawJson>,
     budget_tokens: u64,
     count: &dyn Fn(&str) -> u64,
