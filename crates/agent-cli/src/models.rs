@@ -323,10 +323,17 @@ impl Models {
         let answering = answer_plan(&self.candidates, self.window, plan_for, by_rule, &mut run);
         match block_on(answering)? {
             Ok((plan, answers)) => Ok((plan, answers, run.report)),
-            Err(NoSummary::Cancelled) => Err(Error::Cancelled),
-            Err(NoSummary::Nothing(reason)) => Err(Error::NothingToDo(reason.to_string())),
-            Err(NoSummary::Failed(failure)) => Err(failed(what, &failure)),
+            Err(error) => Err(no_summary(what, error)),
         }
+    }
+}
+
+/// Returns the error for what nobody wrote.
+pub fn no_summary(what: &str, error: NoSummary) -> Error {
+    match error {
+        NoSummary::Cancelled => Error::Cancelled,
+        NoSummary::Nothing(reason) => Error::NothingToDo(reason.to_string()),
+        NoSummary::Failed(failure) => failed(what, &failure),
     }
 }
 
@@ -340,7 +347,7 @@ pub fn block_on<F: Future>(future: F) -> Result<F::Output, Error> {
 }
 
 /// Returns the error for a summary that no candidate wrote.
-pub fn failed(what: &str, failure: &Failure) -> Error {
+fn failed(what: &str, failure: &Failure) -> Error {
     let hint = match failure {
         Failure::Provider(error) => match error.kind {
             ProviderErrorKind::Auth => "; check the key",

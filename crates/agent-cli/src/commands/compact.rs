@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use compaction_core::{ApplyError, CompactionPlan, SummarizerLimits, TokenCount};
+use compaction_core::{ApplyError, CompactionPlan, SummarizerLimits};
 use llm_providers::Request;
 use serde_json::{Value, json};
 use session_model::{EntryId, SessionContext, SessionPath, build_context};
@@ -11,7 +11,7 @@ use crate::args::{CompactArgs, Global};
 use crate::commands::plan::{Edits, PREVIEW, Planned, document, own_limits, plan, strategy};
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
-use crate::models::Models;
+use crate::models::{Models, block_on, no_summary};
 use crate::summarize::{Candidate, Compacted, Failure, ModelReport, NoSummary, compact};
 use crate::ui;
 
@@ -81,17 +81,17 @@ fn execute(
     models: &Models,
     global: &Global,
 ) -> Result<Done, Error> {
-    let plan = match planned {
+    let first = match planned {
         Planned::NothingToPrune(reason) => return Ok(Done::Nothing(reason)),
         Planned::Nothing(reason) => return Ok(Done::Nothing(reason.to_string())),
         Planned::Edits(edits) => return Ok(Done::Edits(edits)),
-        Planned::Compaction(plan) => plan,
+        Planned::Compaction(first) => first,
     };
     if models.candidates.is_empty() {
-        return by_rule(*plan);
+        return by_rule(*first);
     }
     let plan_for = |limits: SummarizerLimits| -> Result<CompactionPlan, _> {
-        match plan_again(path, context, args, limits, models.window, global) {
+        match plan(path, context, &args.plan, limits, models.window, global) {
             Ok(Planned::Compaction(plan)) => Ok(*plan),
             Ok(Planned::Nothing(reason)) => Err(reason),
             // The same settings gave a plan before; only the summarizer's limits differ.
@@ -114,24 +114,12 @@ fn execute(
         &request_for,
         &mut run,
     );
-    match crate::models::block_on(compacting)? {
+    match block_on(compacting)? {
         Ok(compacted) => Ok(Done::Compacted(Box::new(compacted), run.report)),
-        Err(NoSummary::Cancelled) => Err(Error::Cancelled),
         Err(NoSummary::Nothing(reason)) => Ok(Done::Nothing(reason.to_string())),
         Err(NoSummary::Failed(Failure::Apply(error))) => refused(&error),
-        Err(NoSummary::Failed(failure)) => Err(crate::models::failed("Compaction", &failure)),
+        Err(error) => Err(no_summary("Compaction", error)),
     }
-}
-
-fn plan_again(
-    path: &SessionPath<'_>,
-    context: &SessionContext,
-    args: &CompactArgs,
-    limits: SummarizerLimits,
-    window: TokenCount,
-    global: &Global,
-) -> Result<Planned, Error> {
-    plan(path, context, &args.plan, limits, window, global)
 }
 
 fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {

@@ -1,8 +1,10 @@
 //! `handoff`: a document from which a new session goes on, and that session.
 
 use compaction_core::{
-    HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, SummarizerLimits, TokenCount, plan_handoff,
+    HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, Profile, SummarizerLimits, TokenCount,
+    WindowTooSmall, measure, plan_handoff,
 };
+use llm_providers::Request;
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
@@ -12,11 +14,13 @@ use session_model::{
 use crate::args::{Global, HandoffArgs};
 use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
-use crate::models::Models;
+use crate::models::{Models, block_on, no_summary};
 use crate::store::{Contents, SessionFile, new_header, write_new};
-use crate::summarize::ModelReport;
+use crate::summarize::{Candidate, HandoffJob, ModelReport, Step, handoff};
 use crate::ui;
-use crate::ui::writing::{account, author};
+use crate::ui::writing::{Writing, account, author};
+
+const NOTHING_SAID: &str = "nothing was said in this session";
 
 pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.load_settings()?.compaction;
@@ -37,8 +41,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     let mut out = json!({ "diagnostics": all_diagnostics(&session, &context) });
     let plan = plan_for(own).map_err(|error| Error::Usage(error.to_string()))?;
     if plan.is_none() {
-        let reason = "nothing was said in this session".to_owned();
-        return Ok(Outcome::nothing_to_do(reason, out));
+        return Ok(Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out));
     }
     let (document, report) = document(&models, &path, &context, &plan_for)?;
     let tokens = TokenCount(document.chars().count() as u64 / 4);
@@ -90,29 +93,34 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     Ok(Outcome::done(&out, text))
 }
 
-type PlanFor<'a> = dyn Fn(SummarizerLimits) -> Result<Option<HandoffPlan>, compaction_core::WindowTooSmall>
-    + Sync
-    + 'a;
-
-/// Returns the document and the account of who wrote it. A model is asked at the end of the real conversation
-/// where that fits its window, so that its cache is hit; else it reads the conversation as text.
+/// Returns the document and the account of who wrote it.
 fn document(
     models: &Models,
     path: &SessionPath<'_>,
     context: &SessionContext,
-    plan_for: &PlanFor<'_>,
+    plan_for: &(dyn Fn(SummarizerLimits) -> Result<Option<HandoffPlan>, WindowTooSmall> + Sync),
 ) -> Result<(String, ModelReport), Error> {
-    let planned = |limits| match plan_for(limits) {
+    let plan_for = |limits| match plan_for(limits) {
         Ok(Some(plan)) => Ok(plan),
-        Ok(None) => Err("nothing was said in this session".to_owned()),
+        Ok(None) => Err(NOTHING_SAID.to_owned()),
         Err(error) => Err(error.to_string()),
     };
-    let _ = context;
-    let cap = models.window.scaled(1, 4).min(TokenCount(8192));
-    let by_rule = |plan: &HandoffPlan| plan.answer_by_rule(cap);
-    let (plan, answers, report) = models.answer("Handoff", path, &planned, &by_rule)?;
-    let (document, _) = plan
-        .document(&answers)
-        .map_err(|error| Error::Summary(format!("Handoff failed: {error}")))?;
-    Ok((document, report))
+    let request_for = |candidate: &Candidate| {
+        let provider = &candidate.provider;
+        Request::for_context(path, context, provider.name(), provider.model(), true).0
+    };
+    let job = HandoffJob {
+        tokens: measure(path, context, Profile::Own).tokens,
+        window: models.window,
+        plan_for: &plan_for,
+        request_for: &request_for,
+        cap: models.window.scaled(1, 4).min(TokenCount(8192)),
+    };
+    let mut writing = Writing::default();
+    let mut watch = |step: Step<'_>| writing.step(&step);
+    let mut run = models.run(path, &mut watch);
+    match block_on(handoff(&job, &models.candidates, &mut run))? {
+        Ok(document) => Ok((document, run.report)),
+        Err(error) => Err(no_summary("Handoff", error)),
+    }
 }

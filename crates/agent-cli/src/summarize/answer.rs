@@ -64,20 +64,26 @@ async fn answer_requests(
     Ok(answers)
 }
 
-/// Asks one request. An answer that is no summary is asked for once more, with twice the cap and less thinking.
 async fn answer_one(
     request: &SummaryRequest,
     previous: Option<&str>,
     candidate: &Candidate,
     run: &mut Run<'_>,
 ) -> Result<SummaryAnswer, Failure> {
+    let asked = Request::for_prompt(&request.system, &request.prompt(previous));
+    summary_of(asked, request.max_output, candidate, run).await
+}
+
+/// Asks for a summary of at most `cap` tokens. An answer that is none is asked for once more, with twice the cap and
+/// less thinking.
+pub(super) async fn summary_of(
+    mut asked: Request,
+    cap: TokenCount,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<SummaryAnswer, Failure> {
     let capabilities = *candidate.provider.capabilities();
-    let mut asked = Request {
-        reasoning: Reasoning::Default,
-        cache_key: run.cache_key.clone(),
-        ..Request::for_prompt(&request.system, &request.prompt(previous))
-    };
-    let cap = |tokens: TokenCount| {
+    let bound = |tokens: TokenCount| {
         let room = if capabilities.reasoning {
             THINKING_ROOM
         } else {
@@ -90,14 +96,15 @@ async fn answer_one(
                 .map_or(wanted, |most| wanted.min(most)),
         )
     };
-    asked.max_output = cap(request.max_output);
+    asked.cache_key.clone_from(&run.cache_key);
+    asked.max_output = bound(cap);
     let first = ask(&asked, candidate, run).await?;
     let first = summary_answer(&first, &candidate.summarizer)?;
     let Err(error) = first.summary() else {
         return Ok(first);
     };
     (run.watch)(Step::Again(error));
-    asked.max_output = cap(TokenCount(request.max_output.0.saturating_mul(2)));
+    asked.max_output = bound(TokenCount(cap.0.saturating_mul(2)));
     asked.reasoning = Reasoning::Off;
     if error == AnswerError::CalledTool {
         let text = Content::Text(prompts::summary_no_tools());

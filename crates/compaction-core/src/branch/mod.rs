@@ -1,12 +1,11 @@
 //! Branch summaries: what is collected when a branch is left, and where its summary goes.
 
-use std::sync::Arc;
+mod collect;
 
 use serde_json::json;
 use session_model::{
-    AgentMessage, BranchSummaryDraft, CustomDraft, Diagnostic, DiagnosticKind, Entry, EntryBody,
-    EntryDraft, EntryId, EntryIndex, FileDetails, Leaf, SessionTree, Severity, SummaryMessage,
-    convert_message, json::RawJson,
+    AgentMessage, BranchSummaryDraft, CustomDraft, Diagnostic, DiagnosticKind, EntryBody,
+    EntryDraft, EntryId, Leaf, SessionTree, Severity, json::RawJson,
 };
 
 use crate::files::{FileCalls, FileOps};
@@ -17,9 +16,11 @@ use crate::plan::{
 use crate::prompts;
 use crate::request::{AnswerError, RequestKind, SourceMessage, SummaryAnswer, SummaryRequest};
 use crate::rules::Profile;
-use crate::serialize::{Bounds, serialize_parts};
+use crate::serialize::Bounds;
 use crate::settings::CompactionSettings;
 use crate::tokens::TokenCount;
+
+use collect::{branch_messages, choose, readable_entries, summary_files};
 
 /// The window that is assumed where none is known.
 pub const ASSUMED_WINDOW: TokenCount = TokenCount(128_000);
@@ -118,15 +119,6 @@ pub struct BranchPlan {
     asked: Option<Asked>,
 }
 
-/// Something said on the branch.
-struct BranchMessage {
-    /// The place of its entry among the entries of the branch.
-    entry: usize,
-    message: Arc<AgentMessage>,
-    parts: Vec<String>,
-    tokens: TokenCount,
-}
-
 /// Returns what leaving `from` for `to` leaves behind, and the requests for its summary.
 pub fn plan_branch_summary(
     tree: &SessionTree,
@@ -203,114 +195,6 @@ pub fn plan_branch_summary(
     })
 }
 
-/// Returns the entries of the branch; one that cannot be read is reported and left out.
-fn readable_entries(
-    tree: &SessionTree,
-    left: &[EntryIndex],
-    diagnostics: &mut Vec<Diagnostic>,
-) -> Vec<Entry> {
-    let mut entries = Vec::with_capacity(left.len());
-    for index in left {
-        match tree.entry(*index) {
-            Ok(entry) => entries.push(entry),
-            Err(error) => {
-                let text = format!("left out of the branch: {error}");
-                let said = Diagnostic::new(Severity::Error, DiagnosticKind::DamagedBody, text);
-                let id = EntryId::new(tree.id(*index));
-                diagnostics.push(said.at_line(tree.line(*index)).of_entry(id));
-            }
-        }
-    }
-    entries
-}
-
-/// Returns what was said on the branch, oldest first. What counts against the budget is what a summarizer
-/// reads of a message (pi counts all of it).
-fn branch_messages(
-    entries: &[Entry],
-    options: &BranchOptions,
-    bounds: &Bounds,
-) -> Vec<BranchMessage> {
-    let counter = options.profile.counter();
-    let tool_results = options.profile.rules().branch_tool_results;
-    let said = entries.iter().enumerate().filter_map(|(place, entry)| {
-        let message = branch_message(entry, tool_results, options.profile)?;
-        let told = convert_message(&message, bounds.wording);
-        let parts = told.map(|told| serialize_parts(&told, bounds));
-        let parts = parts.unwrap_or_default();
-        let tokens = match options.profile {
-            Profile::Own => parts.iter().map(|part| counter.text(part)).sum(),
-            Profile::Pi => counter.message(&message),
-        };
-        Some(BranchMessage {
-            entry: place,
-            message,
-            parts,
-            tokens,
-        })
-    });
-    said.collect()
-}
-
-/// Which messages of a branch fit the budget.
-struct Chosen {
-    /// The first that is summarized.
-    first: usize,
-    /// The first that was looked at.
-    visited: usize,
-    tokens: TokenCount,
-}
-
-/// Walks newest to oldest until the budget is reached. A summary that exceeds it is still taken while
-/// less than nine tenths of the budget are used.
-fn choose(said: &[BranchMessage], entries: &[Entry], budget: TokenCount) -> Chosen {
-    let mut chosen = Chosen {
-        first: said.len(),
-        visited: said.len(),
-        tokens: TokenCount::ZERO,
-    };
-    for (place, message) in said.iter().enumerate().rev() {
-        chosen.visited = place;
-        if chosen.tokens + message.tokens > budget {
-            let is_summary = matches!(
-                entries[message.entry].body,
-                EntryBody::Compaction(_) | EntryBody::BranchSummary(_)
-            );
-            let room_left = u128::from(chosen.tokens.0) * 10 < u128::from(budget.0) * 9;
-            if is_summary && room_left {
-                chosen.tokens += message.tokens;
-                chosen.first = place;
-            }
-            break;
-        }
-        chosen.tokens += message.tokens;
-        chosen.first = place;
-    }
-    chosen
-}
-
-/// Returns the files that the summaries on the branch name, those that extensions made aside.
-fn summary_files(entries: &[Entry], profile: Profile) -> FileOps {
-    let mut files = FileOps::default();
-    for entry in entries {
-        let (details, foreign) = match &entry.body {
-            EntryBody::BranchSummary(branch) => (
-                &branch.details,
-                branch.from_hook || profile == Profile::Own && branch.from_extension,
-            ),
-            EntryBody::Compaction(compaction) if profile.rules().summaries_feed_file_lists => (
-                &compaction.details,
-                compaction.from_hook || compaction.from_extension,
-            ),
-            _ => continue,
-        };
-        if let Some(details) = details.as_ref().filter(|_| !foreign) {
-            files.add_details(&FileDetails::of(details));
-        }
-    }
-    files
-}
-
 /// Returns the requests for the summary of a branch; none when nothing was said on it.
 fn branch_requests(
     parts: Vec<String>,
@@ -352,28 +236,6 @@ fn branch_requests(
         halvings: 0,
     };
     Asked::new(vec![chapter], shared, options.profile.counter()).map(Some)
-}
-
-/// Returns the message that an entry contributes to the conversation of a branch.
-fn branch_message(
-    entry: &Entry,
-    tool_results: bool,
-    profile: Profile,
-) -> Option<Arc<AgentMessage>> {
-    // pi lets an empty branch summary speak here, though not in contexts.
-    if let (EntryBody::BranchSummary(branch), Profile::Pi) = (&entry.body, profile) {
-        return Some(Arc::new(AgentMessage::BranchSummary(SummaryMessage {
-            summary: branch.summary.clone(),
-            timestamp: entry.timestamp,
-        })));
-    }
-    // Of a compaction that replays a system message, the summary comes last.
-    let message = entry.messages().pop()?;
-    match *message {
-        AgentMessage::ToolResult(_) if !tool_results => None,
-        AgentMessage::System(_) if profile == Profile::Own => None,
-        _ => Some(message),
-    }
 }
 
 /// Returns where the conversation goes on after a move to `to`, and the text that returns to the editor.

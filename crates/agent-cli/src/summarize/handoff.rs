@@ -1,0 +1,103 @@
+//! The document of a handoff: asked for at the end of the real conversation where that fits the model's window, so
+//! that the provider's cache is hit; else from the conversation as text.
+
+use std::time::Instant;
+
+use compaction_core::{HandoffPlan, SummarizerLimits, TokenCount};
+use llm_providers::{ProviderErrorKind, Request, ToolChoice};
+use session_model::{Content, LlmMessage};
+
+use crate::summarize::answer::summary_of;
+use crate::summarize::{Candidate, Failure, NoSummary, Run, Way, answer_all, fall_back, give_up};
+
+/// What a handoff is made from.
+pub struct HandoffJob<'a> {
+    /// Tokens of the context.
+    pub tokens: TokenCount,
+    /// The window that is assumed for models whose own is not known.
+    pub window: TokenCount,
+    /// Plans for a summarizer's limits.
+    pub plan_for: &'a (dyn Fn(SummarizerLimits) -> Result<HandoffPlan, String> + Sync),
+    /// Returns the request that goes on with the conversation on a candidate.
+    pub request_for: &'a (dyn Fn(&Candidate) -> Request + Sync),
+    /// The most that the built-in rules write.
+    pub cap: TokenCount,
+}
+
+/// Returns the document, by the first candidate that can, or by the built-in rules. Nothing is written.
+pub async fn handoff(
+    job: &HandoffJob<'_>,
+    candidates: &[Candidate],
+    run: &mut Run<'_>,
+) -> Result<String, NoSummary> {
+    let mut worst = None;
+    for candidate in candidates.iter().filter(|one| one.way == Way::Summary) {
+        let started = Instant::now();
+        let done = by(job, candidate, run).await;
+        run.report.seconds += started.elapsed().as_secs_f64();
+        match done {
+            Ok(document) => {
+                run.report.answered_by = Some(candidate.name());
+                run.report.way = Some(candidate.way.name());
+                return Ok(document);
+            }
+            Err(failure) => give_up(candidate, failure, &mut worst, run)?,
+        }
+    }
+    fall_back(worst, run.fallback)?;
+    let limits = SummarizerLimits {
+        window: job.window,
+        max_output: None,
+    };
+    let failed = |failure| NoSummary::Failed(failure);
+    let plan = (job.plan_for)(limits).map_err(|reason| failed(Failure::Window(reason)))?;
+    let answers = plan.answer_by_rule(job.cap);
+    let document = plan.document(&answers);
+    document
+        .map(|(document, _)| document)
+        .map_err(|error| failed(Failure::Answer(error)))
+}
+
+async fn by(
+    job: &HandoffJob<'_>,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<String, Failure> {
+    let limits = candidate.limits(job.window);
+    let plan = (job.plan_for)(limits).map_err(Failure::Window)?;
+    let room = limits.window.scaled(9, 10).saturating_sub(plan.max_output);
+    if job.tokens <= room {
+        match at_the_end(job, &plan, candidate, run).await {
+            Err(failure) if failure.is_overflow() => {}
+            done => return done,
+        }
+    }
+    let (plan, answers) = answer_all(plan, candidate, run).await?;
+    Ok(plan.document(&answers)?.0)
+}
+
+/// Asks at the end of the conversation. The tools stay in the request, for the cache, and must not be called; a
+/// service that cannot be told so is asked without being told.
+async fn at_the_end(
+    job: &HandoffJob<'_>,
+    plan: &HandoffPlan,
+    candidate: &Candidate,
+    run: &mut Run<'_>,
+) -> Result<String, Failure> {
+    let mut request = (job.request_for)(candidate);
+    let question = Content::Text(plan.question());
+    request.messages.push(LlmMessage::User(question));
+    request.tool_choice = ToolChoice::None;
+    let told = !request.tools.is_empty();
+    let answered = summary_of(request.clone(), plan.max_output, candidate, run).await;
+    let answer = match answered {
+        Err(Failure::Provider(error))
+            if told && error.kind == ProviderErrorKind::InvalidRequest =>
+        {
+            request.tool_choice = ToolChoice::Auto;
+            summary_of(request, plan.max_output, candidate, run).await?
+        }
+        answered => answered?,
+    };
+    Ok(plan.with_files(answer.summary()?))
+}

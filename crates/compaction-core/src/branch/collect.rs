@@ -1,0 +1,153 @@
+//! What is collected when a branch is left: its readable entries, what was said, and what fits the budget.
+
+use std::sync::Arc;
+
+use session_model::{
+    AgentMessage, Diagnostic, DiagnosticKind, Entry, EntryBody, EntryId, EntryIndex, FileDetails,
+    SessionTree, Severity, SummaryMessage, convert_message,
+};
+
+use crate::branch::BranchOptions;
+use crate::files::FileOps;
+use crate::rules::Profile;
+use crate::serialize::{Bounds, serialize_parts};
+use crate::tokens::TokenCount;
+
+/// Something said on the branch.
+pub(super) struct BranchMessage {
+    /// The place of its entry among the entries of the branch.
+    pub entry: usize,
+    pub message: Arc<AgentMessage>,
+    pub parts: Vec<String>,
+    pub tokens: TokenCount,
+}
+
+/// Returns the entries of the branch; one that cannot be read is reported and left out.
+pub(super) fn readable_entries(
+    tree: &SessionTree,
+    left: &[EntryIndex],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Vec<Entry> {
+    let mut entries = Vec::with_capacity(left.len());
+    for index in left {
+        match tree.entry(*index) {
+            Ok(entry) => entries.push(entry),
+            Err(error) => {
+                let text = format!("left out of the branch: {error}");
+                let said = Diagnostic::new(Severity::Error, DiagnosticKind::DamagedBody, text);
+                let id = EntryId::new(tree.id(*index));
+                diagnostics.push(said.at_line(tree.line(*index)).of_entry(id));
+            }
+        }
+    }
+    entries
+}
+
+/// Returns what was said on the branch, oldest first. What counts against the budget is what a summarizer
+/// reads of a message (pi counts all of it).
+pub(super) fn branch_messages(
+    entries: &[Entry],
+    options: &BranchOptions,
+    bounds: &Bounds,
+) -> Vec<BranchMessage> {
+    let counter = options.profile.counter();
+    let tool_results = options.profile.rules().branch_tool_results;
+    let said = entries.iter().enumerate().filter_map(|(place, entry)| {
+        let message = branch_message(entry, tool_results, options.profile)?;
+        let told = convert_message(&message, bounds.wording);
+        let parts = told.map(|told| serialize_parts(&told, bounds));
+        let parts = parts.unwrap_or_default();
+        let tokens = match options.profile {
+            Profile::Own => parts.iter().map(|part| counter.text(part)).sum(),
+            Profile::Pi => counter.message(&message),
+        };
+        Some(BranchMessage {
+            entry: place,
+            message,
+            parts,
+            tokens,
+        })
+    });
+    said.collect()
+}
+
+/// Which messages of a branch fit the budget.
+pub(super) struct Chosen {
+    /// The first that is summarized.
+    pub first: usize,
+    /// The first that was looked at.
+    pub visited: usize,
+    pub tokens: TokenCount,
+}
+
+/// Walks newest to oldest until the budget is reached. A summary that exceeds it is still taken while
+/// less than nine tenths of the budget are used.
+pub(super) fn choose(said: &[BranchMessage], entries: &[Entry], budget: TokenCount) -> Chosen {
+    let mut chosen = Chosen {
+        first: said.len(),
+        visited: said.len(),
+        tokens: TokenCount::ZERO,
+    };
+    for (place, message) in said.iter().enumerate().rev() {
+        chosen.visited = place;
+        if chosen.tokens + message.tokens > budget {
+            let is_summary = matches!(
+                entries[message.entry].body,
+                EntryBody::Compaction(_) | EntryBody::BranchSummary(_)
+            );
+            let room_left = u128::from(chosen.tokens.0) * 10 < u128::from(budget.0) * 9;
+            if is_summary && room_left {
+                chosen.tokens += message.tokens;
+                chosen.first = place;
+            }
+            break;
+        }
+        chosen.tokens += message.tokens;
+        chosen.first = place;
+    }
+    chosen
+}
+
+/// Returns the files that the summaries on the branch name, those that extensions made aside.
+pub(super) fn summary_files(entries: &[Entry], profile: Profile) -> FileOps {
+    let mut files = FileOps::default();
+    for entry in entries {
+        let (details, foreign) = match &entry.body {
+            EntryBody::BranchSummary(branch) => (
+                &branch.details,
+                branch.from_hook || profile == Profile::Own && branch.from_extension,
+            ),
+            EntryBody::Compaction(compaction) if profile.rules().summaries_feed_file_lists => (
+                &compaction.details,
+                compaction.from_hook || compaction.from_extension,
+            ),
+            _ => continue,
+        };
+        if let Some(details) = details.as_ref().filter(|_| !foreign) {
+            files.add_details(&FileDetails::of(details));
+        }
+    }
+    files
+}
+
+/// Returns the message that an entry contributes to the conversation of a branch.
+fn branch_message(
+    entry: &Entry,
+    tool_results: bool,
+    profile: Profile,
+) -> Option<Arc<AgentMessage>> {
+    // pi lets an empty branch summary speak here, though not in contexts.
+    if let (EntryBody::BranchSummary(branch), Profile::Pi) = (&entry.body, profile) {
+        return Some(Arc::new(AgentMessage::BranchSummary(SummaryMessage {
+            summary: branch.summary.clone(),
+            timestamp: entry.timestamp,
+        })));
+    }
+    // Of a compaction that replays a system message, the summary comes last.
+    let message = entry.messages().pop()?;
+    match *message {
+        AgentMessage::ToolResult(_) if !tool_results => None,
+        AgentMessage::System(_) if profile == Profile::Own => None,
+        _ => Some(message),
+    }
+}
