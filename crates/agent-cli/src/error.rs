@@ -141,6 +141,14 @@ impl Error {
         }
     }
 
+    /// Returns what kind of failure a provider had.
+    pub fn reason(&self) -> Option<&'static str> {
+        match self {
+            Self::Provider { kind, .. } => Some(kind),
+            _ => None,
+        }
+    }
+
     /// Returns an error of input or output at `path`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::Io {

@@ -8,7 +8,7 @@ use compaction_core::{
 };
 use serde_json::json;
 use session_model::{ContextRules, build_context};
-use sessions::{answer, calls, decoded, path, patched, says};
+use sessions::{answer, calls, decoded, patched, path, says};
 
 fn options(window: u64) -> HandoffOptions {
     HandoffOptions {
@@ -106,5 +106,8 @@ fn the_document_is_the_last_answer_with_the_files_of_the_whole_context() {
 fn nothing_said_gives_no_plan() {
     let session = decoded("");
     let context = build_context(&path(&session), ContextRules::Own);
-    assert!(matches!(plan_handoff(&context, &options(200_000)), Ok(None)));
+    assert!(matches!(
+        plan_handoff(&context, &options(200_000)),
+        Ok(None)
+    ));
 }

@@ -2,27 +2,47 @@
 //!
 //! A [`Provider`] takes a [`Request`] and gives a stream of [`Event`]s that ends
 //! with [`Event::Done`], or a [`ProviderError`]. Which provider it is may be
-//! chosen at run time. The [`Scripted`] provider answers from a list of turns:
-//! for demonstrations, tests and bug reports.
+//! chosen at run time: [`HttpProvider`] speaks OpenAI Responses, Chat Completions
+//! and Anthropic Messages ([`Wire`]), [`RemoteEndpoint`] asks a service for
+//! summaries, and [`Scripted`] answers from a list of turns. [`complete`] sees one
+//! request to its end under a [`RetryPolicy`].
 //!
 //! ```
-//! use futures_util::StreamExt;
-//! use llm_providers::{CancellationToken, Event, Provider, Request, Scripted, ScriptedTurn};
+//! use llm_providers::{CancellationToken, Progress, Request, RetryPolicy, Scripted, ScriptedTurn, complete};
 //!
 //! # futures_executor::block_on(async {
 //! let provider = Scripted::new(vec![ScriptedTurn::Text("a summary".to_owned())]);
 //! let request = Request::for_prompt("be brief", "summarize this");
-//! let mut events = provider.stream(request, CancellationToken::new()).await?;
-//! let mut text = String::new();
-//! while let Some(event) = events.next().await {
-//!     if let Event::Text(piece) = event? {
-//!         text.push_str(&piece);
-//!     }
-//! }
-//! assert_eq!(text, "a summary");
+//! let mut pieces = 0;
+//! let mut progress = |progress: Progress<'_>| pieces += usize::from(matches!(progress, Progress::Event(_)));
+//! let cancel = CancellationToken::new();
+//! let answer = complete(&provider, &request, &RetryPolicy::NEVER, &cancel, &mut progress).await?;
+//! assert_eq!(answer.text(), "a summary");
+//! assert_eq!(pieces, 2); // the text, and the end
 //! # Ok::<(), llm_providers::ProviderError>(())
 //! # }).unwrap();
 //! ```
+//!
+//! A model behind HTTP comes from the [`catalog`]:
+//!
+//! ```no_run
+//! use llm_providers::catalog::{Catalog, Selection};
+//! use llm_providers::{HttpClient, HttpProvider, HttpSettings, Secret};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let selection = Selection { model: "openai/gpt-5.4".to_owned(), ..Selection::default() };
+//! let resolved = Catalog::embedded().resolve(&selection)?;
+//! let key = std::env::var("OPENAI_API_KEY").ok().as_deref().and_then(Secret::new);
+//! let http = HttpClient::new(HttpSettings::default())?;
+//! let provider = HttpProvider::new(http, resolved.provider, resolved.model, key);
+//! # let _ = provider; Ok(())
+//! # }
+//! ```
+//!
+//! **Invariants.** A key is in a request's header and nowhere else: not in an
+//! error, a record or a debug print. Every body that is read is bounded in size and
+//! time. Every wait ends within a moment after the token is cancelled. The encoders
+//! never send a tool result without its call.
 
 pub mod catalog;
 mod classify;
