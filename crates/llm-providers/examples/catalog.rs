@@ -13,7 +13,6 @@ fn main() {
     let catalog = Catalog::embedded();
     let mut prices: Vec<(f64, String)> = catalog
         .models()
-        .iter()
         .filter_map(|model| Some((model.cost(&usage)?, model.full_name())))
         .collect();
     prices.sort_by(|one, other| one.0.total_cmp(&other.0));
