@@ -240,12 +240,13 @@ fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candid
 
 fn http_client(settings: &AppSettings, record: Option<&Path>) -> Result<HttpClient, Error> {
     let http = &settings.http;
-    let client = HttpClient::new(HttpSettings {
+    let waits = HttpSettings {
         connect: Duration::from_secs(http.connect_timeout_seconds),
         idle: Duration::from_secs(http.idle_timeout_seconds),
         total: Duration::from_secs(http.total_timeout_seconds),
         ..HttpSettings::default()
-    });
+    };
+    let client = HttpClient::trusting(waits, &extra_certificates()?);
     let client = client.map_err(|error| Error::Provider {
         kind: error.kind.name(),
         message: error.to_string(),
@@ -264,6 +265,19 @@ fn http_client(settings: &AppSettings, record: Option<&Path>) -> Result<HttpClie
         .open(path)
         .map_err(|error| Error::io("create", path, error))?;
     Ok(client.with_recorder(Recorder::new(Box::new(file))))
+}
+
+/// Returns the certificates that the user adds to those of the system, in the variable that other agents read too.
+fn extra_certificates() -> Result<Vec<u8>, Error> {
+    let Some(path) = std::env::var_os("NODE_EXTRA_CA_CERTS").filter(|path| !path.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    std::fs::read(&path).map_err(|error| {
+        Error::Usage(format!(
+            "NODE_EXTRA_CA_CERTS names {}, which cannot be read: {error}",
+            Path::new(&path).display()
+        ))
+    })
 }
 
 fn policy(settings: &AppSettings) -> RetryPolicy {

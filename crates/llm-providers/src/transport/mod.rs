@@ -66,22 +66,44 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// Returns a client.
+    /// Returns a client that trusts the certificates of the system.
     ///
     /// # Errors
-    /// [`ProviderErrorKind::InvalidRequest`] when the proxy or certificate settings of the environment cannot be used.
+    /// [`ProviderErrorKind::InvalidRequest`] when the proxy settings of the environment cannot be used.
     pub fn new(settings: HttpSettings) -> Result<Self, ProviderError> {
+        Self::trusting(settings, &[])
+    }
+
+    /// Returns a client that trusts the certificates of `bundle` (PEM) beside those of the system.
+    ///
+    /// # Errors
+    /// [`ProviderErrorKind::InvalidRequest`] for a bundle that is none, and as [`HttpClient::new`].
+    pub fn trusting(settings: HttpSettings, bundle: &[u8]) -> Result<Self, ProviderError> {
         // A program that has chosen a provider of its own keeps it.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .connect_timeout(settings.connect)
-            .redirect(reqwest::redirect::Policy::none())
-            .user_agent(concat!("agent-cli/", env!("CARGO_PKG_VERSION")))
+        let failed = |error: reqwest::Error| {
+            let text = format!("cannot set up HTTP: {}", causes(&error));
+            ProviderError::new(ProviderErrorKind::InvalidRequest, &text)
+        };
+        let more = reqwest::Certificate::from_pem_bundle(bundle).map_err(failed)?;
+        if more.is_empty() && !bundle.is_empty() {
+            let text =
+                "cannot set up HTTP: the bundle of certificates holds none; it must be in PEM form";
+            let kind = ProviderErrorKind::InvalidRequest;
+            return Err(ProviderError::new(kind, text));
+        }
+        let builder = || {
+            reqwest::Client::builder()
+                .connect_timeout(settings.connect)
+                .redirect(reqwest::redirect::Policy::none())
+                .user_agent(concat!("agent-cli/", env!("CARGO_PKG_VERSION")))
+        };
+        // A system without any certificates can still reach servers on this machine.
+        let client = builder()
+            .tls_certs_merge(more.clone())
             .build()
-            .map_err(|error| {
-                let text = format!("cannot set up HTTP: {}", causes(&error));
-                ProviderError::new(ProviderErrorKind::InvalidRequest, &text)
-            })?;
+            .or_else(|_| builder().tls_certs_only(more).build())
+            .map_err(failed)?;
         Ok(Self {
             client,
             settings,
