@@ -42,8 +42,19 @@ impl Models {
     pub fn of(args: &ModelArgs, window: &WindowArgs, global: &Global) -> Result<Self, Error> {
         let settings = global.load_app_settings()?;
         let given = window.given()?;
-        let http = http_client(&settings, args.record.as_deref())?;
         let named = named(args, &settings);
+        let endpoint = settings.compaction.remote_endpoint.as_ref();
+        let endpoint = endpoint.filter(|_| settings.compaction.remote_enabled);
+        if named.is_empty() && endpoint.is_none() {
+            // Nobody is asked: no catalog, no certificates, no network.
+            return Ok(Self {
+                candidates: Vec::new(),
+                window: given.unwrap_or(DEFAULT_WINDOW),
+                policy: RetryPolicy::NEVER,
+                fallback: Fallback::Extractive,
+            });
+        }
+        let http = http_client(&settings, args.record.as_deref())?;
         let catalog = settings
             .catalog()
             .map_err(|error| Error::Usage(format!("settings: {error}")))?;
@@ -70,9 +81,7 @@ impl Models {
         }
         let window = given.or(own.map(TokenCount)).unwrap_or(DEFAULT_WINDOW);
         let mut candidates = candidates(&resolved, args.native, &settings, &http)?;
-        if settings.compaction.remote_enabled
-            && let Some(endpoint) = &settings.compaction.remote_endpoint
-        {
+        if let Some(endpoint) = endpoint {
             let first_summary = candidates
                 .iter()
                 .position(|candidate| candidate.way == Way::Summary)
