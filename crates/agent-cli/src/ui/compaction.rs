@@ -142,6 +142,17 @@ fn facts_lines(
     if let Some(account) = account(facts.report) {
         row("model", account);
     }
+    if facts
+        .report
+        .way
+        .is_some_and(|way| way.starts_with("native"))
+    {
+        row(
+            "native",
+            "the provider's own form is kept beside the summary; others read the summary"
+                .to_owned(),
+        );
+    }
     row(
         "lost",
         "nothing: every entry is still in the file".to_owned(),

@@ -122,7 +122,10 @@ pub fn author(report: &ModelReport) -> String {
     match &report.answered_by {
         None if report.failed.is_empty() => "by rule, no model".to_owned(),
         None => "by rule, because no model did".to_owned(),
-        Some(name) => format!("by {}", clean(name)),
+        Some(name) => match report.way {
+            Some(way) if way.starts_with("native") => format!("by {}, natively", clean(name)),
+            _ => format!("by {}", clean(name)),
+        },
     }
 }
 
