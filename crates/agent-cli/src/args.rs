@@ -84,6 +84,8 @@ pub enum Command {
     Branch(BranchArgs),
     /// Write a document from which a new session goes on, and begin that session with it.
     Handoff(HandoffArgs),
+    /// Find again what was said, on every branch, also what a compaction took out of the context.
+    Recall(RecallArgs),
     /// Show the turns and branches of a session.
     Tree(TreeArgs),
     /// Go back to before the newest compaction or change of branch.
@@ -298,6 +300,32 @@ pub struct HandoffArgs {
     /// Show the document; write nothing.
     #[arg(long, conflicts_with = "out")]
     pub dry_run: bool,
+}
+
+/// Arguments of `recall`.
+#[derive(Debug, Args)]
+pub struct RecallArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The words to look for; with --regex a pattern.
+    #[arg(required_unless_present = "id")]
+    pub query: Vec<String>,
+    /// The query is a regular expression; the newest matches come first.
+    #[arg(long)]
+    pub regex: bool,
+    /// Read this entry instead of searching.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["query", "regex"])]
+    pub id: Option<String>,
+    /// With --id: skip this many characters.
+    #[arg(long, value_name = "N", requires = "id", default_value_t = 0)]
+    pub offset: usize,
+    /// The most entries that are shown.
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    pub limit: usize,
+    /// The most characters that are shown of an entry: 240 of each that is found, 8000 of one that is read.
+    #[arg(long, value_name = "N")]
+    pub chars: Option<usize>,
 }
 
 /// Arguments of `tree`.

@@ -10,6 +10,7 @@ mod inspect;
 mod migrate;
 mod models;
 mod plan;
+mod recall;
 mod tree;
 mod undo;
 
@@ -68,6 +69,7 @@ fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
         Command::Compact(args) => compact::run(args, global),
         Command::Branch(args) => branch::run(args, global),
         Command::Handoff(args) => handoff::run(args, global),
+        Command::Recall(args) => recall::run(args, global),
         Command::Tree(args) => tree::run(args, global),
         Command::Undo(args) => undo::run(args, global),
         Command::Migrate(args) => migrate::run(args),

@@ -58,6 +58,8 @@ pub fn counted(count: usize, noun: &str) -> String {
     match (count, noun) {
         (1, noun) => format!("1 {noun}"),
         (_, "entry") => format!("{count} entries"),
+        (_, "match") => format!("{count} matches"),
+        (_, "matching entry") => format!("{count} matching entries"),
         (_, "branch") => format!("{count} branches"),
         (_, noun) => format!("{count} {noun}s"),
     }

@@ -6,4 +6,5 @@ mod commands;
 mod damage;
 mod env;
 mod json;
+mod recall;
 mod store;

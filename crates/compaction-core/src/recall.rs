@@ -1,0 +1,340 @@
+//! Recall: finding again what a compaction took out of the context, on any branch.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use serde::Serialize;
+use session_model::{Entry, EntryBody, EntryId, EntryIndex, SessionContext, SessionPath};
+
+/// What is looked for.
+pub enum Query<'a> {
+    /// Words, ranked: rarer ones count more, beginnings of words more than what is inside them.
+    Words(&'a str),
+    /// A pattern: returns the places that match in a text. Newest matches come first.
+    Pattern(&'a dyn Fn(&str) -> Vec<Range<usize>>),
+}
+
+/// Where an entry stands for the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Place {
+    /// The model sees it.
+    InContext,
+    /// It is on the path, but a compaction or an edit took it out of the context.
+    OutOfContext,
+    /// It is on another branch.
+    OtherBranch,
+}
+
+/// An entry that was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recalled {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// Who says it: a role, or the type of an entry that is no message.
+    pub role: String,
+    /// Where it stands.
+    pub place: Place,
+    /// How well it fits; comparable within one search only.
+    pub score: f64,
+    /// How many places in it match.
+    pub matches: usize,
+    /// The best place, with what stands around it.
+    pub excerpt: String,
+}
+
+/// Everything that was found, best first.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Recall {
+    /// The best entries.
+    pub found: Vec<Recalled>,
+    /// How many entries match in all.
+    pub matching: usize,
+    /// How many entries were read.
+    pub searched: usize,
+    /// How many could not be read.
+    pub unreadable: usize,
+}
+
+/// What bounds a search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecallLimits {
+    /// The most entries that are returned.
+    pub entries: usize,
+    /// The most characters of one excerpt.
+    pub excerpt: usize,
+}
+
+impl Default for RecallLimits {
+    fn default() -> Self {
+        Self {
+            entries: 10,
+            excerpt: 240,
+        }
+    }
+}
+
+/// The most words of a query that count.
+const MOST_WORDS: usize = 32;
+
+/// Returns the text of an entry that can be searched and read, and who says it; `None` for entries that say nothing.
+pub fn recall_text(entry: &Entry) -> Option<(String, String)> {
+    let text = match &entry.body {
+        EntryBody::Compaction(compaction) => {
+            return Some(("compaction".to_owned(), compaction.summary.clone()));
+        }
+        EntryBody::BranchSummary(branch) => {
+            return Some(("branch_summary".to_owned(), branch.summary.clone()));
+        }
+        _ => entry.messages().pop()?,
+    };
+    Some((text.role().to_owned(), text.display_text()))
+}
+
+struct Candidate {
+    index: EntryIndex,
+    /// For each word of the query how much of it is in the entry.
+    weights: Vec<f64>,
+    length: f64,
+    matches: usize,
+}
+
+/// Searches every entry of the tree of `path`, on all branches; `context` is the context of `path`. `proceed` is
+/// asked now and then, and ends the search when it says no (then there is no answer).
+pub fn recall(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    query: &Query<'_>,
+    limits: RecallLimits,
+    proceed: &mut dyn FnMut() -> bool,
+) -> Option<Recall> {
+    let tree = path.tree();
+    let words = match query {
+        Query::Words(text) => query_words(text),
+        Query::Pattern(_) => Vec::new(),
+    };
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut searched = 0_usize;
+    let mut unreadable = 0;
+    let mut total_length = 0.0;
+    for index in tree.indices() {
+        if index.as_usize() % 1024 == 0 && !proceed() {
+            return None;
+        }
+        let Ok(entry) = tree.entry(index) else {
+            unreadable += 1;
+            continue;
+        };
+        let Some((_, text)) = recall_text(&entry) else {
+            continue;
+        };
+        searched += 1;
+        let length = text.len() as f64;
+        total_length += length;
+        let (weights, matches) = match query {
+            Query::Words(_) => {
+                let text = text.to_lowercase();
+                let found: Vec<(f64, usize)> =
+                    words.iter().map(|word| weigh(&text, word)).collect();
+                let matches = found.iter().map(|(_, count)| count).sum();
+                (
+                    found.into_iter().map(|(weight, _)| weight).collect(),
+                    matches,
+                )
+            }
+            Query::Pattern(find) => (Vec::new(), find(&text).len()),
+        };
+        if matches > 0 {
+            candidates.push(Candidate {
+                index,
+                weights,
+                length,
+                matches,
+            });
+        }
+    }
+    let matching = candidates.len();
+    let average = total_length / (searched.max(1) as f64);
+    let mut scored: Vec<(f64, Candidate)> = match query {
+        Query::Words(_) => rank(candidates, searched, average),
+        // The newest first.
+        Query::Pattern(_) => candidates
+            .into_iter()
+            .map(|candidate| (candidate.index.as_usize() as f64, candidate))
+            .collect(),
+    };
+    scored.sort_by(|one, other| {
+        let newest = other.1.index.as_usize().cmp(&one.1.index.as_usize());
+        other.0.total_cmp(&one.0).then(newest)
+    });
+    scored.truncate(limits.entries);
+    let on_path: BTreeSet<EntryIndex> = path.entries().iter().copied().collect();
+    let visible: BTreeSet<EntryIndex> = context
+        .entries
+        .iter()
+        .filter(|projected| !projected.messages.is_empty() && !projected.omitted)
+        .map(|projected| projected.index)
+        .collect();
+    let found = scored.into_iter().filter_map(|(score, candidate)| {
+        let entry = tree.entry(candidate.index).ok()?;
+        let (role, text) = recall_text(&entry)?;
+        let at = match query {
+            Query::Words(_) => best_place(&text, &words),
+            Query::Pattern(find) => find(&text).first().map_or(0, |place| place.start),
+        };
+        Some(Recalled {
+            entry_id: entry.id,
+            role,
+            place: match candidate.index {
+                index if visible.contains(&index) => Place::InContext,
+                index if on_path.contains(&index) => Place::OutOfContext,
+                _ => Place::OtherBranch,
+            },
+            score,
+            matches: candidate.matches,
+            excerpt: excerpt(&text, at, limits.excerpt),
+        })
+    });
+    Some(Recall {
+        found: found.collect(),
+        matching,
+        searched,
+        unreadable,
+    })
+}
+
+/// Ranks by BM25 with its usual constants (k1 1.2, b 0.75).
+fn rank(candidates: Vec<Candidate>, searched: usize, average: f64) -> Vec<(f64, Candidate)> {
+    let words = candidates.first().map_or(0, |first| first.weights.len());
+    let rarity: Vec<f64> = (0..words)
+        .map(|word| {
+            let holders = candidates
+                .iter()
+                .filter(|candidate| candidate.weights[word] > 0.0);
+            let holders = holders.count() as f64;
+            let others = searched as f64 - holders + 0.5;
+            (1.0 + others / (holders + 0.5)).ln()
+        })
+        .collect();
+    let scored = candidates.into_iter().map(|candidate| {
+        let spread = 1.2 * (0.25 + 0.75 * candidate.length / average.max(1.0));
+        let weights = candidate.weights.iter().zip(&rarity);
+        let score = weights
+            .map(|(weight, rarity)| rarity * weight * 2.2 / (weight + spread))
+            .sum();
+        (score, candidate)
+    });
+    scored.collect()
+}
+
+fn query_words(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase();
+    let mut words: Vec<String> = Vec::new();
+    for word in lower.split(|character: char| character.is_whitespace()) {
+        let word = word.trim_matches(|character: char| {
+            !character.is_alphanumeric() && !matches!(character, '_' | '/' | '.' | '-')
+        });
+        if !word.is_empty() && !words.iter().any(|known| known == word) {
+            words.push(word.to_owned());
+        }
+    }
+    words.truncate(MOST_WORDS);
+    words
+}
+
+/// Returns how much of `word` is in a text (both in lower case), and in how many places.
+fn weigh(text: &str, word: &str) -> (f64, usize) {
+    let mut weight = 0.0;
+    let mut count = 0;
+    for (at, _) in text.match_indices(word) {
+        weight += if starts_word(text, at) { 1.0 } else { 0.3 };
+        count += 1;
+    }
+    (weight, count)
+}
+
+fn starts_word(text: &str, at: usize) -> bool {
+    let before = text[..at].chars().next_back();
+    before.is_none_or(|before| !before.is_alphanumeric())
+}
+
+/// Returns the place with the most different words of the query close by.
+fn best_place(text: &str, words: &[String]) -> usize {
+    let lower = text.to_lowercase();
+    // Lower case can change lengths; then places are only near, and the excerpt begins between characters anyway.
+    let mut places: Vec<(usize, usize)> = words
+        .iter()
+        .enumerate()
+        .flat_map(|(word, text)| {
+            lower
+                .match_indices(text.as_str())
+                .take(200)
+                .map(move |(at, _)| (at, word))
+        })
+        .collect();
+    places.sort_unstable();
+    let mut best = (0, places.first().map_or(0, |place| place.0));
+    for (first, (at, _)) in places.iter().enumerate() {
+        let near = places[first..]
+            .iter()
+            .take_while(|(other, _)| other - at <= 200);
+        let different: BTreeSet<usize> = near.map(|(_, word)| *word).collect();
+        if different.len() > best.0 {
+            best = (different.len(), *at);
+        }
+    }
+    best.1.min(text.len())
+}
+
+/// Returns about `most` characters of `text` around `at`, on one line.
+fn excerpt(text: &str, at: usize, most: usize) -> String {
+    let at = text.floor_char_boundary(at);
+    let start = text[..at]
+        .char_indices()
+        .rev()
+        .nth(most / 4)
+        .map_or(0, |(start, _)| start);
+    let piece: String = text[start..].chars().take(most).collect();
+    let mut line = piece.split_whitespace().collect::<Vec<_>>().join(" ");
+    if start > 0 {
+        line.insert_str(0, "... ");
+    }
+    if start + piece.len() < text.len() {
+        line.push_str(" ...");
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{best_place, excerpt, query_words, weigh};
+
+    #[test]
+    fn words_of_a_query_lose_punctuation_and_repeats() {
+        assert_eq!(
+            query_words("Why, why was `src/parse.rs` (parse_file) changed?"),
+            ["why", "was", "src/parse.rs", "parse_file", "changed"]
+        );
+    }
+
+    #[test]
+    fn beginnings_of_words_weigh_more() {
+        assert_eq!(weigh("parse the parser, reparse", "parse"), (2.3, 3));
+    }
+
+    #[test]
+    fn the_best_place_has_most_words_close_by() {
+        let text = format!("alpha {} alpha beta", "x ".repeat(400));
+        let words = ["alpha".to_owned(), "beta".to_owned()];
+        assert!(best_place(&text, &words) > 700);
+    }
+
+    #[test]
+    fn an_excerpt_is_one_bounded_line() {
+        let text = "é ".repeat(500);
+        let line = excerpt(&text, 501, 40);
+        assert!(line.starts_with("... ") && line.ends_with(" ..."), "{line}");
+        assert!(line.chars().count() <= 48, "{line}");
+        assert_eq!(excerpt("a\nb", 0, 40), "a b");
+    }
+}
