@@ -11,7 +11,7 @@ use crate::provider::{Answer, Request};
 use crate::wire::Target;
 use crate::wire::history::{CallIds, IdForm};
 
-/// What a conversation opens with when the user's words are not its first ones.
+/// What the user says where he must speak and has said nothing: before the first answer, and after the last one.
 pub(crate) const OPENING: &str = "(The conversation goes on from here.)";
 
 /// What a tool result says when the tool gave back nothing.

@@ -5,6 +5,7 @@ use session_model::json::RawJson;
 
 use crate::provider::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
+use crate::wire::parts::max_output;
 use crate::wire::responses::items::{self, input};
 
 /// The body of `POST {base}/responses`. The order of the fields is the order on the wire.
@@ -94,7 +95,7 @@ pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJs
         tool_choice: has_tools.then_some(choice),
         parallel_tool_calls: has_tools.then_some(true),
         reasoning: thinking(request, target),
-        max_output_tokens: request.max_output,
+        max_output_tokens: max_output(request, target),
         stream: true,
         store: extras.then_some(false),
         include: (extras && reasons).then_some(["reasoning.encrypted_content"]),
