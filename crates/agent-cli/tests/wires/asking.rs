@@ -21,10 +21,10 @@ pub fn all(form: &Form) -> Vec<(&'static str, Received)> {
     let asked = Asked::new(form);
     let mut sent = Vec::new();
     let first = "u:400 a:400 u:50 call:c:300 res:c:300 a:60";
-    let names: &[_] = &["first summary", "turn prefix"];
+    let names: &[&str] = &["first summary", "turn prefix"];
     sent.extend(named(names, summaries(&asked, compaction(first, &asked))));
     let update = "u:400 k1=a:400 k@k1:60 u:400 a:400 u:40 a:40";
-    let names: &[_] = &["update summary"];
+    let names: &[&str] = &["update summary"];
     sent.extend(named(names, summaries(&asked, compaction(update, &asked))));
     sent.extend(named(
         &["branch summary"],
@@ -78,11 +78,11 @@ pub fn all(form: &Form) -> Vec<(&'static str, Received)> {
 }
 
 fn named(
-    names: &[&'static str],
+    names: &'static [&'static str],
     received: Vec<Received>,
 ) -> impl Iterator<Item = (&'static str, Received)> {
     assert_eq!(names.len(), received.len(), "requests for {names:?}");
-    names.to_vec().into_iter().zip(received)
+    names.iter().copied().zip(received)
 }
 
 /// Has a plan answered and returns the requests.

@@ -1,13 +1,13 @@
 //! The forms of providers, a server that answers on all wires, and one request sent to it.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use agent_cli::summarize::{Candidate, Way};
 use compaction_core::Summarizer;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
 use llm_providers::{
-    CancellationToken, HttpClient, HttpProvider, HttpSettings, NativeForm, NativeRequest, Progress,
-    Provider, Request, RetryPolicy, Secret, Wire,
+    Answer, CancellationToken, HttpClient, HttpProvider, HttpSettings, NativeForm, NativeRequest,
+    Progress, Provider, ProviderError, Request, RetryPolicy, Secret, Wire, compact_native,
 };
 use serde_json::json;
 use test_support::{FaultServer, Received, Reply, streams};
@@ -57,7 +57,22 @@ pub const FORMS: &[Form] = &[
     form("gemini", "gemini/gemini-3.8-flash"),
     form("ollama", "ollama/qwen3:8b"),
     form("llama.cpp", "llama.cpp/local"),
+    form("strict-roles", "strict/small"),
 ];
+
+/// The catalog, and a server of the user's whose template takes nothing but alternating roles.
+static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
+    let own = json!({
+        "providers": {"strict": {
+            "baseUrl": "http://127.0.0.1:1/v1",
+            "wire": "chat",
+            "quirks": {"alternatingRoles": true},
+        }},
+        "models": {"strict/small": {"window": 16_000, "maxOutput": 2000}},
+    });
+    let own = serde_json::from_value(own).expect("settings");
+    Catalog::embedded().apply(&own).expect("good settings")
+});
 
 impl Form {
     /// Returns the provider and the model, with requests going to `base`.
@@ -68,7 +83,7 @@ impl Form {
             wire: self.wire,
             ..Selection::default()
         };
-        let resolved = Catalog::embedded().resolve(&selection);
+        let resolved = CATALOG.resolve(&selection);
         resolved.expect("the catalog has the model")
     }
 
@@ -137,31 +152,36 @@ impl Asked {
 
     /// Sends a turn and returns it as it was recorded.
     pub fn turn(&self, request: &Request) -> Received {
-        self.sent(|cancel, policy| {
-            let provider = &*self.provider;
-            let mut progress = |_: Progress<'_>| {};
-            let asking = llm_providers::complete(provider, request, policy, cancel, &mut progress);
-            let answer = agent_cli::models::block_on(asking).expect("a runtime");
-            answer.expect("a good answer");
-        })
+        self.recorded(|| drop(self.tried(request).expect("a good answer")))
+    }
+
+    /// Sends a turn.
+    pub fn tried(&self, request: &Request) -> Result<Answer, ProviderError> {
+        let cancel = CancellationToken::new();
+        let policy = RetryPolicy::default();
+        let mut progress = |_: Progress<'_>| {};
+        let provider = &*self.provider;
+        let asking = llm_providers::complete(provider, request, &policy, &cancel, &mut progress);
+        agent_cli::models::block_on(asking).expect("a runtime")
     }
 
     /// Sends a native compaction and returns it as it was recorded.
     pub fn native(&self, request: Request, form: NativeForm) -> Received {
         let request = NativeRequest { request, form };
-        self.sent(|cancel, policy| {
-            let provider = &*self.provider;
-            let mut progress = |_: Progress<'_>| {};
-            let asking =
-                llm_providers::compact_native(provider, &request, policy, cancel, &mut progress);
+        let cancel = CancellationToken::new();
+        let policy = RetryPolicy::default();
+        let mut progress = |_: Progress<'_>| {};
+        let provider = &*self.provider;
+        self.recorded(|| {
+            let asking = compact_native(provider, &request, &policy, &cancel, &mut progress);
             let answer = agent_cli::models::block_on(asking).expect("a runtime");
-            answer.expect("a compacted history");
+            drop(answer.expect("a compacted history"));
         })
     }
 
-    fn sent(&self, send: impl FnOnce(&CancellationToken, &RetryPolicy)) -> Received {
+    fn recorded(&self, send: impl FnOnce()) -> Received {
         let known = self.count();
-        send(&CancellationToken::new(), &RetryPolicy::default());
+        send();
         let mut new = self.since(known);
         assert_eq!(new.len(), 1, "one request, sent once");
         new.remove(0)

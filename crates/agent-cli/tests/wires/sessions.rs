@@ -28,26 +28,26 @@ pub fn session(entries: &[Value]) -> Decoded {
 }
 
 /// Returns an entry of a message.
-pub fn said(message: Value) -> Value {
+pub fn said(message: &Value) -> Value {
     json!({"type": "message", "message": message})
 }
 
 /// Returns a message of the user.
 pub fn user(text: &str) -> Value {
-    said(json!({"role": "user", "content": text}))
+    said(&json!({"role": "user", "content": text}))
 }
 
 /// Returns an answer of a maker: provider, model, wire.
 pub fn answer((provider, model, api): (&str, &str, &str), content: &Value) -> Value {
     said(
-        json!({"role": "assistant", "content": content, "provider": provider, "model": model, "api": api, "stopReason": "stop"}),
+        &json!({"role": "assistant", "content": content, "provider": provider, "model": model, "api": api, "stopReason": "stop"}),
     )
 }
 
 /// Returns the result of a call.
 pub fn result(id: &str, content: &Value, failed: bool) -> Value {
     said(
-        json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "content": content, "isError": failed}),
+        &json!({"role": "toolResult", "toolCallId": id, "toolName": "bash", "content": content, "isError": failed}),
     )
 }
 
@@ -57,7 +57,7 @@ pub fn text(text: &str) -> Value {
 }
 
 /// Returns a tool call.
-pub fn call(id: &str, name: &str, arguments: Value) -> Value {
+pub fn call(id: &str, name: &str, arguments: &Value) -> Value {
     json!({"type": "toolCall", "id": id, "name": name, "arguments": arguments})
 }
 
@@ -65,7 +65,7 @@ pub fn call(id: &str, name: &str, arguments: Value) -> Value {
 pub fn system() -> Value {
     let tool = json!({"name": "bash", "description": "Runs a command.", "parameters": {"type": "object", "properties": {"command": {"type": "string"}}, "required": ["command"]}});
     said(
-        json!({"role": "system", "content": "You write code.", "sections": {"cwd": "/project"}, "toolsAdded": [tool]}),
+        &json!({"role": "system", "content": "You write code.", "sections": {"cwd": "/project"}, "toolsAdded": [tool]}),
     )
 }
 
@@ -82,14 +82,14 @@ pub fn rich(resolved: &Resolved) -> Vec<Value> {
     let own = json!([
         {"type": "thinking", "thinking": "own thought", "thinkingSignature": signature},
         {"type": "text", "text": "I look at both."},
-        call("call_1|fc_1", "bash", json!({"command": "ls"})),
-        call("call_2|fc_2", "bash", json!({"command": "cat é"})),
+        call("call_1|fc_1", "bash", &json!({"command": "ls"})),
+        call("call_2|fc_2", "bash", &json!({"command": "cat é"})),
     ]);
     let foreign = json!([
         {"type": "thinking", "thinking": "foreign thought", "thinkingSignature": FOREIGN},
         {"type": "thinking", "thinking": "[redacted]", "thinkingSignature": FOREIGN, "redacted": true},
         {"type": "text", "text": " "},
-        call("functions.bash:0", "bash", json!({"command": "true"})),
+        call("functions.bash:0", "bash", &json!({"command": "true"})),
     ]);
     vec![
         system(),
@@ -107,7 +107,7 @@ pub fn rich(resolved: &Resolved) -> Vec<Value> {
             ("elsewhere", "other-model", "other-api"),
             &text("All is well."),
         ),
-        said(json!({"role": "user", "content": [{"type": "text", "text": "and this?"}, image]})),
+        said(&json!({"role": "user", "content": [{"type": "text", "text": "and this?"}, image]})),
     ]
 }
 

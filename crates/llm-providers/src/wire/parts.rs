@@ -110,6 +110,16 @@ pub(crate) fn max_output(request: &Request, target: &Target<'_>) -> Option<u64> 
     wanted.map(|wanted| cap.map_or(wanted, |cap| wanted.min(cap)))
 }
 
+/// The longest cache key that OpenAI takes, in characters.
+const MAX_CACHE_KEY: usize = 64;
+
+/// Returns what requests of one conversation share, where the service knows such a key.
+pub(crate) fn cache_key(request: &Request, target: &Target<'_>) -> Option<String> {
+    let key = request.cache_key.as_ref();
+    let key = key.filter(|_| target.quirks.openai_extras);
+    key.map(|key| key.chars().take(MAX_CACHE_KEY).collect())
+}
+
 /// Returns `reason` as it holds for an answer with or without tool calls: some servers say `stop` after a call,
 /// some say that there are calls where there are none.
 pub(crate) fn settled(reason: StopReason, calls: bool) -> StopReason {

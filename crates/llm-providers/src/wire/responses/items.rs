@@ -202,7 +202,8 @@ impl Items<'_> {
                 })
                 .collect(),
         };
-        let says = |part: &Part<'_>| !matches!(part, Part::InputText { text } if text.is_empty());
+        let says =
+            |part: &Part<'_>| !matches!(part, Part::InputText { text } if text.trim().is_empty());
         parts.into_iter().filter(says).collect()
     }
 
@@ -235,7 +236,7 @@ impl Items<'_> {
             Content::Blocks(blocks) => blocks,
         };
         let last_output = blocks.iter().rposition(|block| match block {
-            Block::Text(block) => !block.text.is_empty(),
+            Block::Text(block) => !block.text.trim().is_empty(),
             Block::ToolCall(_) => true,
             Block::Image(_) | Block::Thinking(_) | Block::Other { .. } => false,
         });
@@ -286,7 +287,7 @@ impl Items<'_> {
     }
 
     fn answer(&mut self, text: &str, signature: Option<Signature>) {
-        if text.is_empty() {
+        if text.trim().is_empty() {
             return;
         }
         let signature = signature.unwrap_or_default();
