@@ -25,6 +25,11 @@ impl NativeHistory {
         (!history.replacement_history.is_empty()).then_some(history)
     }
 
+    /// Returns true for items of the Responses wire.
+    pub(crate) fn is_of_responses(&self) -> bool {
+        self.key() == RESPONSES_KEY
+    }
+
     /// Returns the key of `preserveData` that keeps the history.
     pub fn key(&self) -> &'static str {
         // Items of the Responses wire keep their state in `encrypted_content`; blocks of the Messages wire always

@@ -145,6 +145,27 @@ impl HttpProvider {
         }
     }
 
+    /// Fails where a native history stands in the place of messages, but nothing of it would be sent: everything
+    /// before it would be lost without a word. Asked without it, the readable summary goes.
+    pub(crate) fn check_native(&self, request: &Request, call: &Call) -> Result<(), ProviderError> {
+        let target = self.target();
+        let native = request.native.as_ref();
+        let Some(native) = native.filter(|one| one.replays_on(target.provider, target.model))
+        else {
+            return Ok(());
+        };
+        let sent = match self.provider.wire {
+            Wire::Responses => native.is_of_responses(),
+            Wire::Messages => messages::replays_compaction(request, &target),
+            Wire::Chat => false,
+        };
+        if sent {
+            return Ok(());
+        }
+        let text = "the native history of the compaction cannot be sent over this wire";
+        Err(call.error(ProviderErrorKind::InvalidRequest, text))
+    }
+
     fn encode(&self, request: &Request) -> (RawJson, Box<dyn Decode>) {
         let target = self.target();
         match self.provider.wire {
@@ -180,6 +201,7 @@ impl Provider for HttpProvider {
     ) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
             let call = self.call(cancel);
+            self.check_native(&request, &call)?;
             let (body, decoder) = self.encode(&request);
             let replays = self.provider.wire == Wire::Messages
                 && messages::replays_compaction(&request, &self.target());

@@ -123,6 +123,7 @@ fn model_json(model: &ModelInfo) -> Value {
         "tools": can.tools,
         "images": can.images,
         "reasoning": can.reasoning,
+        "adaptive_thinking": can.adaptive_thinking,
         "native_standalone": can.native_standalone,
         "native_in_band": can.native_in_band,
         "prices": prices.collect::<Vec<_>>(),

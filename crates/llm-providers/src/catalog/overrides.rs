@@ -79,6 +79,8 @@ pub struct ModelOverride {
     pub images: Option<bool>,
     /// Whether it thinks.
     pub reasoning: Option<bool>,
+    /// See [`Capabilities::adaptive_thinking`](crate::Capabilities::adaptive_thinking).
+    pub adaptive_thinking: Option<bool>,
     /// Whether the standalone form of native compaction works.
     pub native_standalone: Option<bool>,
     /// Whether the in-band form of native compaction works.
@@ -206,6 +208,7 @@ impl Catalog {
         set(&mut can.tools, change.tools);
         set(&mut can.images, change.images);
         set(&mut can.reasoning, change.reasoning);
+        set(&mut can.adaptive_thinking, change.adaptive_thinking);
         set(&mut can.native_standalone, change.native_standalone);
         set(&mut can.native_in_band, change.native_in_band);
         if let Some(prices) = &change.prices {

@@ -30,6 +30,7 @@ impl HttpProvider {
         cancel: CancellationToken,
     ) -> Result<NativeAnswer, ProviderError> {
         let call = self.call(cancel);
+        self.check_native(&request.request, &call)?;
         match self.info().wire {
             Wire::Responses => self.by_responses(&request, &call).await,
             Wire::Messages => self.by_messages(&request.request, &call).await,

@@ -7,7 +7,7 @@ use async_openai::config::Config;
 use async_openai::error::OpenAIError;
 use async_openai::middleware::HttpRequestFactory;
 use futures_util::StreamExt;
-use reqwest::header::HeaderMap;
+use reqwest::header::{ACCEPT, HeaderMap, HeaderValue};
 use secrecy::SecretString;
 use session_model::json::RawJson;
 
@@ -56,7 +56,14 @@ impl Config for Place {
 
 impl OpenAi {
     /// Returns a client for one request to `base`; `headers` carry the key.
-    pub fn new(call: Call, base: &str, headers: HeaderMap, expect: Expect) -> Self {
+    pub fn new(call: Call, base: &str, mut headers: HeaderMap, expect: Expect) -> Self {
+        let accepted = match expect {
+            Expect::Events => "text/event-stream",
+            Expect::Json => "application/json",
+        };
+        headers
+            .entry(ACCEPT)
+            .or_insert(HeaderValue::from_static(accepted));
         let failure = Failure::default();
         let place = Place {
             base: base.trim_end_matches('/').to_owned(),

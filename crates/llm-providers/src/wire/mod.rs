@@ -2,6 +2,8 @@
 //! from events to [`Event`]s.
 
 pub(crate) mod chat;
+#[cfg(test)]
+mod forms_tests;
 pub(crate) mod history;
 pub(crate) mod messages;
 pub(crate) mod parts;

@@ -11,7 +11,7 @@ use crate::provider::{Answer, Request};
 use crate::wire::Target;
 use crate::wire::history::{CallIds, IdForm};
 
-/// What a conversation opens with when the user's words are not its first ones.
+/// What the user says where he must speak and has said nothing: before the first answer, and after the last one.
 pub(crate) const OPENING: &str = "(The conversation goes on from here.)";
 
 /// What a tool result says when the tool gave back nothing.
@@ -108,6 +108,16 @@ pub(crate) fn max_output(request: &Request, target: &Target<'_>) -> Option<u64> 
     let cap = target.capabilities.max_output;
     let wanted = request.max_output;
     wanted.map(|wanted| cap.map_or(wanted, |cap| wanted.min(cap)))
+}
+
+/// The longest cache key that OpenAI takes, in characters.
+const MAX_CACHE_KEY: usize = 64;
+
+/// Returns what requests of one conversation share, where the service knows such a key.
+pub(crate) fn cache_key(request: &Request, target: &Target<'_>) -> Option<String> {
+    let key = request.cache_key.as_ref();
+    let key = key.filter(|_| target.quirks.openai_extras);
+    key.map(|key| key.chars().take(MAX_CACHE_KEY).collect())
 }
 
 /// Returns `reason` as it holds for an answer with or without tool calls: some servers say `stop` after a call,

@@ -18,6 +18,7 @@ pub(crate) const ABLE: Capabilities = Capabilities {
     tools: true,
     images: true,
     reasoning: true,
+    adaptive_thinking: false,
     native_standalone: false,
     native_in_band: false,
 };

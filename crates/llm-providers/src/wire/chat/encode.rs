@@ -5,11 +5,8 @@ use session_model::json::RawJson;
 
 use crate::provider::{Reasoning, Request, ToolChoice};
 use crate::wire::chat::messages::{ChatMessage, chat_messages};
-use crate::wire::parts::max_output;
+use crate::wire::parts::{cache_key, max_output};
 use crate::wire::{MaxTokensField, ReasoningField, Target};
-
-/// The longest cache key that OpenAI takes, in characters.
-const MAX_CACHE_KEY: usize = 64;
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -91,7 +88,6 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     let stream_options = StreamOptions {
         include_usage: true,
     };
-    let cache_key = request.cache_key.as_ref().filter(|_| quirks.openai_extras);
     let body = Body {
         model: target.model,
         messages: chat_messages(request, target),
@@ -104,7 +100,7 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
         reasoning_effort,
         reasoning,
         store: quirks.openai_extras.then_some(false),
-        prompt_cache_key: cache_key.map(|key| key.chars().take(MAX_CACHE_KEY).collect()),
+        prompt_cache_key: cache_key(request, target),
     };
     RawJson::of(&body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
 }

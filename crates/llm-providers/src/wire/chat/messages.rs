@@ -90,6 +90,11 @@ pub(super) fn chat_messages(request: &Request, target: &Target<'_>) -> Vec<ChatM
         conversation.say(message);
     }
     conversation.show_result_images();
+    // Some servers refuse a conversation that ends in an answer, others go on in the middle of it.
+    if let Some(ChatMessage::Assistant { .. }) = conversation.messages.last() {
+        let text = OPENING.to_owned();
+        conversation.push_user(vec![UserPart::Text { text }]);
+    }
     conversation.messages
 }
 

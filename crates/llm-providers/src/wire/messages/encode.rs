@@ -39,6 +39,8 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     context_management: Option<ContextManagement>,
 }
 
@@ -59,7 +61,13 @@ struct Typed {
 #[derive(Serialize)]
 struct Thinking {
     r#type: &'static str,
-    budget_tokens: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_tokens: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct OutputConfig {
+    effort: &'static str,
 }
 
 #[derive(Serialize)]
@@ -131,6 +139,7 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
         system: Vec::from_iter(Entry::text(request.system.clone())),
         messages: turns(request, target),
         thinking: None,
+        output_config: effort(request, target).map(|effort| OutputConfig { effort }),
         context_management: None,
     };
     body.thinking = thinking(request, target, &body);
@@ -138,6 +147,19 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
         mark(&mut body);
     }
     body
+}
+
+/// Returns the effort to ask for, where the model decides with it how much it thinks. Not every such model can be
+/// told not to think; all take the least effort.
+fn effort(request: &Request, target: &Target<'_>) -> Option<&'static str> {
+    let effort = match request.reasoning {
+        Reasoning::Default => return None,
+        Reasoning::Off | Reasoning::Low => "low",
+        Reasoning::Medium => "medium",
+        Reasoning::High => "high",
+    };
+    let can = target.capabilities;
+    (can.reasoning && can.adaptive_thinking).then_some(effort)
 }
 
 /// Returns how much to think, where the model can, something is asked for, and the service takes it:
@@ -157,13 +179,21 @@ fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<T
         }
         _ => false,
     };
+    if !target.capabilities.reasoning || forced {
+        return None;
+    }
+    if target.capabilities.adaptive_thinking {
+        return Some(Thinking {
+            r#type: "adaptive",
+            budget_tokens: None,
+        });
+    }
     let room = body.max_tokens > MIN_THINKING;
     // Half of the answer's tokens are left for what is said.
-    let budget_tokens = wanted.min(body.max_tokens / 2).max(MIN_THINKING);
-    let able = target.capabilities.reasoning && room && !forced && !unthought;
-    able.then_some(Thinking {
+    let budget = wanted.min(body.max_tokens / 2).max(MIN_THINKING);
+    (room && !unthought).then_some(Thinking {
         r#type: "enabled",
-        budget_tokens,
+        budget_tokens: Some(budget),
     })
 }
 

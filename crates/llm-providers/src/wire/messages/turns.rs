@@ -126,7 +126,7 @@ impl Entry {
     }
 }
 
-/// Returns the conversation as the target spells it: roles alternate, the user speaks first.
+/// Returns the conversation as the target spells it: roles alternate, the user speaks first and last.
 pub(super) fn turns(request: &Request, target: &Target<'_>) -> Vec<Turn> {
     let mut conversation = Conversation {
         target,
@@ -139,7 +139,9 @@ pub(super) fn turns(request: &Request, target: &Target<'_>) -> Vec<Turn> {
     for message in &request.messages {
         conversation.say(message);
     }
-    if conversation.turns.is_empty() {
+    // Newer models refuse to go on with words of their own, so the user has the last word.
+    let last = conversation.turns.last().map(|turn| turn.role);
+    if last != Some(Role::User) {
         conversation.open();
     }
     conversation.turns
@@ -157,7 +159,7 @@ fn compaction_items<'a>(
     let own = request
         .native
         .as_ref()
-        .filter(|native| native.provider == target.provider && native.model == target.model);
+        .filter(|native| native.replays_on(target.provider, target.model));
     let items = own.into_iter().flat_map(|own| &own.replacement_history);
     items.filter(|item| item.string_member("type").as_deref() == Some("compaction"))
 }
@@ -169,6 +171,7 @@ struct Conversation<'a> {
 }
 
 impl Conversation<'_> {
+    /// Lets the user speak where he must and has nothing to say.
     fn open(&mut self) {
         self.turns.push(Turn {
             role: Role::User,

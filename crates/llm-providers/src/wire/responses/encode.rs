@@ -5,6 +5,7 @@ use session_model::json::RawJson;
 
 use crate::provider::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
+use crate::wire::parts::{cache_key, max_output};
 use crate::wire::responses::items::{self, input};
 
 /// The body of `POST {base}/responses`. The order of the fields is the order on the wire.
@@ -33,7 +34,7 @@ struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<[&'static str; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompt_cache_key: Option<&'a str>,
+    prompt_cache_key: Option<String>,
 }
 
 /// The body of `POST {base}/responses/compact`.
@@ -50,7 +51,7 @@ struct CompactBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     reasoning: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    prompt_cache_key: Option<&'a str>,
+    prompt_cache_key: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -94,11 +95,11 @@ pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJs
         tool_choice: has_tools.then_some(choice),
         parallel_tool_calls: has_tools.then_some(true),
         reasoning: thinking(request, target),
-        max_output_tokens: request.max_output,
+        max_output_tokens: max_output(request, target),
         stream: true,
         store: extras.then_some(false),
         include: (extras && reasons).then_some(["reasoning.encrypted_content"]),
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| extras),
+        prompt_cache_key: cache_key(request, target),
     })
 }
 
@@ -142,7 +143,7 @@ pub(crate) fn encode_compact_with(
         parallel_tool_calls: (!tools.is_empty()).then_some(true),
         tools,
         reasoning: thinking(request, target).filter(|_| extras),
-        prompt_cache_key: request.cache_key.as_deref().filter(|_| extras),
+        prompt_cache_key: cache_key(request, target),
     })
 }
 

@@ -94,7 +94,7 @@ fn tools_parallel_calls_results_and_images() {
     instructions: "be brief"
     input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_image","detail":"auto","image_url":"data:image/png;base64,AAAA"}]}
     input[1] {"type":"function_call","id":"fc_1","name":"read","arguments":"{\"path\":\"a\"}","call_id":"call_1"}
-    input[2] {"type":"function_call","id":"fc_2","name":"read","arguments":"\"not { json\"","call_id":"call_2"}
+    input[2] {"type":"function_call","id":"fc_2","name":"read","arguments":"{\"arguments\":\"not { json\"}","call_id":"call_2"}
     input[3] {"type":"function_call","name":"shot","arguments":"{}","call_id":"call_3"}
     input[4] {"type":"function_call_output","call_id":"call_1","output":"one\ntwo"}
     input[5] {"type":"function_call_output","call_id":"call_2","output":""}
@@ -114,7 +114,7 @@ fn tools_parallel_calls_results_and_images() {
     instructions: "be brief"
     input[0] {"type":"message","role":"user","content":[{"type":"input_text","text":"see"},{"type":"input_text","text":"[image left out: image/png]"}]}
     input[1] {"type":"function_call","name":"read","arguments":"{\"path\":\"a\"}","call_id":"call_1"}
-    input[2] {"type":"function_call","name":"read","arguments":"\"not { json\"","call_id":"call_2"}
+    input[2] {"type":"function_call","name":"read","arguments":"{\"arguments\":\"not { json\"}","call_id":"call_2"}
     input[3] {"type":"function_call","name":"shot","arguments":"{}","call_id":"call_3"}
     input[4] {"type":"function_call_output","call_id":"call_1","output":"one\ntwo"}
     input[5] {"type":"function_call_output","call_id":"call_2","output":""}
@@ -216,6 +216,30 @@ fn an_item_id_is_sent_once() {
     include: ["reasoning.encrypted_content"]
     prompt_cache_key: "session-1"
     "#);
+}
+
+#[test]
+fn what_is_too_large_is_cut_to_what_the_service_takes() {
+    let request = Request {
+        max_output: Some(u64::MAX),
+        cache_key: Some("k".repeat(70)),
+        ..request(vec![user("hello")])
+    };
+    let body = encode(&request, &openai("gpt-5.5")).to_value();
+    assert_eq!(body["max_output_tokens"], 128_000);
+    assert_eq!(body["prompt_cache_key"], "k".repeat(64));
+}
+
+#[test]
+fn an_id_that_comes_again_and_a_call_without_a_name_are_mended() {
+    let nameless = || answer("openai", "gpt-5.5", vec![call("call_1", "", "{}")]);
+    let output = || result("call_1", vec![Block::text("r")]);
+    let request = request(vec![nameless(), output(), nameless(), output()]);
+    let body = encode(&request, &openai("gpt-5.5")).to_value();
+    let id = |at: usize| body["input"][at]["call_id"].clone();
+    assert_eq!(body["input"][0]["name"], "unknown");
+    assert_eq!((id(0), id(2)), (id(1), id(3)));
+    assert_ne!(id(0), id(2));
 }
 
 #[test]

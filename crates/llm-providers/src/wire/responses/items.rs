@@ -12,7 +12,8 @@ use session_model::{
 
 use crate::provider::Request;
 use crate::wire::Target;
-use crate::wire::history::{CallIds, IdForm, same_origin};
+use crate::wire::history::{IdForm, same_origin};
+use crate::wire::parts::{SentIds, arguments_object, tool_name};
 use crate::wire::responses::encode::json;
 use crate::wire::responses::{CallSide, Fields, call_side, is_compaction};
 
@@ -77,7 +78,7 @@ const LONGEST_ID: usize = 64;
 pub(crate) fn input(request: &Request, target: &Target<'_>) -> Vec<RawJson> {
     let mut items = Items {
         target,
-        calls: CallIds::new(IdForm::Token),
+        calls: SentIds::new(IdForm::Token),
         taken: BTreeSet::new(),
         list: Vec::new(),
     };
@@ -128,7 +129,7 @@ fn sendable(item: &RawJson) -> RawJson {
 
 struct Items<'a> {
     target: &'a Target<'a>,
-    calls: CallIds,
+    calls: SentIds,
     /// The item ids that are in the list; the service refuses an id that stands there twice.
     taken: BTreeSet<String>,
     list: Vec<RawJson>,
@@ -144,7 +145,7 @@ impl Items<'_> {
             self.taken.extend(fields.text("id"));
             let kind = fields.text("type").unwrap_or_default();
             if let (Some(CallSide::Call), Some(id)) = (call_side(&kind), fields.text("call_id")) {
-                self.calls.get(&id); // no other id may become this one
+                self.calls.call(&id); // no later call may have this one
             }
         }
         self.list.push(sendable(item));
@@ -201,12 +202,13 @@ impl Items<'_> {
                 })
                 .collect(),
         };
-        let says = |part: &Part<'_>| !matches!(part, Part::InputText { text } if text.is_empty());
+        let says =
+            |part: &Part<'_>| !matches!(part, Part::InputText { text } if text.trim().is_empty());
         parts.into_iter().filter(says).collect()
     }
 
     fn result(&mut self, message: &ToolResultMessage) {
-        let call_id = self.calls.get(&message.tool_call_id);
+        let call_id = self.calls.result(&message.tool_call_id);
         let parts = self.input_parts(&message.content);
         let texts: Option<Vec<&str>> = parts
             .iter()
@@ -227,13 +229,14 @@ impl Items<'_> {
     }
 
     fn assistant(&mut self, message: &AssistantMessage) {
+        self.calls.next_answer();
         let own = same_origin(message, self.target);
         let blocks = match &message.content {
             Content::Text(text) => return self.answer(text, None),
             Content::Blocks(blocks) => blocks,
         };
         let last_output = blocks.iter().rposition(|block| match block {
-            Block::Text(block) => !block.text.is_empty(),
+            Block::Text(block) => !block.text.trim().is_empty(),
             Block::ToolCall(_) => true,
             Block::Image(_) | Block::Thinking(_) | Block::Other { .. } => false,
         });
@@ -284,7 +287,7 @@ impl Items<'_> {
     }
 
     fn answer(&mut self, text: &str, signature: Option<Signature>) {
-        if text.is_empty() {
+        if text.trim().is_empty() {
             return;
         }
         let signature = signature.unwrap_or_default();
@@ -301,12 +304,12 @@ impl Items<'_> {
     }
 
     fn call(&mut self, call: &ToolCall, keeps_ids: bool) {
-        let call_id = self.calls.get(&call.id);
+        let call_id = self.calls.call(&call.id);
         let id = call.id.split_once('|').map(|(_, id)| id);
         let id = id.filter(|id| keeps_ids && self.take(id));
         self.push(&Item::FunctionCall {
             id,
-            name: &call.name,
+            name: tool_name(&call.name),
             arguments: &arguments(call),
             call_id: &call_id,
         });
@@ -341,12 +344,12 @@ impl Signature {
     }
 }
 
-/// Returns the arguments as the JSON text that the model wrote. It is always valid JSON, because servers
-/// parse it: arguments that were none are sent as a JSON string.
+/// Returns the arguments as the JSON text that the model wrote, where it spells an object: servers parse it, and
+/// templates look into it.
 fn arguments(call: &ToolCall) -> Cow<'_, str> {
     match call.arguments.as_ref().map(RawJson::get) {
-        None | Some("null") => Cow::Borrowed("{}"),
-        Some(raw) => Cow::Borrowed(raw),
+        Some(raw) if raw.starts_with('{') && !raw.contains("\\ud") => Cow::Borrowed(raw),
+        None | Some(_) => Cow::Owned(arguments_object(call)),
     }
 }
 

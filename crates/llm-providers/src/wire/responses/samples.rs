@@ -35,6 +35,7 @@ pub(crate) const THINKS: Capabilities = Capabilities {
     tools: true,
     images: true,
     reasoning: true,
+    adaptive_thinking: false,
     native_standalone: true,
     native_in_band: true,
 };

@@ -8,8 +8,10 @@ use session_model::{Block, Content, LlmMessage};
 
 use crate::native::in_band_answer;
 use crate::provider::{Answer, Request};
-use crate::wire::responses::samples::{answer, call, openai, raw, result, thinking, tool, user};
-use crate::wire::responses::{encode, encode_in_band, input};
+use crate::wire::responses::samples::{
+    answer, call, image, openai, raw, result, signed, thinking, tool, user,
+};
+use crate::wire::responses::{encode, encode_compact, encode_in_band, input};
 
 const SHAPES: &str = include_str!("data/shapes.json");
 const REASONING: &str =
@@ -103,4 +105,147 @@ fn the_turn_after_an_in_band_compaction_has_the_captured_shape() {
         ..Request::default()
     };
     check(&encode(&after, &target), "after_in_band");
+}
+
+/// What we send and the captured client does not, each with its reason.
+const OWN: &[(&str, &str)] = &[
+    (
+        "instructions",
+        "a field that every server knows, so that compacted items never hold an old system prompt",
+    ),
+    ("max_output_tokens", "summaries are bounded"),
+    (
+        "message/assistant",
+        "the captured turns hold no answer in words; id and phase are the service's own",
+    ),
+    (
+        "message/assistant.annotations",
+        "an output text without them is refused by servers that check the schema",
+    ),
+    (
+        "message/user.input_image",
+        "the captured turns hold no image; as the service documents it",
+    ),
+    (
+        "function_call_output.input_image",
+        "the same, for what a tool shows",
+    ),
+    (
+        "function_call_output.input_text",
+        "what a tool says beside an image",
+    ),
+];
+
+/// What the captured client sends and we do not, each with its reason.
+const NOT_OURS: &[(&str, &str)] = &[
+    ("text", "how wordy an answer is stays the model's choice"),
+    ("client_metadata", "who the client is concerns nobody"),
+    (
+        "internal_chat_message_metadata_passthrough",
+        "a field of that client and its own service",
+    ),
+];
+
+/// Returns the names of what is in a body: top-level fields, items, their keys, and parts.
+fn parts_of(body: &Value) -> BTreeSet<String> {
+    let mut names = keys(body);
+    for item in body["input"].as_array().expect("input is a list") {
+        let kind = name(item);
+        names.insert(kind.clone());
+        names.extend(keys(item).iter().map(|key| format!("{kind}.{key}")));
+        for part in [&item["content"], &item["output"]] {
+            for part in part.as_array().into_iter().flatten() {
+                let own = part["type"].as_str().expect("every part has a type");
+                names.insert(format!("{kind}.{own}"));
+                names.extend(
+                    part.get("annotations")
+                        .map(|_| format!("{kind}.annotations")),
+                );
+            }
+        }
+    }
+    names
+}
+
+fn captured() -> BTreeSet<String> {
+    let shapes = shapes();
+    let mut names: BTreeSet<String> = texts(&shapes["turn"]["top"]).into_iter().collect();
+    for (item, keys) in shapes["keys"].as_object().expect("items and their keys") {
+        names.insert(item.clone());
+        names.extend(texts(keys).iter().map(|key| format!("{item}.{key}")));
+    }
+    // The parts of the messages that were captured.
+    names.extend(["message/developer.input_text", "message/user.input_text"].map(str::to_owned));
+    names
+}
+
+/// Returns a conversation with everything that this wire can hold.
+fn full() -> Request {
+    let mut request = request();
+    let shown = vec![Block::text("see"), image("image/png")];
+    request.messages.extend([
+        LlmMessage::User(Content::Blocks(shown.clone())),
+        answer(
+            "openai",
+            "gpt-5.5",
+            vec![
+                signed("both", r#"{"v":1,"id":"msg_1","phase":"commentary"}"#),
+                call("call_2|fc_2", "exec_command", "{}"),
+                call("call_3|fc_3", "exec_command", "{}"),
+            ],
+        ),
+        result("call_2|fc_2", shown),
+        result("call_3|fc_3", vec![]),
+        user("go on"),
+    ]);
+    request.system = "Be brief.".to_owned();
+    request.max_output = Some(1000);
+    request
+}
+
+#[test]
+fn what_was_not_captured_is_on_the_list() {
+    let target = openai("gpt-5.5");
+    let captured = captured();
+    let mut used = BTreeSet::new();
+    for body in [
+        encode(&full(), &target),
+        encode_in_band(&full(), &target),
+        encode_compact(&full(), &target),
+        encode(&Request::for_prompt("summarize", "all of it"), &target),
+    ] {
+        for part in parts_of(&body.to_value()) {
+            let own = OWN.iter().map(|(own, _)| *own);
+            // An item on the list stands for its keys as well.
+            let item = part.split('.').next().unwrap_or_default();
+            let listed: Vec<&str> = own.filter(|own| *own == part || *own == item).collect();
+            assert!(captured.contains(&part) || !listed.is_empty(), "{part}");
+            used.extend(listed);
+        }
+        for (never, _) in NOT_OURS {
+            assert!(!body.get().contains(&format!("\"{never}\":{{")), "{never}");
+        }
+    }
+    let listed: BTreeSet<&str> = OWN.iter().map(|(own, _)| *own).collect();
+    assert_eq!(used, listed, "the list holds nothing that is not sent");
+}
+
+#[test]
+fn items_stand_in_the_captured_order() {
+    let target = openai("gpt-5.5");
+    let body = encode_in_band(&full(), &target).to_value();
+    let items = body["input"].as_array().expect("input is a list");
+    let order: Vec<String> = items.iter().map(name).collect();
+    let captured = texts(&shapes()["in_band"]["order"]);
+    // The first turn is the captured one, and the trigger closes what follows it.
+    let turn = captured.len() - 1;
+    assert_eq!(order[..turn], captured[..turn]);
+    assert_eq!(order.last(), captured.last());
+    let answered = [
+        "function_call",
+        "function_call",
+        "function_call_output",
+        "function_call_output",
+    ];
+    assert_eq!(order[turn + 2..turn + 6], answered);
 }

@@ -1,0 +1,124 @@
+//! Any conversation, on every wire, for every provider of the catalog: encoders never fail, and what they give keeps
+//! calls and results together.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::catalog::Catalog;
+use crate::native::NativeHistory;
+use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::wire::samples::{ABLE, any_conversation, request, tool};
+use crate::wire::{Quirks, Target, Wire, chat, messages, responses};
+
+/// Returns every body that a request can become on a wire.
+fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
+    let bodies = match target.wire {
+        Wire::Responses => vec![
+            responses::encode(request, target),
+            responses::encode_in_band(request, target),
+            responses::encode_compact(request, target),
+        ],
+        Wire::Chat => vec![chat::encode(request, target)],
+        Wire::Messages => vec![
+            messages::encode(request, target),
+            messages::encode_compact(request, target),
+        ],
+    };
+    let parsed = bodies.iter().map(|body| serde_json::from_str(body.get()));
+    parsed.map(|body| body.expect("a body is JSON")).collect()
+}
+
+/// Returns the ids of calls and of results, in the order in which they stand.
+fn ids(body: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
+    match body {
+        Value::Array(list) => list.iter().for_each(|item| ids(item, calls, results)),
+        Value::Object(members) => {
+            let id = |key: &str| members.get(key).and_then(Value::as_str).map(str::to_owned);
+            match id("type").unwrap_or_default().as_str() {
+                "function_call" => calls.extend(id("call_id")),
+                "function" | "tool_use" => calls.extend(id("id")),
+                "function_call_output" => results.extend(id("call_id")),
+                "tool_result" => results.extend(id("tool_use_id")),
+                _ => results.extend(id("tool_call_id")),
+            }
+            let inner = ["input", "messages", "content", "tool_calls"];
+            let inner = inner.iter().filter_map(|key| members.get(*key));
+            inner.for_each(|value| ids(value, calls, results));
+        }
+        _ => {}
+    }
+}
+
+fn check(body: &Value, quirks: &Quirks, wire: Wire) -> Result<(), TestCaseError> {
+    let (mut calls, mut results) = (Vec::new(), Vec::new());
+    ids(body, &mut calls, &mut results);
+    let once: BTreeSet<&String> = calls.iter().collect();
+    prop_assert_eq!(once.len(), calls.len(), "an id is used twice");
+    let answered: BTreeSet<&String> = results.iter().collect();
+    prop_assert_eq!(answered.len(), results.len(), "a call is answered twice");
+    prop_assert_eq!(once, answered);
+    for id in &calls {
+        let nine = quirks.short_tool_ids && wire == Wire::Chat;
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || (!nine && b"_-".contains(&byte));
+        prop_assert!(id.bytes().all(plain), "{}", id);
+        let lengths = if nine { 9..=9 } else { 1..=64 };
+        prop_assert!(lengths.contains(&id.len()), "{}", id);
+    }
+    Ok(())
+}
+
+proptest! {
+    #[test]
+    fn any_conversation_can_be_sent_to_everybody(
+        said in any_conversation(),
+        choice in prop_oneof![Just(ToolChoice::Auto), Just(ToolChoice::None), Just(ToolChoice::Required)],
+        reasoning in prop_oneof![Just(Reasoning::Off), Just(Reasoning::Default), Just(Reasoning::High)],
+        able in any::<bool>(),
+        most in proptest::option::of(any::<u64>()),
+    ) {
+        let mut request = request(said);
+        request.tools = vec![tool()];
+        request.tool_choice = choice;
+        request.reasoning = reasoning;
+        request.max_output = most;
+        let capabilities = if able { ABLE } else { crate::Capabilities::default() };
+        for provider in Catalog::embedded().providers() {
+            for wire in [Wire::Responses, Wire::Chat, Wire::Messages] {
+                let target = Target {
+                    provider: "p",
+                    model: "m",
+                    wire,
+                    quirks: &provider.quirks,
+                    capabilities: &capabilities,
+                };
+                for body in bodies(&request, &target) {
+                    check(&body, &provider.quirks, wire)?;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_dated_version_replays_what_its_alias_made() {
+    let item = r#"{"type":"compaction","content":"So far.","encrypted_content":"ENC"}"#;
+    let item = session_model::json::RawJson::parse(item).expect("JSON");
+    let request = Request {
+        native: Some(NativeHistory {
+            provider: "p".to_owned(),
+            model: "m".to_owned(),
+            replacement_history: vec![item.clone()],
+            compaction_item: Some(item),
+        }),
+        ..request(Vec::new())
+    };
+    let quirks = Quirks::default();
+    let target = Target {
+        model: "m-20260101",
+        ..crate::wire::samples::target(Wire::Messages, &quirks)
+    };
+    assert!(messages::encode(&request, &target).get().contains("ENC"));
+    assert!(messages::replays_compaction(&request, &target));
+}
