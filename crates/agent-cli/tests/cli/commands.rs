@@ -66,6 +66,8 @@ fn help() {
       compact      Compact a session: summarize older history, keep recent work word for word
       branch       Go to another point of the session, with or without a summary of what is left
       handoff      Write a document from which a new session goes on, and begin that session with it
+      recall       Find again what was said, on every branch, also what a compaction took out of the
+                   context
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       migrate      Write a session of version 1 or 2 as version 3
