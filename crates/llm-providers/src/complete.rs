@@ -64,6 +64,8 @@ pub async fn compact_native(
         let answered = provider.compact_native(request.clone(), cancel.clone());
         match answered.await {
             Ok(answer) => return Ok(answer),
+            // The same request gives the same form again.
+            Err(error) if error.kind == ProviderErrorKind::Malformed => return Err(error),
             Err(error) => tries.failed(error, progress).await?,
         }
     }

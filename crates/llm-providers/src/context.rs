@@ -1,50 +1,34 @@
 //! From the context of a session to the request that goes on with it.
 
+use std::collections::BTreeSet;
+
 use session_model::json::RawJson;
 use session_model::{
-    Compaction, Diagnostic, EntryKind, LlmMessage, RoleOrder, SessionContext, SessionPath,
+    Compaction, Diagnostic, EntryIndex, EntryKind, LlmMessage, RoleOrder, SessionContext, SessionPath,
     SystemMessage, Wording, convert_to_llm, pair_calls,
 };
 
 use crate::native::NativeHistory;
-use crate::provider::{Request, Tool};
+use crate::provider::{Provider, Request, Tool};
 
 /// Where `preserveData` of a compaction keeps a native history of the Responses wire, as peers do.
-const RESPONSES_KEY: &str = "openaiRemoteCompaction";
+pub(crate) const RESPONSES_KEY: &str = "openaiRemoteCompaction";
 /// Where it keeps one of the Messages wire.
-const MESSAGES_KEY: &str = "anthropicCompaction";
+pub(crate) const MESSAGES_KEY: &str = "anthropicCompaction";
 
 impl NativeHistory {
-    /// Returns the native history that a compaction carries, if it carries one that can be read.
-    pub fn of(compaction: &Compaction) -> Option<Self> {
+    /// Returns the native history that a compaction carries under `key` of its `preserveData`, if it carries one that
+    /// can be read.
+    pub fn of(compaction: &Compaction, key: &str) -> Option<Self> {
         let data = compaction.preserve_data.as_ref()?;
-        let raw = [RESPONSES_KEY, MESSAGES_KEY]
-            .iter()
-            .find_map(|key| session_model::json::member(data.get(), key))?;
+        let raw = session_model::json::member(data.get(), key)?;
         let history: Self = serde_json::from_str(raw).ok()?;
         (!history.replacement_history.is_empty()).then_some(history)
-    }
-
-    /// Returns true for items of the Responses wire.
-    pub(crate) fn is_of_responses(&self) -> bool {
-        self.key() == RESPONSES_KEY
-    }
-
-    /// Returns the key of `preserveData` that keeps the history.
-    pub fn key(&self) -> &'static str {
-        // Items of the Responses wire keep their state in `encrypted_content`; blocks of the Messages wire always
-        // have a member `content` beside it.
-        let item = self.compaction_item.as_ref();
-        let block = item.and_then(|item| session_model::json::member(item.get(), "content"));
-        match block {
-            Some(_) => MESSAGES_KEY,
-            None => RESPONSES_KEY,
-        }
     }
 }
 
 impl Request {
-    /// Returns the request that goes on with `context` (the context of `path`) on a model, and what had to be
+    /// Returns the request that goes on with `context` (the context of `path`) at a provider, and what had to be
     /// mended for that. The system message in force becomes the system prompt and the tools.
     ///
     /// A native history of the newest compaction takes the place of everything before that compaction when the
@@ -52,24 +36,28 @@ impl Request {
     pub fn for_context(
         path: &SessionPath<'_>,
         context: &SessionContext,
-        provider: &str,
-        model: &str,
+        provider: &dyn Provider,
         replays: bool,
     ) -> (Self, Vec<Diagnostic>) {
+        let key = provider.native_key().filter(|_| replays);
         let native = context
             .compaction()
-            .filter(|_| replays)
-            .and_then(|(_, compaction)| NativeHistory::of(compaction))
-            .filter(|history| history.replays_on(provider, model));
+            .zip(key)
+            .and_then(|((_, compaction), key)| NativeHistory::of(compaction, key))
+            .filter(|history| history.replays_on(provider.name(), provider.model()));
         let newest = path.newest(EntryKind::Compaction).map(|(place, _)| place);
-        let after: Option<&[_]> = native
+        let after: Option<BTreeSet<EntryIndex>> = native
             .as_ref()
             .and(newest)
-            .map(|place| &path.entries()[place + 1..]);
+            .map(|place| path.entries()[place + 1..].iter().copied().collect());
         let messages = context
             .entries
             .iter()
-            .filter(|projected| after.is_none_or(|after| after.contains(&projected.index)))
+            .filter(|projected| {
+                after
+                    .as_ref()
+                    .is_none_or(|after| after.contains(&projected.index))
+            })
             .flat_map(|projected| &projected.messages);
         let system = context.system.iter().map(|(_, message)| message);
         let messages = convert_to_llm(system.chain(messages), Wording::Own);

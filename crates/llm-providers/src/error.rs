@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use session_model::Usage;
+
 /// What kind of failure it is; retries and fallbacks go by this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProviderErrorKind {
@@ -87,6 +89,8 @@ pub struct ProviderError {
     pub retry_after: Option<Duration>,
     /// What was said, cut to a bounded excerpt.
     pub message: String,
+    /// What was billed all the same, where that is known.
+    pub usage: Option<Usage>,
 }
 
 /// The longest excerpt of a body that an error keeps, in characters.
@@ -107,6 +111,7 @@ impl ProviderError {
             request_id: None,
             retry_after: None,
             message: excerpt,
+            usage: None,
         }
     }
 

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{ModelInfo, ProviderInfo};
 use crate::classify::classify;
+use crate::context::{MESSAGES_KEY, RESPONSES_KEY};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
 use crate::provider::{BoxFuture, Capabilities, Event, EventStream, Provider, Request};
@@ -36,13 +37,18 @@ impl HttpProvider {
         key: Option<Secret>,
     ) -> Self {
         let mut redactor = Redactor::new(&key);
-        // Headers that the user adds may be keys as well.
+        // Headers that the user adds may be keys as well, and services say them back in part: without the scheme
+        // before them, for example.
         for (name, value) in &provider.headers {
+            let name = name.to_ascii_lowercase();
             if ["authorization", "cookie", "key", "token", "secret"]
                 .iter()
-                .any(|word| name.to_ascii_lowercase().contains(word))
+                .any(|word| name.contains(word))
             {
-                redactor.add(value);
+                let part = |character: char| character.is_whitespace() || "=;,:".contains(character);
+                for part in std::iter::once(value.as_str()).chain(value.split(part)) {
+                    redactor.add(part);
+                }
             }
         }
         Self {
@@ -155,7 +161,10 @@ impl HttpProvider {
             return Ok(());
         };
         let sent = match self.provider.wire {
-            Wire::Responses => native.is_of_responses(),
+            // A block of the Messages wire always has a member `content`; an item here keeps its state encrypted.
+            Wire::Responses => native.compaction_item.as_ref().is_none_or(|item| {
+                session_model::json::member(item.get(), "encrypted_content").is_some()
+            }),
             Wire::Messages => messages::replays_compaction(request, &target),
             Wire::Chat => false,
         };
@@ -213,6 +222,14 @@ impl Provider for HttpProvider {
             };
             Ok(events(data, decoder, call, limits))
         })
+    }
+
+    fn native_key(&self) -> Option<&'static str> {
+        match self.provider.wire {
+            Wire::Responses => Some(RESPONSES_KEY),
+            Wire::Messages => Some(MESSAGES_KEY),
+            Wire::Chat => None,
+        }
     }
 
     fn compact_native(
@@ -343,7 +360,10 @@ impl Reading {
             let text = format!(
                 "the request took {billed} tokens, more than the model's window of {window}; part of it was not read"
             );
-            return Err(self.call.error(ProviderErrorKind::ContextOverflow, &text));
+            return Err(ProviderError {
+                usage: Some(answer.usage),
+                ..self.call.error(ProviderErrorKind::ContextOverflow, &text)
+            });
         }
         let full = self
             .limits

@@ -198,6 +198,12 @@ pub trait Provider: Send + Sync {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<EventStream, ProviderError>>;
 
+    /// Returns the key under which `preserveData` keeps native histories that this provider can replay; `None` where
+    /// it replays none.
+    fn native_key(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Lets the provider compact a conversation in its own form.
     fn compact_native(
         &self,

@@ -8,6 +8,7 @@ use session_model::json::RawJson;
 use session_model::{Block, LlmMessage};
 use tokio_util::sync::CancellationToken;
 
+use crate::catalog::is_loopback;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::provider::{Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Request};
 use crate::secret::{Redactor, Secret};
@@ -20,15 +21,16 @@ pub struct RemoteEndpoint {
     url: String,
     shown: String,
     token: Option<Secret>,
+    redactor: Redactor,
     capabilities: Capabilities,
 }
 
 /// The address of a remote endpoint cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EndpointError {
-    /// It is no address.
-    #[error("{0:?} is no URL; write https://host/path")]
-    NotUrl(String),
+    /// It is no address. What it is instead is not said: it may hold a password.
+    #[error("no URL; write https://host/path")]
+    NotUrl,
     /// It is not encrypted and not on this machine.
     #[error("{0} is not encrypted and not on this machine; use https, or allow it by name")]
     Insecure(String),
@@ -50,25 +52,33 @@ impl RemoteEndpoint {
         token: Option<Secret>,
         allow_insecure: bool,
     ) -> Result<Self, EndpointError> {
-        let parsed = reqwest::Url::parse(url).map_err(|_| EndpointError::NotUrl(url.to_owned()))?;
+        let parsed = reqwest::Url::parse(url).map_err(|_| EndpointError::NotUrl)?;
+        let mut redactor = Redactor::new(&token);
+        let password = parsed.password().unwrap_or_default();
+        let values = parsed.query_pairs().map(|(_, value)| value.into_owned());
+        for secret in values.chain([password.to_owned()]) {
+            redactor.add(&secret);
+        }
         let mut shown = parsed.clone();
         let _ = shown.set_username("");
         let _ = shown.set_password(None);
         shown.set_query(None);
+        shown.set_fragment(None);
         let shown = shown.to_string();
         let host = parsed.host_str().unwrap_or_default();
-        let here = ["localhost", "127.0.0.1", "[::1]"].contains(&host);
+        let here = is_loopback(host);
         match parsed.scheme() {
             "https" => {}
             "http" if here || allow_insecure => {}
             "http" => return Err(EndpointError::Insecure(shown)),
-            _ => return Err(EndpointError::NotUrl(shown)),
+            _ => return Err(EndpointError::NotUrl),
         }
         Ok(Self {
             http,
             url: url.to_owned(),
             shown,
             token,
+            redactor,
             capabilities: Capabilities::default(),
         })
     }
@@ -83,7 +93,7 @@ impl RemoteEndpoint {
             provider: self.name().to_owned(),
             model: self.shown.clone(),
             cancel,
-            redactor: Redactor::new(&self.token),
+            redactor: self.redactor.clone(),
         };
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.token {

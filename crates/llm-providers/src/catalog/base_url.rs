@@ -13,7 +13,12 @@ const FORM: &str = "write http:// or https:// with a host, such as http://127.0.
 /// never holds a password.
 pub(super) fn normalized(text: &str, wire: Wire) -> Result<String, String> {
     let text = text.trim();
-    let url = Url::parse(text).map_err(|error| format!("is {text:?} ({error}); {FORM}"))?;
+    // What cannot be parsed may hold a password too.
+    let shown = match text.contains('@') {
+        true => "no URL".to_owned(),
+        false => format!("{text:?}"),
+    };
+    let url = Url::parse(text).map_err(|error| format!("is {shown} ({error}); {FORM}"))?;
     if !url.username().is_empty() || url.password().is_some() {
         return Err(
             "must not hold a user name or a password; name a variable in apiKeyEnv".to_owned(),
@@ -53,7 +58,8 @@ pub(super) fn keeps_secrets(base_url: &str) -> bool {
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-fn is_loopback(host: &str) -> bool {
+/// Returns true for the names and addresses of this machine.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match bare.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().is_loopback(),

@@ -19,7 +19,9 @@
 //! ```
 
 mod base_url;
+pub(crate) use base_url::is_loopback;
 mod error;
+mod headers;
 mod nearest;
 mod overrides;
 mod resolve;
@@ -34,6 +36,7 @@ use crate::provider::Capabilities;
 use crate::wire::{Quirks, Wire};
 
 pub use error::CatalogError;
+pub use headers::Headers;
 pub use overrides::{ModelOverride, Overrides, ProviderOverride, QuirksOverride};
 pub use resolve::{Resolved, Selection};
 
@@ -56,7 +59,7 @@ pub struct ProviderInfo {
     pub key_optional: bool,
     /// Further headers.
     #[serde(default)]
-    pub headers: BTreeMap<String, String>,
+    pub headers: Headers,
     /// What differs from the plain form of the wire.
     #[serde(default)]
     pub quirks: Quirks,

@@ -32,7 +32,7 @@ pub struct ProviderOverride {
     /// Whether requests without a key make sense.
     pub key_optional: Option<bool>,
     /// Further headers, beside those of the catalog.
-    pub headers: Option<BTreeMap<String, String>>,
+    pub headers: Option<Headers>,
     /// What differs from the plain form of the wire.
     pub quirks: Option<QuirksOverride>,
     /// Whether unlisted models are accepted; true for a new provider.
@@ -132,7 +132,7 @@ impl Catalog {
             provider.key_optional = provider.api_key_env.is_none();
         }
         set(&mut provider.key_optional, change.key_optional);
-        for (header, value) in change.headers.iter().flatten() {
+        for (header, value) in change.headers.iter().flat_map(|headers| headers.iter()) {
             // The value may be a secret: it is not repeated.
             if http::HeaderName::from_bytes(header.as_bytes()).is_err() {
                 let reason = "is no name of an HTTP header; use letters, digits and -";
@@ -246,7 +246,7 @@ pub(super) fn new_provider(name: &str) -> ProviderInfo {
         wire: Wire::Chat,
         api_key_env: None,
         key_optional: true,
-        headers: BTreeMap::new(),
+        headers: Headers::default(),
         quirks: Quirks::default(),
         any_model: true,
         allow_insecure: false,

@@ -94,6 +94,8 @@ pub struct NativeAnswer {
     pub readable: Option<String>,
     /// What was billed.
     pub usage: Usage,
+    /// The key of `preserveData` that keeps the history.
+    pub key: &'static str,
     /// How many items had to be shortened before they fit the window.
     pub shortened: usize,
 }

@@ -2,6 +2,7 @@
 
 use session_model::json::RawJson;
 
+use crate::context::RESPONSES_KEY;
 use crate::native::{NativeAnswer, NativeHistory};
 use crate::provider::Answer;
 use crate::wire::Target;
@@ -45,6 +46,7 @@ pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAn
         readable: readable(&item)?,
         history: history(output, item, target),
         usage: usage(&response),
+        key: RESPONSES_KEY,
         shortened: 0,
     })
 }
@@ -61,18 +63,37 @@ pub(crate) fn in_band_answer(
 ) -> Result<NativeAnswer, NativeError> {
     let found: Vec<&RawJson> = answer.native.iter().collect();
     let item = one(&found)?;
-    let mut items: Vec<RawJson> = input
-        .iter()
-        .filter(|item| retained(item))
-        .cloned()
-        .collect();
+    let mut items = newest_retained(input);
     items.push(item.clone());
     Ok(NativeAnswer {
         readable: readable(&item)?,
         history: history(items, item, target),
         usage: answer.usage,
+        key: RESPONSES_KEY,
         shortened: 0,
     })
+}
+
+/// How much of what the user and the harness said stays beside the compaction item, in bytes of JSON: about 20,000
+/// tokens, which is what the provider's own client keeps. Without a bound each compaction would copy all of it again.
+const RETAINED: usize = 80_000;
+
+/// Returns the newest messages of the user and the harness that fit the bound, in their order. Images stay out.
+fn newest_retained(input: &[RawJson]) -> Vec<RawJson> {
+    let mut left = RETAINED;
+    let mut items: Vec<RawJson> = Vec::new();
+    for item in input.iter().rev().filter(|item| retained(item)) {
+        if item.get().contains("\"input_image\"") {
+            continue;
+        }
+        let Some(rest) = left.checked_sub(item.get().len()) else {
+            break;
+        };
+        left = rest;
+        items.push(item.clone());
+    }
+    items.reverse();
+    items
 }
 
 fn history(items: Vec<RawJson>, item: RawJson, target: &Target<'_>) -> NativeHistory {

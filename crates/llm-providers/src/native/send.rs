@@ -5,6 +5,7 @@ use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use crate::classify::classify;
+use crate::context::MESSAGES_KEY;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::http_provider::{HttpProvider, Limits, events};
 use crate::native::{
@@ -18,9 +19,26 @@ use crate::wire::{Quirks, Target, Wire, messages, responses};
 /// The window that is assumed where none is known.
 const ASSUMED_WINDOW: u64 = 128_000;
 
-/// Roughly how many tokens a text has: four bytes each. What does not fit after all is trimmed once more.
+/// What an image takes, whatever its size in bytes.
+const IMAGE: u64 = 1500;
+
+/// From how many tokens on the Messages wire compacts; below it the service answers the conversation instead.
+const MESSAGES_MINIMUM: u64 = 50_000;
+
+/// The most that a native compaction of the Messages wire may answer.
+const MESSAGES_CAP: u64 = 16_384;
+
+/// Roughly how many tokens the JSON text of an item has: four bytes each, images aside. What does not fit after all
+/// is trimmed once more.
 fn rough(text: &str) -> u64 {
-    text.len() as u64 / 4 + 1
+    let mut bytes = text.len();
+    let mut images = 0;
+    for (at, mark) in text.match_indices(";base64,") {
+        let data = &text[at + mark.len()..];
+        bytes -= data.find('"').unwrap_or(data.len());
+        images += 1;
+    }
+    bytes as u64 / 4 + 1 + images * IMAGE
 }
 
 impl HttpProvider {
@@ -104,7 +122,11 @@ impl HttpProvider {
         let body = responses::encode_compact_with(request, &target, items);
         let answered = match client().compact(&body).await {
             // A server that knows only the plain fields gets only those.
-            Err(error) if error.status == Some(400) && target.quirks.openai_extras => {
+            Err(error)
+                if error.kind == ProviderErrorKind::InvalidRequest
+                    && error.status == Some(400)
+                    && target.quirks.openai_extras =>
+            {
                 let plain = Quirks {
                     openai_extras: false,
                     ..*target.quirks
@@ -114,8 +136,13 @@ impl HttpProvider {
                     ..target
                 };
                 let body = responses::encode_compact_with(request, &target, items);
-                let again = client().compact(&body).await;
-                again.map_err(|_| error)?
+                match client().compact(&body).await {
+                    // It was not the further fields.
+                    Err(second) if second.kind == ProviderErrorKind::InvalidRequest => {
+                        return Err(error);
+                    }
+                    again => again?,
+                }
             }
             answered => answered?,
         };
@@ -132,8 +159,13 @@ impl HttpProvider {
         let body = responses::encode_in_band_with(request, &target, items.clone());
         let data = self.data(call.clone(), &body, None).await?;
         let decoder = Box::new(responses::Decoder::default());
-        let answer = last(events(data, decoder, call.clone(), Limits::default()), call).await?;
-        in_band_answer(&items, &answer, &target).map_err(|error| native_error(call, error))
+        let limits = Limits {
+            window: self.capabilities().window,
+            max_output: None,
+        };
+        let answer = last(events(data, decoder, call.clone(), limits), call).await?;
+        in_band_answer(&items, &answer, &target)
+            .map_err(|error| billed(native_error(call, error), &answer))
     }
 
     async fn by_messages(
@@ -142,13 +174,29 @@ impl HttpProvider {
         call: &Call,
     ) -> Result<NativeAnswer, ProviderError> {
         let target = self.target();
+        let request = &Request {
+            max_output: Some(MESSAGES_CAP),
+            ..request.clone()
+        };
         let body = messages::encode_compact(request, &target);
+        let tokens = rough(body.get());
+        if tokens < MESSAGES_MINIMUM {
+            let text = format!(
+                "the provider's own compaction begins at {MESSAGES_MINIMUM} tokens; this conversation has about {tokens}"
+            );
+            return Err(call.error(ProviderErrorKind::InvalidRequest, &text));
+        }
         let beta = Some(messages::COMPACTION_BETA);
         let data = self.data(call.clone(), &body, beta).await?;
         let decoder = Box::new(messages::Decoder::new());
-        let answer = last(events(data, decoder, call.clone(), Limits::default()), call).await?;
+        let limits = Limits {
+            window: self.capabilities().window,
+            max_output: None,
+        };
+        let answer = last(events(data, decoder, call.clone(), limits), call).await?;
         let [block] = answer.native.as_slice() else {
-            return Err(native_error(call, NativeError::Items(answer.native.len())));
+            let error = native_error(call, NativeError::Items(answer.native.len()));
+            return Err(billed(error, &answer));
         };
         let readable = block
             .string_member("content")
@@ -162,6 +210,7 @@ impl HttpProvider {
                 compaction_item: Some(block.clone()),
             },
             usage: answer.usage,
+            key: MESSAGES_KEY,
             shortened: 0,
         })
     }
@@ -178,6 +227,14 @@ async fn last(
     }
     let text = "the answer ended without its closing event";
     Err(call.error(ProviderErrorKind::Interrupted, text))
+}
+
+/// An answer that is of no use was billed all the same.
+fn billed(error: ProviderError, answer: &Answer) -> ProviderError {
+    ProviderError {
+        usage: Some(answer.usage),
+        ..error
+    }
 }
 
 fn native_error(call: &Call, error: NativeError) -> ProviderError {

@@ -7,11 +7,14 @@ mod openai;
 mod record;
 
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use tokio_util::sync::CancellationToken;
 
+use crate::catalog::is_loopback;
 use crate::classify::{classify, request_id, retry_after};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::secret::Redactor;
@@ -55,14 +58,17 @@ const ERROR_LIMIT: usize = 64 << 10;
 
 /// A client for HTTP, shared by all providers of a program. Cheap to clone.
 ///
-/// Proxies come from the usual environment variables (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`),
-/// further certificates from `SSL_CERT_FILE` and `SSL_CERT_DIR`. Redirects are not followed: a key goes to
+/// Proxies come from the usual environment variables (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`; none for
+/// servers on this machine), certificates from the system, or from what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. Redirects are not followed: a key goes to
 /// the host that was named, and to no other.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
     client: reqwest::Client,
+    /// For servers on this machine: never through a proxy, which would see keys in clear and could not reach them.
+    here: reqwest::Client,
     settings: HttpSettings,
     recorder: Option<Recorder>,
+    sent: Arc<AtomicUsize>,
 }
 
 impl HttpClient {
@@ -102,13 +108,25 @@ impl HttpClient {
         let client = builder()
             .tls_certs_merge(more.clone())
             .build()
-            .or_else(|_| builder().tls_certs_only(more).build())
+            .or_else(|_| builder().tls_certs_only(more.clone()).build())
+            .map_err(failed)?;
+        let here = builder()
+            .no_proxy()
+            .tls_certs_only(more)
+            .build()
             .map_err(failed)?;
         Ok(Self {
             client,
+            here,
             settings,
             recorder: None,
+            sent: Arc::default(),
         })
+    }
+
+    /// Returns how many requests have gone out, by this client and its clones.
+    pub fn requests_sent(&self) -> usize {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Keeps a record of every exchange from now on, without the keys.
@@ -162,10 +180,16 @@ impl Call {
             let secret = name.as_str() == "authorization" || name.as_str().contains("key");
             value.set_sensitive(secret || value.is_sensitive());
         }
+        let here = request.url().host_str().is_some_and(is_loopback);
+        let client = match here {
+            true => &self.http.here,
+            false => &self.http.client,
+        };
+        self.http.sent.fetch_add(1, Ordering::Relaxed);
         let mut exchange = self.record(&request);
         let started = tokio::time::Instant::now();
         let sending =
-            tokio::time::timeout(self.http.settings.idle, self.http.client.execute(request));
+            tokio::time::timeout(self.http.settings.idle, client.execute(request));
         let answered = tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(self.cancelled()),

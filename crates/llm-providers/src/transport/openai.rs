@@ -107,10 +107,17 @@ impl OpenAi {
     {
         let (call, failure) = (self.call, self.failure);
         let events = events.map_err(|error| said(&call, &failure, error))?;
-        Ok(Box::pin(events.map(move |event| match event {
+        let seen = failure.clone();
+        let events = events.map(move |event| match event {
             Ok(data) => Ok(data.get().to_owned()),
             Err(error) => Err(said(&call, &failure, error)),
-        })))
+        });
+        // The client keeps the closing event of Chat Completions to itself.
+        let closing = futures_util::stream::iter([()]).filter_map(move |()| {
+            let closed = seen.saw_done();
+            std::future::ready(closed.then(|| Ok("[DONE]".to_owned())))
+        });
+        Ok(Box::pin(events.chain(closing)))
     }
 }
 

@@ -71,9 +71,11 @@ fn headers(headers: &HeaderMap) -> Value {
     let members = headers.iter().map(|(name, value)| {
         let name = name.as_str();
         let secret = value.is_sensitive()
-            || ["authorization", "cookie", "key", "token", "secret"]
+            || ["authorization", "cookie", "api-key", "apikey", "secret"]
                 .iter()
-                .any(|word| name.contains(word));
+                .any(|word| name.contains(word))
+            || name.ends_with("-key")
+            || name.ends_with("token");
         let text = match secret {
             true => REMOVED.to_owned(),
             false => String::from_utf8_lossy(value.as_bytes()).into_owned(),

@@ -131,7 +131,7 @@ pub(crate) enum WireError {
 
 /// Turns the events of a stream into [`Event`]s. Unknown events and fields are passed over.
 pub(crate) trait Decode: Send {
-    /// Takes the `data` of one server-sent event (never `[DONE]`). [`Event::Done`] comes as soon as the wire's
+    /// Takes the `data` of one server-sent event. `[DONE]` ends an answer of Chat Completions. [`Event::Done`] comes as soon as the wire's
     /// closing event has been seen, or from [`Decode::end`]; exactly once; nothing comes after it.
     fn data(&mut self, data: &str) -> Result<Vec<Event>, WireError>;
 

@@ -8,6 +8,9 @@ use crate::provider::{Answer, Event};
 use crate::wire::parts::{arguments_of, count, settled, tell_calls_apart, text};
 use crate::wire::{Decode, WireError};
 
+/// What closes a stream.
+const DONE: &str = "[DONE]";
+
 /// Puts an answer together. Reads what servers really send, not only what the reference shows.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
@@ -42,7 +45,14 @@ struct Call {
 impl Decoder {
     /// Returns a decoder for one answer.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            // Until the server says what was billed, nobody knows.
+            usage: Usage {
+                incomplete: true,
+                ..Usage::default()
+            },
+            ..Self::default()
+        }
     }
 
     fn chunk(&mut self, chunk: &Value) -> Result<Vec<Event>, WireError> {
@@ -258,6 +268,12 @@ impl Decode for Decoder {
     fn data(&mut self, data: &str) -> Result<Vec<Event>, WireError> {
         if self.done || data.trim().is_empty() {
             return Ok(Vec::new());
+        }
+        if data.trim() == DONE {
+            // Some servers close the stream without a word on why the answer ended.
+            let finish = self.finish.take().unwrap_or_else(|| "stop".to_owned());
+            self.done = true;
+            return Ok(vec![Event::Done(self.answer(&finish))]);
         }
         let raw = RawJson::parse(data).map_err(|error| WireError::Malformed(error.to_string()))?;
         if let Some(error) = member(data, "error").filter(|error| *error != "null") {

@@ -49,7 +49,14 @@ enum Piece {
 impl Decoder {
     /// Returns a decoder for one answer.
     pub fn new() -> Self {
-        Self::default()
+        Self {
+            // Until the server says what was billed, nobody knows.
+            usage: Usage {
+                incomplete: true,
+                ..Usage::default()
+            },
+            ..Self::default()
+        }
     }
 
     fn begin(&mut self, message: &Value) {
@@ -159,6 +166,7 @@ impl Decoder {
 
     /// Takes counts, which grow: a later event repeats or raises those before it.
     fn bill(&mut self, usage: &Value) {
+        self.usage.incomplete &= !usage.is_object();
         let raise = |field: &mut u64, name: &str| {
             *field = (*field).max(count(&usage[name]).unwrap_or_default());
         };
