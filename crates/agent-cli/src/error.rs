@@ -141,6 +141,14 @@ impl Error {
         }
     }
 
+    /// Returns the kind of a provider's failure: what a program goes by.
+    pub fn fault(&self) -> Option<&'static str> {
+        match self {
+            Self::Provider { kind, .. } => Some(kind),
+            _ => None,
+        }
+    }
+
     /// Returns an error of input or output at `path`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         Self::Io {

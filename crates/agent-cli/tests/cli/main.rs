@@ -5,5 +5,6 @@ mod bad_input;
 mod commands;
 mod damage;
 mod env;
+mod faults;
 mod json;
 mod store;

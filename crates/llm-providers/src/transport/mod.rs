@@ -170,6 +170,7 @@ impl Call {
             exchange,
             failure.clone(),
             limit,
+            refused.is_none() && expect == Expect::Events,
             started,
         );
         let Some(refused) = refused else {
@@ -253,7 +254,7 @@ impl Call {
             ProviderErrorKind::Unreachable
         } else if error.is_builder() {
             ProviderErrorKind::InvalidRequest
-        } else if error.is_decode() {
+        } else if is_garbage(&error) {
             ProviderErrorKind::Malformed
         } else {
             ProviderErrorKind::Interrupted
@@ -309,6 +310,17 @@ impl AnswerFacts {
             ..error
         }
     }
+}
+
+/// Returns true for bytes that came and mean nothing. The client calls a connection that broke off in the middle of
+/// a body an error of decoding as well; the reason behind it tells the two apart.
+fn is_garbage(error: &reqwest::Error) -> bool {
+    use std::error::Error as _;
+    use std::io::ErrorKind;
+    let reasons = std::iter::successors(error.source(), |error| (*error).source());
+    let mut kinds = reasons.filter_map(|error| error.downcast_ref().map(std::io::Error::kind));
+    error.is_decode()
+        && kinds.any(|kind| matches!(kind, ErrorKind::InvalidData | ErrorKind::InvalidInput))
 }
 
 /// Returns the innermost reasons of an error, which say most.

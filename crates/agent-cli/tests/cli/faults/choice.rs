@@ -1,0 +1,114 @@
+//! Who is asked: several candidates, the rules after them, and choices that cannot be made.
+
+use insta::assert_snapshot;
+use serde_json::json;
+use test_support::{Received, Reply, streams};
+
+use crate::faults::{Bench, SUMMARY};
+
+fn model_of(request: &Received) -> String {
+    request.json()["model"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_second_candidate_answers() {
+    let busy = Reply::text(503, "text/plain", "no healthy upstream");
+    let quota = Reply::json(
+        429,
+        &json!({"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}}),
+    );
+    for (reply, kind, status) in [(busy, "overloaded", 503), (quota, "quota", 429)] {
+        let bench = Bench::new(move |_, request| match model_of(request).as_str() {
+            "alpha" => reply.clone(),
+            _ => streams::chat_stream(SUMMARY),
+        });
+        let bench = bench.asking(&["test/alpha", "test/beta"]);
+        let output = bench.succeeds(&[]);
+        assert!(output.stderr.starts_with("warning: test/alpha (summary): "), "{output}");
+        let summarizer = json!({"by": "model", "provider": "test", "model": "beta"});
+        assert_eq!(bench.compaction()["details"]["summarizer"], summarizer);
+        let model = &output.json()["model"];
+        assert_eq!(model["answered_by"], "test/beta");
+        let failed = &model["failed"][0];
+        assert_eq!(
+            (&failed["candidate"], &failed["kind"], &failed["status"]),
+            (&json!("test/alpha"), &json!(kind), &json!(status))
+        );
+        assert_eq!(bench.count(), 2);
+    }
+}
+
+#[test]
+fn the_rules_write_when_all_fail() {
+    let bench = Bench::replying(vec![Reply::text(503, "text/plain", "no healthy upstream")]);
+    let bench = bench.asking(&["test/alpha", "test/beta"]);
+    let output = bench.succeeds(&["--fallback", "extractive"]);
+    assert_snapshot!(output.stderr, @"");
+    let document = output.json();
+    let failed: Vec<_> = document["model"]["failed"].as_array().into_iter().flatten().collect();
+    assert_eq!(failed.len(), 2, "{output}");
+    assert_eq!(document["model"]["answered_by"], json!(null));
+    assert_eq!(bench.compaction()["details"]["summarizer"], json!({"by": "extractive"}));
+}
+
+#[test]
+fn no_key() {
+    let bench = Bench::replying(vec![Reply::Reset]);
+    let mut command = bench.compact(&[]);
+    let said = bench.fails_as(command.env_remove("TEST_KEY"), 2, "usage");
+    assert_snapshot!(said, @"");
+    assert_eq!(bench.count(), 0);
+}
+
+#[test]
+fn a_key_with_a_line_break_in_it() {
+    let bench = Bench::replying(vec![Reply::Reset]);
+    let mut command = bench.compact(&[]);
+    let said = bench.fails_as(command.env("TEST_KEY", "sk-planted\n0123456789"), 5, "provider");
+    assert!(!said.contains("0123456789"), "{said}");
+    assert_snapshot!(said, @"");
+    assert_eq!(bench.count(), 0);
+}
+
+/// Line breaks around a key come from files and are no part of it.
+#[test]
+fn a_key_with_a_line_break_after_it() {
+    let bench = Bench::replying(vec![streams::chat_stream(SUMMARY)]);
+    let mut command = bench.compact(&[]);
+    let output = bench.run(command.env("TEST_KEY", "sk-planted-0123456789\n"));
+    assert_eq!(output.code, Some(0), "{output}");
+    let request = &bench.server.received()[0];
+    assert_eq!(request.header("authorization"), Some("Bearer sk-planted-0123456789"));
+}
+
+#[test]
+fn an_unknown_model() {
+    let bench = Bench::replying(vec![Reply::Reset]);
+    let mut command = bench.env.command(crate::env::BINARY);
+    command.args(["compact", "s.jsonl", "--in-place", "--json", "--model", "openai/gpt-6.2-soll"]);
+    command.args(["--record", "record.jsonl"]);
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+}
+
+#[test]
+fn a_catalog_entry_with_a_bad_field() {
+    let bench = Bench::replying(vec![Reply::Reset]);
+    let mut command = bench.compact(&["--set", r#"models."test/alpha".windows=5"#]);
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+    let mut command = bench.compact(&["--set", "providers.test.baseUrl=nowhere"]);
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+}
+
+#[test]
+fn a_native_form_that_the_wire_does_not_have() {
+    let bench = Bench::replying(vec![Reply::Reset]);
+    let mut command = bench.compact(&["--native", "in-band", "--record", "record.jsonl"]);
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+}
+
+/// A key goes over plain http to this machine only.
+#[test]
+fn a_key_over_plain_http() {
+    let bench = Bench::replying(vec![Reply::Reset]).at("http://models.example:8000/v1".to_owned());
+    assert_snapshot!(bench.fails_as(&mut bench.compact(&[]), 2, "usage"), @"");
+}
