@@ -1,7 +1,8 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
-use std::fs::OpenOptions;
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -253,17 +254,53 @@ fn http_client(settings: &AppSettings, record: Option<&Path>) -> Result<HttpClie
     let Some(path) = record else {
         return Ok(client);
     };
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
+    Ok(client.with_recorder(Recorder::new(Box::new(RecordFile::create(path)?))))
+}
+
+/// The file of a record. One in which nothing was written goes away again.
+struct RecordFile {
+    file: File,
+    path: PathBuf,
+    is_empty: bool,
+}
+
+impl RecordFile {
+    fn create(path: &Path) -> Result<Self, Error> {
+        let mut options = OpenOptions::new();
+        options.create_new(true).write(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            options.mode(0o600);
+        }
+        let file = options
+            .open(path)
+            .map_err(|error| Error::io("create", path, error))?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            is_empty: true,
+        })
     }
-    let file = options
-        .open(path)
-        .map_err(|error| Error::io("create", path, error))?;
-    Ok(client.with_recorder(Recorder::new(Box::new(file))))
+}
+
+impl Write for RecordFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.is_empty = false;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for RecordFile {
+    fn drop(&mut self) {
+        if self.is_empty {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 fn policy(settings: &AppSettings) -> RetryPolicy {

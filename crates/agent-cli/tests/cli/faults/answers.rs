@@ -24,7 +24,7 @@ fn status_429_with_retry_after() {
     ]);
     let (output, took) = timed(|| bench.succeeds(&["--set", "http.attempts=2"]));
     assert!(took >= Duration::from_secs(1), "{took:?}");
-    assert_snapshot!(output.stderr, @"");
+    assert_snapshot!(output.stderr, @"note: test/alpha: Slow down. (status 429); again in [DELAY]");
     let model = &output.json()["model"];
     assert_eq!((&model["requests_sent"], &model["retries"]), (&json!(2), &json!(1)));
     assert_eq!(bench.bodies()[0], bench.bodies()[1]);
@@ -37,7 +37,7 @@ fn status_429_without_retry_after() {
         streams::chat_stream(SUMMARY),
     ]);
     let output = bench.succeeds(&["--set", "http.attempts=2"]);
-    assert_snapshot!(output.stderr, @"");
+    assert_snapshot!(output.stderr, @"note: test/alpha: Slow down. (status 429); again in [DELAY]");
     assert_eq!(bench.count(), 2);
 }
 
@@ -47,7 +47,11 @@ fn status_429_with_a_long_retry_after() {
     let reply = error(429, "rate_limit_error", "Slow down.").header("retry-after", "600");
     let bench = Bench::replying(vec![reply]);
     let said = bench.fails(&["--set", "http.attempts=5", "--set", "http.retryBudgetSeconds=2"]);
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    [rate_limited]
+    warning: test/alpha (summary): Slow down.
+    error: Compaction failed: test/alpha: Slow down. (status 429); try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
     assert_eq!(bench.count(), 1);
 }
 
@@ -56,7 +60,11 @@ fn status_529() {
     let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let reply = Reply::json(529, &body).header("request-id", "req_011");
     let bench = Bench::replying(vec![reply]).on("messages");
-    assert_snapshot!(bench.fails(&[]), @"");
+    assert_snapshot!(bench.fails(&[]), @"
+    [overloaded]
+    warning: test/alpha (summary): Overloaded
+    error: Compaction failed: test/alpha: Overloaded (status 529) (request req_011); try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
 }
 
 #[test]
@@ -66,14 +74,22 @@ fn status_500_with_a_page() {
     let bench = Bench::replying(vec![Reply::text(500, "text/html", page)]);
     let said = bench.fails(&[]);
     assert!(!said.contains(['<', '>', '{']), "{said}");
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    [overloaded]
+    warning: test/alpha (summary): 502 Bad Gateway 502 Bad Gateway nginx
+    error: Compaction failed: test/alpha: 502 Bad Gateway 502 Bad Gateway nginx (status 500); try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
 }
 
 #[test]
 fn status_401() {
     let message = "Incorrect API key provided.";
     let bench = Bench::replying(vec![error(401, "invalid_request_error", message)]);
-    assert_snapshot!(bench.fails(&["--set", "http.attempts=5"]), @"");
+    assert_snapshot!(bench.fails(&["--set", "http.attempts=5"]), @"
+    [auth]
+    warning: test/alpha (summary): Incorrect API key provided.
+    error: Compaction failed: test/alpha: Incorrect API key provided. (status 401); check the key; nothing was changed
+    ");
     assert_eq!(bench.count(), 1);
 }
 
@@ -88,7 +104,11 @@ fn a_wrong_key_is_no_reason_for_the_rules() {
 #[test]
 fn status_404() {
     let bench = Bench::replying(vec![error(404, "not_found", "The model `alpha` does not exist.")]);
-    assert_snapshot!(bench.fails(&[]), @"");
+    assert_snapshot!(bench.fails(&[]), @"
+    [invalid_request]
+    warning: test/alpha (summary): The model `alpha` does not exist.
+    error: Compaction failed: test/alpha: The model `alpha` does not exist. (status 404); check model, address and wire; nothing was changed
+    ");
 }
 
 /// Too many bytes are asked for in smaller pieces, and not for ever.
@@ -121,7 +141,11 @@ fn a_web_page_at_the_base_url() {
 fn an_error_inside_the_stream() {
     let event = json!({"error": {"message": "The engine is overloaded.", "type": "server_error"}});
     let bench = Bench::replying(vec![streams::sse_reply(&[&event.to_string()])]);
-    assert_snapshot!(bench.fails(&[]), @"");
+    assert_snapshot!(bench.fails(&[]), @"
+    [overloaded]
+    warning: test/alpha (summary): The engine is overloaded.
+    error: Compaction failed: test/alpha: The engine is overloaded.; try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
 }
 
 #[test]

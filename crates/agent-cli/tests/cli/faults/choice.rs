@@ -43,7 +43,10 @@ fn the_rules_write_when_all_fail() {
     let bench = Bench::replying(vec![Reply::text(503, "text/plain", "no healthy upstream")]);
     let bench = bench.asking(&["test/alpha", "test/beta"]);
     let output = bench.succeeds(&["--fallback", "extractive"]);
-    assert_snapshot!(output.stderr, @"");
+    assert_snapshot!(output.stderr, @"
+    warning: test/alpha (summary): no healthy upstream
+    warning: test/beta (summary): no healthy upstream
+    ");
     let document = output.json();
     let failed: Vec<_> = document["model"]["failed"].as_array().into_iter().flatten().collect();
     assert_eq!(failed.len(), 2, "{output}");
@@ -56,7 +59,7 @@ fn no_key() {
     let bench = Bench::replying(vec![Reply::Reset]);
     let mut command = bench.compact(&[]);
     let said = bench.fails_as(command.env_remove("TEST_KEY"), 2, "usage");
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"error: no key for test: set TEST_KEY, or name another variable with --api-key-env");
     assert_eq!(bench.count(), 0);
 }
 
@@ -66,7 +69,11 @@ fn a_key_with_a_line_break_in_it() {
     let mut command = bench.compact(&[]);
     let said = bench.fails_as(command.env("TEST_KEY", "sk-planted\n0123456789"), 5, "provider");
     assert!(!said.contains("0123456789"), "{said}");
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    [invalid_request]
+    warning: test/alpha (summary): the value of the header authorization has characters that no header can have
+    error: Compaction failed: test/alpha: the value of the header authorization has characters that no header can have; check model, address and wire; nothing was changed
+    ");
     assert_eq!(bench.count(), 0);
 }
 
@@ -87,28 +94,28 @@ fn an_unknown_model() {
     let mut command = bench.env.command(crate::env::BINARY);
     command.args(["compact", "s.jsonl", "--in-place", "--json", "--model", "openai/gpt-6.2-soll"]);
     command.args(["--record", "record.jsonl"]);
-    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @r#"error: openai has no model gpt-6.2-soll in the catalog; did you mean openai/gpt-6.2-sol or openai/gpt-6.1-sol or openai/gpt-5.6-sol; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-6.2-soll".window in the settings"#);
 }
 
 #[test]
 fn a_catalog_entry_with_a_bad_field() {
     let bench = Bench::replying(vec![Reply::Reset]);
     let mut command = bench.compact(&["--set", r#"models."test/alpha".windows=5"#]);
-    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"error: settings (--set): models.test/alpha.windows: unknown field `windows`, expected one of `window`, `maxOutput`, `tools`, `images`, `reasoning`, `nativeStandalone`, `nativeInBand`, `prices`");
     let mut command = bench.compact(&["--set", "providers.test.baseUrl=nowhere"]);
-    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @r#"error: settings (--set): providers.test.baseUrl: is "nowhere" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);
 }
 
 #[test]
 fn a_native_form_that_the_wire_does_not_have() {
     let bench = Bench::replying(vec![Reply::Reset]);
     let mut command = bench.compact(&["--native", "in-band", "--record", "record.jsonl"]);
-    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"");
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @"error: test/alpha has no such native compaction on its wire; use --native off, or --wire responses where the service speaks it");
 }
 
 /// A key goes over plain http to this machine only.
 #[test]
 fn a_key_over_plain_http() {
     let bench = Bench::replying(vec![Reply::Reset]).at("http://models.example:8000/v1".to_owned());
-    assert_snapshot!(bench.fails_as(&mut bench.compact(&[]), 2, "usage"), @"");
+    assert_snapshot!(bench.fails_as(&mut bench.compact(&[]), 2, "usage"), @"error: test: the key would be sent unencrypted to [SERVER]; use https or a loopback address, or allow it with providers.test.allowInsecure beside the baseUrl in the settings");
 }

@@ -20,7 +20,7 @@ use test_support::{FaultServer, Received, Reply, streams};
 use crate::env::{BINARY, Output, SMALL, TestEnv};
 
 /// A session whose older half is one request to a summarizer when 300 tokens are kept.
-pub const PLAIN: &str = "u:400 a:400 u:400 a:400 u:150 a:160";
+pub const PLAIN: &str = "u:400 a:400 u:400 a:400 u:600 a:100";
 
 /// A summary as a model may write it.
 pub const SUMMARY: &str = "## Goal\nKeep the tests green.\n\n## Next steps\n1. Run them.";

@@ -6,7 +6,7 @@ use test_support::{Received, Reply, streams};
 use crate::faults::{Bench, SUMMARY, WIRES, prompt};
 
 /// A long session: about 5000 tokens to be summarized.
-const LONG_SESSION: &str = "u:600 a:600 u:600 a:600 u:600 a:600 u:600 a:600 u:150 a:160";
+const LONG_SESSION: &str = "u:600 a:600 u:600 a:600 u:600 a:600 u:600 a:600 u:600 a:100";
 
 /// Refuses what has more bytes than `most`, as llama.cpp does.
 fn window_of(most: usize) -> impl Fn(usize, &Received) -> Reply + Send + Sync + 'static {

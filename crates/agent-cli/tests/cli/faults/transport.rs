@@ -11,7 +11,11 @@ use crate::faults::{Bench, KEY, LONG, SUMMARY, WIRES, timed};
 #[test]
 fn connection_refused() {
     let bench = Bench::replying(vec![Reply::Reset]).at(refused_url());
-    assert_snapshot!(bench.fails(&[]), @"");
+    assert_snapshot!(bench.fails(&[]), @"
+    [unreachable]
+    warning: test/alpha (summary): cannot connect: tcp connect error: Connection refused (os error 111)
+    error: Compaction failed: test/alpha: cannot connect: tcp connect error: Connection refused (os error 111); check the address and the network, or leave out --model to summarize by rule; nothing was changed
+    ");
     assert_eq!(bench.count(), 0);
 }
 
@@ -97,7 +101,11 @@ fn gzip() {
 fn silence_before_the_answer() {
     let bench = Bench::replying(vec![Reply::Silent(LONG)]);
     let (said, took) = timed(|| bench.fails(&["--set", "http.idleTimeoutSeconds=1"]));
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    [timeout]
+    warning: test/alpha (summary): no answer within 1 s
+    error: Compaction failed: test/alpha: no answer within 1 s; try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
     assert!(took < LONG / 2, "{took:?}");
     assert!(bench.server.wait_until_left(0, LONG));
 }
@@ -107,7 +115,11 @@ fn silence_in_mid_stream() {
     let reply = streams::chat_stream(SUMMARY).cut(2, End::Silence(LONG));
     let bench = Bench::replying(vec![reply]);
     let (said, took) = timed(|| bench.fails(&["--set", "http.idleTimeoutSeconds=1"]));
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    [timeout]
+    warning: test/alpha (summary): the service fell silent for 1 s
+    error: Compaction failed: test/alpha: the service fell silent for 1 s; try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
     assert!(took < LONG / 2, "{took:?}");
     assert!(bench.server.wait_until_left(0, LONG));
 }
@@ -117,7 +129,11 @@ fn an_answer_that_takes_too_long_although_it_never_falls_silent() {
     let reply = streams::chat_stream(SUMMARY).dripped(4, Duration::from_millis(50));
     let bench = Bench::replying(vec![reply]);
     let said = bench.fails(&["--set", "http.totalTimeoutSeconds=1"]);
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    [timeout]
+    warning: test/alpha (summary): the answer took longer than 1 s
+    error: Compaction failed: test/alpha: the answer took longer than 1 s; try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
     assert!(bench.server.wait_until_left(0, LONG));
 }
 
@@ -192,7 +208,11 @@ fn invalid_json_in_the_stream() {
 #[test]
 fn one_document_where_a_stream_was_asked_for() {
     let bench = Bench::replying(vec![Reply::json(200, &json!({"id": "x", "choices": []}))]);
-    assert_snapshot!(bench.fails(&[]), @"");
+    assert_snapshot!(bench.fails(&[]), @"
+    [malformed]
+    warning: test/alpha (summary): the service answered with one document although a stream was asked for
+    error: Compaction failed: test/alpha: the service answered with one document although a stream was asked for (status 200); try again, name another --model, or use --fallback extractive; nothing was changed
+    ");
 }
 
 /// Comments, empty events and blank lines keep connections open; they say nothing.
