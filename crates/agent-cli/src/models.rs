@@ -201,8 +201,7 @@ fn key(provider: &ProviderInfo) -> Result<Option<Secret>, Error> {
     let Some(variable) = &provider.api_key_env else {
         return Ok(None);
     };
-    let found = std::env::var(variable).ok();
-    match found.as_deref().and_then(Secret::new) {
+    match secret(variable)? {
         Some(key) => Ok(Some(key)),
         None if provider.key_optional => Ok(None),
         None => Err(Error::Usage(format!(
@@ -212,19 +211,29 @@ fn key(provider: &ProviderInfo) -> Result<Option<Secret>, Error> {
     }
 }
 
+/// Returns the key or token that an environment variable holds.
+fn secret(variable: &str) -> Result<Option<Secret>, Error> {
+    let found = std::env::var(variable).ok();
+    let secret = found.as_deref().and_then(Secret::new);
+    match &secret {
+        Some(key) if key.expose().bytes().any(|byte| byte.is_ascii_control()) => {
+            Err(Error::Usage(format!(
+                "{variable} holds a line break or another control character within the key; set it again"
+            )))
+        }
+        _ => Ok(secret),
+    }
+}
+
 fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candidate, Error> {
     let compaction = &settings.compaction;
     let token = match &compaction.remote_token_env {
         None => None,
-        Some(variable) => {
-            let found = std::env::var(variable).ok();
-            let token = found.as_deref().and_then(Secret::new);
-            Some(token.ok_or_else(|| {
-                Error::Usage(format!(
-                    "compaction.remoteTokenEnv names {variable}, which is not set"
-                ))
-            })?)
-        }
+        Some(variable) => Some(secret(variable)?.ok_or_else(|| {
+            Error::Usage(format!(
+                "compaction.remoteTokenEnv names {variable}, which is not set"
+            ))
+        })?),
     };
     let insecure = compaction.remote_allow_insecure;
     let endpoint = RemoteEndpoint::new(http.clone(), url, token, insecure)
@@ -393,6 +402,8 @@ pub fn failed(what: &str, failure: &Failure) -> Error {
         Failure::Provider(error) => error.kind.name(),
         _ => "no_summary",
     };
+    let failure = failure.to_string();
+    let failure = failure.trim_end_matches('.');
     Error::Provider {
         message: format!("{what} failed: {failure}{hint}; nothing was changed"),
         kind,

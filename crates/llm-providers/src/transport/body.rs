@@ -45,9 +45,7 @@ impl<S> Guard<S> {
         let Some(line) = &mut self.line else {
             return Some(bytes);
         };
-        let end = bytes
-            .iter()
-            .rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        let end = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
         let Some(end) = end else {
             line.extend_from_slice(&bytes);
             return None;

@@ -159,7 +159,7 @@ impl Call {
         let response = answered.inspect_err(|error| exchange.fail(error))?;
         exchange.answered(response.status().as_u16(), response.headers());
         let refused = self.refusal(&response, expect);
-        let facts = AnswerFacts::of(&response);
+        let facts = AnswerFacts::of(&response, &self.redactor);
         let limit = match refused {
             Some(_) => ERROR_LIMIT,
             None => self.http.settings.answer_limit,
@@ -288,14 +288,14 @@ struct AnswerFacts {
 }
 
 impl AnswerFacts {
-    fn of(response: &reqwest::Response) -> Self {
+    fn of(response: &reqwest::Response, redactor: &Redactor) -> Self {
         let headers: &HeaderMap = response.headers();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_secs());
         let location = headers.get(LOCATION).and_then(|place| place.to_str().ok());
         Self {
             status: response.status().as_u16(),
-            request_id: request_id(headers),
+            request_id: request_id(headers).map(|id| redactor.clean(&id)),
             retry_after: retry_after(headers, Some(response.status().as_u16()), now),
             // Only the place: what follows a question mark may be a key.
             location: location.map(|place| place.split('?').next().unwrap_or_default().to_owned()),

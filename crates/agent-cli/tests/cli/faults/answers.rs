@@ -26,7 +26,10 @@ fn status_429_with_retry_after() {
     assert!(took >= Duration::from_secs(1), "{took:?}");
     assert_snapshot!(output.stderr, @"note: test/alpha: Slow down. (status 429); again in [DELAY]");
     let model = &output.json()["model"];
-    assert_eq!((&model["requests_sent"], &model["retries"]), (&json!(2), &json!(1)));
+    assert_eq!(
+        (&model["requests_sent"], &model["retries"]),
+        (&json!(2), &json!(1))
+    );
     assert_eq!(bench.bodies()[0], bench.bodies()[1]);
 }
 
@@ -46,7 +49,12 @@ fn status_429_without_retry_after() {
 fn status_429_with_a_long_retry_after() {
     let reply = error(429, "rate_limit_error", "Slow down.").header("retry-after", "600");
     let bench = Bench::replying(vec![reply]);
-    let said = bench.fails(&["--set", "http.attempts=5", "--set", "http.retryBudgetSeconds=2"]);
+    let said = bench.fails(&[
+        "--set",
+        "http.attempts=5",
+        "--set",
+        "http.retryBudgetSeconds=2",
+    ]);
     assert_snapshot!(said, @"
     [rate_limited]
     warning: test/alpha (summary): Slow down.
@@ -57,7 +65,8 @@ fn status_429_with_a_long_retry_after() {
 
 #[test]
 fn status_529() {
-    let body = json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
+    let body =
+        json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}});
     let reply = Reply::json(529, &body).header("request-id", "req_011");
     let bench = Bench::replying(vec![reply]).on("messages");
     assert_snapshot!(bench.fails(&[]), @"
@@ -96,14 +105,22 @@ fn status_401() {
 /// What the user can mend is an error although the rules may stand in.
 #[test]
 fn a_wrong_key_is_no_reason_for_the_rules() {
-    let bench = Bench::replying(vec![error(401, "invalid_request_error", "Incorrect API key.")]);
+    let bench = Bench::replying(vec![error(
+        401,
+        "invalid_request_error",
+        "Incorrect API key.",
+    )]);
     let said = bench.fails(&["--fallback", "extractive"]);
     assert!(said.starts_with("[auth]\n"), "{said}");
 }
 
 #[test]
 fn status_404() {
-    let bench = Bench::replying(vec![error(404, "not_found", "The model `alpha` does not exist.")]);
+    let bench = Bench::replying(vec![error(
+        404,
+        "not_found",
+        "The model `alpha` does not exist.",
+    )]);
     assert_snapshot!(bench.fails(&[]), @"
     [invalid_request]
     warning: test/alpha (summary): The model `alpha` does not exist.
@@ -126,7 +143,8 @@ fn status_413() {
 fn a_web_page_at_the_base_url() {
     let page = "<!doctype html><html><body>Welcome</body></html>";
     for (wire, _) in WIRES {
-        let bench = Bench::replying(vec![Reply::text(200, "text/html; charset=utf-8", page)]).on(wire);
+        let bench =
+            Bench::replying(vec![Reply::text(200, "text/html; charset=utf-8", page)]).on(wire);
         assert_eq!(
             bench.fails(&["--set", "http.attempts=5"]),
             "[invalid_request]\nwarning: test/alpha (summary): a web page answered, not a model service; check the base URL\n\
@@ -144,7 +162,7 @@ fn an_error_inside_the_stream() {
     assert_snapshot!(bench.fails(&[]), @"
     [overloaded]
     warning: test/alpha (summary): The engine is overloaded.
-    error: Compaction failed: test/alpha: The engine is overloaded.; try again, name another --model, or use --fallback extractive; nothing was changed
+    error: Compaction failed: test/alpha: The engine is overloaded; try again, name another --model, or use --fallback extractive; nothing was changed
     ");
 }
 
@@ -179,7 +197,10 @@ fn a_tool_call_instead_of_a_summary() {
     let arguments = json!({"path": "src/lib.rs"});
     let calls = [
         ("chat", streams::chat_tool_call("read", &arguments)),
-        ("responses", streams::responses_tool_call("read", &arguments)),
+        (
+            "responses",
+            streams::responses_tool_call("read", &arguments),
+        ),
         ("messages", streams::messages_tool_call("read", &arguments)),
     ];
     for (wire, call) in calls {
@@ -207,14 +228,30 @@ fn cap(body: &Value) -> u64 {
 fn an_answer_that_its_cap_cut_off() {
     let usage = || Some(streams::chat_usage(20, 0, 5));
     let cut_off = [
-        ("chat", streams::chat_stream_with(&["## Go"], "length", usage())),
-        ("responses", streams::responses_stream_with(&["## Go"], "incomplete", streams::responses_usage(20, 0, 5))),
-        ("messages", streams::messages_stream_with(&["## Go"], "max_tokens", (20, 0, 5))),
+        (
+            "chat",
+            streams::chat_stream_with(&["## Go"], "length", usage()),
+        ),
+        (
+            "responses",
+            streams::responses_stream_with(
+                &["## Go"],
+                "incomplete",
+                streams::responses_usage(20, 0, 5),
+            ),
+        ),
+        (
+            "messages",
+            streams::messages_stream_with(&["## Go"], "max_tokens", (20, 0, 5)),
+        ),
     ];
     for ((wire, cut), (_, whole)) in cut_off.into_iter().zip(WIRES) {
         let bench = Bench::replying(vec![cut.clone(), whole(SUMMARY)]).on(wire);
         let output = bench.succeeds(&[]);
-        assert_eq!(output.stderr, "note: the summary was cut off by its output cap; asking once more\n", "{wire}");
+        assert_eq!(
+            output.stderr, "note: the summary was cut off by its output cap; asking once more\n",
+            "{wire}"
+        );
         assert_eq!(bench.compaction()["summary"], SUMMARY, "{wire}");
         let bodies = bench.bodies();
         assert_eq!(cap(&bodies[1]), 2 * cap(&bodies[0]), "{wire}");
@@ -235,7 +272,11 @@ fn what_a_model_wrote_is_accounted_for() {
         let details = &bench.compaction()["details"];
         let summarizer = json!({"by": "model", "provider": "test", "model": "alpha"});
         assert_eq!(details["summarizer"], summarizer, "{wire}");
-        assert_eq!((&details["usage"]["input"], &details["usage"]["output"]), (&json!(20), &json!(5)), "{wire}");
+        assert_eq!(
+            (&details["usage"]["input"], &details["usage"]["output"]),
+            (&json!(20), &json!(5)),
+            "{wire}"
+        );
         let model = &output.json()["model"];
         assert_eq!(model["answered_by"], "test/alpha", "{wire}");
         assert_eq!(model["failed"], json!([]), "{wire}");

@@ -27,7 +27,10 @@ fn cancelled(bench: &Bench, command: &mut Command) {
     let output = bench.filtered(bench.env.filtered(&output));
     assert!(took < SOON, "{took:?}");
     let said = said(&output, 130, "cancelled");
-    assert!(said.ends_with("error: cancelled; nothing was changed\n"), "{said}");
+    assert!(
+        said.ends_with("error: cancelled; nothing was changed\n"),
+        "{said}"
+    );
     let mut after = bench.env.listing();
     after.retain(|name, _| name != "record.jsonl");
     assert!(before == after, "{:?}", bench.env.names());
@@ -45,7 +48,10 @@ fn in_mid_stream() {
 #[test]
 fn before_the_answer() {
     let bench = Bench::replying(vec![Reply::Silent(LONG)]);
-    cancelled(&bench, &mut bench.compact(&["--fallback", "extractive", "--record", "record.jsonl"]));
+    cancelled(
+        &bench,
+        &mut bench.compact(&["--fallback", "extractive", "--record", "record.jsonl"]),
+    );
     assert!(bench.server.wait_until_left(0, LONG));
 }
 
@@ -89,7 +95,11 @@ fn closed_standard_output() {
     let mut command = bench.compact(&[]);
     command.stdout(writer).stderr(Stdio::piped());
     let output = bench.run(&mut command);
-    assert_eq!((output.code, output.stderr.as_str()), (Some(0), ""), "{output}");
+    assert_eq!(
+        (output.code, output.stderr.as_str()),
+        (Some(0), ""),
+        "{output}"
+    );
     assert_eq!(bench.compaction()["summary"], json!(SUMMARY));
 }
 

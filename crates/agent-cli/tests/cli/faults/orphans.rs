@@ -92,10 +92,7 @@ fn the_checker_finds_orphans_on_every_wire() {
     let user = json!({"role": "user", "content": "x"});
     assert!(chat(json!([call, result, user])).is_empty());
     assert_eq!(chat(json!([result])), ["result c1 without a call"]);
-    let parted = [
-        "call c1 without a result",
-        "result c1 without a call",
-    ];
+    let parted = ["call c1 without a result", "result c1 without a call"];
     assert_eq!(chat(json!([call, user, result])), parted);
 
     let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c1"}]});

@@ -17,7 +17,8 @@ fn window_of(most: usize) -> impl Fn(usize, &Received) -> Reply + Send + Sync + 
 }
 
 fn too_large() -> Reply {
-    let message = "request (5274 tokens) exceeds the available context size (4096 tokens), try increasing it";
+    let message =
+        "request (5274 tokens) exceeds the available context size (4096 tokens), try increasing it";
     Reply::json(
         400,
         &json!({"error": {"code": 400, "message": message, "type": "exceed_context_size_error",
@@ -36,22 +37,40 @@ fn a_smaller_window_than_was_said() {
     );
     assert_eq!(bench.compaction()["summary"], SUMMARY);
     assert_eq!(output.json()["model"]["folds"], 1);
-    let sizes: Vec<usize> = bench.server.received().iter().map(|request| request.body.len()).collect();
+    let sizes: Vec<usize> = bench
+        .server
+        .received()
+        .iter()
+        .map(|request| request.body.len())
+        .collect();
     assert!(sizes.len() > 2, "{sizes:?}");
     assert!(sizes[1..].iter().all(|size| *size < sizes[0]), "{sizes:?}");
     // Each part starts from the answer to the part before.
     let bodies = bench.bodies();
-    assert!(prompt(&bodies[2]).contains(SUMMARY), "{}", prompt(&bodies[2]));
+    assert!(
+        prompt(&bodies[2]).contains(SUMMARY),
+        "{}",
+        prompt(&bodies[2])
+    );
 }
 
 #[test]
 fn overflow_that_never_ends() {
     for (wire, _) in WIRES {
-        let bench = Bench::replying(vec![too_large()]).on(wire).with_session(LONG_SESSION);
+        let bench = Bench::replying(vec![too_large()])
+            .on(wire)
+            .with_session(LONG_SESSION);
         let said = bench.fails(&["--set", "http.attempts=5"]);
         assert!(said.starts_with("[context_overflow]\n"), "{wire}: {said}");
-        assert!(said.contains("error: Compaction failed: test/alpha: request (5274 tokens) exceeds"), "{wire}: {said}");
-        assert!((2..=7).contains(&bench.count()), "{wire}: {}", bench.count());
+        assert!(
+            said.contains("error: Compaction failed: test/alpha: request (5274 tokens) exceeds"),
+            "{wire}: {said}"
+        );
+        assert!(
+            (2..=7).contains(&bench.count()),
+            "{wire}: {}",
+            bench.count()
+        );
     }
 }
 

@@ -24,7 +24,10 @@ fn reset_before_the_answer() {
     let bench = Bench::replying(vec![Reply::Reset]);
     let said = bench.fails(&[]);
     assert!(said.starts_with("[interrupted]\n"), "{said}");
-    assert!(said.contains("error: Compaction failed: test/alpha: the connection broke: "), "{said}");
+    assert!(
+        said.contains("error: Compaction failed: test/alpha: the connection broke: "),
+        "{said}"
+    );
 }
 
 #[test]
@@ -32,7 +35,10 @@ fn reset_in_mid_stream() {
     let bench = Bench::replying(vec![streams::chat_stream(SUMMARY).cut(2, End::Reset)]);
     let said = bench.fails(&[]);
     assert!(said.starts_with("[interrupted]\n"), "{said}");
-    assert!(said.contains("error: Compaction failed: test/alpha: the "), "{said}");
+    assert!(
+        said.contains("error: Compaction failed: test/alpha: the "),
+        "{said}"
+    );
 }
 
 #[test]
@@ -164,7 +170,10 @@ fn redirect_to_another_host() {
 fn answer_that_is_no_http() {
     let bench = Bench::replying(vec![Reply::Raw(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec())]);
     let said = bench.fails(&[]);
-    assert!(said.contains("error: Compaction failed: test/alpha: "), "{said}");
+    assert!(
+        said.contains("error: Compaction failed: test/alpha: "),
+        "{said}"
+    );
 }
 
 /// The body of an error is cut off after a little; the client does not read on.
@@ -198,10 +207,14 @@ fn event_of_200_megabytes() {
 #[test]
 fn invalid_json_in_the_stream() {
     for (wire, _) in WIRES {
-        let bench = Bench::replying(vec![streams::sse_reply(&["{\"choices\":[", "[DONE]"])]).on(wire);
+        let bench =
+            Bench::replying(vec![streams::sse_reply(&["{\"choices\":[", "[DONE]"])]).on(wire);
         let said = bench.fails(&[]);
         assert!(said.starts_with("[malformed]\n"), "{wire}: {said}");
-        assert!(said.contains("error: Compaction failed: test/alpha: "), "{wire}: {said}");
+        assert!(
+            said.contains("error: Compaction failed: test/alpha: "),
+            "{wire}: {said}"
+        );
     }
 }
 
