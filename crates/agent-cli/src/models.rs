@@ -1,7 +1,7 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -282,9 +282,13 @@ impl RecordFile {
             use std::os::unix::fs::OpenOptionsExt;
             options.mode(0o600);
         }
-        let file = options
-            .open(path)
-            .map_err(|error| Error::io("create", path, error))?;
+        let file = options.open(path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::Usage(format!(
+                "{} exists; --record never overwrites, choose another name",
+                path.display()
+            )),
+            _ => Error::io("create", path, error),
+        })?;
         Ok(Self {
             file,
             path: path.to_owned(),

@@ -24,7 +24,7 @@ fn cancelled(bench: &Bench, command: &mut Command) {
     let sent = kill.args(["-INT", &child.id().to_string()]).status();
     assert!(sent.expect("the signal is sent").success());
     let (output, took) = timed(|| child.wait_with_output().expect("the program ends"));
-    let output = bench.filtered(bench.env.filtered(&output));
+    let output = bench.filtered(&bench.env.filtered(&output));
     assert!(took < SOON, "{took:?}");
     let said = said(&output, 130, "cancelled");
     assert!(

@@ -31,8 +31,11 @@ pub const KEY: &str = "sk-planted-0123456789";
 /// Long enough for anything that happens at all, however busy the machine is.
 pub const LONG: Duration = Duration::from_secs(30);
 
+/// Makes an answer with a text.
+type Stream = fn(&str) -> Reply;
+
 /// The wires, and the answer with a text on each.
-pub const WIRES: [(&str, fn(&str) -> Reply); 3] = [
+pub const WIRES: [(&str, Stream); 3] = [
     ("chat", streams::chat_stream),
     ("responses", streams::responses_stream),
     ("messages", streams::messages_stream),
@@ -123,11 +126,11 @@ impl Bench {
 
     /// Returns what a command gives, with the addresses and delays in it filtered.
     pub fn run(&self, command: &mut Command) -> Output {
-        self.filtered(self.env.output(command))
+        self.filtered(&self.env.output(command))
     }
 
     /// Returns the output with the address of the server and random delays filtered.
-    pub fn filtered(&self, output: Output) -> Output {
+    pub fn filtered(&self, output: &Output) -> Output {
         let plain = |text: &str| {
             let text = text.replace(&self.server.url(), "[SERVER]");
             let text = match &self.url {

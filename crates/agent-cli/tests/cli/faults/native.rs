@@ -187,7 +187,7 @@ fn falls_to_words(native: &Reply, form: &str) -> String {
 #[test]
 fn no_compaction_item() {
     let message = json!({"type": "message", "role": "assistant", "id": "m", "content": [{"type": "output_text", "text": "Hello."}]});
-    assert_snapshot!(falls_to_words(&in_band(&[message.clone()]), "in-band"), @"warning: test/alpha (native in-band): the answer has 0 compaction items instead of one");
+    assert_snapshot!(falls_to_words(&in_band(std::slice::from_ref(&message)), "in-band"), @"warning: test/alpha (native in-band): the answer has 0 compaction items instead of one");
     assert_snapshot!(falls_to_words(&standalone(&[message]), "standalone"), @"warning: test/alpha (native standalone): the answer has 0 compaction items instead of one");
     assert_snapshot!(falls_to_words(&standalone(&[]), "standalone"), @"warning: test/alpha (native standalone): the answer has 0 compaction items instead of one");
 }

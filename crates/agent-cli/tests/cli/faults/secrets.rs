@@ -185,5 +185,5 @@ fn a_record_holds_requests_and_answers() {
         assert_eq!(about.permissions().mode() & 0o777, 0o600);
     }
     let mut again = bench.compact(&["--record", "record.jsonl"]);
-    assert_snapshot!(bench.fails_as(&mut again, 1, "failure"), @"error: cannot create record.jsonl: File exists (os error 17)");
+    assert_snapshot!(bench.fails_as(&mut again, 2, "usage"), @"error: record.jsonl exists; --record never overwrites, choose another name");
 }

@@ -20,6 +20,23 @@ fn connection_refused() {
 }
 
 #[test]
+fn no_file_is_left_by_a_failure() {
+    let bench = Bench::replying(vec![Reply::Reset]);
+    let options = [
+        "compact",
+        "s.jsonl",
+        "--out",
+        "new.jsonl",
+        "--json",
+        "--fallback",
+        "none",
+    ];
+    let mut command = bench.asked(&options);
+    command.args(["--set", "http.attempts=1"]);
+    bench.fails_as(&mut command, 5, "provider");
+}
+
+#[test]
 fn reset_before_the_answer() {
     let bench = Bench::replying(vec![Reply::Reset]);
     let said = bench.fails(&[]);
