@@ -141,8 +141,8 @@ impl Error {
         }
     }
 
-    /// Returns what kind of failure a provider had.
-    pub fn reason(&self) -> Option<&'static str> {
+    /// Returns the kind of a provider's failure: what a program goes by.
+    pub fn fault(&self) -> Option<&'static str> {
         match self {
             Self::Provider { kind, .. } => Some(kind),
             _ => None,

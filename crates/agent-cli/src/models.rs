@@ -1,7 +1,8 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
-use std::fs::OpenOptions;
-use std::path::Path;
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -209,8 +210,7 @@ fn key(provider: &ProviderInfo) -> Result<Option<Secret>, Error> {
     let Some(variable) = &provider.api_key_env else {
         return Ok(None);
     };
-    let found = std::env::var(variable).ok();
-    match found.as_deref().and_then(Secret::new) {
+    match secret(variable)? {
         Some(key) => Ok(Some(key)),
         None if provider.key_optional => Ok(None),
         None => Err(Error::Usage(format!(
@@ -220,19 +220,29 @@ fn key(provider: &ProviderInfo) -> Result<Option<Secret>, Error> {
     }
 }
 
+/// Returns the key or token that an environment variable holds.
+fn secret(variable: &str) -> Result<Option<Secret>, Error> {
+    let found = std::env::var(variable).ok();
+    let secret = found.as_deref().and_then(Secret::new);
+    match &secret {
+        Some(key) if key.expose().bytes().any(|byte| byte.is_ascii_control()) => {
+            Err(Error::Usage(format!(
+                "{variable} holds a line break or another control character within the key; set it again"
+            )))
+        }
+        _ => Ok(secret),
+    }
+}
+
 fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candidate, Error> {
     let compaction = &settings.compaction;
     let token = match &compaction.remote_token_env {
         None => None,
-        Some(variable) => {
-            let found = std::env::var(variable).ok();
-            let token = found.as_deref().and_then(Secret::new);
-            Some(token.ok_or_else(|| {
-                Error::Usage(format!(
-                    "compaction.remoteTokenEnv names {variable}, which is not set"
-                ))
-            })?)
-        }
+        Some(variable) => Some(secret(variable)?.ok_or_else(|| {
+            Error::Usage(format!(
+                "compaction.remoteTokenEnv names {variable}, which is not set"
+            ))
+        })?),
     };
     let insecure = compaction.remote_allow_insecure;
     let endpoint = RemoteEndpoint::new(http.clone(), url, token, insecure)
@@ -263,17 +273,57 @@ fn http_client(settings: &AppSettings, record: Option<&Path>) -> Result<HttpClie
     let Some(path) = record else {
         return Ok(client);
     };
-    let mut options = OpenOptions::new();
-    options.create_new(true).write(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.mode(0o600);
+    Ok(client.with_recorder(Recorder::new(Box::new(RecordFile::create(path)?))))
+}
+
+/// The file of a record. One in which nothing was written goes away again.
+struct RecordFile {
+    file: File,
+    path: PathBuf,
+    is_empty: bool,
+}
+
+impl RecordFile {
+    fn create(path: &Path) -> Result<Self, Error> {
+        let mut options = OpenOptions::new();
+        options.create_new(true).write(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            options.mode(0o600);
+        }
+        let file = options.open(path).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => Error::Usage(format!(
+                "{} exists; --record never overwrites, choose another name",
+                path.display()
+            )),
+            _ => Error::io("create", path, error),
+        })?;
+        Ok(Self {
+            file,
+            path: path.to_owned(),
+            is_empty: true,
+        })
     }
-    let file = options
-        .open(path)
-        .map_err(|error| Error::io("create", path, error))?;
-    Ok(client.with_recorder(Recorder::new(Box::new(file))))
+}
+
+impl Write for RecordFile {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.is_empty = false;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for RecordFile {
+    fn drop(&mut self) {
+        if self.is_empty {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// Returns the certificates that the user adds to those of the system, in the variable that other agents read too.
@@ -386,6 +436,8 @@ fn failed(what: &str, failure: &Failure) -> Error {
         Failure::Provider(error) => error.kind.name(),
         _ => "no_summary",
     };
+    let failure = failure.to_string();
+    let failure = failure.trim_end_matches('.');
     Error::Provider {
         message: format!("{what} failed: {failure}{hint}; nothing was changed"),
         kind,

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use session_model::json::RawJson;
 use session_model::{
-    Compaction, Diagnostic, EntryIndex, EntryKind, LlmMessage, RoleOrder, SessionContext, SessionPath,
-    SystemMessage, Wording, convert_to_llm, pair_calls,
+    Compaction, Diagnostic, EntryIndex, EntryKind, LlmMessage, RoleOrder, SessionContext,
+    SessionPath, SystemMessage, Wording, convert_to_llm, pair_calls,
 };
 
 use crate::native::NativeHistory;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use futures_util::StreamExt;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
-use session_model::StopReason;
 use session_model::json::RawJson;
+use session_model::{Block, StopReason};
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog::{ModelInfo, ProviderInfo};
@@ -45,7 +45,8 @@ impl HttpProvider {
                 .iter()
                 .any(|word| name.contains(word))
             {
-                let part = |character: char| character.is_whitespace() || "=;,:".contains(character);
+                let part =
+                    |character: char| character.is_whitespace() || "=;,:".contains(character);
                 for part in std::iter::once(value.as_str()).chain(value.split(part)) {
                     redactor.add(part);
                 }
@@ -371,6 +372,12 @@ impl Reading {
             .is_some_and(|most| answer.usage.output >= most);
         if full && answer.stop_reason == StopReason::Stop {
             answer.stop_reason = StopReason::Length;
+        }
+        // What a model was told by accident must not be stored.
+        for block in &mut answer.content {
+            if let Block::Text(block) = block {
+                block.text = self.call.redactor.clean(&block.text);
+            }
         }
         Ok(Event::Done(answer))
     }

@@ -94,7 +94,7 @@ pub fn run_program() -> ExitCode {
                 let lines = text.lines().take_while(|line| !line.is_empty());
                 let message = lines.map(str::trim).collect::<Vec<_>>().join(" ");
                 let message = message.strip_prefix("error: ").unwrap_or(&message);
-                print_error(ErrorKind::Usage, None, message);
+                print_error(ErrorKind::Usage, message, None);
             }
             error.exit()
         }
@@ -113,7 +113,7 @@ pub fn run(cli: &Cli) -> ExitCode {
         Err(error) => {
             let kind = error.kind();
             if cli.global.json {
-                print_error(kind, error.reason(), &error.to_string());
+                print_error(kind, &error.to_string(), error.fault());
             }
             anstream::eprintln!("{}: {error}", crate::ui::error_label());
             ExitCode::from(kind.exit_code())
@@ -122,12 +122,12 @@ pub fn run(cli: &Cli) -> ExitCode {
 }
 
 /// Prints the document of an error. The error itself goes to stderr; a closed stdout changes nothing about it.
-fn print_error(kind: ErrorKind, reason: Option<&str>, message: &str) {
+fn print_error(kind: ErrorKind, message: &str, fault: Option<&str>) {
     let mut document = json!({
         "error": { "kind": kind.name(), "message": message, "exit_code": kind.exit_code() }
     });
-    if let Some(reason) = reason {
-        document["error"]["reason"] = json!(reason);
+    if let Some(fault) = fault {
+        document["error"]["fault"] = json!(fault);
     }
     let _ = writeln!(std::io::stdout().lock(), "{document:#}");
 }

@@ -5,6 +5,7 @@ mod bad_input;
 mod commands;
 mod damage;
 mod env;
+mod faults;
 mod json;
 mod recall;
 mod store;

@@ -49,14 +49,18 @@ impl HttpProvider {
     ) -> Result<NativeAnswer, ProviderError> {
         let call = self.call(cancel);
         self.check_native(&request.request, &call)?;
-        match self.info().wire {
+        let answered = match self.info().wire {
             Wire::Responses => self.by_responses(&request, &call).await,
             Wire::Messages => self.by_messages(&request.request, &call).await,
             Wire::Chat => Err(call.error(
                 ProviderErrorKind::InvalidRequest,
                 "Chat Completions has no native compaction",
             )),
-        }
+        };
+        answered.map(|answer| NativeAnswer {
+            readable: answer.readable.map(|text| call.redactor.clean(&text)),
+            ..answer
+        })
     }
 
     /// Sends the conversation, its oldest calls and outputs shortened where it exceeds the window; shortens more and

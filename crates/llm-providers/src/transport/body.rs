@@ -33,16 +33,39 @@ struct Guard<S> {
     failure: Failure,
     left: usize,
     deadline: Instant,
+    /// The beginning of a line whose end has not come; `None` when bytes are passed on as they come.
+    line: Option<Vec<u8>>,
     over: bool,
 }
 
-/// Returns the answer with its body guarded. An error ends the body; it is kept in `failure`.
+impl<S> Guard<S> {
+    /// Returns what may be passed on now that `bytes` have come. A reader of lines gets whole lines: looking for
+    /// the end of a long one anew with every piece would take time in the square of its length.
+    fn take(&mut self, bytes: Bytes) -> Option<Bytes> {
+        let Some(line) = &mut self.line else {
+            return Some(bytes);
+        };
+        let end = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
+        let Some(end) = end else {
+            line.extend_from_slice(&bytes);
+            return None;
+        };
+        let (whole, rest) = bytes.split_at(end + 1);
+        let mut lines = std::mem::replace(line, rest.to_vec());
+        lines.extend_from_slice(whole);
+        Some(lines.into())
+    }
+}
+
+/// Returns the answer with its body guarded, in whole lines where `by_lines` says so. An error ends the body; it is
+/// kept in `failure`.
 pub(super) fn guarded(
     response: reqwest::Response,
     call: Call,
     exchange: Exchange,
     failure: Failure,
     limit: usize,
+    by_lines: bool,
     started: Instant,
 ) -> reqwest::Response {
     let mut head = http::Response::builder().status(response.status());
@@ -57,6 +80,7 @@ pub(super) fn guarded(
         failure,
         left: limit,
         deadline,
+        line: by_lines.then(Vec::new),
         over: false,
     };
     let stream = futures_util::stream::unfold(guard, step);
@@ -70,49 +94,61 @@ async fn step<S>(mut guard: Guard<S>) -> Option<(io::Result<Bytes>, Guard<S>)>
 where
     S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
 {
-    if guard.over {
-        return None;
-    }
-    let cancel = guard.call.cancel.clone();
-    let idle = guard.call.http.settings.idle;
-    let next = tokio::select! {
-        biased;
-        () = cancel.cancelled() => Err(guard.call.cancelled()),
-        () = tokio::time::sleep_until(guard.deadline) => {
-            let text = format!("the answer took longer than {} s", guard.call.http.settings.total.as_secs());
-            Err(guard.call.error(ProviderErrorKind::Timeout, &text))
-        }
-        next = tokio::time::timeout(idle, guard.bytes.next()) => match next {
-            Ok(None) => return None,
-            Ok(Some(Ok(bytes))) => Ok(bytes),
-            Ok(Some(Err(error))) => Err(guard.call.transport_error(error)),
-            Err(_) => {
-                let text = format!("the service fell silent for {} s", idle.as_secs());
-                Err(guard.call.error(ProviderErrorKind::Timeout, &text))
+    while !guard.over {
+        match guard.next().await {
+            Ok(Some(bytes)) => {
+                guard.exchange.received(&bytes);
+                if let Some(bytes) = guard.take(bytes) {
+                    return Some((Ok(bytes), guard));
+                }
             }
-        },
-    };
-    let next = next.and_then(|bytes| match guard.left.checked_sub(bytes.len()) {
-        Some(left) => {
-            guard.left = left;
-            Ok(bytes)
+            Ok(None) => {
+                guard.over = true;
+                let rest = guard.line.take().filter(|rest| !rest.is_empty())?;
+                return Some((Ok(rest.into()), guard));
+            }
+            Err(error) => {
+                guard.exchange.fail(&error);
+                guard.failure.set(error);
+                guard.over = true;
+                return Some((Err(io::Error::other("the answer broke off")), guard));
+            }
         }
-        None => {
+    }
+    None
+}
+
+impl<S> Guard<S>
+where
+    S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
+{
+    /// Returns the next bytes, or `None` at the end of the body.
+    async fn next(&mut self) -> Result<Option<Bytes>, ProviderError> {
+        let cancel = self.call.cancel.clone();
+        let idle = self.call.http.settings.idle;
+        let bytes = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(self.call.cancelled()),
+            () = tokio::time::sleep_until(self.deadline) => {
+                let text = format!("the answer took longer than {} s", self.call.http.settings.total.as_secs());
+                return Err(self.call.error(ProviderErrorKind::Timeout, &text));
+            }
+            next = tokio::time::timeout(idle, self.bytes.next()) => match next {
+                Ok(None) => return Ok(None),
+                Ok(Some(Ok(bytes))) => bytes,
+                Ok(Some(Err(error))) => return Err(self.call.transport_error(error)),
+                Err(_) => {
+                    let text = format!("the service fell silent for {} s", idle.as_secs());
+                    return Err(self.call.error(ProviderErrorKind::Timeout, &text));
+                }
+            },
+        };
+        let Some(left) = self.left.checked_sub(bytes.len()) else {
             let text = "the answer is larger than any answer should be; the rest was not read";
-            Err(guard.call.error(ProviderErrorKind::Malformed, text))
-        }
-    });
-    match next {
-        Ok(bytes) => {
-            guard.exchange.received(&bytes);
-            Some((Ok(bytes), guard))
-        }
-        Err(error) => {
-            guard.exchange.fail(&error);
-            guard.failure.set(error);
-            guard.over = true;
-            Some((Err(io::Error::other("the answer broke off")), guard))
-        }
+            return Err(self.call.error(ProviderErrorKind::Malformed, text));
+        };
+        self.left = left;
+        Ok(Some(bytes))
     }
 }
 

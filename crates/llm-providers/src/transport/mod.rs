@@ -188,8 +188,7 @@ impl Call {
         self.http.sent.fetch_add(1, Ordering::Relaxed);
         let mut exchange = self.record(&request);
         let started = tokio::time::Instant::now();
-        let sending =
-            tokio::time::timeout(self.http.settings.idle, client.execute(request));
+        let sending = tokio::time::timeout(self.http.settings.idle, client.execute(request));
         let answered = tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(self.cancelled()),
@@ -205,7 +204,7 @@ impl Call {
         let response = answered.inspect_err(|error| exchange.fail(error))?;
         exchange.answered(response.status().as_u16(), response.headers());
         let refused = self.refusal(&response, expect);
-        let facts = AnswerFacts::of(&response);
+        let facts = AnswerFacts::of(&response, &self.redactor);
         let limit = match refused {
             Some(_) => ERROR_LIMIT,
             None => self.http.settings.answer_limit,
@@ -216,6 +215,7 @@ impl Call {
             exchange,
             failure.clone(),
             limit,
+            refused.is_none() && expect == Expect::Events,
             started,
         );
         let Some(refused) = refused else {
@@ -299,7 +299,7 @@ impl Call {
             ProviderErrorKind::Unreachable
         } else if error.is_builder() {
             ProviderErrorKind::InvalidRequest
-        } else if error.is_decode() {
+        } else if is_garbage(&error) {
             ProviderErrorKind::Malformed
         } else {
             ProviderErrorKind::Interrupted
@@ -333,14 +333,14 @@ struct AnswerFacts {
 }
 
 impl AnswerFacts {
-    fn of(response: &reqwest::Response) -> Self {
+    fn of(response: &reqwest::Response, redactor: &Redactor) -> Self {
         let headers: &HeaderMap = response.headers();
         let now = SystemTime::now().duration_since(UNIX_EPOCH);
         let now = now.map_or(0, |now| now.as_secs());
         let location = headers.get(LOCATION).and_then(|place| place.to_str().ok());
         Self {
             status: response.status().as_u16(),
-            request_id: request_id(headers),
+            request_id: request_id(headers).map(|id| redactor.clean(&id)),
             retry_after: retry_after(headers, Some(response.status().as_u16()), now),
             // Only the place: what follows a question mark may be a key.
             location: location.map(|place| place.split('?').next().unwrap_or_default().to_owned()),
@@ -355,6 +355,17 @@ impl AnswerFacts {
             ..error
         }
     }
+}
+
+/// Returns true for bytes that came and mean nothing. The client calls a connection that broke off in the middle of
+/// a body an error of decoding as well; the reason behind it tells the two apart.
+fn is_garbage(error: &reqwest::Error) -> bool {
+    use std::error::Error as _;
+    use std::io::ErrorKind;
+    let reasons = std::iter::successors(error.source(), |error| (*error).source());
+    let mut kinds = reasons.filter_map(|error| error.downcast_ref().map(std::io::Error::kind));
+    error.is_decode()
+        && kinds.any(|kind| matches!(kind, ErrorKind::InvalidData | ErrorKind::InvalidInput))
 }
 
 /// Returns the innermost reasons of an error, which say most.
