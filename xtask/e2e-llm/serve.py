@@ -29,6 +29,9 @@ def parameters(model, port, context, threads, alias):
     chosen.cpuparams_batch.n_threads = threads
     chosen.use_jinja = True
     chosen.ctx_shift = False
+    # A model this small repeats itself until its answer is cut; with both of these it mostly comes to an end.
+    chosen.sampling.penalty_repeat = 1.1
+    chosen.sampling.dry_multiplier = 0.8
     chosen.ui = False
     chosen.warmup = True
     chosen.verbosity = 2

@@ -72,10 +72,10 @@ const MESSAGES: Form = Form {
 
 /// Returns a streamed answer and an overflow for each wire.
 pub fn cases() -> Vec<Case> {
-    let case = |name, run| Case {
-        name,
+    let case = |name: &str, run: fn(&Server) -> Outcome<String>| Case {
+        name: name.to_owned(),
         context: SMALL,
-        run,
+        run: Box::new(run),
     };
     vec![
         case("smoke-chat", |server| answers(server, &CHAT)),

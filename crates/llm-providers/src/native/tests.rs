@@ -9,7 +9,8 @@ use session_model::json::RawJson;
 use session_model::{Block, Usage};
 
 use crate::native::{
-    NativeAnswer, NativeError, NativeHistory, Trimmed, decode_compact, in_band_answer, model_family, trim,
+    NativeAnswer, NativeError, NativeHistory, Trimmed, decode_compact, in_band_answer,
+    model_family, trim,
 };
 use crate::provider::{Answer, Request};
 use crate::wire::responses::samples::{self, openai, raw};

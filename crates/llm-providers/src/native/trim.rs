@@ -27,11 +27,7 @@ const NOTICE: (&str, &str) = ("[about ", " tokens left out to fit the context wi
 ///
 /// `count` measures the JSON text of an item in tokens; it is asked once for every item and once for every
 /// item that is rewritten, so the work is linear in the items.
-pub fn trim(
-    items: Vec<RawJson>,
-    budget_tokens: u64,
-    count: &dyn Fn(&str) -> u64,
-) -> Trimmed {
+pub fn trim(items: Vec<RawJson>, budget_tokens: u64, count: &dyn Fn(&str) -> u64) -> Trimmed {
     let mut trimming = Trimming {
         sizes: items.iter().map(|item| count(item.get())).collect(),
         items,
