@@ -1,10 +1,10 @@
-//! The cases, and how they are run: one server at a time, started anew where a case wants another context.
+//! The cases, and how they are run: one server at a time, started anew where a case wants another.
 
 use std::path::Path;
 use std::time::Instant;
 
 use super::install::Installed;
-use super::server::Server;
+use super::server::{Server, Setup};
 use super::{command, provider, smoke};
 use crate::run::Outcome;
 
@@ -21,8 +21,8 @@ pub type Check = Box<dyn Fn(&Server) -> Outcome<String>>;
 pub struct Case {
     /// Its name, for `--only`.
     pub name: String,
-    /// The size of the context window it needs, in tokens.
-    pub context: u32,
+    /// The server that it needs.
+    pub setup: Setup,
     /// What is done.
     pub run: Check,
 }
@@ -32,8 +32,8 @@ fn all(program: &Path) -> Vec<Case> {
     let mut cases = smoke::cases();
     cases.extend(provider::cases());
     cases.extend(command::cases(program));
-    // Those of the same context together, so that the server starts once for all of them.
-    cases.sort_by_key(|case| case.context);
+    // Those of the same server together, so that it starts once for all of them.
+    cases.sort_by_key(|case| case.setup);
     cases
 }
 
@@ -57,18 +57,18 @@ pub fn run(installed: &Installed, program: &Path, only: Option<&str>) -> (Option
     for case in &cases {
         if server
             .as_ref()
-            .is_none_or(|server| server.context() != case.context)
+            .is_none_or(|server| server.setup() != case.setup)
         {
             // The old one ends before the new one starts: both would not fit a small machine.
             drop(server.take());
             let starting = Instant::now();
-            match Server::start(installed, case.context, 0) {
+            match Server::start(installed, case.setup, 0) {
                 Ok(new) => {
                     let seconds = starting.elapsed().as_secs_f64();
                     println!(
                         "   server up at {} in {seconds:.1} s, context {}",
                         new.url(),
-                        case.context
+                        case.setup.context
                     );
                     server = Some(new);
                 }

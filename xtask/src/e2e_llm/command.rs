@@ -8,11 +8,19 @@ use serde_json::Value;
 
 use super::cases::{Case, LARGE, SMALL};
 use super::provider::{WIRES, base};
-use super::server::{MODEL, Server};
+use super::server::{MODEL, Server, Setup};
 use super::session;
 use crate::run::{Outcome, target};
 
-/// How often a model that rambles is asked anew.
+/// What the program says of an answer that is no summary: the model is to blame, and another try may give one.
+const RAMBLING: [&str; 4] = [
+    "the summary was cut off by its output cap",
+    "the summary is empty",
+    "the context would not get smaller",
+    "the context would still exceed the threshold",
+];
+
+/// How often a model that rambles is asked in all.
 const TRIES: usize = 3;
 
 /// The window that the program is told of where the server's is smaller.
@@ -32,7 +40,7 @@ pub fn cases(program: &Path) -> Vec<Case> {
             let program = program.to_owned();
             Case {
                 name: name.clone(),
-                context,
+                setup: Setup::notes(context),
                 run: Box::new(move |server| {
                     again(|| {
                         run(&Run {
@@ -62,7 +70,7 @@ struct Run<'a> {
 /// What went wrong.
 enum Trouble {
     /// The model wrote no summary that could be used. Another try may give one.
-    Rambling(String),
+    Rambling(&'static str),
     /// Something that no other try would mend.
     Wrong(String),
 }
@@ -115,14 +123,11 @@ impl Done {
             .or_else(|| self.document["nothing_to_do"].as_str())
             .unwrap_or_default()
             .to_owned();
-        let rambling = ["cut off by its output cap", "summary is empty"]
-            .iter()
-            .chain(&["would not get smaller", "still exceed the threshold"])
-            .any(|text| said.contains(text));
-        match self.code {
-            Some(0) => {}
-            Some(3 | 5) if rambling => return Err(Trouble::Rambling(said)),
-            code => return wrong(format!("exit {code:?}: {said} {}", self.errors)),
+        let rambling = RAMBLING.iter().find(|text| said.contains(**text));
+        match (self.code, rambling) {
+            (Some(0), _) => {}
+            (Some(3 | 5), Some(what)) => return Err(Trouble::Rambling(what)),
+            (code, _) => return wrong(format!("exit {code:?}: {said} {}", self.errors)),
         }
         let by = &self.document["model"]["answered_by"];
         match by == &Value::from(model()) {
@@ -196,6 +201,11 @@ impl Run<'_> {
         let text = read(session)?;
         let last = text.lines().next_back().unwrap_or_default();
         let entry: Value = serde_json::from_str(last).map_err(|error| error.to_string())?;
+        for heading in ["## Goal\n", "\n## Next Steps\n"] {
+            if !summary.as_str().is_some_and(|text| text.contains(heading)) {
+                return wrong(format!("no {heading:?} in {summary}"));
+            }
+        }
         let summarizer = &entry["details"]["summarizer"];
         let by = serde_json::json!({"by": "model", "provider": "llama.cpp", "model": MODEL});
         if entry["type"] != "compaction" || *summarizer != by || entry["summary"] != *summary {
@@ -263,7 +273,7 @@ fn is_cut(run: &Run<'_>) -> Result<String, Trouble> {
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    if failed.code != Some(5) || !said.contains("cut off by its output cap") {
+    if failed.code != Some(5) || !said.contains(RAMBLING[0]) {
         return wrong(format!("exit {:?}: {said} {}", failed.code, failed.errors));
     }
     if read(&session)? != text {
@@ -283,6 +293,7 @@ fn is_cut(run: &Run<'_>) -> Result<String, Trouble> {
         return wrong(format!("a cut summary was taken: {report}"));
     }
     Ok(format!(
-        "exit 5, session unchanged: {said}; with a fallback {retries} retry, then by rule"
+        "{}: exit 5, session unchanged; with a fallback {retries} retry, then by rule",
+        RAMBLING[0]
     ))
 }

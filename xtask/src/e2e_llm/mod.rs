@@ -16,7 +16,7 @@ mod smoke;
 use std::time::Instant;
 
 use crate::run::{Outcome, debug_binary};
-use server::Server;
+use server::{Server, Setup};
 
 const HELP: &str = "\
 cargo xtask e2e-llm [--only NAME] [--keep]      install, start a server, run the cases
@@ -51,7 +51,9 @@ pub fn run(arguments: &[String]) -> Outcome {
     );
     match task {
         Task::Install => Ok(()),
-        Task::Serve { context, port } => serve(Server::start(&installed, context, port)?),
+        Task::Serve { context, port } => {
+            serve(Server::start(&installed, Setup::free(context), port)?)
+        }
         Task::Run { only, keep } => {
             let program = debug_binary()?;
             println!("== cases");

@@ -12,7 +12,7 @@ use serde_json::json;
 use session_model::StopReason;
 
 use super::cases::{Case, SMALL};
-use super::server::{MODEL, Server};
+use super::server::{MODEL, Server, Setup};
 use crate::run::Outcome;
 
 /// The wires, each with the name that options and cases use.
@@ -46,7 +46,7 @@ pub fn cases() -> Vec<Case> {
     let cases = checks.into_iter().flat_map(|(check, run)| {
         WIRES.map(|(wire, name)| Case {
             name: format!("{check}-{name}"),
-            context: SMALL,
+            setup: Setup::free(SMALL),
             run: Box::new(move |server| run(server, wire)),
         })
     });

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::cases::{Case, SMALL};
-use super::server::{MODEL, Server};
+use super::server::{MODEL, Server, Setup};
 use crate::run::Outcome;
 
 /// How a wire is asked and how its answer ends.
@@ -74,7 +74,7 @@ const MESSAGES: Form = Form {
 pub fn cases() -> Vec<Case> {
     let case = |name: &str, run: fn(&Server) -> Outcome<String>| Case {
         name: name.to_owned(),
-        context: SMALL,
+        setup: Setup::free(SMALL),
         run: Box::new(run),
     };
     vec![
@@ -147,7 +147,7 @@ fn overflows(server: &Server) -> Outcome<String> {
     }
     let text = serde_json::to_string_pretty(&seen).map_err(|error| error.to_string())?;
     server.keep("overflow.json", &format!("{text}\n"))?;
-    let context = server.context();
+    let context = server.setup().context;
     Ok(format!(
         "{tokens} tokens refused for {context}, status 400 on each wire"
     ))
