@@ -224,14 +224,18 @@ fn figures(document: &Value) -> String {
     let model = &document["model"];
     let words = document["summary"].as_str().unwrap_or_default();
     let words = words.split_whitespace().count();
+    let usage = |names: &[&str]| -> u64 {
+        let figures = names.iter().map(|name| model["usage"][*name].as_u64());
+        figures.map(Option::unwrap_or_default).sum()
+    };
     format!(
-        "{} to {} tokens, a summary of {words} words, {} requests, {} retries, {} read and {} written",
+        "{} to {} tokens, a summary of {words} words, {} requests, {} retries, {} tokens read and {} written",
         document["estimated_tokens_before"],
         document["tokens_after"],
         model["requests_sent"],
         model["retries"],
-        model["usage"]["input"],
-        model["usage"]["output"],
+        usage(&["input", "cacheRead", "cacheWrite"]),
+        usage(&["output"]),
     )
 }
 
