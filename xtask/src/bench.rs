@@ -1,10 +1,12 @@
-//! Time and memory beside a newline scan of the same file and beside pi, every measurement in a fresh process.
+//! Time and memory beside a newline scan of the same file and beside pi, and of trimming; every measurement in a
+//! fresh process.
 
 mod child;
 mod measure;
 mod prose;
 mod session;
 mod table;
+mod trim;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,14 +17,23 @@ use measure::{Programs, Row, measure_size};
 use table::Report;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--no-pi] [--pi FOLDER] [--json | --markdown]
+usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--json | --markdown]
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
+  --only PART     sessions, or trim: fitting a conversation into a window
   --no-pi         measure this project alone
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
   --json          every figure as JSON
   --markdown      the table in Markdown";
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    Sessions,
+    Trim,
+}
 
 /// How the figures are shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -35,6 +46,7 @@ enum Format {
 struct Options {
     sizes: Vec<usize>,
     runs: usize,
+    part: Part,
     pi: Option<PathBuf>,
     without_pi: bool,
     format: Format,
@@ -43,18 +55,19 @@ struct Options {
 /// Measures and prints one table.
 pub fn run(arguments: &[String]) -> Outcome {
     let options = parse(arguments)?;
-    let programs = build(&options)?;
-    let folder = target().join("bench");
-    let mut rows: Vec<Row> = Vec::new();
-    for entries in &options.sizes {
-        eprintln!("{entries} entries: {} runs of each", options.runs);
-        let file = session::session(&folder, *entries)
-            .map_err(|error| format!("{}: {error}", folder.display()))?;
-        rows.extend(measure_size(&programs, &file, *entries, options.runs)?);
-    }
-    let report = Report {
-        rows,
-        notes: notes(&programs, options.runs)?,
+    let report = match options.part {
+        Part::Trim => Report {
+            trimming: trim::measure(&build_child()?, options.runs)?,
+            ..Report::default()
+        },
+        part => {
+            let programs = build(&options)?;
+            let mut report = sessions(&programs, &options)?;
+            if part == Part::All {
+                report.trimming = trim::measure(&programs.child, options.runs)?;
+            }
+            report
+        }
     };
     match options.format {
         Format::Text => print!("{}", report.text()),
@@ -62,6 +75,22 @@ pub fn run(arguments: &[String]) -> Outcome {
         Format::Markdown => print!("{}", report.markdown()),
     }
     Ok(())
+}
+
+fn sessions(programs: &Programs, options: &Options) -> Outcome<Report> {
+    let folder = target().join("bench");
+    let mut rows: Vec<Row> = Vec::new();
+    for entries in &options.sizes {
+        eprintln!("{entries} entries: {} runs of each", options.runs);
+        let file = session::session(&folder, *entries)
+            .map_err(|error| format!("{}: {error}", folder.display()))?;
+        rows.extend(measure_size(programs, &file, *entries, options.runs)?);
+    }
+    Ok(Report {
+        rows,
+        notes: notes(programs, options.runs)?,
+        trimming: Vec::new(),
+    })
 }
 
 /// Does one measurement; the hidden command `bench-child KIND FILE`.
@@ -73,6 +102,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
     let mut options = Options {
         sizes: vec![1_000, 10_000, 100_000],
         runs: 7,
+        part: Part::All,
         pi: None,
         without_pi: false,
         format: Format::Text,
@@ -83,6 +113,7 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
         match word.as_str() {
             "--sizes" => options.sizes = sizes(value()?)?,
             "--runs" => options.runs = count(value()?)?,
+            "--only" => options.part = part(value()?)?,
             "--pi" => options.pi = Some(PathBuf::from(value()?)),
             "--no-pi" => options.without_pi = true,
             "--json" => options.format = Format::Json,
@@ -91,6 +122,14 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
         }
     }
     Ok(options)
+}
+
+fn part(name: &str) -> Outcome<Part> {
+    match name {
+        "sessions" => Ok(Part::Sessions),
+        "trim" => Ok(Part::Trim),
+        _ => Err(format!("there is no part {name}\n\n{USAGE}")),
+    }
 }
 
 fn sizes(text: &str) -> Outcome<Vec<usize>> {
@@ -115,13 +154,18 @@ fn count(text: &str) -> Outcome<usize> {
 /// Builds what is measured and finds pi.
 fn build(options: &Options) -> Outcome<Programs> {
     let agent_cli = release_binary()?;
-    succeed(&mut cargo(&["build", "--release", "--package", "xtask"]))?;
-    let name = format!("xtask{}", std::env::consts::EXE_SUFFIX);
     Ok(Programs {
         agent_cli,
-        child: target().join("release").join(name),
+        child: build_child()?,
         pi: find_pi(options)?,
     })
+}
+
+/// Builds the program whose processes measure.
+fn build_child() -> Outcome<PathBuf> {
+    succeed(&mut cargo(&["build", "--release", "--package", "xtask"]))?;
+    let name = format!("xtask{}", std::env::consts::EXE_SUFFIX);
+    Ok(target().join("release").join(name))
 }
 
 fn find_pi(options: &Options) -> Outcome<Option<PathBuf>> {

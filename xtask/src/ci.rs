@@ -1,6 +1,7 @@
 //! Everything that must hold before a change lands.
 
 use crate::conformance;
+use crate::e2e_llm;
 use crate::run::{Outcome, cargo, succeed};
 use crate::tidy;
 
@@ -46,7 +47,8 @@ pub fn run() -> Outcome {
     })?;
     step("packages", packages)?;
     step("conformance", || conformance::run(&[]))?;
-    step("licences and advisories", deny)
+    step("licences and advisories", deny)?;
+    step("a real model", || e2e_llm::run(&[]))
 }
 
 fn step(name: &str, check: impl FnOnce() -> Outcome) -> Outcome {

@@ -59,13 +59,19 @@ pub fn output(command: &mut Command) -> Outcome<String> {
 
 /// Builds the release binary and returns where it is.
 pub fn release_binary() -> Outcome<PathBuf> {
-    succeed(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "agent-cli",
-    ]))?;
-    Ok(target()
-        .join("release")
-        .join(format!("agent-cli{}", std::env::consts::EXE_SUFFIX)))
+    binary(&["--release"], "release")
+}
+
+/// Builds the binary that tests run too, where speed does not matter, and returns where it is.
+pub fn debug_binary() -> Outcome<PathBuf> {
+    binary(&["--quiet"], "debug")
+}
+
+fn binary(profile: &[&str], folder: &str) -> Outcome<PathBuf> {
+    let mut build = cargo(&["build", "--package", "agent-cli"]);
+    succeed(build.args(profile))?;
+    let name = format!("agent-cli{}", std::env::consts::EXE_SUFFIX);
+    let path = target().join(folder).join(name);
+    // The folder may be named relative to where xtask runs, and the program runs elsewhere.
+    std::path::absolute(&path).map_err(|error| error.to_string())
 }

@@ -19,7 +19,15 @@ const LAYERS: [(&str, &[&str]); 7] = [
         &["session-model", "compaction-core", "hooks", "llm-providers"],
     ),
     ("test-support", &[]),
-    ("xtask", &["session-model", "compaction-core", "agent-cli"]),
+    (
+        "xtask",
+        &[
+            "session-model",
+            "compaction-core",
+            "llm-providers",
+            "agent-cli",
+        ],
+    ),
 ];
 
 /// What the two pure crates may depend on: nothing that does input or output, waits, or draws random numbers.

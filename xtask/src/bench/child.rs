@@ -9,12 +9,13 @@ use agent_cli::store::{SessionFile, SessionWriter, SyncPolicy, append_lines};
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
 use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
 
+use super::trim;
 use crate::run::Outcome;
 
 /// As large as the blocks that sessions are read in.
 const BLOCK: usize = 512 * 1024;
 
-/// Measures `KIND FILE` and prints one line of JSON.
+/// Measures `KIND FILE` (or `trim OUTPUTSxBYTES`) and prints one line of JSON.
 pub fn run(arguments: &[String]) -> Outcome {
     let [kind, file] = arguments else {
         return Err("usage: bench-child KIND FILE".to_owned());
@@ -32,6 +33,7 @@ pub fn run(arguments: &[String]) -> Outcome {
 /// Returns nanoseconds and an answer to compare with the peer's.
 fn measure(kind: &str, file: &Path) -> Outcome<(u64, u64)> {
     match kind {
+        "trim" => trim::child(&file.to_string_lossy()),
         "idle" => timed(|| Ok(0)),
         "scan" => timed(|| scan(file)),
         "open" => timed(|| Ok(open(file)?.tree().len() as u64)),

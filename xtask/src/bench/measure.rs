@@ -192,7 +192,7 @@ fn peer_command(programs: &Programs, kind: &str, file: &Path) -> Outcome<Command
 }
 
 /// Runs a process that measures itself.
-fn sample(command: &mut Command) -> Outcome<Sample> {
+pub fn sample(command: &mut Command) -> Outcome<Sample> {
     let text = output(command)?;
     let said: Value = serde_json::from_str(&text)
         .map_err(|error| format!("cannot read a measurement: {error}"))?;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::measure::{Row, Sample, median_peak, median_time};
+use super::trim;
 
 const HEADINGS: [&str; 8] = [
     "entries",
@@ -16,16 +17,22 @@ const HEADINGS: [&str; 8] = [
 ];
 
 /// Everything that was measured.
+#[derive(Default)]
 pub struct Report {
     /// The lines of the table.
     pub rows: Vec<Row>,
     /// What a reader must know about them.
     pub notes: Vec<String>,
+    /// The figures of trimming.
+    pub trimming: Vec<trim::Row>,
 }
 
 impl Report {
     /// Returns the table for a terminal.
     pub fn text(&self) -> String {
+        if self.rows.is_empty() {
+            return self.trimming();
+        }
         let cells = self.cells();
         let widths: Vec<usize> = (0..HEADINGS.len())
             .map(|column| {
@@ -47,11 +54,14 @@ impl Report {
             out.push_str(note);
             out.push('\n');
         }
-        out
+        out + &self.trimming()
     }
 
     /// Returns the table in Markdown.
     pub fn markdown(&self) -> String {
+        if self.rows.is_empty() {
+            return self.trimming();
+        }
         let mut out = format!("| {} |\n", HEADINGS.join(" | "));
         out.push_str("| ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
         for row in self.cells() {
@@ -61,13 +71,20 @@ impl Report {
         for note in &self.notes {
             out.push_str(&format!("- {note}\n"));
         }
-        out
+        out + &self.trimming()
+    }
+
+    fn trimming(&self) -> String {
+        match self.trimming.is_empty() {
+            true => String::new(),
+            false => format!("\n## Trimming\n\n{}", trim::markdown(&self.trimming)),
+        }
     }
 
     /// Returns every figure.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows.iter().map(row_json).collect();
-        json!({ "rows": rows, "notes": self.notes })
+        json!({ "rows": rows, "notes": self.notes, "trimming": trim::json(&self.trimming) })
     }
 
     fn cells(&self) -> Vec<[String; 8]> {
@@ -105,15 +122,18 @@ fn cell(text: Option<String>) -> String {
     text.unwrap_or_else(|| "-".to_owned())
 }
 
-fn millis(nanoseconds: u64) -> String {
+/// Returns nanoseconds as milliseconds.
+pub fn millis(nanoseconds: u64) -> String {
     rounded(nanoseconds as f64 / 1e6)
 }
 
-fn megabytes(kilobytes: u64) -> String {
+/// Returns kilobytes as megabytes.
+pub fn megabytes(kilobytes: u64) -> String {
     format!("{:.1}", kilobytes as f64 * 1024.0 / 1e6)
 }
 
-fn quotient(over: Option<u64>, under: Option<u64>) -> Option<String> {
+/// Returns how many times `under` is in `over`.
+pub fn quotient(over: Option<u64>, under: Option<u64>) -> Option<String> {
     let under = under.filter(|under| *under > 0)?;
     Some(rounded(over? as f64 / under as f64) + "x")
 }

@@ -1,19 +1,22 @@
 //! End to end with a real model: a small one, served by llama.cpp on loopback.
 //!
-//! No test needs it; it is run by hand and where Python and the network are at hand. A model of 135 million
+//! No test needs it; `cargo xtask ci` ends with it. A model of 135 million
 //! parameters writes no good summary: what is shown is that transport, limits, overflow and cut answers
 //! are handled as a real server has them.
 
 mod cases;
+mod command;
 mod http;
 mod install;
+mod provider;
 mod server;
+mod session;
 mod smoke;
 
 use std::time::Instant;
 
-use crate::run::Outcome;
-use server::Server;
+use crate::run::{Outcome, debug_binary};
+use server::{Server, Setup};
 
 const HELP: &str = "\
 cargo xtask e2e-llm [--only NAME] [--keep]      install, start a server, run the cases
@@ -48,10 +51,13 @@ pub fn run(arguments: &[String]) -> Outcome {
     );
     match task {
         Task::Install => Ok(()),
-        Task::Serve { context, port } => serve(Server::start(&installed, context, port)?),
+        Task::Serve { context, port } => {
+            serve(Server::start(&installed, Setup::free(context), port)?)
+        }
         Task::Run { only, keep } => {
+            let program = debug_binary()?;
             println!("== cases");
-            let (server, outcome) = cases::run(&installed, only.as_deref());
+            let (server, outcome) = cases::run(&installed, &program, only.as_deref());
             match server.filter(|_| keep) {
                 Some(server) => serve(server).and(outcome),
                 None => outcome,

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::http::{self, Answer};
 use super::install::Installed;
-use crate::run::{Outcome, target};
+use crate::run::{Outcome, root, target};
 
 /// The model's name in requests.
 pub const MODEL: &str = "smollm2-135m";
@@ -18,23 +18,52 @@ pub const MODEL: &str = "smollm2-135m";
 /// How long a start may take.
 const START: Duration = Duration::from_secs(120);
 
+/// How a server is set up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Setup {
+    /// The size of its context window, in tokens.
+    pub context: u32,
+    /// Whether every answer has the headings of a summary and a short line under each. Left to itself, a model
+    /// this small seldom finds the end of one.
+    pub notes: bool,
+}
+
+impl Setup {
+    /// Returns a server with a context of so many tokens, whose model writes as it likes.
+    pub const fn free(context: u32) -> Self {
+        Self {
+            context,
+            notes: false,
+        }
+    }
+
+    /// Returns the same, with answers that have the form of a summary.
+    pub const fn notes(context: u32) -> Self {
+        Self {
+            context,
+            notes: true,
+        }
+    }
+}
+
 /// A model server of our own on loopback. It ends when this is dropped, and also when this process dies:
 /// it lives only as long as the pipe to its stdin.
 pub struct Server {
     child: Child,
     port: u16,
-    context: u32,
+    setup: Setup,
     log: PathBuf,
 }
 
 impl Server {
-    /// Starts a server with a context of so many tokens and waits until it answers; a port of 0 is any free one.
-    pub fn start(installed: &Installed, context: u32, port: u16) -> Outcome<Self> {
+    /// Starts a server and waits until it answers; a port of 0 is any free one.
+    pub fn start(installed: &Installed, setup: Setup, port: u16) -> Outcome<Self> {
         let port = match port {
             0 => free_port()?,
             port => port,
         };
         let threads = std::thread::available_parallelism().map_or(2, |count| count.get().min(8));
+        let Setup { context, notes } = setup;
         let log = installed.home.join(format!("server-{context}.log"));
         let failed = |error: std::io::Error| format!("{}: {error}", log.display());
         let output = File::create(&log).map_err(failed)?;
@@ -44,6 +73,7 @@ impl Server {
             .arg(&installed.model)
             .args([port.to_string(), context.to_string(), threads.to_string()])
             .arg(MODEL)
+            .args(notes.then(|| root().join("xtask/e2e-llm/notes.gbnf")))
             // Without it the threads of OpenMP spin at each barrier; on a busy machine with few cores
             // that costs more than all the rest.
             .env("GOMP_SPINCOUNT", "0")
@@ -55,7 +85,7 @@ impl Server {
         let mut server = Self {
             child,
             port,
-            context,
+            setup,
             log,
         };
         server.wait_until_healthy()?;
@@ -93,9 +123,9 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Returns the size of the context window, in tokens.
-    pub const fn context(&self) -> u32 {
-        self.context
+    /// Returns how the server is set up.
+    pub const fn setup(&self) -> Setup {
+        self.setup
     }
 
     /// Asks for a path.

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::cases::{Case, SMALL};
-use super::server::{MODEL, Server};
+use super::server::{MODEL, Server, Setup};
 use crate::run::Outcome;
 
 /// How a wire is asked and how its answer ends.
@@ -72,10 +72,10 @@ const MESSAGES: Form = Form {
 
 /// Returns a streamed answer and an overflow for each wire.
 pub fn cases() -> Vec<Case> {
-    let case = |name, run| Case {
-        name,
-        context: SMALL,
-        run,
+    let case = |name: &str, run: fn(&Server) -> Outcome<String>| Case {
+        name: name.to_owned(),
+        setup: Setup::free(SMALL),
+        run: Box::new(run),
     };
     vec![
         case("smoke-chat", |server| answers(server, &CHAT)),
@@ -147,7 +147,7 @@ fn overflows(server: &Server) -> Outcome<String> {
     }
     let text = serde_json::to_string_pretty(&seen).map_err(|error| error.to_string())?;
     server.keep("overflow.json", &format!("{text}\n"))?;
-    let context = server.context();
+    let context = server.setup().context;
     Ok(format!(
         "{tokens} tokens refused for {context}, status 400 on each wire"
     ))

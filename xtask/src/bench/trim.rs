@@ -1,0 +1,148 @@
+//! Trimming: how long fitting a conversation into a window takes, and whether it grows with its length alone.
+
+use std::hint::black_box;
+use std::path::Path;
+use std::process::Command;
+use std::time::Instant;
+
+use llm_providers::trim;
+use serde_json::{Value, json};
+use session_model::json::RawJson;
+
+use super::measure::{Sample, median_peak, median_time, sample};
+use super::prose::{Pools, Rng};
+use super::table::{megabytes, millis, quotient};
+use crate::run::Outcome;
+
+/// How many bytes one tool output has: a short one, and about what a screen shows.
+const BYTES: [usize; 2] = [600, 4_000];
+
+/// How many tool outputs there are, each ten times as many as those before.
+const OUTPUTS: [usize; 2] = [10_000, 100_000];
+
+/// What 10,000 outputs may take, in milliseconds.
+const GOAL: u32 = 50;
+
+/// The figures for one number and size of outputs.
+pub struct Row {
+    outputs: usize,
+    bytes: usize,
+    samples: Vec<Sample>,
+    /// Nanoseconds of the tenth part, where it was measured.
+    tenth: Option<u64>,
+}
+
+/// Measures every size in processes of its own, by the release build of xtask at `child`.
+pub fn measure(child: &Path, runs: usize) -> Outcome<Vec<Row>> {
+    let mut rows = Vec::new();
+    for bytes in BYTES {
+        let mut tenth = None;
+        for outputs in OUTPUTS {
+            eprintln!("trimming {outputs} outputs of {bytes} bytes: {runs} runs");
+            let mut samples = Vec::new();
+            for _ in 0..runs {
+                let mut run = Command::new(child);
+                run.args(["bench-child", "trim", &format!("{outputs}x{bytes}")]);
+                samples.push(sample(&mut run)?);
+            }
+            let median = median_time(&samples);
+            rows.push(Row {
+                outputs,
+                bytes,
+                samples,
+                tenth,
+            });
+            tenth = median;
+        }
+    }
+    Ok(rows)
+}
+
+/// Trims as much as can be trimmed of `OUTPUTSxBYTES`, and returns nanoseconds and how many items were rewritten.
+pub fn child(size: &str) -> Outcome<(u64, u64)> {
+    let (outputs, bytes) = size
+        .split_once('x')
+        .and_then(|(outputs, bytes)| Some((outputs.parse().ok()?, bytes.parse().ok()?)))
+        .ok_or_else(|| format!("{size} is not OUTPUTSxBYTES"))?;
+    let items = items(outputs, bytes)?;
+    // About four bytes a token; what counts better is slower by itself, not by how often it is asked.
+    let count = |text: &str| text.len() as u64 / 4;
+    let started = Instant::now();
+    let trimmed = black_box(trim(items, 0, &count));
+    let took = started.elapsed();
+    Ok((
+        u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+        trimmed.rewritten as u64,
+    ))
+}
+
+/// Returns calls of a tool, each with its output behind it, as the Responses wire has them.
+fn items(outputs: usize, bytes: usize) -> Outcome<Vec<RawJson>> {
+    let mut rng = Rng::new(7);
+    let pools = Pools::new(&mut rng);
+    let mut items = Vec::with_capacity(2 * outputs);
+    for number in 0..outputs {
+        let id = format!("call_{number}");
+        let arguments = json!({"command": "cargo test", "path": pools.path(&mut rng)}).to_string();
+        let call =
+            json!({"type": "function_call", "call_id": id, "name": "bash", "arguments": arguments});
+        let text = pools.log.take(&mut rng, bytes, bytes);
+        let output =
+            format!(r#"{{"type":"function_call_output","call_id":"{id}","output":"{text}"}}"#);
+        for item in [call.to_string(), output] {
+            items.push(RawJson::parse(&item).map_err(|error| error.to_string())?);
+        }
+    }
+    Ok(items)
+}
+
+/// Returns the figures as a table in Markdown, which terminals show well too.
+pub fn markdown(rows: &[Row]) -> String {
+    let mut out = "| tool outputs | bytes each | ms | MB | / a tenth of them |\n\
+         | ---: | ---: | ---: | ---: | ---: |\n"
+        .to_owned();
+    for row in rows {
+        let time = median_time(&row.samples);
+        let cell = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} |\n",
+            row.outputs,
+            row.bytes,
+            cell(time.map(millis)),
+            cell(median_peak(&row.samples).map(megabytes)),
+            cell(quotient(time, row.tenth)),
+        ));
+    }
+    out.push_str(&format!(
+        "\n- A budget of zero: every output and every argument is rewritten but the newest. The goal is {GOAL} ms for \
+         10000 outputs, and 10x for ten times as many.\n"
+    ));
+    out
+}
+
+/// Returns every figure.
+pub fn json(rows: &[Row]) -> Value {
+    let rows = rows.iter().map(|row| {
+        let times: Vec<u64> = row.samples.iter().map(|one| one.nanoseconds).collect();
+        json!({
+            "outputs": row.outputs,
+            "bytes_each": row.bytes,
+            "median_nanoseconds": median_time(&row.samples),
+            "peak_kilobytes": median_peak(&row.samples),
+            "nanoseconds": times,
+        })
+    });
+    Value::Array(rows.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::child;
+
+    #[test]
+    fn everything_but_the_newest_pair_is_rewritten() {
+        let outputs = 20;
+        let (_, rewritten) = child(&format!("{outputs}x600")).unwrap_or_default();
+        assert!(rewritten >= outputs - 1, "{rewritten}");
+    }
+}
