@@ -138,9 +138,10 @@ pub struct ModelArgs {
     /// Which form of the provider's own compaction to use; auto takes what the model is known to have.
     #[arg(long, value_enum, value_name = "FORM", default_value_t)]
     pub native: NativeArg,
-    /// What to do when no model writes a summary.
-    #[arg(long, value_enum, value_name = "WHAT", default_value_t)]
-    pub fallback: FallbackArg,
+    /// What to do when no model writes a summary; unless given, the built-in rules write it, but not when the
+    /// reason is a mistake such as a wrong key or address.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub fallback: Option<FallbackArg>,
     /// Keep every exchange with a model in this file, for bug reports; keys are removed, the session's text is not.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -172,10 +173,9 @@ pub enum NativeArg {
 }
 
 /// What happens when no model writes a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FallbackArg {
-    /// The built-in rules write it, and it is said.
-    #[default]
+    /// The built-in rules write it, whatever the reason, and it is said.
     Extractive,
     /// It is an error.
     None,

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::summarize::ModelReport;
+
 /// What kind of failure an error is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -84,6 +86,8 @@ pub enum Error {
         message: String,
         /// The kind of the provider's failure.
         kind: &'static str,
+        /// What models were asked and what it took.
+        report: Option<Box<ModelReport>>,
     },
     /// The user cancelled.
     #[error("cancelled; nothing was changed")]
@@ -145,6 +149,14 @@ impl Error {
     pub fn fault(&self) -> Option<&'static str> {
         match self {
             Self::Provider { kind, .. } => Some(kind),
+            _ => None,
+        }
+    }
+
+    /// Returns what models were asked before it failed.
+    pub fn report(&self) -> Option<&ModelReport> {
+        match self {
+            Self::Provider { report, .. } => report.as_deref(),
             _ => None,
         }
     }

@@ -90,7 +90,7 @@ pub struct ProviderError {
     /// What was said, cut to a bounded excerpt.
     pub message: String,
     /// What was billed all the same, where that is known.
-    pub usage: Option<Usage>,
+    pub usage: Option<Box<Usage>>,
 }
 
 /// The longest excerpt of a body that an error keeps, in characters.

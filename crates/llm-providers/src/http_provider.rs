@@ -39,7 +39,7 @@ impl HttpProvider {
         let mut redactor = Redactor::new(&key);
         // Headers that the user adds may be keys as well, and services say them back in part: without the scheme
         // before them, for example.
-        for (name, value) in &provider.headers {
+        for (name, value) in provider.headers.iter() {
             let name = name.to_ascii_lowercase();
             if ["authorization", "cookie", "key", "token", "secret"]
                 .iter()
@@ -113,7 +113,7 @@ impl HttpProvider {
             let version = HeaderValue::from_static("2023-06-01");
             headers.insert("anthropic-version", version);
         }
-        for (name, text) in &self.provider.headers {
+        for (name, text) in self.provider.headers.iter() {
             let name = HeaderName::try_from(name.as_str()).map_err(|_| {
                 let text = format!("{name:?} is no name of a header");
                 call.error(ProviderErrorKind::InvalidRequest, &text)
@@ -362,7 +362,7 @@ impl Reading {
                 "the request took {billed} tokens, more than the model's window of {window}; part of it was not read"
             );
             return Err(ProviderError {
-                usage: Some(answer.usage),
+                usage: Some(Box::new(answer.usage)),
                 ..self.call.error(ProviderErrorKind::ContextOverflow, &text)
             });
         }

@@ -10,7 +10,7 @@ use session_model::{Diagnostic, EntryDraft, EntryId, SessionPath};
 use crate::args::{BranchArgs, Global};
 use crate::commands::{Opened, Outcome, named_leaf};
 use crate::error::Error;
-use crate::models::Models;
+use crate::models::{Models, Wanted};
 use crate::summarize::ModelReport;
 use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
@@ -36,7 +36,11 @@ struct Document<'a> {
 
 pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.load_settings()?;
-    let models = Models::of(&args.model, &args.window, global)?;
+    let wanted = match args.summarize {
+        true => Wanted::Yes,
+        false => Wanted::No("without --summarize no summary is written"),
+    };
+    let models = Models::of(&args.model, &args.window, global, wanted)?;
     let window = models.window;
     let budget = match args.budget {
         Some(budget) => match u64::try_from(budget) {
@@ -54,6 +58,9 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         })?,
     };
     let destination = args.output.destination("branch")?;
+    if !models.candidates.is_empty() {
+        destination.check()?;
+    }
     let mut opened = Opened::open(&args.session, &destination)?;
     let options = BranchOptions {
         budget,

@@ -2,37 +2,47 @@
 
 use std::time::Instant;
 
-use compaction_core::{ApplyError, CompactionPlan, SummarizerLimits};
-use llm_providers::Request;
+use compaction_core::{ApplyError, CompactionPlan, Profile, SummarizerLimits, TokenCount};
+use llm_providers::{NativeHistory, Request};
 use serde_json::{Value, json};
+use session_model::json::member;
 use session_model::{EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{CompactArgs, Global};
-use crate::commands::plan::{Edits, PREVIEW, Planned, document, own_limits, plan, strategy};
+use crate::commands::plan::{
+    Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, strategy,
+};
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
-use crate::models::{Models, block_on, no_summary};
-use crate::summarize::{Candidate, Compacted, Failure, ModelReport, NoSummary, compact};
+use crate::models::{Models, Wanted, block_on, no_summary};
+use crate::summarize::{
+    Candidate, Compacted, Failure, ModelReport, NATIVE_TOKENS, NativeStart, NoSummary, compact,
+};
 use crate::ui;
 
 pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error> {
     let started = Instant::now();
     let destination = args.output.destination("compact")?;
     let configured = global.load_settings()?.compaction.strategy;
-    let models = Models::of(&args.model, &args.plan.window, global)?;
-    let models = models.for_strategy(strategy(&args.plan, configured)?);
+    let wanted = Wanted::by(strategy(&args.plan, configured)?);
+    let models = Models::of(&args.model, &args.plan.window, global, wanted)?;
+    if !models.candidates.is_empty() {
+        // What cannot be written is not worth asking for.
+        destination.check()?;
+    }
     let mut opened = Opened::open(&args.plan.session.session, &destination)?;
     let (done, context, mut document) = {
         let tree = opened.session().tree();
         let path = tree.path(args.plan.session.leaf(tree)?);
         let context = build_context(&path, global.profile().context_rules());
-        let first = models.candidates.first();
-        let limits = first.map_or(own_limits(models.window), |first| {
-            first.limits(models.window)
-        });
+        let limits = own_limits(models.window);
         let planned = plan(&path, &context, &args.plan, limits, models.window, global)?;
-        let document = document(&planned, &path, &context, models.window, global)?;
+        let mut document = document(&planned, &path, &context, models.window, global)?;
         let done = execute(planned, &path, &context, args, &models, global)?;
+        if let Done::Compacted(compacted, _) = &done {
+            // A model may have been asked by a plan of its own: for its window, or in smaller pieces.
+            document = json!(compaction_document(&compacted.plan));
+        }
         (done, context, document)
     };
     let written_to = match &destination {
@@ -47,7 +57,10 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         Destination::DryRun => None,
     });
     match done {
-        Done::Nothing(reason) => Ok(Outcome::nothing_to_do(reason, document)),
+        Done::Nothing(reason, report) => {
+            document["model"] = json!(report.of_models());
+            Ok(Outcome::nothing_to_do(reason, document))
+        }
         Done::Edits(edits) => {
             let written_to = written_to.as_deref();
             apply_edits(&edits, &mut opened, &destination, document, written_to)
@@ -68,7 +81,7 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
 
 /// What came of a plan.
 enum Done {
-    Nothing(String),
+    Nothing(String, ModelReport),
     Edits(Edits),
     Compacted(Box<Compacted>, ModelReport),
 }
@@ -82,8 +95,12 @@ fn execute(
     global: &Global,
 ) -> Result<Done, Error> {
     let first = match planned {
-        Planned::NothingToPrune(reason) => return Ok(Done::Nothing(reason)),
-        Planned::Nothing(reason) => return Ok(Done::Nothing(reason.to_string())),
+        Planned::NothingToPrune(reason) => {
+            return Ok(Done::Nothing(reason, ModelReport::default()));
+        }
+        Planned::Nothing(reason) => {
+            return Ok(Done::Nothing(reason.to_string(), ModelReport::default()));
+        }
         Planned::Edits(edits) => return Ok(Done::Edits(edits)),
         Planned::Compaction(first) => first,
     };
@@ -101,8 +118,13 @@ fn execute(
         }
     };
     let request_for = |candidate: &Candidate, replays: bool| {
-        let provider = &candidate.provider;
-        Request::for_context(path, context, provider.name(), provider.model(), replays).0
+        let provider = &*candidate.provider;
+        let request = Request::for_context(path, context, provider, replays).0;
+        let tokens = request
+            .native
+            .as_ref()
+            .map(|history| native_tokens_before(context, history, &request));
+        NativeStart { request, tokens }
     };
     let mut writing = ui::writing::Writing::default();
     let mut watch = |step: crate::summarize::Step<'_>| writing.step(&step);
@@ -115,11 +137,44 @@ fn execute(
         &mut run,
     );
     match block_on(compacting)? {
-        Ok(compacted) => Ok(Done::Compacted(Box::new(compacted), run.report)),
-        Err(NoSummary::Nothing(reason)) => Ok(Done::Nothing(reason.to_string())),
-        Err(NoSummary::Failed(Failure::Apply(error))) => refused(&error),
-        Err(error) => Err(no_summary("Compaction", error)),
+        Ok(compacted) => {
+            let report = models.account(run.report);
+            Ok(Done::Compacted(Box::new(compacted), report))
+        }
+        Err(NoSummary::Nothing(reason)) => Ok(Done::Nothing(
+            reason.to_string(),
+            models.account(run.report),
+        )),
+        Err(NoSummary::Failed(Failure::Apply(error))) => {
+            refused(&error, models.account(run.report))
+        }
+        Err(error) => Err(no_summary("Compaction", error, models.account(run.report))),
     }
+}
+
+/// Returns the tokens of a request that replays a native history: what that history took when it was made, and what
+/// came after it.
+fn native_tokens_before(
+    context: &SessionContext,
+    history: &NativeHistory,
+    request: &Request,
+) -> TokenCount {
+    let counter = Profile::Own.counter();
+    let details = context
+        .compaction()
+        .and_then(|(_, compaction)| compaction.details.as_ref());
+    let made = details
+        .and_then(|details| member(details.get(), NATIVE_TOKENS)?.parse().ok())
+        .map(TokenCount);
+    let items = history.replacement_history.iter();
+    let made = made.unwrap_or_else(|| items.map(|item| counter.text(item.get())).sum());
+    let after = request.messages.iter().map(|message| {
+        let texts = message.content().texts().map(|text| counter.text(text));
+        let calls = message.content().tool_calls();
+        let calls = calls.map(|call| counter.text(&call.arguments_text()));
+        texts.chain(calls).sum::<TokenCount>()
+    });
+    made + after.sum::<TokenCount>()
 }
 
 fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {
@@ -128,15 +183,15 @@ fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {
             let compacted = Compacted { plan, applied };
             Ok(Done::Compacted(Box::new(compacted), ModelReport::default()))
         }
-        Err(error) => refused(&error),
+        Err(error) => refused(&error, ModelReport::default()),
     }
 }
 
 /// A compaction that would help nothing is nothing to do; anything else went wrong.
-fn refused(error: &ApplyError) -> Result<Done, Error> {
+fn refused(error: &ApplyError, report: ModelReport) -> Result<Done, Error> {
     match error {
         ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. } => {
-            Ok(Done::Nothing(error.to_string()))
+            Ok(Done::Nothing(error.to_string(), report))
         }
         ApplyError::Answer(_) => Err(Error::Summary(format!("Compaction failed: {error}"))),
     }

@@ -1,5 +1,7 @@
 //! `handoff`: a document from which a new session goes on, and that session.
 
+use std::path::Path;
+
 use compaction_core::{
     HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, Profile, SummarizerLimits, TokenCount,
     WindowTooSmall, measure, plan_handoff,
@@ -14,8 +16,8 @@ use session_model::{
 use crate::args::{Global, HandoffArgs};
 use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
-use crate::models::{Models, block_on, no_summary};
-use crate::store::{Contents, SessionFile, new_header, write_new};
+use crate::models::{Models, Wanted, block_on, no_summary};
+use crate::store::{Contents, SessionFile, check_new, new_header, write_new};
 use crate::summarize::{Candidate, HandoffJob, ModelReport, Step, handoff};
 use crate::ui;
 use crate::ui::writing::{Writing, account, author};
@@ -24,7 +26,10 @@ const NOTHING_SAID: &str = "nothing was said in this session";
 
 pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.load_settings()?.compaction;
-    let models = Models::of(&args.model, &args.window, global)?;
+    let models = Models::of(&args.model, &args.window, global, Wanted::Yes)?;
+    if let Some(place) = &args.out {
+        check_new(place)?;
+    }
     let session = SessionFile::open(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
     let context = build_context(&path, global.profile().context_rules());
@@ -60,9 +65,9 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
                 details: RawJson::of(&details).ok(),
             });
             let header = session.tree().header();
-            let parent = session.path.display().to_string();
+            let parent = parent_of(&session.path);
             let cwd = header.map(|header| header.cwd.clone());
-            let (header, id) = new_header(cwd.unwrap_or_default(), Some(parent));
+            let (header, id) = new_header(cwd.unwrap_or_default(), parent);
             let (mut lines, _) = session.stamp(&[draft], None);
             lines.insert(0, header);
             write_new(place, Contents::Empty, true, &lines)?;
@@ -93,6 +98,12 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     Ok(Outcome::done(&out, text))
 }
 
+/// Returns how the new session names the old one: by its whole path, unless it came from standard input.
+fn parent_of(path: &Path) -> Option<String> {
+    let whole = std::path::absolute(path).ok()?;
+    (path != Path::new("-")).then(|| whole.display().to_string())
+}
+
 /// Returns the document and the account of who wrote it.
 fn document(
     models: &Models,
@@ -105,10 +116,8 @@ fn document(
         Ok(None) => Err(NOTHING_SAID.to_owned()),
         Err(error) => Err(error.to_string()),
     };
-    let request_for = |candidate: &Candidate| {
-        let provider = &candidate.provider;
-        Request::for_context(path, context, provider.name(), provider.model(), true).0
-    };
+    let request_for =
+        |candidate: &Candidate| Request::for_context(path, context, &*candidate.provider, true).0;
     let job = HandoffJob {
         tokens: measure(path, context, Profile::Own).tokens,
         window: models.window,
@@ -120,7 +129,7 @@ fn document(
     let mut watch = |step: Step<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
     match block_on(handoff(&job, &models.candidates, &mut run))? {
-        Ok(document) => Ok((document, run.report)),
-        Err(error) => Err(no_summary("Handoff", error)),
+        Ok(document) => Ok((document, models.account(run.report))),
+        Err(error) => Err(no_summary("Handoff", error, models.account(run.report))),
     }
 }

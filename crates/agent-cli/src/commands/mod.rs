@@ -32,6 +32,7 @@ use crate::args::{Cli, Command, Global, OutputArgs, ProfileArg, SessionArgs, Win
 use crate::error::{Error, ErrorKind};
 use crate::settings::{self, AppSettings};
 use crate::store::{Contents, SessionFile, SessionWriter, write_new};
+use crate::summarize::ModelReport;
 
 /// What a command gives: a document for programs, and the same for people.
 pub(crate) struct Outcome {
@@ -94,7 +95,7 @@ pub fn run_program() -> ExitCode {
                 let lines = text.lines().take_while(|line| !line.is_empty());
                 let message = lines.map(str::trim).collect::<Vec<_>>().join(" ");
                 let message = message.strip_prefix("error: ").unwrap_or(&message);
-                print_error(ErrorKind::Usage, message, None);
+                print_error(ErrorKind::Usage, message, None, None);
             }
             error.exit()
         }
@@ -113,7 +114,7 @@ pub fn run(cli: &Cli) -> ExitCode {
         Err(error) => {
             let kind = error.kind();
             if cli.global.json {
-                print_error(kind, &error.to_string(), error.fault());
+                print_error(kind, &error.to_string(), error.fault(), error.report());
             }
             anstream::eprintln!("{}: {error}", crate::ui::error_label());
             ExitCode::from(kind.exit_code())
@@ -122,12 +123,15 @@ pub fn run(cli: &Cli) -> ExitCode {
 }
 
 /// Prints the document of an error. The error itself goes to stderr; a closed stdout changes nothing about it.
-fn print_error(kind: ErrorKind, message: &str, fault: Option<&str>) {
+fn print_error(kind: ErrorKind, message: &str, fault: Option<&str>, report: Option<&ModelReport>) {
     let mut document = json!({
         "error": { "kind": kind.name(), "message": message, "exit_code": kind.exit_code() }
     });
     if let Some(fault) = fault {
         document["error"]["fault"] = json!(fault);
+    }
+    if let Some(report) = report.and_then(ModelReport::of_models) {
+        document["model"] = json!(report);
     }
     let _ = writeln!(std::io::stdout().lock(), "{document:#}");
 }
@@ -239,6 +243,16 @@ pub(crate) enum Destination {
     InPlace,
     /// Nowhere.
     DryRun,
+}
+
+impl Destination {
+    /// Fails where a new file could not be written.
+    fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Out(path) => crate::store::check_new(path),
+            Self::InPlace | Self::DryRun => Ok(()),
+        }
+    }
 }
 
 impl OutputArgs {

@@ -102,8 +102,9 @@ impl Edits {
     }
 }
 
+/// The JSON document of a planned compaction.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     plan_hash: String,
     leaf: &'a EntryId,
     strategy: &'static str,
@@ -267,7 +268,7 @@ pub(super) fn document(
     })
 }
 
-fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
+pub(super) fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
     let due = plan
         .threshold
         .as_ref()

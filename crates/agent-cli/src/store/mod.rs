@@ -21,7 +21,7 @@ use crate::ui::progress::Reading;
 
 pub use append::{AppendError, AppendFile, SyncPolicy, append_lines};
 pub use lock::SessionLock;
-pub use new_file::{Contents, write_new};
+pub use new_file::{Contents, check_new, write_new};
 pub(crate) use new_file::{sync_folder, temporary_in};
 pub use source::FileSource;
 

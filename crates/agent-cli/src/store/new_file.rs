@@ -45,6 +45,24 @@ impl Contents {
     }
 }
 
+/// Fails where [`write_new`] would: an existing file, no folder, a folder that cannot be written to.
+pub fn check_new(path: &Path) -> Result<(), Error> {
+    if path.symlink_metadata().is_ok() {
+        return Err(exists(path));
+    }
+    let tried = temporary_in(folder_of(path));
+    tried
+        .map(drop)
+        .map_err(|error| Error::io("write", path, error))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Writes `contents`, a newline where one is missing, and `lines` to a new file. The file appears
 /// whole, with its bytes on the disk, or not at all; an existing one is never replaced. It may be read by
 /// whoever may read the file that it copies, and otherwise by its owner alone.
@@ -57,10 +75,7 @@ pub fn write_new<L: AsRef<[u8]>>(
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
-    let folder = match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     let failed = |error| Error::io("write", path, error);
     let temporary = temporary_in(folder).map_err(failed)?;
     if let Contents::File(source, _) = &contents {

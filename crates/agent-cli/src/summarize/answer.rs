@@ -6,7 +6,7 @@ use compaction_core::{
 use llm_providers::{
     Answer, Event, Progress, ProviderError, ProviderErrorKind, Reasoning, Request, complete,
 };
-use session_model::{Content, LlmMessage, StopReason};
+use session_model::{Content, LlmMessage, StopReason, Usage};
 
 use crate::summarize::{Candidate, Failure, Foldable, Run, Step};
 
@@ -83,13 +83,24 @@ pub(super) async fn summary_of(
     run: &mut Run<'_>,
 ) -> Result<SummaryAnswer, Failure> {
     let capabilities = *candidate.provider.capabilities();
+    let texts = asked.messages.iter().map(|message| message.content());
+    let prompt: usize = texts
+        .flat_map(Content::texts)
+        .chain([asked.system.as_str()])
+        .map(str::len)
+        .sum();
+    let prompt = prompt as u64 / 4;
     let bound = |tokens: TokenCount| {
         let room = if capabilities.reasoning {
             THINKING_ROOM
         } else {
             0
         };
-        let wanted = tokens.0.saturating_add(room);
+        // Where prompt and answer share the window, the answer gets what the prompt leaves.
+        let left = capabilities
+            .window
+            .map_or(u64::MAX, |window| window.saturating_sub(prompt));
+        let wanted = tokens.0.saturating_add(room).min(left.max(tokens.0 / 2));
         Some(
             capabilities
                 .max_output
@@ -124,6 +135,7 @@ async fn ask(
 ) -> Result<Answer, Failure> {
     let mut written = 0;
     let mut retries = 0;
+    let mut wasted: Vec<Usage> = Vec::new();
     let watch = &mut *run.watch;
     let mut progress = |progress: Progress<'_>| match progress {
         Progress::Event(Event::Text(text) | Event::Thinking(text)) => {
@@ -134,6 +146,7 @@ async fn ask(
         Progress::Retry { error, delay, .. } => {
             written = 0;
             retries += 1;
+            wasted.extend(error.usage);
             watch(Step::Retry { error, delay });
         }
     };
@@ -141,9 +154,15 @@ async fn ask(
     let answered = complete(provider, request, &run.policy, &run.cancel, &mut progress).await;
     run.report.requests_sent += 1 + retries;
     run.report.retries += retries;
-    let answer = answered?;
-    run.bill(candidate, &answer.usage);
-    Ok(answer)
+    // Answers of no use are billed like others.
+    match &answered {
+        Ok(answer) => wasted.push(answer.usage),
+        Err(error) => wasted.extend(error.usage.as_deref()),
+    }
+    for usage in &wasted {
+        run.bill(candidate, usage);
+    }
+    Ok(answered?)
 }
 
 /// Returns the answer as a summarizer's.

@@ -8,7 +8,9 @@ use llm_providers::{ProviderErrorKind, Request, ToolChoice};
 use session_model::{Content, LlmMessage};
 
 use crate::summarize::answer::summary_of;
-use crate::summarize::{Candidate, Failure, NoSummary, Run, Way, answer_all, fall_back, give_up};
+use crate::summarize::{
+    Candidate, Failure, NoSummary, Run, answer_all, fall_back, give_up, policy_for, summaries,
+};
 
 /// What a handoff is made from.
 pub struct HandoffJob<'a> {
@@ -31,7 +33,9 @@ pub async fn handoff(
     run: &mut Run<'_>,
 ) -> Result<String, NoSummary> {
     let mut worst = None;
-    for candidate in candidates.iter().filter(|one| one.way == Way::Summary) {
+    let policy = run.policy;
+    for (place, candidate) in summaries(candidates) {
+        run.policy = policy_for(policy, candidates, place);
         let started = Instant::now();
         let done = by(job, candidate, run).await;
         run.report.seconds += started.elapsed().as_secs_f64();

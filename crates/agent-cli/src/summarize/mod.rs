@@ -22,6 +22,7 @@ use session_model::json::RawJson;
 
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
+pub use native::NATIVE_TOKENS;
 pub use report::{Failed, Failure, ModelReport};
 
 /// How a candidate is asked.
@@ -79,6 +80,8 @@ pub enum Fallback {
     /// The built-in rules write it, unless every failure is a mistake that the user can mend (a wrong key, a
     /// wrong address).
     #[default]
+    UnlessMistaken,
+    /// The built-in rules write it.
     Extractive,
     /// That is an error.
     None,
@@ -154,17 +157,28 @@ impl Run<'_> {
 
     /// Counts what an answer took.
     fn bill(&mut self, candidate: &Candidate, usage: &Usage) {
+        let cost = candidate.prices.as_ref();
+        match cost.and_then(|model| model.cost(usage)) {
+            Some(cost) => *self.report.cost_usd.get_or_insert(0.0) += cost,
+            None => self.report.cost_is_partial = true,
+        }
         let total = &mut self.report.usage;
         total.input += usage.input;
         total.output += usage.output;
         total.cache_read += usage.cache_read;
         total.cache_write += usage.cache_write;
         total.total_tokens += usage.context_tokens();
-        let cost = candidate.prices.as_ref();
-        if let Some(cost) = cost.and_then(|model| model.cost(usage)) {
-            *self.report.cost_usd.get_or_insert(0.0) += cost;
-        }
+        total.incomplete |= usage.incomplete;
     }
+}
+
+/// What a native compaction starts from.
+#[derive(Debug)]
+pub struct NativeStart {
+    /// The request that a turn would send.
+    pub request: Request,
+    /// Tokens of it, where a native history takes the place of a part of the context.
+    pub tokens: Option<TokenCount>,
 }
 
 /// A plan whose requests can be asked in smaller pieces.
@@ -216,11 +230,13 @@ pub async fn compact(
     candidates: &[Candidate],
     window: TokenCount,
     plan_for: &(dyn Fn(SummarizerLimits) -> Result<CompactionPlan, NothingToDo> + Sync),
-    request_for: &(dyn Fn(&Candidate, bool) -> Request + Sync),
+    request_for: &(dyn Fn(&Candidate, bool) -> NativeStart + Sync),
     run: &mut Run<'_>,
 ) -> Result<Compacted, NoSummary> {
     let mut worst = None;
-    for candidate in candidates {
+    let policy = run.policy;
+    for (place, candidate) in candidates.iter().enumerate() {
+        run.policy = policy_for(policy, candidates, place);
         let plan = match plan_for(candidate.limits(window)) {
             Ok(plan) => plan,
             Err(NothingToDo::Window(error)) => {
@@ -289,7 +305,9 @@ pub async fn answer_plan<P: Foldable>(
     run: &mut Run<'_>,
 ) -> Result<(P, Vec<SummaryAnswer>), NoSummary> {
     let mut worst = None;
-    for candidate in candidates.iter().filter(|one| one.way == Way::Summary) {
+    let policy = run.policy;
+    for (place, candidate) in summaries(candidates) {
+        run.policy = policy_for(policy, candidates, place);
         let started = Instant::now();
         let done = match plan_for(candidate.limits(window)) {
             Ok(plan) => answer_all(plan, candidate, run).await,
@@ -315,11 +333,27 @@ pub async fn answer_plan<P: Foldable>(
     Ok((plan, answers))
 }
 
+/// Returns the candidates that write in words, with their places.
+fn summaries(candidates: &[Candidate]) -> impl Iterator<Item = (usize, &Candidate)> {
+    let all = candidates.iter().enumerate();
+    all.filter(|(_, candidate)| candidate.way == Way::Summary)
+}
+
+/// Returns the policy for a candidate: less patient where another model comes after it.
+fn policy_for(policy: RetryPolicy, candidates: &[Candidate], place: usize) -> RetryPolicy {
+    let name = candidates[place].name();
+    let later = &candidates[place + 1..];
+    match later.iter().any(|other| other.name() != name) {
+        true => policy.with_alternative(),
+        false => policy,
+    }
+}
+
 /// Notes a failure; a cancelled run ends here.
 fn give_up(
     candidate: &Candidate,
     failure: Failure,
-    worst: &mut Option<Failure>,
+    worst: &mut Option<Worst>,
     run: &mut Run<'_>,
 ) -> Result<(), NoSummary> {
     if failure.is_cancelled() {
@@ -327,19 +361,32 @@ fn give_up(
     }
     run.fail(candidate, &failure);
     // What no user can mend says more about why there is no summary than a mistake beside it.
+    // A service beside the models may be away without anybody's mistake.
+    let aside = matches!(candidate.summarizer, Summarizer::Remote { .. });
+    let is_mistake = failure.is_mistake() && !aside;
     let better = worst
         .as_ref()
-        .is_none_or(|worst| worst.is_mistake() && !failure.is_mistake());
+        .is_none_or(|worst| worst.is_mistake && !is_mistake);
     if better {
-        *worst = Some(failure);
+        *worst = Some(Worst {
+            failure,
+            is_mistake,
+        });
     }
     Ok(())
 }
 
-fn fall_back(worst: Option<Failure>, fallback: Fallback) -> Result<(), NoSummary> {
+/// The failure that says most about why there is no summary.
+struct Worst {
+    failure: Failure,
+    is_mistake: bool,
+}
+
+fn fall_back(worst: Option<Worst>, fallback: Fallback) -> Result<(), NoSummary> {
     match worst {
-        Some(failure) if fallback == Fallback::None || failure.is_mistake() => {
-            Err(NoSummary::Failed(failure))
+        Some(worst) if fallback == Fallback::None => Err(NoSummary::Failed(worst.failure)),
+        Some(worst) if fallback == Fallback::UnlessMistaken && worst.is_mistake => {
+            Err(NoSummary::Failed(worst.failure))
         }
         _ => Ok(()),
     }

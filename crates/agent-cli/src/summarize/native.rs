@@ -7,14 +7,17 @@ use llm_providers::{
 };
 use session_model::json::RawJson;
 
-use crate::summarize::{Candidate, Compacted, Failure, Run, Step};
+use crate::summarize::{Candidate, Compacted, Failure, NativeStart, Run, Step};
+
+/// Where an entry's details keep the tokens of its native history.
+pub const NATIVE_TOKENS: &str = "nativeTokensAfter";
 
 /// Has the provider compact the whole context in its own form. The readable summary is the provider's where it
 /// gives one, else written by rule, so that another provider can go on as well. `request_for` gives the request with
 /// or without the native history of the compaction before.
 pub(super) async fn compact(
     plan: CompactionPlan,
-    request_for: &(dyn Fn(&Candidate, bool) -> Request + Sync),
+    request_for: &(dyn Fn(&Candidate, bool) -> NativeStart + Sync),
     form: NativeForm,
     candidate: &Candidate,
     run: &mut Run<'_>,
@@ -25,28 +28,32 @@ pub(super) async fn compact(
         request: 1,
         requests: 1,
     });
-    let request = request_for(candidate, true);
-    let replays = request.native.is_some();
-    let answer = match ask(request, form, candidate, run).await {
+    let start = request_for(candidate, true);
+    let replays = start.request.native.is_some();
+    let mut before = start.tokens;
+    let answer = match ask(start.request, form, candidate, run).await {
         // An opaque item that the provider does not take any more is dropped for the readable summary.
         Err(error) if replays && error.kind == ProviderErrorKind::InvalidRequest => {
             (run.watch)(Step::NativeRefused(&error));
-            ask(request_for(candidate, false), form, candidate, run).await?
+            before = None;
+            ask(request_for(candidate, false).request, form, candidate, run).await?
         }
         answer => answer?,
     };
-    let before = plan.tokens_in_context();
+    // Both figures are of what this provider sees.
+    let before = before.unwrap_or_else(|| plan.tokens_in_context());
     let after = native_tokens(&plan, &answer);
     if after >= before {
         return Err(Failure::NoSmaller { before, after });
     }
     let mut applied = plan.apply(&readable(&plan, &answer))?;
     if let Ok(payload) = RawJson::of(&answer.history) {
-        applied.preserve(answer.history.key(), &payload);
+        applied.preserve(answer.key, &payload);
     }
     if let Ok(tokens) = RawJson::of(&after) {
-        applied.detail("nativeTokensAfter", &tokens);
+        applied.detail(NATIVE_TOKENS, &tokens);
     }
+    run.report.native_tokens_after = Some(after);
     Ok(Compacted { plan, applied })
 }
 
@@ -76,9 +83,18 @@ async fn ask(
         compact_native(provider, &request, &run.policy, &run.cancel, &mut progress).await;
     run.report.requests_sent += 1 + retries;
     run.report.retries += retries;
-    let answer = answered?;
-    run.bill(candidate, &answer.usage);
-    Ok(answer)
+    match answered {
+        Ok(answer) => {
+            run.bill(candidate, &answer.usage);
+            Ok(answer)
+        }
+        Err(error) => {
+            if let Some(usage) = &error.usage {
+                run.bill(candidate, usage);
+            }
+            Err(error)
+        }
+    }
 }
 
 /// Returns what the native history takes: an opaque item what the provider billed for writing it, everything else

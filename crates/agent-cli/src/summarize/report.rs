@@ -100,6 +100,10 @@ pub struct ModelReport {
     pub usage: Usage,
     /// What that costs in USD, where prices are known.
     pub cost_usd: Option<f64>,
+    /// True when the cost of some of it is not known, so that the sum is too low.
+    pub cost_is_partial: bool,
+    /// Tokens of the native history, where one was made.
+    pub native_tokens_after: Option<TokenCount>,
     /// Seconds in which models were waited for.
     pub seconds: f64,
     /// The candidates that failed, in order.

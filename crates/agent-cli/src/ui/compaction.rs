@@ -142,15 +142,13 @@ fn facts_lines(
     if let Some(account) = account(facts.report) {
         row("model", account);
     }
-    if facts
-        .report
-        .way
-        .is_some_and(|way| way.starts_with("native"))
-    {
+    if let Some(native) = facts.report.native_tokens_after {
         row(
             "native",
-            "the provider's own form is kept beside the summary; others read the summary"
-                .to_owned(),
+            format!(
+                "the provider's own form takes ~{}; others read the summary",
+                tokens(native)
+            ),
         );
     }
     row(

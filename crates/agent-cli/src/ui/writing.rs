@@ -148,8 +148,10 @@ pub fn account(report: &ModelReport) -> Option<String> {
         }
         text.push_str(&format!(", {} out", tokens(TokenCount(usage.output))));
     }
-    if let Some(cost) = report.cost_usd {
-        text.push_str(&format!(", ${cost:.4}"));
+    match (report.cost_usd, report.cost_is_partial) {
+        (Some(cost), false) => text.push_str(&format!(", ${cost:.4}")),
+        (Some(cost), true) => text.push_str(&format!(", at least ${cost:.4}")),
+        (None, _) => {}
     }
     text.push_str(&format!(", {:.1} s", report.seconds));
     Some(text)

@@ -2,6 +2,7 @@
 
 use llm_providers::Request;
 use llm_providers::catalog::Resolved;
+use llm_providers::{HttpClient, HttpProvider, HttpSettings};
 use serde_json::{Value, json};
 use session_model::{Decoded, SessionPath, build_context, decode_bytes};
 
@@ -142,8 +143,10 @@ pub fn native_compaction(resolved: &Resolved) -> Value {
 pub fn next_turn(decoded: &Decoded, resolved: &Resolved, replays: bool) -> Request {
     let path: SessionPath<'_> = decoded.tree.path(decoded.tree.leaf());
     let context = build_context(&path, session_model::ContextRules::default());
-    let (provider, model) = (&*resolved.provider.name, &*resolved.model.id);
-    let (request, _) = Request::for_context(&path, &context, provider, model, replays);
+    let http = HttpClient::new(HttpSettings::default()).expect("a client");
+    let (provider, model) = (resolved.provider.clone(), resolved.model.clone());
+    let provider = HttpProvider::new(http, provider, model, None);
+    let (request, _) = Request::for_context(&path, &context, &provider, replays);
     Request {
         cache_key: Some("5e551017".to_owned()),
         ..request

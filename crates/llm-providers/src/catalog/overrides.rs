@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
-use super::{Catalog, ModelInfo, PriceTier, ProviderInfo, base_url};
+use super::{Catalog, Headers, ModelInfo, PriceTier, ProviderInfo, base_url};
 use crate::provider::Capabilities;
 use crate::wire::{MaxTokensField, Quirks, ReasoningField, Wire};
 

@@ -236,7 +236,7 @@ async fn last(
 /// An answer that is of no use was billed all the same.
 fn billed(error: ProviderError, answer: &Answer) -> ProviderError {
     ProviderError {
-        usage: Some(answer.usage),
+        usage: Some(Box::new(answer.usage)),
         ..error
     }
 }

@@ -1,7 +1,7 @@
 //! The body of an answer: bounded in size and time, recorded as it passes, cut off by cancellation.
 
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt};
@@ -13,16 +13,31 @@ use crate::transport::record::Exchange;
 
 /// Where the error of a body is kept, because clients between here and the reader only pass texts on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Option<ProviderError>>>);
+pub(crate) struct Failure(Arc<Mutex<Seen>>);
+
+#[derive(Debug, Default)]
+struct Seen {
+    error: Option<ProviderError>,
+    done: bool,
+}
 
 impl Failure {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn set(&self, error: ProviderError) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+        self.seen().error = Some(error);
     }
 
     /// Returns the error, if there was one.
     pub fn take(&self) -> Option<ProviderError> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.seen().error.take()
+    }
+
+    /// Returns true once an event has passed whose data is `[DONE]`.
+    pub fn saw_done(&self) -> bool {
+        self.seen().done
     }
 }
 
@@ -53,8 +68,20 @@ impl<S> Guard<S> {
         let (whole, rest) = bytes.split_at(end + 1);
         let mut lines = std::mem::replace(line, rest.to_vec());
         lines.extend_from_slice(whole);
+        if lines
+            .split(|byte| matches!(byte, b'\n' | b'\r'))
+            .any(is_done)
+        {
+            self.failure.seen().done = true;
+        }
         Some(lines.into())
     }
+}
+
+/// Returns true for the line of an event whose data is `[DONE]`.
+fn is_done(line: &[u8]) -> bool {
+    let data = line.strip_prefix(b"data:");
+    data.is_some_and(|data| data.trim_ascii() == b"[DONE]")
 }
 
 /// Returns the answer with its body guarded, in whole lines where `by_lines` says so. An error ends the body; it is

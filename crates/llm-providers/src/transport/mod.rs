@@ -105,16 +105,16 @@ impl HttpClient {
                 .user_agent(concat!("agent-cli/", env!("CARGO_PKG_VERSION")))
         };
         // A system without any certificates can still reach servers on this machine.
-        let client = builder()
-            .tls_certs_merge(more.clone())
-            .build()
-            .or_else(|_| builder().tls_certs_only(more.clone()).build())
-            .map_err(failed)?;
-        let here = builder()
-            .no_proxy()
-            .tls_certs_only(more)
-            .build()
-            .map_err(failed)?;
+        let build = |proxied: bool| {
+            let builder = || match proxied {
+                true => builder(),
+                false => builder().no_proxy(),
+            };
+            let built = builder().tls_certs_merge(more.clone()).build();
+            built.or_else(|_| builder().tls_certs_only(more.clone()).build())
+        };
+        let client = build(true).map_err(failed)?;
+        let here = build(false).map_err(failed)?;
         Ok(Self {
             client,
             here,
@@ -206,8 +206,8 @@ impl Call {
         let refused = self.refusal(&response, expect);
         let facts = AnswerFacts::of(&response, &self.redactor);
         let limit = match refused {
-            Some(_) => ERROR_LIMIT,
-            None => self.http.settings.answer_limit,
+            Some(Refusal::Status | Refusal::Redirect | Refusal::Page) => ERROR_LIMIT,
+            Some(Refusal::Document) | None => self.http.settings.answer_limit,
         };
         let guarded = guarded(
             response,
@@ -221,8 +221,17 @@ impl Call {
         let Some(refused) = refused else {
             return Ok(guarded);
         };
-        let body = read_bounded(guarded, ERROR_LIMIT).await;
+        let body = read_bounded(guarded, limit).await;
         let body = String::from_utf8_lossy(&body);
+        if let Refusal::Document = refused
+            && classify(None, &body).kind == ProviderErrorKind::Malformed
+            && body.trim_start().starts_with('{')
+        {
+            return match failure.take() {
+                Some(error) => Err(facts.complete(error)),
+                None => Ok(as_event(&body)),
+            };
+        }
         // An error in the middle of an error's body does not hide what was said so far.
         match failure.take() {
             Some(error) if body.is_empty() || error.kind == ProviderErrorKind::Cancelled => {
@@ -313,6 +322,14 @@ impl Call {
         };
         self.error(kind, &format!("{what}: {}", causes(&error)))
     }
+}
+
+/// Returns the answer of a server that does not stream, as a stream of one event; the decoders know whole answers.
+fn as_event(document: &str) -> reqwest::Response {
+    // Line breaks in JSON are either escaped or mean nothing.
+    let line = document.replace(['\n', '\r'], " ");
+    let events = format!("data: {line}\n\n");
+    http::Response::new(reqwest::Body::from(events)).into()
 }
 
 /// Why an answer with a status is none.

@@ -1,16 +1,14 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Write};
-use std::path::{Path, PathBuf};
+mod http;
+
 use std::sync::Arc;
-use std::time::Duration;
 
 use compaction_core::{Strategy, Summarizer, SummarizerLimits, SummaryAnswer, TokenCount};
 use llm_providers::catalog::{CatalogError, ModelInfo, ProviderInfo, Resolved, Selection};
 use llm_providers::{
-    HttpClient, HttpProvider, HttpSettings, NativeForm, Provider, ProviderErrorKind, Recorder,
-    RemoteEndpoint, RetryPolicy, Secret, Wire,
+    HttpClient, HttpProvider, NativeForm, Provider, ProviderErrorKind, RemoteEndpoint, RetryPolicy,
+    Secret, Wire,
 };
 use session_model::SessionPath;
 
@@ -33,33 +31,47 @@ pub struct Models {
     pub policy: RetryPolicy,
     /// What happens when every candidate fails.
     pub fallback: Fallback,
+    /// What requests go through.
+    http: Option<HttpClient>,
 }
 
 impl Models {
-    /// Returns the candidates that arguments and settings name.
+    /// Returns the candidates that arguments and settings name; none when nothing is to be written by a model.
     ///
     /// # Errors
     /// [`Error::Usage`] for what is unknown, has no key, or cannot go together; nothing is sent.
-    pub fn of(args: &ModelArgs, window: &WindowArgs, global: &Global) -> Result<Self, Error> {
+    pub fn of(
+        args: &ModelArgs,
+        window: &WindowArgs,
+        global: &Global,
+        wanted: Wanted,
+    ) -> Result<Self, Error> {
         let settings = global.load_app_settings()?;
         let given = window.given()?;
         let named = named(args, &settings);
         let endpoint = settings.compaction.remote_endpoint.as_ref();
         let endpoint = endpoint.filter(|_| settings.compaction.remote_enabled);
-        if named.is_empty() && endpoint.is_none() {
-            // Nobody is asked: no catalog, no certificates, no network.
+        let nobody = named.is_empty() && endpoint.is_none();
+        if let Wanted::No(why) = wanted
+            && !args.models.is_empty()
+        {
+            note(&format!("no model is asked: {why}"));
+        }
+        if nobody || matches!(wanted, Wanted::No(_)) {
+            // No catalog, no key, no certificates, no network.
             return Ok(Self {
                 candidates: Vec::new(),
                 window: given.unwrap_or(DEFAULT_WINDOW),
                 policy: RetryPolicy::NEVER,
                 fallback: Fallback::Extractive,
+                http: None,
             });
         }
-        let http = http_client(&settings, args.record.as_deref())?;
+        let http = http::http_client(&settings, args.record.as_deref())?;
         let catalog = settings
             .catalog()
             .map_err(|error| Error::Usage(format!("settings: {error}")))?;
-        let mut resolved = Vec::new();
+        let mut resolved: Vec<Resolved> = Vec::new();
         for name in &named {
             let selection = Selection {
                 model: name.clone(),
@@ -70,15 +82,17 @@ impl Models {
             };
             resolved.push(catalog.resolve(&selection).map_err(|error| usage(&error))?);
         }
-        let own = resolved
-            .first()
-            .and_then(|resolved| resolved.model.capabilities.window);
+        one_place(args, &resolved)?;
+        // The session may go on with any of them; none should be left behind.
+        let windows = resolved
+            .iter()
+            .filter_map(|one| one.model.capabilities.window);
+        let own = windows.max();
         if let (Some(first), None, None) = (resolved.first(), own, given) {
-            anstream::eprintln!(
-                "{}: the window of {} is not known; {DEFAULT_WINDOW} tokens are assumed; name it with --window",
-                crate::ui::styled(crate::ui::DIM, "note"),
+            note(&format!(
+                "the window of {} is not known; {DEFAULT_WINDOW} tokens are assumed; name it with --window",
                 crate::ui::clean(&first.model.full_name())
-            );
+            ));
         }
         let window = given.or(own.map(TokenCount)).unwrap_or(DEFAULT_WINDOW);
         let mut candidates = candidates(&resolved, args.native, &settings, &http)?;
@@ -90,19 +104,63 @@ impl Models {
             let endpoint = remote(endpoint, &settings, &http)?;
             candidates.insert(first_summary, endpoint);
         }
-        let policy = policy(&settings);
         Ok(Self {
-            policy: match candidates.len() {
-                0 | 1 => policy,
-                _ => policy.with_alternative(),
-            },
+            policy: http::policy(&settings),
             candidates,
             window,
             fallback: match args.fallback {
-                FallbackArg::Extractive => Fallback::Extractive,
-                FallbackArg::None => Fallback::None,
+                None => Fallback::UnlessMistaken,
+                Some(FallbackArg::Extractive) => Fallback::Extractive,
+                Some(FallbackArg::None) => Fallback::None,
             },
+            http: Some(http),
         })
+    }
+}
+
+/// Whether a model is wanted at all.
+#[derive(Debug, Clone, Copy)]
+pub enum Wanted {
+    /// Yes, where one is named.
+    Yes,
+    /// No, for this reason.
+    No(&'static str),
+}
+
+impl Wanted {
+    /// Returns whether a strategy asks models.
+    pub fn by(strategy: Strategy) -> Self {
+        match strategy {
+            Strategy::Extractive => Self::No("strategy extractive writes by rule"),
+            Strategy::PruneOnly => Self::No("strategy prune-only writes no summary"),
+            Strategy::Off => Self::No("the strategy is off"),
+            Strategy::ContextFull | Strategy::Handoff | Strategy::Restore => Self::Yes,
+        }
+    }
+}
+
+fn note(text: &str) {
+    anstream::eprintln!("{}: {text}", crate::ui::styled(crate::ui::DIM, "note"));
+}
+
+/// A key and an address belong to one provider: given once, they must not reach another.
+fn one_place(args: &ModelArgs, resolved: &[Resolved]) -> Result<(), Error> {
+    let given = [
+        ("--base-url", args.base_url.is_some()),
+        ("--api-key-env", args.api_key_env.is_some()),
+        ("--wire", args.wire.is_some()),
+    ];
+    let given = given.iter().find(|(_, given)| *given);
+    let first = resolved.first().map(|one| &one.provider.name);
+    let other = resolved
+        .iter()
+        .find(|one| Some(&one.provider.name) != first);
+    match (given, other) {
+        (Some((option, _)), Some(other)) => Err(Error::Usage(format!(
+            "{option} would also go to {}; with models of several providers, set it in the settings (providers.NAME)",
+            other.provider.name
+        ))),
+        _ => Ok(()),
     }
 }
 
@@ -157,6 +215,11 @@ fn native_forms(
     resolved: &Resolved,
 ) -> Result<Vec<NativeForm>, Error> {
     let capabilities = &resolved.model.capabilities;
+    let possible = |form| match resolved.provider.wire {
+        Wire::Responses => true,
+        Wire::Messages => form == NativeForm::InBand,
+        Wire::Chat => false,
+    };
     let asked = match native {
         NativeArg::Off => return Ok(Vec::new()),
         NativeArg::Auto => {
@@ -165,17 +228,13 @@ fn native_forms(
                 (capabilities.native_in_band, NativeForm::InBand),
             ];
             let forms = forms.into_iter().filter(|(has, _)| *has && enabled);
-            return Ok(forms.map(|(_, form)| form).collect());
+            let forms = forms.map(|(_, form)| form);
+            return Ok(forms.filter(|form| possible(*form)).collect());
         }
         NativeArg::Standalone => NativeForm::Standalone,
         NativeArg::InBand => NativeForm::InBand,
     };
-    let possible = match resolved.provider.wire {
-        Wire::Responses => true,
-        Wire::Messages => asked == NativeForm::InBand,
-        Wire::Chat => false,
-    };
-    match possible {
+    match possible(asked) {
         true => Ok(vec![asked]),
         false => Err(Error::Usage(format!(
             "{}/{} has no such native compaction on its wire; use --native off, or --wire responses where the service speaks it",
@@ -257,112 +316,7 @@ fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candid
     })
 }
 
-fn http_client(settings: &AppSettings, record: Option<&Path>) -> Result<HttpClient, Error> {
-    let http = &settings.http;
-    let waits = HttpSettings {
-        connect: Duration::from_secs(http.connect_timeout_seconds),
-        idle: Duration::from_secs(http.idle_timeout_seconds),
-        total: Duration::from_secs(http.total_timeout_seconds),
-        ..HttpSettings::default()
-    };
-    let client = HttpClient::trusting(waits, &extra_certificates()?);
-    let client = client.map_err(|error| Error::Provider {
-        kind: error.kind.name(),
-        message: error.to_string(),
-    })?;
-    let Some(path) = record else {
-        return Ok(client);
-    };
-    Ok(client.with_recorder(Recorder::new(Box::new(RecordFile::create(path)?))))
-}
-
-/// The file of a record. One in which nothing was written goes away again.
-struct RecordFile {
-    file: File,
-    path: PathBuf,
-    is_empty: bool,
-}
-
-impl RecordFile {
-    fn create(path: &Path) -> Result<Self, Error> {
-        let mut options = OpenOptions::new();
-        options.create_new(true).write(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt;
-            options.mode(0o600);
-        }
-        let file = options.open(path).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Error::Usage(format!(
-                "{} exists; --record never overwrites, choose another name",
-                path.display()
-            )),
-            _ => Error::io("create", path, error),
-        })?;
-        Ok(Self {
-            file,
-            path: path.to_owned(),
-            is_empty: true,
-        })
-    }
-}
-
-impl Write for RecordFile {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.is_empty = false;
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Drop for RecordFile {
-    fn drop(&mut self) {
-        if self.is_empty {
-            let _ = std::fs::remove_file(&self.path);
-        }
-    }
-}
-
-/// Returns the certificates that the user adds to those of the system, in the variable that other agents read too.
-fn extra_certificates() -> Result<Vec<u8>, Error> {
-    let Some(path) = std::env::var_os("NODE_EXTRA_CA_CERTS").filter(|path| !path.is_empty()) else {
-        return Ok(Vec::new());
-    };
-    std::fs::read(&path).map_err(|error| {
-        Error::Usage(format!(
-            "NODE_EXTRA_CA_CERTS names {}, which cannot be read: {error}",
-            Path::new(&path).display()
-        ))
-    })
-}
-
-fn policy(settings: &AppSettings) -> RetryPolicy {
-    let http = &settings.http;
-    let budget = Duration::from_secs(http.retry_budget_seconds);
-    RetryPolicy {
-        attempts: http.attempts,
-        budget,
-        patience: RetryPolicy::default().patience.min(budget),
-        ..RetryPolicy::default()
-    }
-}
-
 impl Models {
-    /// Returns the same, without candidates for strategies that ask no model.
-    #[must_use]
-    pub fn for_strategy(self, strategy: Strategy) -> Self {
-        match strategy {
-            Strategy::Extractive | Strategy::PruneOnly | Strategy::Off => Self {
-                candidates: Vec::new(),
-                ..self
-            },
-            Strategy::ContextFull | Strategy::Handoff | Strategy::Restore => self,
-        }
-    }
-
     /// Returns a run over the session of `path` that Ctrl-C ends.
     pub fn run<'a>(
         &self,
@@ -395,18 +349,27 @@ impl Models {
         let mut run = self.run(path, &mut watch);
         let answering = answer_plan(&self.candidates, self.window, plan_for, by_rule, &mut run);
         match block_on(answering)? {
-            Ok((plan, answers)) => Ok((plan, answers, run.report)),
-            Err(error) => Err(no_summary(what, error)),
+            Ok((plan, answers)) => Ok((plan, answers, self.account(run.report))),
+            Err(error) => Err(no_summary(what, error, self.account(run.report))),
+        }
+    }
+
+    /// Returns the account of a run, its requests counted where they left.
+    pub fn account(&self, report: ModelReport) -> ModelReport {
+        let sent = self.http.as_ref().map(HttpClient::requests_sent);
+        ModelReport {
+            requests_sent: sent.unwrap_or(report.requests_sent),
+            ..report
         }
     }
 }
 
 /// Returns the error for what nobody wrote.
-pub fn no_summary(what: &str, error: NoSummary) -> Error {
+pub fn no_summary(what: &str, error: NoSummary, report: ModelReport) -> Error {
     match error {
         NoSummary::Cancelled => Error::Cancelled,
         NoSummary::Nothing(reason) => Error::NothingToDo(reason.to_string()),
-        NoSummary::Failed(failure) => failed(what, &failure),
+        NoSummary::Failed(failure) => failed(what, &failure, report),
     }
 }
 
@@ -416,11 +379,14 @@ pub fn block_on<F: Future>(future: F) -> Result<F::Output, Error> {
         .enable_all()
         .build()
         .map_err(|error| Error::io("start", "the network runtime", error))?;
-    Ok(runtime.block_on(future))
+    let output = runtime.block_on(future);
+    // A name that is still being looked up is not waited for.
+    runtime.shutdown_background();
+    Ok(output)
 }
 
 /// Returns the error for a summary that no candidate wrote.
-fn failed(what: &str, failure: &Failure) -> Error {
+fn failed(what: &str, failure: &Failure, report: ModelReport) -> Error {
     let hint = match failure {
         Failure::Provider(error) => match error.kind {
             ProviderErrorKind::Auth => "; check the key",
@@ -441,5 +407,6 @@ fn failed(what: &str, failure: &Failure) -> Error {
     Error::Provider {
         message: format!("{what} failed: {failure}{hint}; nothing was changed"),
         kind,
+        report: Some(Box::new(report)),
     }
 }
