@@ -84,7 +84,7 @@ pub struct ProviderError {
     /// The HTTP status, where there was one.
     pub status: Option<u16>,
     /// The service's id of the request.
-    pub request_id: Option<String>,
+    pub request_id: Option<Box<str>>,
     /// How long the service asks to wait.
     pub retry_after: Option<Duration>,
     /// What was said, cut to a bounded excerpt.

@@ -146,7 +146,7 @@ async fn ask(
         Progress::Retry { error, delay, .. } => {
             written = 0;
             retries += 1;
-            wasted.extend(error.usage);
+            wasted.extend(error.usage.as_deref());
             watch(Step::Retry { error, delay });
         }
     };

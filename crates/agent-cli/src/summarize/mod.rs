@@ -149,7 +149,7 @@ impl Run<'_> {
                 None => failure.to_string(),
             },
             status: provider.and_then(|error| error.status),
-            request_id: provider.and_then(|error| error.request_id.clone()),
+            request_id: provider.and_then(|error| error.request_id.as_deref().map(str::to_owned)),
         };
         (self.watch)(Step::Failed(&failed));
         self.report.failed.push(failed);

@@ -367,7 +367,7 @@ impl AnswerFacts {
     fn complete(&self, error: ProviderError) -> ProviderError {
         ProviderError {
             status: Some(self.status),
-            request_id: self.request_id.clone(),
+            request_id: self.request_id.as_deref().map(Box::from),
             retry_after: self.retry_after.or(error.retry_after),
             ..error
         }
