@@ -83,7 +83,7 @@ pub(super) async fn summary_of(
     run: &mut Run<'_>,
 ) -> Result<SummaryAnswer, Failure> {
     let capabilities = *candidate.provider.capabilities();
-    let texts = asked.messages.iter().map(|message| message.content());
+    let texts = asked.messages.iter().map(LlmMessage::content);
     let prompt: usize = texts
         .flat_map(Content::texts)
         .chain([asked.system.as_str()])

@@ -165,13 +165,12 @@ fn help() {
               [default: auto]
 
           --fallback <WHAT>
-              What to do when no model writes a summary
+              What to do when no model writes a summary; unless given, the built-in rules write it, but
+              not when the reason is a mistake such as a wrong key or address
 
               Possible values:
-              - extractive: The built-in rules write it, and it is said
+              - extractive: The built-in rules write it, whatever the reason, and it is said
               - none:       It is an error
-
-              [default: extractive]
 
           --record <FILE>
               Keep every exchange with a model in this file, for bug reports; keys are removed, the

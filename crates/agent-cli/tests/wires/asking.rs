@@ -6,8 +6,12 @@ use compaction_core::{
     BranchOptions, CompactionSettings, CutRule, HandoffOptions, PlanOptions, Profile,
     SummarizerLimits, TokenCount, Trigger, plan_branch_summary, plan_compaction, plan_handoff,
 };
-use llm_providers::{CancellationToken, NativeForm, Reasoning, Request, RetryPolicy, ToolChoice};
-use session_model::{ContextRules, Decoded, Leaf, build_context, decode_bytes};
+use llm_providers::{
+    CancellationToken, NativeForm, Reasoning, Request, RetryPolicy, ToolChoice, Wire,
+};
+use session_model::{
+    Content, ContextRules, Decoded, Leaf, LlmMessage, build_context, decode_bytes,
+};
 use test_support::Received;
 
 use crate::forms::{Asked, Form};
@@ -61,7 +65,12 @@ pub fn all(form: &Form) -> Vec<(&'static str, Received)> {
     }
     // At rest a session ends in an answer.
     let last = rich.pop().expect("a last message");
-    let resting = turn(&rich);
+    let mut resting = turn(&rich);
+    if asked.resolved.provider.wire == Wire::Messages {
+        // Below 50,000 tokens this wire has no native compaction.
+        let long = Content::Text("A long story. ".repeat(16_000));
+        resting.messages.insert(0, LlmMessage::User(long));
+    }
     for native in form.natives() {
         let kind = match native {
             NativeForm::Standalone => "native standalone",

@@ -278,11 +278,12 @@ fn a_native_history_that_cannot_be_replayed_is_refused() {
     entries.push(user("go on"));
     let decoded = session(&entries);
     let asked = Asked::new(named("openai-chat"));
-    let refused = asked.tried(&next_turn(&decoded, &asked.resolved, true));
+    let refused = asked.tried(&next_turn(&decoded, &maker.resolved, true));
     let kind = refused.map_err(|error| error.kind).map(drop);
     assert_eq!(kind, Err(ProviderErrorKind::InvalidRequest));
     assert_eq!(asked.count(), 0, "nothing was sent");
-    let readable = asked.turn(&next_turn(&decoded, &asked.resolved, false));
+    // What is asked for this wire has the readable summary in it.
+    let readable = asked.turn(&next_turn(&decoded, &asked.resolved, true));
     let body = String::from_utf8_lossy(&readable.body).into_owned();
     assert!(
         body.contains("See the screen.") && !body.contains("ENC"),

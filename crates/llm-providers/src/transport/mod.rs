@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use session_model::json::member;
 use tokio_util::sync::CancellationToken;
 
 use crate::catalog::is_loopback;
@@ -225,7 +226,9 @@ impl Call {
         let body = String::from_utf8_lossy(&body);
         if let Refusal::Document = refused
             && classify(None, &body).kind == ProviderErrorKind::Malformed
-            && body.trim_start().starts_with('{')
+            && ["choices", "output", "content"]
+                .iter()
+                .any(|name| member(&body, name).is_some_and(|list| list != "[]"))
         {
             return match failure.take() {
                 Some(error) => Err(facts.complete(error)),

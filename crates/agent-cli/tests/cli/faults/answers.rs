@@ -110,8 +110,16 @@ fn a_wrong_key_is_no_reason_for_the_rules() {
         "invalid_request_error",
         "Incorrect API key.",
     )]);
-    let said = bench.fails(&["--fallback", "extractive"]);
+    let mut command = bench.asked(&["compact", "s.jsonl", "--in-place", "--json"]);
+    let said = bench.fails_as(&mut command, 5, "provider");
     assert!(said.starts_with("[auth]\n"), "{said}");
+    // Who asks for the rules gets them.
+    let output = bench.succeeds(&["--fallback", "extractive"]);
+    assert_eq!(output.json()["model"]["failed"][0]["kind"], "auth");
+    assert_eq!(
+        bench.compaction()["details"]["summarizer"]["by"],
+        "extractive"
+    );
 }
 
 #[test]
