@@ -143,8 +143,8 @@ impl HttpProvider {
         let base = &self.provider.base_url;
         let client = |call| OpenAi::new(call, base, headers.clone(), Expect::Events);
         match self.provider.wire {
-            Wire::Responses => client(call).responses(body).await,
-            Wire::Chat => client(call).chat(body).await,
+            Wire::Responses => client(call)?.responses(body).await,
+            Wire::Chat => client(call)?.chat(body).await,
             Wire::Messages => {
                 let url = format!("{}/v1/messages", base.trim_end_matches('/'));
                 call.post_for_events(&url, headers, body).await

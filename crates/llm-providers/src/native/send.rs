@@ -124,7 +124,7 @@ impl HttpProvider {
         let client = || OpenAi::new(call.clone(), base, headers.clone(), Expect::Json);
         let target = self.target();
         let body = responses::encode_compact_with(request, &target, items);
-        let answered = match client().compact(&body).await {
+        let answered = match client()?.compact(&body).await {
             // A server that knows only the plain fields gets only those.
             Err(error)
                 if error.kind == ProviderErrorKind::InvalidRequest
@@ -140,7 +140,7 @@ impl HttpProvider {
                     ..target
                 };
                 let body = responses::encode_compact_with(request, &target, items);
-                match client().compact(&body).await {
+                match client()?.compact(&body).await {
                     // It was not the further fields.
                     Err(second) if second.kind == ProviderErrorKind::InvalidRequest => {
                         return Err(error);

@@ -60,7 +60,7 @@ impl Call {
         body: &RawJson,
     ) -> Result<reqwest::Request, ProviderError> {
         let json = HeaderValue::from_static("application/json");
-        let request = self.http.client.post(url).headers(headers);
+        let request = self.http.client_for(url)?.post(url).headers(headers);
         let request = request.header(CONTENT_TYPE, json).header(ACCEPT, accept);
         let request = request.body(body.get().to_owned()).build();
         request.map_err(|error| self.transport_error(error))

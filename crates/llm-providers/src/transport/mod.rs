@@ -7,8 +7,8 @@ mod openai;
 mod record;
 
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
@@ -64,19 +64,27 @@ const ERROR_LIMIT: usize = 64 << 10;
 /// the host that was named, and to no other.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
-    client: reqwest::Client,
-    /// For servers on this machine: never through a proxy, which would see keys in clear and could not reach them.
-    here: reqwest::Client,
+    clients: Arc<Clients>,
     settings: HttpSettings,
     recorder: Option<Recorder>,
     sent: Arc<AtomicUsize>,
+}
+
+/// The clients behind, made when they are first used: reading the system's certificates takes its time.
+#[derive(Debug)]
+struct Clients {
+    more: Vec<reqwest::Certificate>,
+    /// For the world.
+    there: OnceLock<reqwest::Client>,
+    /// For servers on this machine: never through a proxy, which would see keys in clear and could not reach them.
+    here: OnceLock<reqwest::Client>,
 }
 
 impl HttpClient {
     /// Returns a client that trusts the certificates of the system.
     ///
     /// # Errors
-    /// [`ProviderErrorKind::InvalidRequest`] when the proxy settings of the environment cannot be used.
+    /// None today; see [`HttpClient::trusting`].
     pub fn new(settings: HttpSettings) -> Result<Self, ProviderError> {
         Self::trusting(settings, &[])
     }
@@ -84,45 +92,62 @@ impl HttpClient {
     /// Returns a client that trusts the certificates of `bundle` (PEM) beside those of the system.
     ///
     /// # Errors
-    /// [`ProviderErrorKind::InvalidRequest`] for a bundle that is none, and as [`HttpClient::new`].
+    /// [`ProviderErrorKind::InvalidRequest`] for a bundle that is none. Proxy settings of the environment that cannot
+    /// be used are an error of the first request.
     pub fn trusting(settings: HttpSettings, bundle: &[u8]) -> Result<Self, ProviderError> {
         // A program that has chosen a provider of its own keeps it.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let failed = |error: reqwest::Error| {
-            let text = format!("cannot set up HTTP: {}", causes(&error));
-            ProviderError::new(ProviderErrorKind::InvalidRequest, &text)
-        };
-        let more = reqwest::Certificate::from_pem_bundle(bundle).map_err(failed)?;
+        let more = reqwest::Certificate::from_pem_bundle(bundle).map_err(cannot_set_up)?;
         if more.is_empty() && !bundle.is_empty() {
             let text =
                 "cannot set up HTTP: the bundle of certificates holds none; it must be in PEM form";
             let kind = ProviderErrorKind::InvalidRequest;
             return Err(ProviderError::new(kind, text));
         }
-        let builder = || {
-            reqwest::Client::builder()
-                .connect_timeout(settings.connect)
-                .redirect(reqwest::redirect::Policy::none())
-                .user_agent(concat!("agent-cli/", env!("CARGO_PKG_VERSION")))
-        };
-        // A system without any certificates can still reach servers on this machine.
-        let build = |proxied: bool| {
-            let builder = || match proxied {
-                true => builder(),
-                false => builder().no_proxy(),
-            };
-            let built = builder().tls_certs_merge(more.clone()).build();
-            built.or_else(|_| builder().tls_certs_only(more.clone()).build())
-        };
-        let client = build(true).map_err(failed)?;
-        let here = build(false).map_err(failed)?;
         Ok(Self {
-            client,
-            here,
+            clients: Arc::new(Clients {
+                more,
+                there: OnceLock::new(),
+                here: OnceLock::new(),
+            }),
             settings,
             recorder: None,
             sent: Arc::default(),
         })
+    }
+
+    /// Returns the client for an address.
+    fn client_for(&self, url: &str) -> Result<&reqwest::Client, ProviderError> {
+        let host = reqwest::Url::parse(url).ok();
+        let here = host
+            .as_ref()
+            .and_then(|url| url.host_str())
+            .is_some_and(is_loopback);
+        let slot = match here {
+            true => &self.clients.here,
+            false => &self.clients.there,
+        };
+        if let Some(client) = slot.get() {
+            return Ok(client);
+        }
+        let builder = || {
+            let builder = reqwest::Client::builder()
+                .connect_timeout(self.settings.connect)
+                .redirect(reqwest::redirect::Policy::none())
+                .user_agent(concat!("agent-cli/", env!("CARGO_PKG_VERSION")));
+            match here {
+                true => builder.no_proxy(),
+                false => builder,
+            }
+        };
+        let more = &self.clients.more;
+        // A system without any certificates can still reach servers without encryption.
+        let client = builder()
+            .tls_certs_merge(more.clone())
+            .build()
+            .or_else(|_| builder().tls_certs_only(more.clone()).build())
+            .map_err(cannot_set_up)?;
+        Ok(slot.get_or_init(|| client))
     }
 
     /// Returns how many requests have gone out, by this client and its clones.
@@ -181,11 +206,7 @@ impl Call {
             let secret = name.as_str() == "authorization" || name.as_str().contains("key");
             value.set_sensitive(secret || value.is_sensitive());
         }
-        let here = request.url().host_str().is_some_and(is_loopback);
-        let client = match here {
-            true => &self.http.here,
-            false => &self.http.client,
-        };
+        let client = self.http.client_for(request.url().as_str())?;
         self.http.sent.fetch_add(1, Ordering::Relaxed);
         let mut exchange = self.record(&request);
         let started = tokio::time::Instant::now();
@@ -386,6 +407,11 @@ fn is_garbage(error: &reqwest::Error) -> bool {
     let mut kinds = reasons.filter_map(|error| error.downcast_ref().map(std::io::Error::kind));
     error.is_decode()
         && kinds.any(|kind| matches!(kind, ErrorKind::InvalidData | ErrorKind::InvalidInput))
+}
+
+fn cannot_set_up(error: reqwest::Error) -> ProviderError {
+    let text = format!("cannot set up HTTP: {}", causes(&error.without_url()));
+    ProviderError::new(ProviderErrorKind::InvalidRequest, &text)
 }
 
 /// Returns the innermost reasons of an error, which say most.

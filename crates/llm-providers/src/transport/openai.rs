@@ -56,7 +56,12 @@ impl Config for Place {
 
 impl OpenAi {
     /// Returns a client for one request to `base`; `headers` carry the key.
-    pub fn new(call: Call, base: &str, mut headers: HeaderMap, expect: Expect) -> Self {
+    pub fn new(
+        call: Call,
+        base: &str,
+        mut headers: HeaderMap,
+        expect: Expect,
+    ) -> Result<Self, ProviderError> {
         let accepted = match expect {
             Expect::Events => "text/event-stream",
             Expect::Json => "application/json",
@@ -75,12 +80,13 @@ impl OpenAi {
             failure: failure.clone(),
             expect,
         };
-        let client = Client::build(call.http.client.clone(), place).with_http_service(service);
-        Self {
+        let builder = call.http.client_for(base)?.clone();
+        let client = Client::build(builder, place).with_http_service(service);
+        Ok(Self {
             client,
             call,
             failure,
-        }
+        })
     }
 
     /// Returns the data of the events of `POST {base}/responses`.
