@@ -4,6 +4,7 @@
 mod answers;
 mod cancel;
 mod choice;
+mod edges;
 mod native;
 mod orphans;
 mod others;
