@@ -234,7 +234,7 @@ fn figures(document: &Value) -> String {
         document["tokens_after"],
         model["requests_sent"],
         model["retries"],
-        usage(&["input", "cacheRead", "cacheWrite"]),
+        usage(&["input", "cache_read", "cache_write"]),
         usage(&["output"]),
     )
 }
