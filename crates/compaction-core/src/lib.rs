@@ -67,8 +67,8 @@ pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, ElisionPlan, Fate,
     HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash, PlanOptions,
-    PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall, plan_compaction,
-    plan_elision, plan_for_context,
+    PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall, add_detail,
+    plan_compaction, plan_elision, plan_for_context,
 };
 pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PRUNE_ENTRY, PromptCache, PrunePlan, PruneReason,

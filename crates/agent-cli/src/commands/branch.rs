@@ -11,7 +11,7 @@ use crate::args::{BranchArgs, Global};
 use crate::commands::{Opened, Outcome, named_leaf};
 use crate::error::Error;
 use crate::models::{Models, Wanted};
-use crate::summarize::ModelReport;
+use crate::summarize::{ModelReport, bill_in_details};
 use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
 
@@ -147,9 +147,10 @@ fn summarized(
     let cap = options.settings.extractive_max_tokens.min(window);
     let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, options.profile.counter());
     let (plan, answers, report) = models.answer("Branch summary", path, plan_for, &by_rule)?;
-    let draft = plan
+    let mut draft = plan
         .apply(&answers)
         .map_err(|error| Error::Summary(format!("Branch summary failed: {error}")))?;
+    bill_in_details(&mut draft, &report);
     Ok((plan, Some(draft), report))
 }
 

@@ -18,7 +18,7 @@ use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
 use crate::store::{Contents, SessionFile, check_new, new_header, write_new};
-use crate::summarize::{Candidate, HandoffJob, ModelReport, Step, handoff};
+use crate::summarize::{Candidate, HandoffJob, ModelReport, Step, bill_in_details, handoff};
 use crate::ui;
 use crate::ui::writing::{Writing, account, author};
 
@@ -57,13 +57,15 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             let details = json!({
                 "parentSession": session.tree().header().map(|header| header.id.clone()),
                 "parentLeaf": path.leaf_id(),
+                "summarizer": report.answered_by.as_deref().unwrap_or("rules"),
             });
-            let draft = EntryDraft::CustomMessage(CustomMessageDraft {
+            let mut draft = EntryDraft::CustomMessage(CustomMessageDraft {
                 custom_type: HANDOFF_MESSAGE.to_owned(),
                 content: Content::Text(document.clone()),
                 display: true,
                 details: RawJson::of(&details).ok(),
             });
+            bill_in_details(&mut draft, &report);
             let header = session.tree().header();
             let parent = parent_of(&session.path);
             let cwd = header.map(|header| header.cwd.clone());

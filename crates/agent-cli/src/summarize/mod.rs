@@ -14,11 +14,13 @@ use std::time::{Duration, Instant};
 use compaction_core::{
     AnswerError, AppliedCompaction, BranchPlan, CannotShrink, CompactionPlan, HandoffPlan,
     NothingToDo, Summarizer, SummarizerLimits, SummaryAnswer, SummaryRequest, TokenCount,
+    add_detail,
 };
 use llm_providers::catalog::ModelInfo;
 use llm_providers::{CancellationToken, NativeForm, Provider, ProviderError, Request, RetryPolicy};
-use session_model::Usage;
+use serde_json::json;
 use session_model::json::RawJson;
+use session_model::{EntryDraft, Usage};
 
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
@@ -256,7 +258,9 @@ pub async fn compact(
             Ok(mut done) => {
                 run.report.answered_by = Some(candidate.name());
                 run.report.way = Some(candidate.way.name());
-                bill_in_details(&mut done.applied, &run.report);
+                if let Some(draft) = done.applied.drafts.last_mut() {
+                    bill_in_details(draft, &run.report);
+                }
                 return Ok(done);
             }
             Err(failure) => give_up(candidate, failure, &mut worst, run)?,
@@ -283,15 +287,32 @@ async fn summarize(
     Ok(Compacted { plan, applied })
 }
 
-/// Writes what the summary took into the entry, so that its price is known later.
-fn bill_in_details(applied: &mut AppliedCompaction, report: &ModelReport) {
-    if let Ok(usage) = RawJson::of(&report.usage) {
-        applied.detail("usage", &usage);
+/// Writes what the summary took into the entry, in the spelling that entries have, so that its price is known later.
+/// Nothing is written where no model answered.
+pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
+    if report.answered_by.is_none() {
+        return;
     }
-    if let Some(cost) = report.cost_usd
-        && let Ok(cost) = RawJson::of(&cost)
-    {
-        applied.detail("costUsd", &cost);
+    let usage = json!({
+        "input": report.usage.input,
+        "output": report.usage.output,
+        "cacheRead": report.usage.cache_read,
+        "cacheWrite": report.usage.cache_write,
+        "totalTokens": report.usage.total_tokens,
+    });
+    let millis = Duration::from_secs_f64(report.seconds.max(0.0)).as_millis();
+    let facts = [
+        ("usage", usage),
+        ("costUsd", json!(report.cost_usd)),
+        (
+            "summarizerMillis",
+            json!(u64::try_from(millis).unwrap_or(u64::MAX)),
+        ),
+    ];
+    for (key, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
+        if let Ok(value) = RawJson::of(value) {
+            add_detail(draft, key, &value);
+        }
     }
 }
 

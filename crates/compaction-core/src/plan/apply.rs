@@ -63,8 +63,8 @@ impl AppliedCompaction {
 
     /// Says something more, under `key` of the entry's details: what the summary cost, for example.
     pub fn detail(&mut self, key: &str, value: &RawJson) {
-        if let Some(compaction) = self.compaction() {
-            compaction.details = with_member(compaction.details.as_ref(), key, value);
+        if let Some(draft) = self.drafts.last_mut() {
+            add_detail(draft, key, value);
         }
     }
 
@@ -74,6 +74,17 @@ impl AppliedCompaction {
             _ => None,
         })
     }
+}
+
+/// Says something more, under `key` of a draft's details; drafts of types without details stay as they are.
+pub fn add_detail(draft: &mut EntryDraft, key: &str, value: &RawJson) {
+    let details = match draft {
+        EntryDraft::Compaction(draft) => &mut draft.details,
+        EntryDraft::BranchSummary(draft) => &mut draft.details,
+        EntryDraft::CustomMessage(draft) => &mut draft.details,
+        EntryDraft::ContextEdit(_) | EntryDraft::Custom(_) => return,
+    };
+    *details = with_member(details.as_ref(), key, value);
 }
 
 /// Returns `object` with `key` set to `value`; the other members stay as they were spelt.

@@ -24,7 +24,7 @@ use crate::settings::{DEFAULT_RESERVE, Strategy};
 use crate::threshold::{Threshold, threshold};
 use crate::tokens::TokenCount;
 
-pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING};
+pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
 pub use fates::{Fate, PlannedEntry};
 pub use hash::PlanHash;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
