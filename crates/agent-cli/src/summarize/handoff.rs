@@ -1,16 +1,13 @@
 //! The document of a handoff: asked for at the end of the real conversation where that fits the model's window, so
 //! that the provider's cache is hit; else from the conversation as text.
 
-use std::time::Instant;
-
 use compaction_core::{HandoffPlan, SummarizerLimits, TokenCount};
 use llm_providers::{ProviderErrorKind, Request, ToolChoice};
 use session_model::{Content, LlmMessage};
 
 use crate::summarize::answer::summary_of;
-use crate::summarize::{
-    Candidate, Failure, NoSummary, Run, answer_all, fall_back, give_up, policy_for, summaries,
-};
+use crate::summarize::candidates::{first_answer, in_words, rules_limits};
+use crate::summarize::{Candidate, Failure, NoSummary, Run, answer_all};
 
 /// What a handoff is made from.
 pub struct HandoffJob<'a> {
@@ -32,34 +29,14 @@ pub async fn handoff(
     candidates: &[Candidate],
     run: &mut Run<'_>,
 ) -> Result<String, NoSummary> {
-    let mut worst = None;
-    let policy = run.policy;
-    for (place, candidate) in summaries(candidates) {
-        run.policy = policy_for(policy, candidates, place);
-        let started = Instant::now();
-        let done = by(job, candidate, run).await;
-        run.report.seconds += started.elapsed().as_secs_f64();
-        match done {
-            Ok(document) => {
-                run.report.answered_by = Some(candidate.name());
-                run.report.way = Some(candidate.way.name());
-                return Ok(document);
-            }
-            Err(failure) => give_up(candidate, failure, &mut worst, run)?,
-        }
+    let ask = async |candidate: &Candidate, run: &mut Run<'_>| Ok(by(job, candidate, run).await?);
+    if let Some(document) = first_answer(candidates, in_words, run, ask).await? {
+        return Ok(document);
     }
-    fall_back(worst, run.fallback)?;
-    let limits = SummarizerLimits {
-        window: job.window,
-        max_output: None,
-    };
-    let failed = |failure| NoSummary::Failed(failure);
-    let plan = (job.plan_for)(limits).map_err(|reason| failed(Failure::Window(reason)))?;
+    let plan = (job.plan_for)(rules_limits(job.window)).map_err(Failure::Window)?;
     let answers = plan.answer_by_rule(job.cap);
-    let document = plan.document(&answers);
-    document
-        .map(|(document, _)| document)
-        .map_err(|error| failed(Failure::Answer(error)))
+    let (document, _) = plan.document(&answers).map_err(Failure::Answer)?;
+    Ok(document)
 }
 
 async fn by(

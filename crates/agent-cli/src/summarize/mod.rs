@@ -4,12 +4,13 @@
 //! functions serve the commands and a running session.
 
 mod answer;
+mod candidates;
 mod handoff;
 mod native;
 mod report;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use compaction_core::{
     AnswerError, AppliedCompaction, BranchPlan, CannotShrink, CompactionPlan, HandoffPlan,
@@ -21,6 +22,8 @@ use llm_providers::{CancellationToken, NativeForm, Provider, ProviderError, Requ
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{EntryDraft, Usage};
+
+use candidates::{first_answer, in_words, rules_limits};
 
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
@@ -205,6 +208,12 @@ macro_rules! foldable {
 }
 foldable!(CompactionPlan, BranchPlan, HandoffPlan);
 
+impl From<Failure> for NoSummary {
+    fn from(failure: Failure) -> Self {
+        Self::Failed(failure)
+    }
+}
+
 /// Why there is no summary at all.
 #[derive(Debug)]
 pub enum NoSummary {
@@ -235,45 +244,30 @@ pub async fn compact(
     request_for: &(dyn Fn(&Candidate, bool) -> NativeStart + Sync),
     run: &mut Run<'_>,
 ) -> Result<Compacted, NoSummary> {
-    let mut worst = None;
-    let policy = run.policy;
-    for (place, candidate) in candidates.iter().enumerate() {
-        run.policy = policy_for(policy, candidates, place);
+    let ask = async |candidate: &Candidate, run: &mut Run<'_>| {
         let plan = match plan_for(candidate.limits(window)) {
             Ok(plan) => plan,
             Err(NothingToDo::Window(error)) => {
-                let failure = Failure::Window(error.to_string());
-                give_up(candidate, failure, &mut worst, run)?;
-                continue;
+                return Err(Failure::Window(error.to_string()).into());
             }
             Err(nothing) => return Err(NoSummary::Nothing(nothing)),
         };
-        let started = Instant::now();
         let done = match candidate.way {
             Way::Summary => summarize(plan, candidate, run).await,
             Way::Native(form) => native::compact(plan, request_for, form, candidate, run).await,
         };
-        run.report.seconds += started.elapsed().as_secs_f64();
-        match done {
-            Ok(mut done) => {
-                run.report.answered_by = Some(candidate.name());
-                run.report.way = Some(candidate.way.name());
-                if let Some(draft) = done.applied.drafts.last_mut() {
-                    bill_in_details(draft, &run.report);
-                }
-                return Ok(done);
-            }
-            Err(failure) => give_up(candidate, failure, &mut worst, run)?,
-        }
-    }
-    fall_back(worst, run.fallback)?;
-    let limits = SummarizerLimits {
-        window,
-        max_output: None,
+        Ok(done?)
     };
-    let plan = plan_for(limits).map_err(NoSummary::Nothing)?;
+    let every = |_: &Candidate| true;
+    if let Some(mut done) = first_answer(candidates, every, run, ask).await? {
+        if let Some(draft) = done.applied.drafts.last_mut() {
+            bill_in_details(draft, &run.report);
+        }
+        return Ok(done);
+    }
+    let plan = plan_for(rules_limits(window)).map_err(NoSummary::Nothing)?;
     let applied = plan.apply(&plan.answer_by_rule());
-    let applied = applied.map_err(|error| NoSummary::Failed(Failure::Apply(error)))?;
+    let applied = applied.map_err(Failure::Apply)?;
     Ok(Compacted { plan, applied })
 }
 
@@ -325,90 +319,14 @@ pub async fn answer_plan<P: Foldable>(
     by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
     run: &mut Run<'_>,
 ) -> Result<(P, Vec<SummaryAnswer>), NoSummary> {
-    let mut worst = None;
-    let policy = run.policy;
-    for (place, candidate) in summaries(candidates) {
-        run.policy = policy_for(policy, candidates, place);
-        let started = Instant::now();
-        let done = match plan_for(candidate.limits(window)) {
-            Ok(plan) => answer_all(plan, candidate, run).await,
-            Err(reason) => Err(Failure::Window(reason)),
-        };
-        run.report.seconds += started.elapsed().as_secs_f64();
-        match done {
-            Ok(done) => {
-                run.report.answered_by = Some(candidate.name());
-                run.report.way = Some(candidate.way.name());
-                return Ok(done);
-            }
-            Err(failure) => give_up(candidate, failure, &mut worst, run)?,
-        }
-    }
-    fall_back(worst, run.fallback)?;
-    let limits = SummarizerLimits {
-        window,
-        max_output: None,
+    let ask = async |candidate: &Candidate, run: &mut Run<'_>| {
+        let plan = plan_for(candidate.limits(window)).map_err(Failure::Window)?;
+        Ok(answer_all(plan, candidate, run).await?)
     };
-    let plan = plan_for(limits).map_err(|reason| NoSummary::Failed(Failure::Window(reason)))?;
+    if let Some(done) = first_answer(candidates, in_words, run, ask).await? {
+        return Ok(done);
+    }
+    let plan = plan_for(rules_limits(window)).map_err(Failure::Window)?;
     let answers = by_rule(&plan);
     Ok((plan, answers))
-}
-
-/// Returns the candidates that write in words, with their places.
-fn summaries(candidates: &[Candidate]) -> impl Iterator<Item = (usize, &Candidate)> {
-    let all = candidates.iter().enumerate();
-    all.filter(|(_, candidate)| candidate.way == Way::Summary)
-}
-
-/// Returns the policy for a candidate: less patient where another model comes after it.
-fn policy_for(policy: RetryPolicy, candidates: &[Candidate], place: usize) -> RetryPolicy {
-    let name = candidates[place].name();
-    let later = &candidates[place + 1..];
-    match later.iter().any(|other| other.name() != name) {
-        true => policy.with_alternative(),
-        false => policy,
-    }
-}
-
-/// Notes a failure; a cancelled run ends here.
-fn give_up(
-    candidate: &Candidate,
-    failure: Failure,
-    worst: &mut Option<Worst>,
-    run: &mut Run<'_>,
-) -> Result<(), NoSummary> {
-    if failure.is_cancelled() {
-        return Err(NoSummary::Cancelled);
-    }
-    run.fail(candidate, &failure);
-    // What no user can mend says more about why there is no summary than a mistake beside it.
-    // A service beside the models may be away without anybody's mistake.
-    let aside = matches!(candidate.summarizer, Summarizer::Remote { .. });
-    let is_mistake = failure.is_mistake() && !aside;
-    let better = worst
-        .as_ref()
-        .is_none_or(|worst| worst.is_mistake && !is_mistake);
-    if better {
-        *worst = Some(Worst {
-            failure,
-            is_mistake,
-        });
-    }
-    Ok(())
-}
-
-/// The failure that says most about why there is no summary.
-struct Worst {
-    failure: Failure,
-    is_mistake: bool,
-}
-
-fn fall_back(worst: Option<Worst>, fallback: Fallback) -> Result<(), NoSummary> {
-    match worst {
-        Some(worst) if fallback == Fallback::None => Err(NoSummary::Failed(worst.failure)),
-        Some(worst) if fallback == Fallback::UnlessMistaken && worst.is_mistake => {
-            Err(NoSummary::Failed(worst.failure))
-        }
-        _ => Ok(()),
-    }
 }
