@@ -118,6 +118,11 @@ pub fn load(file: Option<&Path>, set: &[String]) -> Result<AppSettings, Error> {
         let key = error.path().to_string();
         let reason = error.inner().to_string();
         let reason = reason.replace("expected u64", "expected a whole number, 0 or more");
+        // What stands there may be a key.
+        let reason = match key.contains(".headers") {
+            true => "must be an object of texts".to_owned(),
+            false => reason,
+        };
         Error::Usage(match key.as_str() {
             "." => format!("settings ({origin}): {reason}"),
             key => format!("settings ({origin}): {key}: {reason}"),
@@ -250,5 +255,14 @@ mod tests {
         );
         assert!(said(&["compaction"]).contains("KEY=VALUE"));
         assert!(said(&["compaction.keepRecentTokens=-1"]).contains("keepRecentTokens"));
+    }
+
+    #[test]
+    fn what_stands_for_headers_is_not_repeated() {
+        let said = set(&["providers.lab.headers=SECRET-0123456789"])
+            .err()
+            .unwrap_or_default();
+        assert!(said.contains("providers.lab.headers"), "{said}");
+        assert!(!said.contains("SECRET"), "{said}");
     }
 }
