@@ -113,7 +113,7 @@ pub struct SessionArgs {
 /// The window of the model.
 #[derive(Debug, Args)]
 pub struct WindowArgs {
-    /// The model's context window in tokens, also the summarizer's; unless given, the named model's own, or 200000.
+    /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', or 200000.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
     pub window: Option<i64>,
 }

@@ -74,7 +74,7 @@ pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PRUNE_ENTRY, PromptCache, PrunePlan, PruneReason,
     PrunedResult, notice, plan_prune,
 };
-pub use recall::{Place, Query, Recall, RecallLimits, Recalled, recall, recall_text};
+pub use recall::{Place, Query, RECALL_STEP, Recall, RecallLimits, Recalled, recall, recall_text};
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, SourceMessage, Summarizer, SummaryAnswer,
     SummaryRequest,

@@ -74,6 +74,9 @@ impl Default for RecallLimits {
     }
 }
 
+/// After how many entries a search asks whether it should go on.
+pub const RECALL_STEP: u64 = 256;
+
 /// The most words of a query that count.
 const MOST_WORDS: usize = 32;
 
@@ -100,7 +103,7 @@ struct Candidate {
 }
 
 /// Searches every entry of the tree of `path`, on all branches; `context` is the context of `path`. `proceed` is
-/// asked now and then, and ends the search when it says no (then there is no answer).
+/// asked before every [`RECALL_STEP`] entries, and ends the search when it says no (then there is no answer).
 pub fn recall(
     path: &SessionPath<'_>,
     context: &SessionContext,
@@ -118,7 +121,7 @@ pub fn recall(
     let mut unreadable = 0;
     let mut total_length = 0.0;
     for index in tree.indices() {
-        if index.as_usize() % 1024 == 0 && !proceed() {
+        if (index.as_usize() as u64).is_multiple_of(RECALL_STEP) && !proceed() {
             return None;
         }
         let Ok(entry) = tree.entry(index) else {

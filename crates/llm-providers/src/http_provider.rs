@@ -47,7 +47,9 @@ impl HttpProvider {
             {
                 let part =
                     |character: char| character.is_whitespace() || "=;,:".contains(character);
-                for part in std::iter::once(value.as_str()).chain(value.split(part)) {
+                // The name of a scheme is no secret.
+                let parts = value.split(part).filter(|part| part.len() >= 12);
+                for part in std::iter::once(value.as_str()).chain(parts) {
                     redactor.add(part);
                 }
             }
@@ -157,15 +159,11 @@ impl HttpProvider {
     pub(crate) fn check_native(&self, request: &Request, call: &Call) -> Result<(), ProviderError> {
         let target = self.target();
         let native = request.native.as_ref();
-        let Some(native) = native.filter(|one| one.replays_on(target.provider, target.model))
-        else {
+        if !native.is_some_and(|one| one.replays_on(target.provider, target.model)) {
             return Ok(());
-        };
+        }
         let sent = match self.provider.wire {
-            // A block of the Messages wire always has a member `content`; an item here keeps its state encrypted.
-            Wire::Responses => native.compaction_item.as_ref().is_none_or(|item| {
-                session_model::json::member(item.get(), "encrypted_content").is_some()
-            }),
+            Wire::Responses => true,
             Wire::Messages => messages::replays_compaction(request, &target),
             Wire::Chat => false,
         };
@@ -376,7 +374,7 @@ impl Reading {
         // What a model was told by accident must not be stored.
         for block in &mut answer.content {
             if let Block::Text(block) = block {
-                block.text = self.call.redactor.clean(&block.text);
+                block.text = self.call.redactor.clean_answer(&block.text);
             }
         }
         Ok(Event::Done(answer))

@@ -125,7 +125,7 @@ impl RemoteEndpoint {
             .summary
             .ok_or_else(|| malformed("the answer has no summary"))?;
         Ok(Answer {
-            content: vec![Block::text(call.redactor.clean(&summary))],
+            content: vec![Block::text(call.redactor.clean_answer(&summary))],
             ..Answer::default()
         })
     }

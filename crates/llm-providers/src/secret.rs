@@ -22,6 +22,9 @@ impl Secret {
 /// Shorter keys are not looked for: they would take ordinary words out of texts.
 const SHORTEST: usize = 6;
 
+/// Shorter keys stay in what a model says.
+const SHORTEST_IN_ANSWERS: usize = 16;
+
 /// What stands in the place of a key.
 pub(crate) const REMOVED: &str = "[secret removed]";
 
@@ -67,10 +70,22 @@ impl Redactor {
             .sort_by_key(|spelling| std::cmp::Reverse(spelling.expose().len()));
     }
 
-    /// Returns `text` without the keys.
+    /// Returns `text` without the keys: what is said about a request.
     pub fn clean(&self, text: &str) -> String {
+        self.without(text, SHORTEST)
+    }
+
+    /// Returns a model's words without the keys. Short ones stay: servers on one's own machine get keys such as
+    /// `ollama`, which are no secret, and an answer may speak of them.
+    pub fn clean_answer(&self, text: &str) -> String {
+        self.without(text, SHORTEST_IN_ANSWERS)
+    }
+
+    fn without(&self, text: &str, shortest: usize) -> String {
         let mut clean = text.to_owned();
-        for spelling in &self.spellings {
+        // The longest come first.
+        let long = |spelling: &&Secret| spelling.expose().len() >= shortest;
+        for spelling in self.spellings.iter().take_while(long) {
             if clean.contains(spelling.expose()) {
                 clean = clean.replace(spelling.expose(), REMOVED);
             }
@@ -101,6 +116,18 @@ mod tests {
             );
         }
         assert!(Secret::new("  ").is_none());
+    }
+
+    #[test]
+    fn a_short_key_stays_in_answers() {
+        let secrets = [Secret::new("ollama"), Secret::new("sk-0123456789abcdef")];
+        let redactor = Redactor::new(secrets.iter().flatten());
+        let text = "ollama got sk-0123456789abcdef";
+        assert_eq!(redactor.clean_answer(text), "ollama got [secret removed]");
+        assert_eq!(
+            redactor.clean(text),
+            "[secret removed] got [secret removed]"
+        );
     }
 
     #[test]

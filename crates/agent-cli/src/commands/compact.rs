@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
-use compaction_core::{ApplyError, CompactionPlan, Profile, SummarizerLimits, TokenCount};
+use compaction_core::{
+    ApplyError, CompactionPlan, PlanOptions, Profile, SummarizerLimits, TokenCount,
+    plan_for_context,
+};
 use llm_providers::{NativeHistory, Request};
 use serde_json::{Value, json};
 use session_model::json::member;
@@ -10,7 +13,7 @@ use session_model::{EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{CompactArgs, Global};
 use crate::commands::plan::{
-    Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, strategy,
+    Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, plan_input, strategy,
 };
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
@@ -107,15 +110,14 @@ fn execute(
     if models.candidates.is_empty() {
         return by_rule(*first);
     }
-    let plan_for = |limits: SummarizerLimits| -> Result<CompactionPlan, _> {
-        match plan(path, context, &args.plan, limits, models.window, global) {
-            Ok(Planned::Compaction(plan)) => Ok(*plan),
-            Ok(Planned::Nothing(reason)) => Err(reason),
-            // The same settings gave a plan before; only the summarizer's limits differ.
-            Ok(Planned::Edits(_) | Planned::NothingToPrune(_)) | Err(_) => {
-                Err(compaction_core::NothingToDo::TooSmall)
-            }
-        }
+    let limits = own_limits(models.window);
+    let (trigger, options) = plan_input(&args.plan, limits, models.window, global)?;
+    let plan_for = |limits: SummarizerLimits| {
+        let options = PlanOptions {
+            summarizer: limits,
+            ..options.clone()
+        };
+        plan_for_context(path, context, &trigger, &options)
     };
     let request_for = |candidate: &Candidate, replays: bool| {
         let provider = &*candidate.provider;

@@ -1,9 +1,9 @@
 //! `plan`: the dry run of a compaction; the same code as the run.
 
 use compaction_core::{
-    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlannedEntry, PromptCache, PrunePlan,
-    PruneReason, RequestKind, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
-    plan_elision, plan_for_context, plan_prune, threshold,
+    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlanOptions, PlannedEntry,
+    PromptCache, PrunePlan, PruneReason, RequestKind, Strategy, SummarizerLimits, TokenCount,
+    Trigger, measure, plan_elision, plan_for_context, plan_prune, threshold,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -196,6 +196,23 @@ pub(super) fn own_limits(window: TokenCount) -> SummarizerLimits {
     }
 }
 
+/// Returns what decides a plan, as the arguments and settings have it.
+pub(super) fn plan_input(
+    args: &PlanArgs,
+    summarizer: SummarizerLimits,
+    window: TokenCount,
+    global: &Global,
+) -> Result<(Trigger, PlanOptions), Error> {
+    let mut options = plan_options(global, window)?;
+    options.summarizer = summarizer;
+    let configured = options.settings.compaction.strategy;
+    options.settings.compaction.strategy = strategy(args, configured)?;
+    let trigger = Trigger::Manual {
+        focus: args.focus.clone(),
+    };
+    Ok((trigger, options))
+}
+
 /// Plans what the arguments ask for.
 pub(super) fn plan(
     path: &SessionPath<'_>,
@@ -205,10 +222,8 @@ pub(super) fn plan(
     window: TokenCount,
     global: &Global,
 ) -> Result<Planned, Error> {
-    let mut options = plan_options(global, window)?;
-    options.summarizer = summarizer;
-    let strategy = strategy(args, options.settings.compaction.strategy)?;
-    options.settings.compaction.strategy = strategy;
+    let (trigger, options) = plan_input(args, summarizer, window, global)?;
+    let strategy = options.settings.compaction.strategy;
     if strategy == Strategy::PruneOnly {
         // Nobody sends this session while it is a file, so no cache is at stake.
         return Ok(match plan_prune(path, &options, PromptCache::Cold) {
@@ -216,9 +231,6 @@ pub(super) fn plan(
             Err(reason) => Planned::NothingToPrune(reason.to_string()),
         });
     }
-    let trigger = Trigger::Manual {
-        focus: args.focus.clone(),
-    };
     Ok(match plan_for_context(path, context, &trigger, &options) {
         Ok(plan) => Planned::Compaction(Box::new(plan)),
         // Nothing can be summarized, but it is too much: shorten what is large where it stands.

@@ -1,6 +1,6 @@
 //! `recall`: finds again what was said, on every branch, also what a compaction took out of the context.
 
-use compaction_core::{Place, Query, Recall, RecallLimits, recall, recall_text};
+use compaction_core::{Place, Query, RECALL_STEP, Recall, RecallLimits, recall, recall_text};
 use regex::RegexBuilder;
 use serde_json::json;
 use session_model::build_context;
@@ -9,6 +9,7 @@ use crate::args::{Global, RecallArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::store::SessionFile;
+use crate::ui::progress::Reading;
 use crate::ui::{BOLD, DIM, clean, counted, styled};
 
 /// How many characters of an entry are read at once.
@@ -100,7 +101,13 @@ fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<O
         true => Query::Pattern(&find),
         false => Query::Words(&text),
     };
-    let mut proceed = || crate::cancel::check().is_ok();
+    let bytes = session.decoded.bytes;
+    let each = bytes / (session.tree().len().max(1) as u64);
+    let mut reading = Reading::new(bytes);
+    let mut proceed = || {
+        reading.add(usize::try_from(each * RECALL_STEP).unwrap_or(usize::MAX));
+        crate::cancel::check().is_ok()
+    };
     let found = recall(&path, &context, &query, limits, &mut proceed).ok_or(Error::Cancelled)?;
     if found.found.is_empty() {
         let reason = format!("nothing in {} entries matches", found.searched);

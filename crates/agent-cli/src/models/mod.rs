@@ -25,7 +25,7 @@ use crate::ui::writing::Writing;
 pub struct Models {
     /// In the order in which they are tried; none when the built-in rules write.
     pub candidates: Vec<Candidate>,
-    /// The window of the session's model: as given, or the first named model's.
+    /// The window of the session's model: as given, or the largest of the named models'.
     pub window: TokenCount,
     /// When failed requests are sent again.
     pub policy: RetryPolicy,
@@ -333,9 +333,7 @@ impl Models {
             report: ModelReport::default(),
         }
     }
-}
 
-impl Models {
     /// Has a plan answered by the first candidate that can, or by rule. Returns the plan as it was asked.
     pub fn answer<P: Foldable>(
         &self,

@@ -135,7 +135,7 @@ async fn ask(
 ) -> Result<Answer, Failure> {
     let mut written = 0;
     let mut retries = 0;
-    let mut wasted: Vec<Usage> = Vec::new();
+    let mut billed: Vec<Usage> = Vec::new();
     let watch = &mut *run.watch;
     let mut progress = |progress: Progress<'_>| match progress {
         Progress::Event(Event::Text(text) | Event::Thinking(text)) => {
@@ -146,22 +146,17 @@ async fn ask(
         Progress::Retry { error, delay, .. } => {
             written = 0;
             retries += 1;
-            wasted.extend(error.usage.as_deref());
+            billed.extend(error.usage.as_deref());
             watch(Step::Retry { error, delay });
         }
     };
     let provider = &*candidate.provider;
     let answered = complete(provider, request, &run.policy, &run.cancel, &mut progress).await;
-    run.report.requests_sent += 1 + retries;
-    run.report.retries += retries;
-    // Answers of no use are billed like others.
     match &answered {
-        Ok(answer) => wasted.push(answer.usage),
-        Err(error) => wasted.extend(error.usage.as_deref()),
+        Ok(answer) => billed.push(answer.usage),
+        Err(error) => billed.extend(error.usage.as_deref()),
     }
-    for usage in &wasted {
-        run.bill(candidate, usage);
-    }
+    run.count(candidate, retries, &billed);
     Ok(answered?)
 }
 

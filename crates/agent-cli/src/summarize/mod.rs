@@ -160,6 +160,15 @@ impl Run<'_> {
         self.report.failed.push(failed);
     }
 
+    /// Counts one request with its new attempts. Answers of no use are billed like others.
+    fn count(&mut self, candidate: &Candidate, retries: usize, billed: &[Usage]) {
+        self.report.requests_sent += 1 + retries;
+        self.report.retries += retries;
+        for usage in billed {
+            self.bill(candidate, usage);
+        }
+    }
+
     /// Counts what an answer took.
     fn bill(&mut self, candidate: &Candidate, usage: &Usage) {
         let cost = candidate.prices.as_ref();

@@ -5,6 +5,7 @@ use llm_providers::{
     NativeAnswer, NativeForm, NativeRequest, Progress, ProviderError, ProviderErrorKind, Request,
     compact_native,
 };
+use session_model::Usage;
 use session_model::json::RawJson;
 
 use crate::summarize::{Candidate, Compacted, Failure, NativeStart, Run, Step};
@@ -71,30 +72,24 @@ async fn ask(
         form,
     };
     let mut retries = 0;
+    let mut billed: Vec<Usage> = Vec::new();
     let watch = &mut *run.watch;
     let mut progress = |progress: Progress<'_>| {
         if let Progress::Retry { error, delay, .. } = progress {
             retries += 1;
+            billed.extend(error.usage.as_deref());
             watch(Step::Retry { error, delay });
         }
     };
     let provider = &*candidate.provider;
     let answered =
         compact_native(provider, &request, &run.policy, &run.cancel, &mut progress).await;
-    run.report.requests_sent += 1 + retries;
-    run.report.retries += retries;
-    match answered {
-        Ok(answer) => {
-            run.bill(candidate, &answer.usage);
-            Ok(answer)
-        }
-        Err(error) => {
-            if let Some(usage) = &error.usage {
-                run.bill(candidate, usage);
-            }
-            Err(error)
-        }
+    match &answered {
+        Ok(answer) => billed.push(answer.usage),
+        Err(error) => billed.extend(error.usage.as_deref()),
     }
+    run.count(candidate, retries, &billed);
+    answered
 }
 
 /// Returns what the native history takes: an opaque item what the provider billed for writing it, everything else

@@ -124,8 +124,8 @@ fn help() {
               Stand at this entry instead of the last one; `root` is before everything
 
           --window <TOKENS>
-              The model's context window in tokens, also the summarizer's; unless given, the named
-              model's own, or 200000
+              The model's context window in tokens, also the summarizer's; unless given, the largest of
+              the named models', or 200000
 
           --focus <TEXT>
               What the summary should focus on

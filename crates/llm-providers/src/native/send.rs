@@ -58,7 +58,9 @@ impl HttpProvider {
             )),
         };
         answered.map(|answer| NativeAnswer {
-            readable: answer.readable.map(|text| call.redactor.clean(&text)),
+            readable: answer
+                .readable
+                .map(|text| call.redactor.clean_answer(&text)),
             ..answer
         })
     }

@@ -98,7 +98,13 @@ impl OpenAi {
     /// Returns the data of the events of `POST {base}/chat/completions`.
     pub async fn chat(self, body: &RawJson) -> Result<DataStream, ProviderError> {
         let events = self.client.chat().create_stream_byot(body).await;
-        self.data(events)
+        let failure = self.failure.clone();
+        // The client keeps the closing event to itself.
+        let closing = futures_util::stream::iter([()]).filter_map(move |()| {
+            let closed = failure.saw_done();
+            std::future::ready(closed.then(|| Ok("[DONE]".to_owned())))
+        });
+        Ok(Box::pin(self.data(events)?.chain(closing)))
     }
 
     /// Returns the answer of `POST {base}/responses/compact`, verbatim.
@@ -113,17 +119,10 @@ impl OpenAi {
     {
         let (call, failure) = (self.call, self.failure);
         let events = events.map_err(|error| said(&call, &failure, error))?;
-        let seen = failure.clone();
-        let events = events.map(move |event| match event {
+        Ok(Box::pin(events.map(move |event| match event {
             Ok(data) => Ok(data.get().to_owned()),
             Err(error) => Err(said(&call, &failure, error)),
-        });
-        // The client keeps the closing event of Chat Completions to itself.
-        let closing = futures_util::stream::iter([()]).filter_map(move |()| {
-            let closed = seen.saw_done();
-            std::future::ready(closed.then(|| Ok("[DONE]".to_owned())))
-        });
-        Ok(Box::pin(events.chain(closing)))
+        })))
     }
 }
 
