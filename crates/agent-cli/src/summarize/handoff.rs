@@ -49,7 +49,9 @@ async fn by(
     let room = limits.window.scaled(9, 10).saturating_sub(plan.max_output);
     if job.tokens <= room {
         match at_the_end(job, &plan, candidate, run).await {
-            Err(failure) if failure.is_overflow() => {}
+            // Too long after all, or a history that this service refuses as messages (calls of tools that the session
+            // does not describe, for example): as text it can be read all the same.
+            Err(failure) if failure.is_overflow() || failure.is_refused() => {}
             done => return done,
         }
     }

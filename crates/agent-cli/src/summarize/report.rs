@@ -49,6 +49,10 @@ impl Failure {
         matches!(self, Self::Provider(error) if error.kind == ProviderErrorKind::Cancelled)
     }
 
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self, Self::Provider(error) if error.kind == ProviderErrorKind::InvalidRequest)
+    }
+
     pub(super) fn is_overflow(&self) -> bool {
         matches!(self, Self::Provider(error) if matches!(
             error.kind,

@@ -22,9 +22,6 @@ const ASSUMED_WINDOW: u64 = 128_000;
 /// What an image takes, whatever its size in bytes.
 const IMAGE: u64 = 1500;
 
-/// From how many tokens on the Messages wire compacts; below it the service answers the conversation instead.
-const MESSAGES_MINIMUM: u64 = 50_000;
-
 /// The most that a native compaction of the Messages wire may answer.
 const MESSAGES_CAP: u64 = 16_384;
 
@@ -186,9 +183,10 @@ impl HttpProvider {
         };
         let body = messages::encode_compact(request, &target);
         let tokens = rough(body.get());
-        if tokens < MESSAGES_MINIMUM {
+        if tokens < messages::MIN_TRIGGER {
             let text = format!(
-                "the provider's own compaction begins at {MESSAGES_MINIMUM} tokens; this conversation has about {tokens}"
+                "the provider's own compaction begins at {} tokens; this conversation has about {tokens}",
+                messages::MIN_TRIGGER
             );
             return Err(call.error(ProviderErrorKind::InvalidRequest, &text));
         }

@@ -224,3 +224,21 @@ fn options_of_one_provider_do_not_reach_another() {
     assert!(said.contains("would also go to openai"), "{said}");
     assert_eq!(bench.count(), 0);
 }
+
+/// A service may refuse the history as messages; as text it can be read all the same.
+#[test]
+fn a_handoff_that_is_refused_as_messages_goes_as_text() {
+    let refused = json!({"error": {"message": "tool_use blocks need tools", "type": "invalid_request_error"}});
+    let replies = vec![Reply::json(400, &refused), streams::chat_stream(SUMMARY)];
+    let bench = Bench::replying(replies);
+    let arguments = ["handoff", "s.jsonl", "--json", "--out", "new.jsonl"];
+    let output = bench.run(&mut bench.asked(&arguments));
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_eq!(output.json()["model"]["answered_by"], "test/alpha");
+    let roles: Vec<usize> = bench
+        .bodies()
+        .iter()
+        .map(|body| body["messages"].as_array().map_or(0, Vec::len))
+        .collect();
+    assert!(roles[0] > 2 && roles[1] == 2, "{roles:?}");
+}

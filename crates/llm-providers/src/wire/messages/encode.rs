@@ -11,8 +11,8 @@ use crate::wire::parts::max_output;
 /// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
 pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
 
-/// The smallest prompt, in tokens, that the service compacts.
-const MIN_TRIGGER: u64 = 50_000;
+/// The smallest prompt, in tokens, that the service compacts; a smaller one it answers.
+pub(crate) const MIN_TRIGGER: u64 = 50_000;
 
 /// The bound of an answer when neither the request nor the catalog has one; the wire demands one.
 const DEFAULT_MAX_OUTPUT: u64 = 4096;

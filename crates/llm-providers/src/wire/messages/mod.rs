@@ -9,7 +9,7 @@ mod encode;
 mod turns;
 
 pub(crate) use decode::Decoder;
-pub(crate) use encode::{COMPACTION_BETA, encode, encode_compact};
+pub(crate) use encode::{COMPACTION_BETA, MIN_TRIGGER, encode, encode_compact};
 pub(crate) use turns::replays_compaction;
 
 #[cfg(test)]
