@@ -39,8 +39,8 @@
 //! # }
 //! ```
 //!
-//! **Invariants.** A key is in a request's header and nowhere else: not in an
-//! error, a record or a debug print. Every body that is read is bounded in size and
+//! **Invariants.** A key goes into a request's header alone: it is taken out of
+//! errors and records, and a debug print never shows it. Every body that is read is bounded in size and
 //! time. Every wait ends within a moment after the token is cancelled. The encoders
 //! never send a tool result without its call.
 

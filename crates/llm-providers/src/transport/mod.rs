@@ -60,8 +60,8 @@ const ERROR_LIMIT: usize = 64 << 10;
 /// A client for HTTP, shared by all providers of a program. Cheap to clone.
 ///
 /// Proxies come from the usual environment variables (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`; none for
-/// servers on this machine), certificates from the system, or from what `SSL_CERT_FILE` and `SSL_CERT_DIR` name. Redirects are not followed: a key goes to
-/// the host that was named, and to no other.
+/// servers on this machine), certificates from the system, or from what `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+/// Redirects are not followed: a key goes to the host that was named, and to no other.
 #[derive(Debug, Clone)]
 pub struct HttpClient {
     clients: Arc<Clients>,
@@ -84,7 +84,7 @@ impl HttpClient {
     /// Returns a client that trusts the certificates of the system.
     ///
     /// # Errors
-    /// None today; see [`HttpClient::trusting`].
+    /// As [`HttpClient::trusting`], which without a bundle finds nothing to refuse.
     pub fn new(settings: HttpSettings) -> Result<Self, ProviderError> {
         Self::trusting(settings, &[])
     }
