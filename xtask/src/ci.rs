@@ -75,11 +75,42 @@ fn examples() -> Outcome {
 
 /// Packages the libraries and builds each from its package.
 fn packages() -> Outcome {
+    forget_unpacked()?;
     let mut package = cargo(&["package", "--allow-dirty", "--quiet"]);
     for library in LIBRARIES {
         package.args(["--package", library]);
     }
     succeed(&mut package)
+}
+
+/// Removes what an earlier run unpacked: cargo keeps the sources of a package by name and version, so a
+/// changed library of the same version would be checked against its former self.
+fn forget_unpacked() -> Outcome {
+    let Some(home) = cargo_home() else {
+        return Ok(());
+    };
+    let Ok(registries) = std::fs::read_dir(home.join("registry/src")) else {
+        return Ok(());
+    };
+    for registry in registries.flatten() {
+        for library in LIBRARIES {
+            let name = format!("{library}-{}", env!("CARGO_PKG_VERSION"));
+            let unpacked = registry.path().join(name);
+            match std::fs::remove_dir_all(&unpacked) {
+                Ok(()) => {}
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(format!("cannot remove {}: {error}", unpacked.display())),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the folder where cargo keeps what it has fetched.
+fn cargo_home() -> Option<std::path::PathBuf> {
+    std::env::var_os("CARGO_HOME")
+        .map(Into::into)
+        .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
 }
 
 /// Runs cargo-deny where it is installed.
