@@ -9,6 +9,7 @@ pub mod cancel;
 mod commands;
 pub mod error;
 pub mod models;
+pub mod session;
 pub mod settings;
 pub mod store;
 pub mod summarize;

@@ -1,0 +1,9 @@
+//! The living session: a running coding agent whose context is kept usable.
+//!
+//! [`machine`] decides (pure, one transition function), a shell around it acts:
+//! it writes to the [`store`], asks models, runs [`tools`], and tells what
+//! happened as events.
+
+pub mod machine;
+pub mod store;
+pub mod tools;
