@@ -1,1 +1,250 @@
 //! The state machine of the session: what happens next, decided without input or output.
+//!
+//! ```text
+//! Idle -> Checking -> Storing -> Asking -> Storing -> RunningTools -> Storing -> Checking -> Asking ...
+//!              \-> Promoting / Compacting -> (what the check was for)      \-> Checking -> Idle
+//! ```
+//!
+//! [`transition`] takes the machine and one [`Event`] and gives the machine and the
+//! [`Effect`]s that the shell carries out. Every piece of work has a [`Job`]; what
+//! ends under a number that is not awaited any more is late and changes nothing.
+//!
+//! **Invariants.** A message leaves the queue when it has been written, not
+//! before. Nothing is asked while something is written, compacted or left. An
+//! automatic compaction is followed by another only after an answer, or within
+//! the bounds of [`Memory`]; three that fail in a row stop them.
+
+mod compaction;
+mod effect;
+mod event;
+mod memory;
+mod step;
+mod turn;
+
+#[cfg(test)]
+mod model_tests;
+#[cfg(test)]
+mod tests;
+
+pub use compaction::CANCELLED;
+pub use effect::{Effect, Told, TurnEnd, Wish};
+pub use event::{AnswerEnd, Ended, Event, Navigation, Opening, Verdict};
+pub use memory::{Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy, Stopped};
+
+use step::Step;
+
+/// A piece of work of the shell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Job(pub u64);
+
+/// Why a compaction runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// Somebody asked for it.
+    Manual,
+    /// The provider refused the context as too large.
+    Overflow,
+    /// The answer was cut off by its output cap.
+    Incomplete,
+    /// The context exceeds the threshold.
+    Threshold,
+    /// Too many images of tools are in the context.
+    Image,
+    /// The session has been idle.
+    Idle,
+}
+
+impl Reason {
+    /// Returns the name that events and details use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Overflow => "overflow",
+            Self::Incomplete => "incomplete",
+            Self::Threshold => "threshold",
+            Self::Image => "image",
+            Self::Idle => "idle",
+        }
+    }
+
+    /// Returns the error that people read when a compaction for this reason failed.
+    pub fn failure(self, why: &str) -> String {
+        let what = match self {
+            Self::Manual => "Compaction failed",
+            Self::Overflow => "Context overflow recovery failed",
+            Self::Incomplete => "Incomplete response recovery failed",
+            Self::Threshold | Self::Image | Self::Idle => "Auto-compaction failed",
+        };
+        format!("{what}: {why}")
+    }
+
+    /// Returns true for compactions that nobody asked for.
+    pub const fn is_automatic(self) -> bool {
+        match self {
+            Self::Manual => false,
+            Self::Overflow | Self::Incomplete | Self::Threshold | Self::Image | Self::Idle => true,
+        }
+    }
+}
+
+/// Where a check stands in the course of things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckPoint {
+    /// Before waiting messages are sent; their text counts.
+    BeforePrompt,
+    /// When the results of a batch of tools are in.
+    BetweenTools,
+    /// When the model is done.
+    AfterTurn,
+    /// When nothing has happened for a while.
+    WhenIdle,
+}
+
+/// What is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Write {
+    /// Waiting messages.
+    Messages(Vec<session_model::EntryId>),
+    /// The answer of the model, whole or not.
+    Answer(AnswerEnd),
+    /// The results of its tool calls.
+    Results,
+    /// The message of the agent itself that asks to go on.
+    Continue,
+    /// The edit that takes the failed answer out of the context.
+    Omission,
+}
+
+/// What follows once what runs has come to an end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AfterStop {
+    /// Nothing.
+    Rest,
+    /// A compaction, then the work goes on.
+    Compact {
+        /// What the summary should focus on.
+        focus: Option<String>,
+        /// How.
+        wish: Wish,
+    },
+    /// The end.
+    Close,
+}
+
+/// What follows a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterCompaction {
+    /// The waiting messages are sent, whatever came of it.
+    Send,
+    /// The turn goes on, whatever came of it.
+    Ask,
+    /// The turn is over; it may be continued.
+    TurnEnd {
+        /// Whether a todo list says that work is left.
+        work_left: bool,
+    },
+    /// The failed answer is asked for again; a failure ends the turn.
+    Retry,
+    /// The turn that was stopped for it goes on.
+    Resume,
+    /// Nothing, unless messages wait.
+    Rest,
+}
+
+/// What is going on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// Nothing.
+    Idle,
+    /// Old output is pruned, and the context is measured.
+    Checking {
+        /// The work.
+        job: Job,
+        /// Where.
+        point: CheckPoint,
+    },
+    /// A larger model takes over.
+    Promoting {
+        /// The work.
+        job: Job,
+        /// What a compaction in its place would run for.
+        reason: Reason,
+        /// What follows.
+        after: AfterCompaction,
+    },
+    /// Entries are written.
+    Storing {
+        /// The work.
+        job: Job,
+        /// Which.
+        write: Write,
+    },
+    /// The model answers.
+    Asking {
+        /// The work.
+        job: Job,
+    },
+    /// Tools run.
+    RunningTools {
+        /// The work.
+        job: Job,
+    },
+    /// The model or the tools have been told to stop; [`Memory::wanted`] says what follows.
+    Stopping {
+        /// The work.
+        job: Job,
+    },
+    /// A summary is written.
+    Compacting {
+        /// The work; while a background compaction is waited for, that one's.
+        job: Job,
+        /// Why.
+        reason: Reason,
+        /// What follows.
+        after: AfterCompaction,
+        /// The timer of the wait for a background compaction.
+        grace: Option<Job>,
+    },
+    /// The leaf moves.
+    Navigating {
+        /// The work.
+        job: Job,
+    },
+    /// The session has ended.
+    Closed,
+}
+
+/// The machine: what is going on, and what is remembered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Machine {
+    /// What is going on.
+    pub state: State,
+    /// What is remembered.
+    pub memory: Memory,
+}
+
+impl Machine {
+    /// Returns a machine at rest.
+    pub fn new(policy: Policy) -> Self {
+        Self {
+            state: State::Idle,
+            memory: Memory::new(policy),
+        }
+    }
+}
+
+/// Returns the machine after `event`, and what is to be done.
+#[must_use]
+pub fn transition(machine: Machine, event: Event) -> (Machine, Vec<Effect>) {
+    let Machine { state, memory } = machine;
+    let mut step = Step {
+        memory,
+        effects: Vec::new(),
+    };
+    let state = step.on(state, event);
+    let machine = Machine {
+        state,
+        memory: step.memory,
+    };
+    (machine, step.effects)
+}

@@ -1,0 +1,1 @@
+//! The machine against any order of events.

@@ -1,0 +1,1 @@
+//! The machine, row by row.
