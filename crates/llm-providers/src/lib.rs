@@ -4,8 +4,8 @@
 //! with [`Event::Done`], or a [`ProviderError`]. Which provider it is may be
 //! chosen at run time: [`HttpProvider`] speaks OpenAI Responses, Chat Completions
 //! and Anthropic Messages ([`Wire`]), [`RemoteEndpoint`] asks a service for
-//! summaries, and [`Scripted`] answers from a list of turns. [`complete`] sees one
-//! request to its end under a [`RetryPolicy`].
+//! summaries, and [`Scripted`] answers from a list of turns or from a file ([`Script`]).
+//! [`complete`] sees one request to its end under a [`RetryPolicy`].
 //!
 //! ```
 //! use llm_providers::{CancellationToken, Progress, Request, RetryPolicy, Scripted, ScriptedTurn, complete};
@@ -70,7 +70,10 @@ pub use provider::{
 };
 pub use remote::{EndpointError, RemoteEndpoint};
 pub use retry::{GiveUp, RetryPolicy};
-pub use scripted::{Scripted, ScriptedTurn};
+pub use scripted::{
+    Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
+    ScriptLine, ScriptPlay, ScriptStep, ScriptSummary, ScriptUsage, Scripted, ScriptedTurn,
+};
 pub use secret::{Redactor, Secret};
 pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};

@@ -1,0 +1,230 @@
+//! A script as a file has it: JSON lines with what the model answers and what the user does.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use session_model::json::RawJson;
+use session_model::{StopReason, ToolCall};
+
+use super::read::{self, Line};
+use crate::error::ProviderError;
+
+/// A script: what a model answers and what the user does, line by line.
+///
+/// ```
+/// use llm_providers::{Script, ScriptAction, ScriptDelivery};
+///
+/// let script = Script::parse(r#"
+/// {"script":1,"name":"greeting","window":16384}
+/// ## What the user does stands before the answer that it leads to.
+/// {"user":{"say":"good morning"}}
+/// {"answer":{"text":"Good morning. What shall we build?"}}
+/// "#)?;
+/// let play = script.play(0, 0);
+/// let say = ScriptAction::Say { text: "good morning".to_owned(), delivery: ScriptDelivery::Prompt };
+/// assert_eq!(play.take_actions(), [say]);
+/// assert_eq!(play.answers_left(), 1);
+/// # Ok::<(), llm_providers::ScriptError>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Script {
+    /// What the first line says about the whole; empty where there is no such line.
+    pub header: ScriptHeader,
+    /// The other lines in their order, comments and blank lines left out.
+    pub lines: Vec<ScriptLine>,
+}
+
+/// What a script says about itself.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScriptHeader {
+    /// The name, which is the model's id.
+    pub name: Option<String>,
+    /// The model's window in tokens.
+    pub window: Option<u64>,
+    /// The most that the model answers, in tokens.
+    pub max_output: Option<u64>,
+    /// A folder, relative to the script file, of which a scratch copy is worked in.
+    pub workspace: Option<PathBuf>,
+    /// Settings, an object that the program merges into its own.
+    pub settings: Option<RawJson>,
+}
+
+/// One line of a script.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptLine {
+    /// Where it stands in the file, from 1.
+    pub line: usize,
+    /// What it says.
+    pub step: ScriptStep,
+}
+
+/// What a line of a script says.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScriptStep {
+    /// The model answers.
+    Answer(ScriptAnswer),
+    /// The request fails. It takes one request, as an answer does.
+    Failure(ScriptFailure),
+    /// The next summary, or its failure.
+    Summary(ScriptSummary),
+    /// The user does something, once the answer before has been given.
+    User(ScriptAction),
+}
+
+/// An answer of the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptAnswer {
+    /// What it thinks; may be empty.
+    pub thinking: String,
+    /// What it says; may be empty.
+    pub text: String,
+    /// The tools that it calls.
+    pub calls: Vec<ToolCall>,
+    /// Why it ends.
+    pub stop: StopReason,
+    /// What it bills.
+    pub usage: ScriptUsage,
+    /// How long it lets wait for its first piece.
+    pub pause: Duration,
+}
+
+impl Default for ScriptAnswer {
+    fn default() -> Self {
+        Self {
+            thinking: String::new(),
+            text: String::new(),
+            calls: Vec::new(),
+            stop: StopReason::Stop,
+            usage: ScriptUsage::default(),
+            pause: Duration::ZERO,
+        }
+    }
+}
+
+/// What an answer bills, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ScriptUsage {
+    /// Prompt tokens that were not cached; `None` for an estimate of the request, less what the cache had.
+    pub input: Option<u64>,
+    /// Tokens of the answer; `None` for an estimate of it.
+    pub output: Option<u64>,
+    /// Prompt tokens read from the cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache.
+    pub cache_write: u64,
+}
+
+/// A request that fails.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScriptFailure {
+    /// The error.
+    pub error: ProviderError,
+    /// What is streamed before it; may be empty.
+    pub after_text: String,
+}
+
+/// What a request for a summary gets.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ScriptSummary {
+    /// This text.
+    Text(String),
+    /// A failure.
+    Failure(ScriptFailure),
+}
+
+/// What the user does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ScriptAction {
+    /// Says something.
+    Say {
+        /// The text.
+        text: String,
+        /// When the model gets it.
+        delivery: ScriptDelivery,
+    },
+    /// Asks for a compaction.
+    Compact {
+        /// What the summary should look at.
+        focus: Option<String>,
+    },
+    /// Asks for a handoff to a new session.
+    Handoff {
+        /// What the document should look at.
+        focus: Option<String>,
+    },
+    /// Goes back to an earlier message of the user.
+    Navigate {
+        /// How many messages of the user back on the path, from 1, the newest.
+        back: usize,
+        /// Whether a summary of what is left stays behind.
+        summarize: bool,
+        /// What the summary should look at.
+        focus: Option<String>,
+    },
+    /// Puts a label on an earlier message of the user.
+    Label {
+        /// How many messages of the user back on the path, from 1, the newest.
+        back: usize,
+        /// The label.
+        text: String,
+    },
+    /// Stops what is going on.
+    Abort,
+}
+
+/// When the model gets what the user says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ScriptDelivery {
+    /// At once, as the next prompt.
+    #[default]
+    Prompt,
+    /// While a turn runs: after the tool calls that are going on.
+    Steer,
+    /// After the turn that runs.
+    FollowUp,
+}
+
+/// Why a script cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {message}")]
+pub struct ScriptError {
+    /// The line, from 1.
+    pub line: usize,
+    /// The key, what is wrong with it, and what is allowed.
+    pub message: String,
+}
+
+impl Script {
+    /// Returns the script that `text` spells (see `docs/scripts.md`).
+    ///
+    /// # Errors
+    /// The first line that cannot be used, with its number and key.
+    pub fn parse(text: &str) -> Result<Self, ScriptError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut script = Self::default();
+        let mut header_line = None;
+        for (line, text) in (1..).zip(text.lines()) {
+            if text.trim().is_empty() || text.starts_with('#') {
+                continue;
+            }
+            let fault = |message| ScriptError { line, message };
+            match read::line(text, line).map_err(fault)? {
+                Line::Header(header) => {
+                    if let Some(first) = header_line {
+                        let message =
+                            format!("script: is a second header, after line {first}; keep one");
+                        return Err(fault(message));
+                    }
+                    if !script.lines.is_empty() {
+                        let message = "script: the header must stand before all other lines";
+                        return Err(fault(message.to_owned()));
+                    }
+                    header_line = Some(line);
+                    script.header = header;
+                }
+                Line::Step(step) => script.lines.push(ScriptLine { line, step }),
+            }
+        }
+        Ok(script)
+    }
+}
