@@ -1,0 +1,121 @@
+//! A command as a group of processes: none of them outlives the call.
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStdout, Command};
+
+/// How long the system may take to bury a process that was killed.
+const BURIAL: Duration = Duration::from_millis(40);
+
+/// A running command and everything it started, unless that left the group.
+pub(super) struct Running {
+    /// Before the child, so that whoever is left dies while the group's number is still ours.
+    group: Group,
+    child: Child,
+}
+
+impl Running {
+    /// Starts the command in a group of its own, without input; what it writes comes out of the returned pipe
+    /// in the order in which it was written, errors among the rest.
+    pub(super) fn start(mut command: Command) -> io::Result<(Self, ChildStdout)> {
+        let (reader, writer) = io::pipe()?;
+        command.stdin(Stdio::null());
+        command.stdout(writer.try_clone()?);
+        command.stderr(writer);
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let child = command.spawn()?;
+        // The command holds the other end of the pipe; as long as it does, the pipe has no end.
+        drop(command);
+        let group = Group::of(&child);
+        let running = Self { group, child };
+        #[cfg(unix)]
+        let reader = std::os::fd::OwnedFd::from(reader);
+        #[cfg(windows)]
+        let reader = std::os::windows::io::OwnedHandle::from(reader);
+        let output = ChildStdout::from_std(std::process::ChildStdout::from(reader))?;
+        Ok((running, output))
+    }
+
+    /// Waits until the command itself has ended. It is not buried yet, so that nobody else gets its number.
+    pub(super) async fn ended(&mut self) {
+        #[cfg(unix)]
+        self.group.leader_ended().await;
+        #[cfg(not(unix))]
+        let _ = self.child.wait().await;
+    }
+
+    /// Kills what is left of the group and returns how the command ended, if the system can tell in time.
+    pub(super) async fn bury(mut self) -> Option<ExitStatus> {
+        self.group.kill();
+        let _ = self.child.start_kill();
+        let waited = tokio::time::timeout(BURIAL, self.child.wait()).await;
+        let status = waited.ok().and_then(Result::ok);
+        self.group.forget();
+        status
+    }
+}
+
+/// The number of a group whose leader is not buried.
+#[cfg(unix)]
+struct Group(Option<rustix::process::Pid>);
+
+#[cfg(unix)]
+impl Group {
+    fn of(child: &Child) -> Self {
+        let id = child.id().and_then(|id| i32::try_from(id).ok());
+        Self(id.and_then(rustix::process::Pid::from_raw))
+    }
+
+    fn kill(&self) {
+        if let Some(leader) = self.0 {
+            // An error says that nobody is left.
+            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+        }
+    }
+
+    fn forget(&mut self) {
+        self.0 = None;
+    }
+
+    async fn leader_ended(&self) {
+        use rustix::process::{WaitId, WaitIdOptions, waitid};
+        let Some(leader) = self.0 else {
+            return;
+        };
+        let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        // Without a burial the system reports the end again to whoever asks next.
+        let wait = move || loop {
+            match waitid(WaitId::Pid(leader), options) {
+                Err(rustix::io::Errno::INTR) => {}
+                Ok(_) | Err(_) => return,
+            }
+        };
+        let _ = tokio::task::spawn_blocking(wait).await;
+    }
+}
+
+#[cfg(unix)]
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Elsewhere only the command itself is known.
+#[cfg(not(unix))]
+struct Group;
+
+#[cfg(not(unix))]
+impl Group {
+    fn of(_child: &Child) -> Self {
+        Self
+    }
+
+    fn kill(&self) {}
+
+    fn forget(&mut self) {}
+}

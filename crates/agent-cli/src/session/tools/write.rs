@@ -1,0 +1,81 @@
+//! `write`: a file's whole content.
+
+use llm_providers::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::{parse, schema};
+use super::file::{Gate, Target, blocking, replace};
+use super::text::count;
+use super::{AgentTool, Repeat, ToolContext, ToolOutput, Workspace};
+
+/// The tool.
+pub(super) struct Write;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The file, from the workspace on or absolute.
+    path: String,
+    /// All that the file is to hold.
+    content: String,
+}
+
+impl AgentTool for Write {
+    fn name(&self) -> &'static str {
+        "write"
+    }
+
+    fn description(&self) -> &'static str {
+        "Makes a file, or replaces all that is in it. Missing folders are made. To change a part of a \
+         file, use edit."
+    }
+
+    fn parameters(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Safe
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: Arguments = match parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(message) => return ToolOutput::error(message),
+            };
+            let workspace = context.workspace.clone();
+            blocking(self.name(), context, move |gate| {
+                put(&workspace, &arguments, gate)
+            })
+            .await
+        })
+    }
+}
+
+fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<ToolOutput, String> {
+    let Arguments { path, content } = arguments;
+    let said = |reason: String| format!("cannot write {path}: {reason}");
+    let place = workspace.resolve(path)?;
+    if path.ends_with('/') {
+        return Err(said("names a folder; name a file in it".to_owned()));
+    }
+    let target = Target::at(&place).map_err(said)?;
+    replace(&place, content.as_bytes(), &target, gate, || Ok(())).map_err(said)?;
+    let (is_new, verb) = match target {
+        Target::New => (true, "made"),
+        Target::Old(_) => (false, "replaced"),
+    };
+    let bytes = count(content.len(), "byte");
+    let lines = count(content.lines().count(), "line");
+    let text = format!("{verb} {path}: {bytes}, {lines}");
+    let details =
+        json!({ "new": is_new, "bytes": content.len(), "lines": content.lines().count() });
+    Ok(ToolOutput::text(text).with_details(details))
+}
