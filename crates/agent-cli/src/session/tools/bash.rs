@@ -21,7 +21,7 @@ use super::process::Running;
 use super::{AgentTool, Approval, Repeat, ToolContext, ToolLimits, ToolOutput};
 
 /// How long what a command left running may still write before it is killed.
-const LEFTOVERS: Duration = Duration::from_millis(100);
+const LEFTOVERS: Duration = Duration::from_millis(250);
 
 /// How long output is read after everybody was killed; only who left the group can still hold the pipe.
 const REMAINS: Duration = Duration::from_millis(40);
