@@ -19,25 +19,27 @@ use crate::session::tools::screen::Screen;
 /// How long a test waits for what must happen; only a failing one waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Somebody listening at a named pipe: told when it is opened, and when everybody has closed it.
+/// Somebody listening at a named pipe: told when something is written, and when everybody has closed it.
 struct Pipe {
-    opened: tokio::sync::oneshot::Receiver<()>,
+    begun: tokio::sync::oneshot::Receiver<()>,
     closed: Receiver<()>,
 }
 
 impl Pipe {
     /// Every process that a shell starts after `exec 3>NAME` holds the pipe open until it ends.
     fn listen(path: PathBuf) -> Self {
-        let (open, opened) = tokio::sync::oneshot::channel();
+        let (begin, begun) = tokio::sync::oneshot::channel();
         let (close, closed) = mpsc::channel();
         std::thread::spawn(move || {
             let mut pipe = fs::File::open(path).unwrap();
-            let _ = open.send(());
+            if pipe.read_exact(&mut [0]).is_ok() {
+                let _ = begin.send(());
+            }
             let mut rest = Vec::new();
             pipe.read_to_end(&mut rest).unwrap();
             let _ = close.send(());
         });
-        Self { opened, closed }
+        Self { begun, closed }
     }
 
     fn assert_all_gone(&self) {
@@ -218,10 +220,10 @@ async fn one_line_of_any_length_keeps_the_end_of_the_output() {
 async fn cancelling_kills_the_whole_tree() {
     let house = House::new();
     let mut pipe = Pipe::listen(house.fifo("fifo"));
-    let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun; wait";
+    let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait";
     let run = house.run("bash", json!({ "command": command }));
     let cancel = async {
-        (&mut pipe.opened).await.unwrap();
+        (&mut pipe.begun).await.unwrap();
         house.context.cancel.cancel();
     };
     let both = async { tokio::join!(run, cancel) };
@@ -236,11 +238,11 @@ async fn cancelling_kills_the_whole_tree() {
 async fn a_dropped_call_kills_the_whole_tree() {
     let house = House::new();
     let mut pipe = Pipe::listen(house.fifo("fifo"));
-    let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & wait";
+    let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait";
     let run = house.run("bash", json!({ "command": command }));
     tokio::select! {
         output = run => panic!("{}", text(&output)),
-        opened = &mut pipe.opened => opened.unwrap(),
+        begun = &mut pipe.begun => begun.unwrap(),
     }
     pipe.assert_all_gone();
 }
