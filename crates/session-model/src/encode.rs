@@ -1,8 +1,8 @@
 //! New entries: drafts that become lines once they are stamped with id, parent and time.
 
-use crate::entry::EntryId;
+use crate::entry::{EntryId, ModelRef};
 use crate::json::{RawJson, quoted};
-use crate::message::{Block, Content, SystemMessage, system_raw};
+use crate::message::{Content, MessageDraft, SystemMessage, content_text, system_raw};
 use crate::timestamp::Timestamp;
 
 /// What makes an entry out of a draft. Identity and time come from outside.
@@ -38,6 +38,16 @@ pub enum EntryDraft {
     Custom(CustomDraft),
     /// A message of an extension, or of this project, that the model sees.
     CustomMessage(CustomMessageDraft),
+    /// A message of the conversation.
+    Message(Box<MessageDraft>),
+    /// A label on another entry.
+    Label(LabelDraft),
+    /// The session's name.
+    SessionInfo(SessionInfoDraft),
+    /// The model changes to this.
+    ModelChange(ModelRef),
+    /// The thinking level changes to this.
+    ThinkingLevelChange(String),
 }
 
 /// A compaction that is not stamped yet.
@@ -105,6 +115,22 @@ pub struct CustomMessageDraft {
     pub details: Option<RawJson>,
 }
 
+/// A label that is not stamped yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LabelDraft {
+    /// The entry that is labelled.
+    pub target: EntryId,
+    /// The label; `None` clears it.
+    pub label: Option<String>,
+}
+
+/// A session's name that is not stamped yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionInfoDraft {
+    /// The name; an empty one clears it.
+    pub name: String,
+}
+
 impl EntryDraft {
     /// Returns the line of the entry: one JSON object without a line ending.
     pub fn stamp(&self, stamp: &Stamp) -> String {
@@ -132,6 +158,34 @@ impl EntryDraft {
                 ],
                 "custom_message",
                 &[("details", text_of(draft.details.as_ref()))],
+            ),
+            Self::Message(draft) => {
+                let message = draft.spell(stamp.timestamp);
+                line(stamp, &[("message", message)], "message", &[])
+            }
+            Self::Label(draft) => line(
+                stamp,
+                &[("targetId", quoted(&draft.target))],
+                "label",
+                &[("label", draft.label.as_deref().map(quoted))],
+            ),
+            Self::SessionInfo(draft) => {
+                line(stamp, &[("name", quoted(&draft.name))], "session_info", &[])
+            }
+            Self::ModelChange(model) => line(
+                stamp,
+                &[
+                    ("provider", quoted(&model.provider)),
+                    ("modelId", quoted(&model.model_id)),
+                ],
+                "model_change",
+                &[],
+            ),
+            Self::ThinkingLevelChange(level) => line(
+                stamp,
+                &[("thinkingLevel", quoted(level))],
+                "thinking_level_change",
+                &[],
             ),
         }
     }
@@ -241,8 +295,7 @@ fn line(
 }
 
 fn text_of(raw: Option<&RawJson>) -> Option<String> {
-    // A pretty-printed value would break the line.
-    raw.map(|raw| raw.get().replace(['\n', '\r'], " "))
+    raw.map(RawJson::one_line)
 }
 
 fn flag(value: bool) -> Option<String> {
@@ -253,67 +306,5 @@ fn replacement_text(draft: &ContextEditDraft) -> String {
     match &draft.replacement {
         None => "null".to_owned(),
         Some(content) => format!("{{\"content\":{}}}", content_text(content)),
-    }
-}
-
-fn content_text(content: &Content) -> String {
-    match content {
-        Content::Text(text) => quoted(text),
-        Content::Blocks(blocks) => {
-            let blocks = blocks.iter().filter_map(block_text);
-            format!("[{}]", blocks.collect::<Vec<_>>().join(","))
-        }
-    }
-}
-
-/// Returns the JSON text of a block; unknown blocks cannot be spelt again and are left out.
-fn block_text(block: &Block) -> Option<String> {
-    let mut members: Vec<(&str, String)> = Vec::new();
-    match block {
-        Block::Text(block) => {
-            members.push(("type", quoted("text")));
-            members.push(("text", quoted(&block.text)));
-            push_optional(&mut members, "textSignature", block.signature.as_deref());
-        }
-        Block::Image(block) => {
-            members.push(("type", quoted("image")));
-            members.push(("data", quoted(&block.data)));
-            members.push(("mimeType", quoted(&block.mime_type)));
-        }
-        Block::Thinking(block) => {
-            members.push(("type", quoted("thinking")));
-            members.push(("thinking", quoted(&block.thinking)));
-            push_optional(
-                &mut members,
-                "thinkingSignature",
-                block.signature.as_deref(),
-            );
-            if block.redacted {
-                members.push(("redacted", "true".to_owned()));
-            }
-        }
-        Block::ToolCall(call) => {
-            members.push(("type", quoted("toolCall")));
-            members.push(("id", quoted(&call.id)));
-            members.push(("name", quoted(&call.name)));
-            let arguments = text_of(call.arguments.as_ref());
-            members.push(("arguments", arguments.unwrap_or_else(|| "{}".to_owned())));
-            push_optional(&mut members, "thoughtSignature", call.signature.as_deref());
-        }
-        Block::Other { .. } => return None,
-    }
-    let members = members
-        .iter()
-        .map(|(name, value)| format!("\"{name}\":{value}"));
-    Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
-}
-
-fn push_optional(
-    members: &mut Vec<(&'static str, String)>,
-    name: &'static str,
-    text: Option<&str>,
-) {
-    if let Some(text) = text {
-        members.push((name, quoted(text)));
     }
 }

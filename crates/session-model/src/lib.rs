@@ -48,7 +48,7 @@ pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use encode::{
     BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft,
-    EntryDraft, FirstKept, HeaderDraft, Stamp,
+    EntryDraft, FirstKept, HeaderDraft, LabelDraft, SessionInfoDraft, Stamp,
 };
 pub use entry::{
     BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,
@@ -56,9 +56,9 @@ pub use entry::{
 pub use head::Header;
 pub use llm::{LlmMessage, Wording, convert_message, convert_to_llm, fence_for};
 pub use message::{
-    AgentMessage, AssistantMessage, BashExecution, Block, Content, CustomMessage, ImageBlock,
-    StopReason, SummaryMessage, SystemMessage, TextBlock, ThinkingBlock, ToolCall,
-    ToolResultMessage, Usage, UserMessage, current_system,
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, Cost, CustomMessage, ImageBlock,
+    MessageDraft, StopReason, SummaryMessage, SystemMessage, TextBlock, ThinkingBlock, ToolCall,
+    ToolResultMessage, UndraftableMessage, Usage, UserMessage, current_system,
 };
 pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};

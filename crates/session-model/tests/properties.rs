@@ -12,11 +12,13 @@ use session_model::json::{
     Members, RawJson, canonical, canonical_utf16_len, utf16_len, utf16_prefix,
 };
 use session_model::{
-    AgentMessage, AssistantMessage, Block, BranchSummaryDraft, CompactionDraft, Content,
-    ContextEditDraft, ContextRules, CustomDraft, Decoded, Decoder, Entry, EntryBody, EntryDraft,
-    EntryId, EntryIndex, FirstKept, HeaderDraft, ImageBlock, Leaf, LlmMessage, RoleOrder,
-    SessionTree, Stamp, StopReason, SystemMessage, TextBlock, ThinkingBlock, Timestamp, ToolCall,
-    ToolResultMessage, build_context, check_pairs, decode_bytes, migrate_lines, pair_calls,
+    AgentMessage, AssistantMessage, BashExecution, Block, BranchSummaryDraft, CompactionDraft,
+    Content, ContextEditDraft, ContextRules, Cost, CustomDraft, CustomMessage, Decoded, Decoder,
+    Entry, EntryBody, EntryDraft, EntryId, EntryIndex, FirstKept, HeaderDraft, ImageBlock,
+    LabelDraft, Leaf, LlmMessage, MessageDraft, ModelRef, RoleOrder, SessionInfoDraft, SessionTree,
+    Stamp, StopReason, SummaryMessage, SystemMessage, TextBlock, ThinkingBlock, Timestamp,
+    ToolCall, ToolResultMessage, Usage, UserMessage, build_context, check_pairs, decode_bytes,
+    migrate_lines, pair_calls,
 };
 use test_support::{any_session, any_session_text, damaged_session};
 
@@ -377,7 +379,7 @@ proptest! {
     }
 
     #[test]
-    fn a_stamped_draft_is_one_line_that_reads_back(draft in any_draft(), stamp in any_stamp()) {
+    fn a_stamped_draft_is_one_line_that_reads_back(draft in prop_oneof![any_draft(), any_message_draft()], stamp in any_stamp()) {
         let line = draft.stamp(&stamp);
         prop_assert!(!line.contains(['\n', '\r']), "{}", line);
         let (entry, repair) = read_after_root(&line)?;
@@ -646,7 +648,7 @@ fn any_system() -> impl Strategy<Value = SystemMessage> {
     )
 }
 
-fn any_draft() -> impl Strategy<Value = EntryDraft> {
+fn any_draft() -> BoxedStrategy<EntryDraft> {
     let raw = || prop::option::of(any_raw());
     let id = || any_text().prop_map(|id| EntryId::new(&id));
     let kept = prop::option::of(id()).prop_map(|id| id.map_or(FirstKept::None, FirstKept::Entry));
@@ -703,7 +705,210 @@ fn any_draft() -> impl Strategy<Value = EntryDraft> {
         }),
         (any_text(), raw())
             .prop_map(|(custom_type, data)| EntryDraft::Custom(CustomDraft { custom_type, data })),
+        (id(), prop::option::of(any_text()))
+            .prop_map(|(target, label)| EntryDraft::Label(LabelDraft { target, label })),
+        any_text().prop_map(|name| EntryDraft::SessionInfo(SessionInfoDraft { name })),
+        (any_text(), any_text()).prop_map(|(provider, model_id)| {
+            EntryDraft::ModelChange(ModelRef { provider, model_id })
+        }),
+        any_text().prop_map(EntryDraft::ThinkingLevelChange),
     ]
+    .boxed()
+}
+
+fn any_message_draft() -> impl Strategy<Value = EntryDraft> {
+    let dollars = || prop_oneof![0.0..2.0_f64, Just(f64::NAN), Just(1e21)];
+    let cost = (dollars(), dollars(), dollars()).prop_map(|(input, output, total)| Cost {
+        input,
+        output,
+        cache_read: 0.0,
+        cache_write: 1e-7,
+        total,
+    });
+    let details = prop::option::of(any_raw());
+    (any_message(), prop::option::of(cost), details.boxed()).prop_filter_map(
+        "a message that can be drafted",
+        |(message, cost, details)| {
+            let mut draft = MessageDraft::new(message).ok()?;
+            (draft.cost, draft.details) = (cost, details);
+            Some(EntryDraft::Message(Box::new(draft)))
+        },
+    )
+}
+
+/// Messages of every role that can be written as one.
+fn any_message() -> BoxedStrategy<AgentMessage> {
+    let content = prop_oneof![
+        any_text().prop_map(Content::Text),
+        prop::collection::vec(any_block(), 0..5).prop_map(Content::Blocks),
+    ];
+    let content = content.boxed();
+    let content = || content.clone();
+    let time = || prop::option::of(any_millis().prop_map(Timestamp::from_millis));
+    let text = || prop::option::of(any_text());
+    let tokens = || 0..=i64::MAX as u64;
+    let usage = (
+        tokens(),
+        tokens(),
+        tokens(),
+        tokens(),
+        tokens(),
+        any::<bool>(),
+    )
+        .prop_map(
+            |(input, output, cache_read, cache_write, total_tokens, incomplete)| Usage {
+                input,
+                output,
+                cache_read,
+                cache_write,
+                total_tokens,
+                incomplete,
+            },
+        );
+    let stop = prop_oneof!["stop|length|toolUse|error|aborted", any_text()]
+        .prop_map(|name| StopReason::from_name(&name));
+    let names = prop::collection::vec(any_text(), 0..3);
+    let sections = prop::collection::btree_map(any_text(), text(), 0..3);
+    prop_oneof![
+        (any_system(), content(), sections, names, time()).prop_map(
+            |(system, content, sections, tools_removed, timestamp)| {
+                AgentMessage::System(SystemMessage {
+                    content,
+                    sections: sections.into_iter().collect(),
+                    tools_removed,
+                    timestamp,
+                    ..system
+                })
+            }
+        ),
+        (content(), time(), any::<bool>()).prop_map(|(content, timestamp, developer)| {
+            let message = UserMessage { content, timestamp };
+            match developer {
+                true => AgentMessage::Developer(message),
+                false => AgentMessage::User(message),
+            }
+        }),
+        (
+            content(),
+            (any_text(), any_text(), any_text()),
+            prop::option::of(usage),
+            stop,
+            text(),
+            time()
+        )
+            .prop_map(
+                |(
+                    content,
+                    (api, provider, model),
+                    usage,
+                    stop_reason,
+                    error_message,
+                    timestamp,
+                )| {
+                    AgentMessage::Assistant(AssistantMessage {
+                        content,
+                        api,
+                        provider,
+                        model,
+                        usage,
+                        stop_reason,
+                        error_message,
+                        timestamp,
+                    })
+                }
+            ),
+        (any_text(), any_text(), content(), any::<bool>(), time()).prop_map(
+            |(tool_call_id, tool_name, content, is_error, timestamp)| {
+                AgentMessage::ToolResult(ToolResultMessage {
+                    tool_call_id,
+                    tool_name,
+                    content,
+                    is_error,
+                    timestamp,
+                })
+            }
+        ),
+        (
+            (any_text(), any_text(), text()),
+            prop::option::of(any::<i64>()),
+            any::<[bool; 3]>(),
+            time()
+        )
+            .prop_map(
+                |((command, output, full_output_path), exit_code, flags, timestamp)| {
+                    AgentMessage::BashExecution(BashExecution {
+                        command,
+                        output,
+                        exit_code,
+                        cancelled: flags[0],
+                        truncated: flags[1],
+                        full_output_path,
+                        exclude_from_context: flags[2],
+                        timestamp,
+                    })
+                }
+            ),
+        (
+            any_text(),
+            content(),
+            any::<bool>(),
+            prop::option::of(any_raw()),
+            time()
+        )
+            .prop_map(|(custom_type, content, display, details, timestamp)| {
+                AgentMessage::Custom(Arc::new(CustomMessage {
+                    custom_type,
+                    content,
+                    display,
+                    details,
+                    timestamp,
+                }))
+            }),
+    ]
+    .boxed()
+}
+
+/// Returns `message` as it reads back when it was written at `written`: with a time, with usage, and with raw
+/// values in canonical spelling.
+fn read_form(
+    message: &AgentMessage,
+    draft: Option<&MessageDraft>,
+    written: Timestamp,
+) -> AgentMessage {
+    let raw = |raw: &RawJson| RawJson::parse(&canonical(raw.get())).expect("canonical JSON");
+    let mut message = message.clone();
+    if let Some(content) = message.content().map(comparable) {
+        message = message.with_content(content);
+    }
+    let time = match &mut message {
+        AgentMessage::System(system) => {
+            system.content = comparable(&system.content);
+            system.tools_added = system.tools_added.iter().map(raw).collect();
+            &mut system.timestamp
+        }
+        AgentMessage::User(message) | AgentMessage::Developer(message) => &mut message.timestamp,
+        AgentMessage::Assistant(answer) => {
+            let usage = answer.usage.unwrap_or_default();
+            answer.usage = Some(Usage {
+                incomplete: false,
+                ..usage
+            });
+            &mut answer.timestamp
+        }
+        AgentMessage::ToolResult(result) => &mut result.timestamp,
+        AgentMessage::BashExecution(command) => &mut command.timestamp,
+        AgentMessage::Custom(custom) => {
+            let custom = Arc::make_mut(custom);
+            let given = draft.and_then(|draft| draft.details.clone());
+            custom.details = custom.details.take().or(given).as_ref().map(raw);
+            &mut custom.timestamp
+        }
+        AgentMessage::BranchSummary(_)
+        | AgentMessage::CompactionSummary(_)
+        | AgentMessage::Other { .. } => panic!("no draft holds {message:?}"),
+    };
+    time.get_or_insert(written);
+    message
 }
 
 /// Reads `line` back after a header and an entry called `root`.
@@ -796,6 +1001,30 @@ fn check_read_back(
             prop_assert_eq!(raw_text(data.as_ref()), raw_text(draft.data.as_ref()));
             Ok(())
         }
+        (EntryDraft::Message(draft), EntryBody::Message(read)) => {
+            let want = read_form(draft.message(), Some(draft), stamp.timestamp);
+            let got = read_form(read, None, stamp.timestamp);
+            prop_assert_eq!(got, want);
+            Ok(())
+        }
+        (EntryDraft::Label(draft), EntryBody::Label { target, label }) => {
+            prop_assert_eq!(target, &draft.target);
+            let want = draft.label.clone().filter(|label| !label.is_empty());
+            prop_assert_eq!(label, &want);
+            Ok(())
+        }
+        (EntryDraft::SessionInfo(draft), EntryBody::SessionInfo(name)) => {
+            prop_assert_eq!(name.as_deref().unwrap_or_default(), draft.name.trim());
+            Ok(())
+        }
+        (EntryDraft::ModelChange(draft), EntryBody::ModelChange(read)) => {
+            prop_assert_eq!(read, draft);
+            Ok(())
+        }
+        (EntryDraft::ThinkingLevelChange(draft), EntryBody::ThinkingLevelChange(read)) => {
+            prop_assert_eq!(read, draft);
+            Ok(())
+        }
         (draft, body) => Err(TestCaseError::fail(format!("{draft:?} became {body:?}"))),
     }
 }
@@ -824,6 +1053,92 @@ fn check_system(
     };
     prop_assert_eq!(tools(read), tools(draft));
     Ok(())
+}
+
+#[test]
+fn messages_are_spelt_as_peers_spell_them() {
+    let stamp = Stamp {
+        id: EntryId::new("22a2720e"),
+        parent: None,
+        timestamp: Timestamp::from_millis(1_778_547_747_762),
+    };
+    let written = |draft: MessageDraft| EntryDraft::Message(Box::new(draft)).stamp(&stamp);
+    let answer = AgentMessage::Assistant(AssistantMessage {
+        content: Content::Blocks(vec![Block::text("done")]),
+        api: "openai-completions".to_owned(),
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+        usage: Some(Usage {
+            input: 12,
+            output: 7,
+            total_tokens: 19,
+            ..Usage::default()
+        }),
+        stop_reason: StopReason::Stop,
+        error_message: None,
+        timestamp: Some(Timestamp::from_millis(1_778_547_747_721)),
+    });
+    let answer = MessageDraft::new(answer).expect("an answer");
+    let head = r#"{"type":"message","id":"22a2720e","parentId":null,"timestamp":"2026-05-12T01:02:27.762Z","message":"#;
+    let body = r#"{"role":"assistant","content":[{"type":"text","text":"done"}],"api":"openai-completions","provider":"p","model":"m","usage":{"input":12,"output":7,"cacheRead":0,"cacheWrite":0,"totalTokens":19,"cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}},"stopReason":"stop","timestamp":1778547747721}}"#;
+    assert_eq!(written(answer.clone()), format!("{head}{body}"));
+    let cost = Cost {
+        input: 0.25,
+        total: 0.25,
+        ..Cost::default()
+    };
+    let paid = body.replace(
+        r#""cost":{"input":0,"output":0,"cacheRead":0,"cacheWrite":0,"total":0}"#,
+        r#""cost":{"input":0.25,"output":0,"cacheRead":0,"cacheWrite":0,"total":0.25}"#,
+    );
+    assert_eq!(written(answer.with_cost(cost)), format!("{head}{paid}"));
+    let result = AgentMessage::ToolResult(ToolResultMessage {
+        tool_call_id: "c1".to_owned(),
+        tool_name: "edit".to_owned(),
+        content: Content::Blocks(vec![Block::text("ok")]),
+        is_error: false,
+        timestamp: None,
+    });
+    let diff = RawJson::parse("{\n\"diff\": \"-a\"}").expect("details");
+    let result = MessageDraft::new(result).expect("a result");
+    let body = r#"{"role":"toolResult","toolCallId":"c1","toolName":"edit","content":[{"type":"text","text":"ok"}],"details":{ "diff": "-a"},"isError":false,"timestamp":1778547747762}}"#;
+    assert_eq!(written(result.with_details(diff)), format!("{head}{body}"));
+    let body =
+        r#"{"role":"user","content":[{"type":"text","text":"hi"}],"timestamp":1778547747762}}"#;
+    assert_eq!(written(MessageDraft::user("hi")), format!("{head}{body}"));
+}
+
+#[test]
+fn what_would_not_read_back_cannot_be_drafted() {
+    let summary = || SummaryMessage {
+        summary: "s".to_owned(),
+        timestamp: None,
+    };
+    let content = Content::Blocks(vec![Block::Other {
+        kind: "video".to_owned(),
+    }]);
+    let refused = [
+        AgentMessage::CompactionSummary(summary()),
+        AgentMessage::BranchSummary(summary()),
+        AgentMessage::Other {
+            role: "poet".to_owned(),
+            content: Content::default(),
+        },
+        AgentMessage::User(UserMessage {
+            content,
+            timestamp: None,
+        }),
+    ]
+    .map(|message| MessageDraft::new(message).expect_err("refused").to_string());
+    assert_eq!(
+        refused,
+        [
+            "a message of the role compactionSummary is not written by itself; write its entry",
+            "a message of the role branchSummary is not written by itself; write its entry",
+            "the role poet is unknown and cannot be spelt",
+            "a block of the type video is unknown and cannot be spelt",
+        ]
+    );
 }
 
 #[test]

@@ -82,7 +82,13 @@ pub fn add_detail(draft: &mut EntryDraft, key: &str, value: &RawJson) {
         EntryDraft::Compaction(draft) => &mut draft.details,
         EntryDraft::BranchSummary(draft) => &mut draft.details,
         EntryDraft::CustomMessage(draft) => &mut draft.details,
-        EntryDraft::ContextEdit(_) | EntryDraft::Custom(_) => return,
+        EntryDraft::Message(draft) => &mut draft.details,
+        EntryDraft::ContextEdit(_)
+        | EntryDraft::Custom(_)
+        | EntryDraft::Label(_)
+        | EntryDraft::SessionInfo(_)
+        | EntryDraft::ModelChange(_)
+        | EntryDraft::ThinkingLevelChange(_) => return,
     };
     *details = with_member(details.as_ref(), key, value);
 }

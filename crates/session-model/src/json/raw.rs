@@ -27,6 +27,11 @@ impl RawJson {
         self.0.get()
     }
 
+    /// Returns the text on one line: a value that was spelt over several would break the line of an entry.
+    pub(crate) fn one_line(&self) -> String {
+        self.get().replace(['\n', '\r'], " ")
+    }
+
     /// Returns the value as a tree. Duplicate keys: the last one wins; a lone surrogate becomes U+FFFD.
     pub fn to_value(&self) -> serde_json::Value {
         serde_json::from_str(self.get())

@@ -1,6 +1,8 @@
 //! Messages: what the parties of a session say to each other.
 
 mod content;
+mod draft;
+mod spell;
 mod system;
 mod wire;
 
@@ -12,6 +14,8 @@ use crate::json::RawJson;
 use crate::timestamp::Timestamp;
 
 pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
+pub use draft::{Cost, MessageDraft, UndraftableMessage};
+pub(crate) use spell::content_text;
 pub use system::{current_system, system_raw};
 pub(crate) use wire::{WireContent, WireMessage, WireUsage, coerce_message, restore_raw_values};
 

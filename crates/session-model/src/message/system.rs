@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::json::{RawJson, quoted};
-use crate::message::{AgentMessage, Content, SystemMessage};
+use crate::message::{AgentMessage, Content, SystemMessage, content_text};
 
 /// Returns the system message that is in force after `messages`, or `None` when none was given.
 ///
@@ -89,16 +89,16 @@ impl<T> Named<T> {
     }
 }
 
-/// Returns the JSON text of a system message, as a compaction entry carries it.
+/// Returns the JSON text of a system message, as a message and a compaction entry carry it.
 pub fn system_raw(system: &SystemMessage, timestamp_millis: i64) -> RawJson {
     let mut out = String::from("{\"role\":\"system\",\"content\":");
-    out.push_str(&quoted(&system.content.joined_text("\n")));
+    out.push_str(&content_text(&system.content));
     if !system.sections.is_empty() {
         let mut seen = BTreeMap::new();
         let sections = system.sections.iter().filter_map(|(name, text)| {
-            let text = text.as_ref()?;
+            let text = text.as_deref().map_or("null".to_owned(), quoted);
             let fresh = seen.insert(name.as_str(), ()).is_none();
-            fresh.then(|| format!("{}:{}", quoted(name), quoted(text)))
+            fresh.then(|| format!("{}:{text}", quoted(name)))
         });
         out.push_str(",\"sections\":{");
         out.push_str(&sections.collect::<Vec<_>>().join(","));
@@ -107,6 +107,13 @@ pub fn system_raw(system: &SystemMessage, timestamp_millis: i64) -> RawJson {
     if !system.tools_added.is_empty() {
         let tools = system.tools_added.iter().map(RawJson::get);
         out.push_str(",\"toolsAdded\":[");
+        out.push_str(&tools.collect::<Vec<_>>().join(","));
+        out.push(']');
+    }
+    if !system.tools_removed.is_empty() {
+        let names = system.tools_removed.iter();
+        let tools = names.map(|name| format!("{{\"name\":{}}}", quoted(name)));
+        out.push_str(",\"toolsRemoved\":[");
         out.push_str(&tools.collect::<Vec<_>>().join(","));
         out.push(']');
     }
