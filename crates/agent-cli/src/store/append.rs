@@ -3,6 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use crate::error::Error;
 
@@ -12,6 +13,8 @@ pub enum SyncPolicy {
     /// After every append.
     #[default]
     Always,
+    /// At most once a second, and when the session is closed.
+    Interval,
     /// When the system likes.
     Never,
 }
@@ -116,14 +119,53 @@ fn write_and_sync<F: AppendFile>(
     }
     match policy {
         SyncPolicy::Always => file.sync(),
-        SyncPolicy::Never => Ok(()),
+        // Whoever appends again and again knows when it is time; see `SyncClock`.
+        SyncPolicy::Interval | SyncPolicy::Never => Ok(()),
+    }
+}
+
+/// The time between two syncs of [`SyncPolicy::Interval`].
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Decides which appends are synced.
+#[derive(Debug, Clone, Default)]
+pub(super) struct SyncClock {
+    pub(super) policy: SyncPolicy,
+    last: Option<Instant>,
+    /// Something that was written is not synced.
+    waiting: bool,
+}
+
+impl SyncClock {
+    /// Returns what applies to an append at `now`: always or never.
+    pub(super) fn due(&self, now: Instant) -> SyncPolicy {
+        let recent = |last| now.saturating_duration_since(last) < INTERVAL;
+        match self.policy {
+            SyncPolicy::Interval if self.last.is_some_and(recent) => SyncPolicy::Never,
+            SyncPolicy::Always | SyncPolicy::Interval => SyncPolicy::Always,
+            SyncPolicy::Never => SyncPolicy::Never,
+        }
+    }
+
+    /// Notes that something was written at `now` under what was due.
+    pub(super) fn written(&mut self, now: Instant, due: SyncPolicy) {
+        match due {
+            SyncPolicy::Always => (self.last, self.waiting) = (Some(now), false),
+            SyncPolicy::Interval | SyncPolicy::Never => self.waiting = true,
+        }
+    }
+
+    /// Returns true when something waits that the policy wants on the disk in the end.
+    pub(super) fn waits(&self) -> bool {
+        self.waiting && self.policy != SyncPolicy::Never
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{AppendError, AppendFile, SyncPolicy, append_lines};
+    use super::{AppendError, AppendFile, INTERVAL, SyncClock, SyncPolicy, append_lines};
     use std::io;
+    use std::time::{Duration, Instant};
 
     /// A file in memory that writes at most `room` more bytes and may fail to sync.
     struct Faulty {
@@ -201,5 +243,34 @@ mod tests {
         let changed = append_lines(&mut file, 2, true, &lines, SyncPolicy::Never);
         assert!(matches!(changed, Err(AppendError::Changed)));
         assert_eq!(file.bytes, b"x\n{}\n");
+    }
+    #[test]
+    fn an_interval_syncs_once_a_second_and_knows_what_waits() {
+        let mut clock = SyncClock {
+            policy: SyncPolicy::Interval,
+            ..SyncClock::default()
+        };
+        let start = Instant::now();
+        let mut seen = Vec::new();
+        for millis in [0, 1, 999, 1000, 1500, 2000] {
+            let now = start + Duration::from_millis(millis);
+            let due = clock.due(now);
+            clock.written(now, due);
+            seen.push((millis, due, clock.waits()));
+        }
+        let (always, never) = (SyncPolicy::Always, SyncPolicy::Never);
+        let want = [
+            (0, always, false),
+            (1, never, true),
+            (999, never, true),
+            (1000, always, false),
+            (1500, never, true),
+            (2000, always, false),
+        ];
+        assert_eq!(seen, want);
+        clock.policy = SyncPolicy::Never;
+        let later = start + 10 * INTERVAL;
+        clock.written(later, clock.due(later));
+        assert!(!clock.waits(), "nobody asked for a sync");
     }
 }

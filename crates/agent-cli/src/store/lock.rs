@@ -4,6 +4,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::new_file::folder_of;
 use crate::error::Error;
 
 /// A held lock; dropping it gives it back and removes its file.
@@ -30,9 +31,32 @@ impl SessionLock {
         // A link and its target are one session.
         let session =
             std::fs::canonicalize(session).map_err(|error| Error::io("open", session, error))?;
-        let path = Self::path_for(&session);
+        Self::take(&session)
+    }
+
+    /// Takes the lock of a session whose file is not there yet; its folder is.
+    pub fn acquire_unborn(session: &Path) -> Result<Self, Error> {
+        Self::take(&canonical_unborn(session)?)
+    }
+
+    /// Returns the process that says it holds the lock of `session`, without a look at the lock itself,
+    /// which would take it for a moment. On systems that list processes, one that is gone holds nothing.
+    pub fn holder(session: &Path) -> Option<u32> {
+        let session = std::fs::canonicalize(session)
+            .or_else(|_| canonical_unborn(session))
+            .ok()?;
+        let held = content(&Self::path_for(&session))?;
+        let pid = std::str::from_utf8(&held).ok()?.trim().parse().ok()?;
+        let processes = Path::new("/proc");
+        let gone =
+            processes.join("self").exists() && !processes.join(u32::to_string(&pid)).exists();
+        (!gone).then_some(pid)
+    }
+
+    fn take(session: &Path) -> Result<Self, Error> {
+        let path = Self::path_for(session);
         loop {
-            refuse_foreign(&session, &path)?;
+            refuse_foreign(session, &path)?;
             let mut options = OpenOptions::new();
             options.create(true).read(true).write(true).truncate(false);
             let file = options
@@ -48,8 +72,10 @@ impl SessionLock {
                         pid => format!("process {pid}"),
                     };
                     return Err(Error::session(
-                        &session,
-                        format!("locked by {holder}; wait for it, or write a copy with --out FILE"),
+                        session,
+                        format!(
+                            "locked by {holder}; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork"
+                        ),
                     ));
                 }
                 Err(TryLockError::Error(error)) => {
@@ -67,6 +93,19 @@ impl SessionLock {
             let _ = lock.file.write_all(pid.as_bytes());
             return Ok(lock);
         }
+    }
+}
+
+/// Returns the path without links of a file that is not there, in a folder that is.
+fn canonical_unborn(session: &Path) -> Result<PathBuf, Error> {
+    let folder = folder_of(session);
+    let folder = std::fs::canonicalize(folder).map_err(|error| Error::io("open", folder, error))?;
+    match session.file_name() {
+        Some(name) => Ok(folder.join(name)),
+        None => Err(Error::session(
+            session,
+            "no name of a file; name a session file",
+        )),
     }
 }
 

@@ -4,6 +4,7 @@ mod append;
 mod lock;
 mod new_file;
 mod source;
+mod writer;
 
 use std::fs::File;
 use std::io::Read;
@@ -22,8 +23,10 @@ use crate::ui::progress::Reading;
 pub use append::{AppendError, AppendFile, SyncPolicy, append_lines};
 pub use lock::SessionLock;
 pub use new_file::{Contents, check_new, write_new};
-pub(crate) use new_file::{sync_folder, temporary_in};
+pub(crate) use new_file::{folder_of, sync_folder, temporary_in};
 pub use source::FileSource;
+pub use writer::SessionWriter;
+pub(crate) use writer::{TAKEN, create_session};
 
 /// How much of a file is read at once, in bytes.
 const BLOCK: usize = 512 * 1024;
@@ -153,7 +156,7 @@ impl SessionFile {
         drafts: &[EntryDraft],
         parent: Option<&EntryId>,
     ) -> (Vec<String>, Vec<EntryId>) {
-        let timestamp = Timestamp::from_millis(jiff::Timestamp::now().as_millisecond());
+        let timestamp = now();
         let mut parent = parent.cloned();
         let mut ids = Vec::new();
         let mut lines = Vec::new();
@@ -172,13 +175,23 @@ impl SessionFile {
 
 /// Returns the header line of a new session that begins now in `cwd`, and its id.
 pub fn new_header(cwd: String, parent_session: Option<String>) -> (String, String) {
-    let header = HeaderDraft {
+    let header = header_now(cwd, parent_session);
+    (header.line(), header.id)
+}
+
+/// Returns the header of a new session that begins now in `cwd`.
+pub(crate) fn header_now(cwd: String, parent_session: Option<String>) -> HeaderDraft {
+    HeaderDraft {
         id: uuid::Uuid::now_v7().to_string(),
-        timestamp: Timestamp::from_millis(jiff::Timestamp::now().as_millisecond()),
+        timestamp: now(),
         cwd,
         parent_session,
-    };
-    (header.line(), header.id)
+    }
+}
+
+/// Returns the time.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_millis(jiff::Timestamp::now().as_millisecond())
 }
 
 /// Returns what the system tells of a path that must be a file.
@@ -282,84 +295,4 @@ fn check_decoded(path: &Path, decoded: &Decoded) -> Result<(), Error> {
             "no session: not one line is a JSON object; name a session's .jsonl file"
         },
     ))
-}
-
-/// A session that was opened for writing: locked from before it was read until this is dropped.
-#[derive(Debug)]
-pub struct SessionWriter {
-    /// The session as it was when it was locked.
-    pub session: SessionFile,
-    policy: SyncPolicy,
-    _lock: SessionLock,
-}
-
-impl SessionWriter {
-    /// Locks and opens a session. A version before 3 is refused: `migrate` comes first.
-    pub fn open(path: &Path) -> Result<Self, Error> {
-        if path == Path::new("-") {
-            return Err(Error::Usage(STDIN_IN_PLACE.to_owned()));
-        }
-        file_metadata(path)?;
-        let lock = SessionLock::acquire(path)?;
-        let session = SessionFile::open(path)?;
-        if session.version() < NEWEST_VERSION {
-            return Err(Error::Usage(format!(
-                "{} has version {}; run agent-cli migrate {} --in-place first, or use --out FILE",
-                path.display(),
-                session.version(),
-                path.display()
-            )));
-        }
-        if session.memory.is_some() {
-            let text = format!("{} is no regular file; use --out FILE", path.display());
-            return Err(Error::Usage(text));
-        }
-        if session.tree().header().is_none() {
-            let reason = "its header is lost, so other agents cannot open it; mend the first line before writing to it";
-            return Err(Error::session(path, reason));
-        }
-        Ok(Self {
-            session,
-            policy: SyncPolicy::Always,
-            _lock: lock,
-        })
-    }
-
-    /// Appends lines in one write and takes them into the tree of [`session`](Self::session), so that more
-    /// can follow without reading the session again. After an error the file has the bytes that it had before.
-    pub fn append(&mut self, lines: &[String]) -> Result<(), Error> {
-        let path = &self.session.path;
-        let mut file = append::open(path)?;
-        let decoded = &self.session.decoded;
-        append_lines(
-            &mut file,
-            decoded.bytes,
-            decoded.ends_with_newline,
-            lines,
-            self.policy,
-        )
-        .map_err(|error| match error {
-            AppendError::Changed => Error::session(
-                path,
-                "changed while it was open (another program wrote to it); run the command again",
-            ),
-            AppendError::Io(source) => Error::io("append to", path, source),
-        })
-        .map(|length| self.take(lines, length))
-    }
-
-    /// Takes lines that were appended, up to `length`, into what is known of the session.
-    fn take(&mut self, lines: &[String], length: u64) {
-        let decoded = &mut self.session.decoded;
-        let written: u64 = lines.iter().map(|line| line.len() as u64 + 1).sum();
-        let mut offset = length - written;
-        for line in lines {
-            decoded.lines += 1;
-            // What is no entry of the tree (a header, say) is in the file all the same.
-            let _ = decoded.tree.append(line.as_bytes(), offset, decoded.lines);
-            offset += line.len() as u64 + 1;
-        }
-        decoded.bytes = length;
-        decoded.ends_with_newline = true;
-    }
 }

@@ -28,11 +28,11 @@ impl Contents {
         Ok(bytes)
     }
 
-    fn copy_to(self, to: &mut impl Write) -> io::Result<()> {
+    fn copy_to(self, mut to: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Memory(bytes) => to.write_all(&bytes),
             Self::File(file, length) => {
-                let copied = io::copy(&mut file.take(length), to)?;
+                let copied = io::copy(&mut file.take(length), &mut to)?;
                 match copied == length {
                     true => Ok(()),
                     false => Err(io::Error::other(
@@ -56,7 +56,7 @@ pub fn check_new(path: &Path) -> Result<(), Error> {
         .map_err(|error| Error::io("write", path, error))
 }
 
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),
@@ -75,19 +75,13 @@ pub fn write_new<L: AsRef<[u8]>>(
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
-    let folder = folder_of(path);
     let failed = |error| Error::io("write", path, error);
-    let temporary = temporary_in(folder).map_err(failed)?;
-    if let Contents::File(source, _) = &contents {
-        let permissions = source.metadata().map_err(failed)?.permissions();
-        temporary
-            .as_file()
-            .set_permissions(permissions)
-            .map_err(failed)?;
-    }
-    let mut writer = BufWriter::new(temporary.as_file());
-    let write = || -> io::Result<()> {
-        contents.copy_to(&mut writer)?;
+    let permissions = match &contents {
+        Contents::File(source, _) => Some(source.metadata().map_err(failed)?.permissions()),
+        Contents::Memory(_) | Contents::Empty => None,
+    };
+    let prepared = prepare(path, |writer| {
+        contents.copy_to(writer)?;
         if !ends_with_newline {
             writer.write_all(b"\n")?;
         }
@@ -95,19 +89,41 @@ pub fn write_new<L: AsRef<[u8]>>(
             writer.write_all(line.as_ref())?;
             writer.write_all(b"\n")?;
         }
-        writer.flush()
-    };
-    write().map_err(failed)?;
-    drop(writer);
-    temporary.as_file().sync_all().map_err(failed)?;
+        Ok(())
+    });
+    let prepared = prepared.map_err(failed)?;
+    if let Some(permissions) = permissions {
+        let file = prepared.as_file();
+        file.set_permissions(permissions).map_err(failed)?;
+    }
     crate::cancel::check()?;
-    temporary
+    settle(prepared, path).map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => exists(path),
+        _ => failed(error),
+    })
+}
+
+/// Writes what `write` writes to a file that will become `path`, and forces it to the disk. It has no
+/// lasting name yet, and only its owner may read it.
+pub(super) fn prepare(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<NamedTempFile> {
+    let temporary = temporary_in(folder_of(path))?;
+    let mut writer = BufWriter::new(temporary.as_file());
+    write(&mut writer)?;
+    writer.flush()?;
+    drop(writer);
+    temporary.as_file().sync_all()?;
+    Ok(temporary)
+}
+
+/// Gives a prepared file its name, unless a file has it.
+pub(super) fn settle(prepared: NamedTempFile, path: &Path) -> io::Result<()> {
+    prepared
         .persist_noclobber(path)
-        .map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(path),
-            _ => failed(error.error),
-        })?;
-    sync_folder(folder);
+        .map_err(|error| error.error)?;
+    sync_folder(folder_of(path));
     Ok(())
 }
 
