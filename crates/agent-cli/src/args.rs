@@ -96,6 +96,8 @@ pub enum Command {
     Doctor(DoctorArgs),
     /// List the models that are known: window, prices, abilities, and whether a key is set.
     Models(ModelsArgs),
+    /// List the sessions that a running agent keeps, and say where they are.
+    Sessions(SessionsArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
 }
@@ -372,6 +374,42 @@ pub struct ModelsArgs {
     /// Show only models of this provider.
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
+}
+
+/// Arguments of `sessions`.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: SessionsCommand,
+}
+
+/// What to do with sessions.
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// List the sessions of this directory, the last written first.
+    List(SessionsListArgs),
+    /// Print the folder that holds all sessions.
+    Path(SessionDirArgs),
+}
+
+/// Arguments of `sessions list`.
+#[derive(Debug, Args)]
+pub struct SessionsListArgs {
+    /// List the sessions of every directory.
+    #[arg(long)]
+    pub all: bool,
+    /// Where sessions are.
+    #[command(flatten)]
+    pub dir: SessionDirArgs,
+}
+
+/// Where sessions are.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SessionDirArgs {
+    /// The folder that holds all sessions; unless given, AGENT_CLI_SESSION_DIR or a folder for the user's data.
+    #[arg(long, value_name = "DIR")]
+    pub session_dir: Option<PathBuf>,
 }
 
 /// Arguments of `completions`.

@@ -11,6 +11,7 @@ mod migrate;
 mod models;
 mod plan;
 mod recall;
+mod sessions;
 mod tree;
 mod undo;
 
@@ -76,6 +77,7 @@ fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
         Command::Migrate(args) => migrate::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Models(args) => models::run(args, global),
+        Command::Sessions(args) => sessions::run(args),
         Command::Completions(args) => Ok(completions::run(args)),
     }
 }

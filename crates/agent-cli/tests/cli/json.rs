@@ -99,6 +99,8 @@ fn done() {
         vec!["migrate", "old.jsonl", "--in-place"],
         vec!["doctor", "s.jsonl"],
         vec!["models"],
+        vec!["sessions", "list", "--session-dir", "none"],
+        vec!["sessions", "path", "--session-dir", "none"],
         vec!["models", "--provider", "ollama"],
         vec!["completions", "bash"],
     ] {

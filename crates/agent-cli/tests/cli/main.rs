@@ -8,4 +8,5 @@ mod env;
 mod faults;
 mod json;
 mod recall;
+mod sessions;
 mod store;

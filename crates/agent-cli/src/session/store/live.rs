@@ -29,7 +29,7 @@ pub struct LiveStore {
 #[derive(Debug)]
 pub(super) enum Place {
     /// In memory, for good.
-    Memory(Grown),
+    Memory(Box<Grown>),
     /// In memory and, once there is something worth it, in the pending file.
     Unborn(Box<Unborn>),
     /// In the session's file.

@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use session_model::{EntryDraft, EntryId};
 
 pub use live::LiveStore;
-pub(crate) use pending::{Held, pending_path, read_pending, session_path};
+#[cfg(test)]
+pub(crate) use pending::pending_path;
+pub(crate) use pending::{Held, read_pending, session_path};
 
 /// A message that waits to be sent: typed while the agent was busy, or before the session's file exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -136,7 +136,8 @@ impl LiveStore {
     /// Returns a new session of which nothing is ever on the disk.
     pub fn in_memory(cwd: &Path) -> Self {
         let header = header_now(text(cwd), None).line();
-        Self::over(Place::Memory(Grown::of(format!("{header}\n").into_bytes())))
+        let grown = Grown::of(format!("{header}\n").into_bytes());
+        Self::over(Place::Memory(Box::new(grown)))
     }
 
     /// Writes a new session in `folder` that goes on from `leaf` of another one: a header that names the source,

@@ -1,0 +1,193 @@
+//! `sessions`: which sessions there are, and where.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::args::{SessionDirArgs, SessionsArgs, SessionsCommand, SessionsListArgs};
+use crate::commands::Outcome;
+use crate::error::Error;
+use crate::session::folder::{SessionRow, list, sessions_root};
+use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, styled, width};
+
+/// The fewest characters of an id that are shown: of those that this program makes, the time to the millisecond.
+const ID: usize = 13;
+
+pub(super) fn run(args: &SessionsArgs) -> Result<Outcome, Error> {
+    match &args.command {
+        SessionsCommand::List(args) => show(args),
+        SessionsCommand::Path(args) => {
+            let root = root(args)?;
+            let document = json!({ "root": root.to_string_lossy() });
+            Ok(Outcome::done(&document, format!("{}\n", root.display())))
+        }
+    }
+}
+
+fn root(args: &SessionDirArgs) -> Result<PathBuf, Error> {
+    sessions_root(args.session_dir.as_deref())
+}
+
+fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
+    let root = root(&args.dir)?;
+    let cwd = match args.all {
+        true => None,
+        false => Some(std::env::current_dir().map_err(|error| Error::io("open", ".", error))?),
+    };
+    let rows = list(&root, cwd.as_deref())?;
+    let document = json!({
+        "root": root.to_string_lossy(),
+        "cwd": cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
+        "sessions": rows.iter().map(row_json).collect::<Vec<_>>(),
+    });
+    let text = match (rows.is_empty(), &cwd) {
+        (true, Some(_)) => {
+            "no sessions of this directory; --all lists those of others\n".to_owned()
+        }
+        (true, None) => format!("no sessions in {}\n", clean(&root.display().to_string())),
+        (false, _) => table(&rows, cwd.as_deref()),
+    };
+    Ok(Outcome::done(&document, text))
+}
+
+fn row_json(row: &SessionRow) -> Value {
+    json!({
+        "path": row.path.to_string_lossy(),
+        "id": row.id,
+        "cwd": row.cwd,
+        "started": row.started.map(|at| at.to_string()),
+        "modified": row.modified.to_string(),
+        "bytes": row.bytes,
+        "name": row.name,
+        "first_prompt": row.first_prompt,
+        "locked": row.locked,
+        "born": row.born,
+        "pending": row.pending,
+    })
+}
+
+/// Returns the rows for people; those of several directories under a heading each.
+fn table(rows: &[SessionRow], cwd: Option<&Path>) -> String {
+    let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+    let ids = short_ids(&ids);
+    let widest = ids.values().map(|id| id.chars().count()).max();
+    let id_width = widest.unwrap_or_default();
+    let head = format!(
+        "  {:16}  {:>6}  {:id_width$}  what",
+        "written (UTC)", "size", "id"
+    );
+    let mut text = styled(DIM, &head);
+    text.push('\n');
+    // Directories in the order of their newest sessions.
+    let mut directories: Vec<&str> = Vec::new();
+    for row in rows {
+        if !directories.contains(&row.cwd.as_str()) {
+            directories.push(&row.cwd);
+        }
+    }
+    for directory in directories {
+        if cwd.is_none() {
+            text.push_str(&styled(BOLD, &clean(directory)));
+            text.push('\n');
+        }
+        for row in rows.iter().filter(|row| row.cwd == directory) {
+            let id = ids.get(row.id.as_str()).copied().unwrap_or_default();
+            text.push_str(&line(row, id, id_width));
+        }
+    }
+    text
+}
+
+fn line(row: &SessionRow, id: &str, id_width: usize) -> String {
+    let written = row.modified.to_string().replace('T', " ");
+    let written = written.get(..16).unwrap_or_default();
+    let notes = [
+        row.locked.then(|| "open".to_owned()),
+        (!row.born).then(|| "not answered yet".to_owned()),
+        (row.pending > 0).then(|| format!("{} to send", counted(row.pending, "message"))),
+    ];
+    let notes = notes.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    let head = format!(
+        "  {written}  {:>6}  {:id_width$}  ",
+        size(row.bytes),
+        clean(id)
+    );
+    let used = head.chars().count() + notes.len() + 2 * usize::from(!notes.is_empty());
+    let what = row.name.as_ref().or(row.first_prompt.as_ref());
+    let what = what.map_or("", String::as_str);
+    let mut text = head + &first_line(what, width().saturating_sub(used).max(16));
+    if !notes.is_empty() {
+        text.push_str(&styled(WARN, &format!("  {notes}")));
+    }
+    text.trim_end().to_owned() + "\n"
+}
+
+/// Returns for each id what is shown of it: its beginning, or all where several begin so.
+fn short_ids<'a>(ids: &[&'a str]) -> BTreeMap<&'a str, &'a str> {
+    let short = |id: &'a str| match id.char_indices().nth(ID) {
+        Some((end, _)) => &id[..end],
+        None => id,
+    };
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for id in ids {
+        *counts.entry(short(id)).or_default() += 1;
+    }
+    let shown = ids.iter().map(|id| {
+        let alone = counts.get(short(id)) == Some(&1);
+        (*id, if alone { short(id) } else { *id })
+    });
+    shown.collect()
+}
+
+/// Returns a number of bytes for people: `950 B`, `31 kB`, `1.2 MB`.
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..999_500 => format!("{} kB", (bytes + 500) / 1_000),
+        999_500..999_950_000 => tenths(bytes, 1_000_000, "MB"),
+        _ => tenths(bytes, 1_000_000_000, "GB"),
+    }
+}
+
+fn tenths(bytes: u64, unit: u64, name: &str) -> String {
+    let tenths = bytes.saturating_add(unit / 20) / (unit / 10);
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{short_ids, size};
+
+    #[test]
+    fn sizes_are_short_and_never_jump_a_unit() {
+        let shown = [
+            0,
+            999,
+            1_000,
+            31_499,
+            999_499,
+            999_500,
+            12_345_678,
+            999_949_999,
+            999_950_000,
+        ];
+        let want = [
+            "0 B", "999 B", "1 kB", "31 kB", "999 kB", "1.0 MB", "12.3 MB", "999.9 MB", "1.0 GB",
+        ];
+        assert_eq!(shown.map(size), want);
+    }
+
+    #[test]
+    fn an_id_is_shown_as_far_as_it_takes() {
+        let ids = [
+            "019e19b4-eb48-746a-1",
+            "019e19b4-eb48-746a-2",
+            "019e19b4-eb49-746a-1",
+            "7a",
+        ];
+        let shown = short_ids(&ids);
+        let want = [ids[0], ids[1], "019e19b4-eb49", "7a"];
+        assert_eq!(ids.map(|id| shown[id]), want);
+    }
+}

@@ -1,0 +1,174 @@
+//! `sessions`: what is listed, and where it is looked for.
+
+use std::path::{Path, PathBuf};
+
+use agent_cli::session::folder::folder_for;
+use insta::assert_snapshot;
+
+use crate::env::{Output, TestEnv};
+
+/// Writes a session of `cwd` below the root `data`, as if it had been written at `seconds`.
+fn keep(env: &TestEnv, cwd: &Path, id: &str, seconds: u64, lines: &str) -> PathBuf {
+    let folder = folder_for(&env.path("data"), cwd);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let path = folder.join(format!("2026-01-01T00-00-00-000Z_{id}.jsonl"));
+    let cwd = serde_json::json!(cwd);
+    let header = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"{id}\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"cwd\":{cwd}}}\n"
+    );
+    // All of one size, however long the name of the test's folder is.
+    let text = header + lines;
+    let filler = " ".repeat(2_047 - text.len());
+    std::fs::write(&path, format!("{text}{filler}\n")).expect("written");
+    let file = std::fs::File::options().write(true).open(&path);
+    let at = std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds);
+    let set = file.expect("a file").set_modified(at);
+    set.expect("the time can be set");
+    path
+}
+
+fn prompt(text: &str) -> String {
+    let text = serde_json::json!(text);
+    format!(
+        "{{\"type\":\"message\",\"id\":\"e1\",\"parentId\":null,\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"message\":{{\"role\":\"user\",\"content\":{text}}}}}\n"
+    )
+}
+
+/// Three sessions: two of the test's folder, one of another.
+fn kept() -> TestEnv {
+    let env = TestEnv::new();
+    let cwd = env.folder().canonicalize().expect("the folder");
+    let day = 86_400;
+    keep(
+        &env,
+        &cwd,
+        "019e19b4-eb48-746a-aa6b-8dfcfa37954b",
+        20_000 * day,
+        &prompt(
+            "mend \u{1b}[2Jthe parser so that it reads everything that comes\nand then look at it",
+        ),
+    );
+    let named = prompt("x")
+        + "{\"type\":\"session_info\",\"id\":\"e2\",\"parentId\":\"e1\",\"name\":\"spools\"}\n";
+    keep(
+        &env,
+        &cwd,
+        "019e19b4-eb49-746a-aa6b-000000000000",
+        20_001 * day,
+        &named,
+    );
+    let other = keep(
+        &env,
+        Path::new("/elsewhere"),
+        "7a",
+        20_002 * day,
+        &prompt("hello"),
+    );
+    let waits = other.with_extension("pending.jsonl");
+    std::fs::write(
+        waits,
+        "{\"of\":\"7a\"}\n{\"queued\":{\"id\":\"q1\",\"text\":\"later\",\"delivery\":\"steer\"}}\n",
+    )
+    .expect("written");
+    env
+}
+
+fn run(env: &TestEnv, arguments: &[&str]) -> Output {
+    env.run_with(arguments, &["--session-dir", "data"])
+}
+
+#[test]
+fn sessions_of_this_directory() {
+    let env = kept();
+    assert_snapshot!(run(&env, &["sessions", "list"]), @"
+    exit 0
+    --- stdout
+      written (UTC)       size  id             what
+      2024-10-05 00:00    2 kB  019e19b4-eb49  spools
+      2024-10-04 00:00    2 kB  019e19b4-eb48  mend  [2Jthe parser so that it rea...
+    ");
+}
+
+#[test]
+fn sessions_of_every_directory() {
+    let env = kept();
+    assert_snapshot!(run(&env, &["sessions", "list", "--all"]), @"
+    exit 0
+    --- stdout
+      written (UTC)       size  id             what
+    /elsewhere
+      2024-10-06 00:00    2 kB  7a             hello  1 message to send
+    [DIR]
+      2024-10-05 00:00    2 kB  019e19b4-eb49  spools
+      2024-10-04 00:00    2 kB  019e19b4-eb48  mend  [2Jthe parser so that it rea...
+    ");
+}
+
+#[test]
+fn no_sessions() {
+    let env = TestEnv::new();
+    assert_snapshot!(run(&env, &["sessions", "list"]), @"
+    exit 0
+    --- stdout
+    no sessions of this directory; --all lists those of others
+    ");
+    assert_snapshot!(run(&env, &["sessions", "list", "--all"]), @"
+    exit 0
+    --- stdout
+    no sessions in [DIR]/data
+    ");
+    assert_eq!(env.names(), [""; 0], "listing makes no folder");
+}
+
+#[test]
+fn the_list_for_programs() {
+    let env = kept();
+    let document = run(&env, &["sessions", "list", "--all", "--json"]).json();
+    let rows = document["sessions"].as_array().expect("rows");
+    assert_eq!(rows.len(), 3);
+    assert_snapshot!(format!("{:#}", rows[0]), @r#"
+    {
+      "born": true,
+      "bytes": 2048,
+      "cwd": "/elsewhere",
+      "first_prompt": "hello",
+      "id": "7a",
+      "locked": false,
+      "modified": "2024-10-06T00:00:00.000Z",
+      "name": null,
+      "path": "[DIR]/data/elsewhere-1a4416d4a0ae53d2/2026-01-01T00-00-00-000Z_7a.jsonl",
+      "pending": 1,
+      "started": "2026-01-01T00:00:00.000Z"
+    }
+    "#);
+    let own = run(&env, &["sessions", "list", "--json"]).json();
+    assert_eq!(
+        own["sessions"].as_array().map(Vec::as_slice),
+        Some(&rows[1..])
+    );
+}
+
+#[test]
+fn where_sessions_are() {
+    let env = TestEnv::new();
+    let root = |variables: &[(&str, &str)], arguments: &[&str]| {
+        let mut command = env.command(crate::env::BINARY);
+        command.args(["sessions", "path"]).args(arguments);
+        command.envs(variables.iter().copied());
+        env.output(&mut command).success()
+    };
+    let own = ("AGENT_CLI_SESSION_DIR", "/own");
+    let data = ("XDG_DATA_HOME", "/data");
+    assert_eq!(
+        root(&[own, data], &["--session-dir", "mine"]),
+        "[DIR]/mine\n"
+    );
+    assert_eq!(root(&[own, data], &[]), "/own\n");
+    assert_eq!(root(&[data], &[]), "/data/agent-cli/sessions\n");
+    assert_eq!(
+        root(&[("HOME", "/home/ann")], &[]),
+        "/home/ann/.local/share/agent-cli/sessions\n"
+    );
+    let json = env.json(&["sessions", "path", "--session-dir", "/given"]);
+    assert_eq!(json, serde_json::json!({ "root": "/given" }));
+}
