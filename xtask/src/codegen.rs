@@ -26,9 +26,41 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
         .iter()
         .map(|line| format!("{line}\n"))
         .collect();
-    let files = [(root().join("examples/sessions/long.jsonl"), session)];
+    let settings = root().join("docs/settings.md");
+    let files = [
+        (root().join("examples/sessions/long.jsonl"), session),
+        (
+            root().join("docs/settings.schema.json"),
+            agent_cli::settings::schema_text(),
+        ),
+        (settings.clone(), with_keys(&settings)?),
+    ];
     let stale = files
         .into_iter()
         .filter(|(path, text)| std::fs::read_to_string(path).ok().as_deref() != Some(text));
     Ok(stale.collect())
+}
+
+/// What stands before and behind the table of keys.
+const KEYS: [&str; 2] = [
+    "<!-- keys: written by cargo xtask codegen -->\n",
+    "<!-- end of keys -->\n",
+];
+
+/// Returns the text of a document with the table of keys that the types give.
+fn with_keys(path: &std::path::Path) -> Outcome<String> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let parts = text.split_once(KEYS[0]).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(KEYS[1])?;
+        Some((before, after))
+    });
+    let (before, after) = parts.ok_or_else(|| {
+        format!(
+            "{} has no place for the table of keys: {KEYS:?}",
+            path.display()
+        )
+    })?;
+    let table = agent_cli::settings::key_table();
+    Ok(format!("{before}{}{table}{}{after}", KEYS[0], KEYS[1]))
 }

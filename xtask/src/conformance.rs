@@ -3,14 +3,15 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::run::{Outcome, release_binary, root, succeed, target};
+use crate::run::{Outcome, release_binary, root, succeed, target, without_settings};
 
 /// Installs pi where it is missing and compares; arguments are passed on to the comparison.
 pub fn run(arguments: &[String]) -> Outcome {
     let pi = install()?;
     let binary = release_binary()?;
     let mut node = Command::new("node");
-    node.current_dir(root())
+    without_settings(&mut node)
+        .current_dir(root())
         .arg("xtask/conformance/run.mjs")
         .arg("--pi")
         .arg(&pi)

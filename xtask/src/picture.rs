@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::run::{Outcome, output, release_binary, root, target};
+use crate::run::{Outcome, output, release_binary, root, target, without_settings};
 
 /// The size of one character cell, in pixels.
 const CELL: (usize, usize) = (8, 17);
@@ -22,7 +22,7 @@ pub fn run() -> Outcome {
         _ => {}
     }
     let text = output(
-        Command::new(release_binary()?)
+        without_settings(&mut Command::new(release_binary()?))
             .current_dir(&folder)
             .env("CLICOLOR_FORCE", "1")
             .arg("compact")

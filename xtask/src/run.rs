@@ -57,6 +57,16 @@ pub fn output(command: &mut Command) -> Outcome<String> {
     }
 }
 
+/// Takes from a command what the program would read of the user's own settings.
+pub fn without_settings(command: &mut Command) -> &mut Command {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("AGENT_CLI__") {
+            command.env_remove(name);
+        }
+    }
+    command.env("AGENT_CLI_CONFIG_DIR", target().join("no-settings"))
+}
+
 /// Builds the release binary and returns where it is.
 pub fn release_binary() -> Outcome<PathBuf> {
     binary(&["--release"], "release")

@@ -52,6 +52,8 @@ const PURE: [(&str, &[&str]); 2] = [
             "askama",
             "blake3",
             "bpe-openai",
+            // Derives the schema of settings from their types: no input or output, and only with its feature.
+            "schemars",
             "serde",
             "serde_json",
             "session-model",

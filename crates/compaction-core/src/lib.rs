@@ -82,8 +82,8 @@ pub use request::{
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_conversation, serialize_parts};
 pub use settings::{
-    BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
-    PruneSettings, Serialization, Settings, Strategy,
+    AutoContinue, BackgroundSettings, BranchSummarySettings, CompactionSettings, CutRule,
+    DEFAULT_RESERVE, InvalidSetting, PruneSettings, Serialization, Settings, Strategies, Strategy,
 };
 pub use threshold::{Threshold, threshold};
 pub use tokens::{TokenCount, TokenCounter};

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::run::{Outcome, output, root};
+use crate::run::{Outcome, output, root, without_settings};
 
 /// What is run.
 pub struct Programs {
@@ -167,7 +167,8 @@ pub fn start_times(programs: &Programs, runs: usize) -> Outcome<String> {
 
 fn ours(programs: &Programs, kind: &str, file: &Path) -> Outcome<Sample> {
     if kind == PROGRAM {
-        return whole(Command::new(&programs.agent_cli).arg("context").arg(file));
+        let mut program = Command::new(&programs.agent_cli);
+        return whole(without_settings(&mut program).arg("context").arg(file));
     }
     sample(
         Command::new(&programs.child)

@@ -10,7 +10,7 @@ use super::cases::{Case, LARGE, SMALL};
 use super::provider::{WIRES, base};
 use super::server::{MODEL, Server, Setup};
 use super::session;
-use crate::run::{Outcome, target};
+use crate::run::{Outcome, target, without_settings};
 
 /// What the program says of an answer that is no summary: the model is to blame, and another try may give one.
 const RAMBLING: [&str; 4] = [
@@ -149,7 +149,7 @@ impl Run<'_> {
 
     /// Runs the program.
     fn program(&self, arguments: &[&str], session: &Path) -> Outcome<Done> {
-        let output = Command::new(self.program)
+        let output = without_settings(&mut Command::new(self.program))
             .args(arguments)
             .arg(session)
             .arg("--json")

@@ -26,7 +26,7 @@ use crate::ui;
 pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error> {
     let started = Instant::now();
     let destination = args.output.destination("compact")?;
-    let configured = global.load_settings()?.compaction.strategy;
+    let configured = global.load_settings()?.compaction.strategy.first();
     let wanted = Wanted::by(strategy(&args.plan, configured)?);
     let models = Models::of(&args.model, &args.plan.window, global, wanted)?;
     if !models.candidates.is_empty() {

@@ -3,6 +3,7 @@
 mod branch;
 mod compact;
 mod completions;
+mod config;
 mod context;
 mod doctor;
 mod handoff;
@@ -31,7 +32,7 @@ use session_model::{
 
 use crate::args::{Cli, Command, Global, OutputArgs, ProfileArg, SessionArgs, WindowArgs};
 use crate::error::{Error, ErrorKind};
-use crate::settings::{self, AppSettings};
+use crate::settings::{AppSettings, Loaded, Sources, load_layers};
 use crate::store::{Contents, SessionFile, SessionWriter, write_new};
 use crate::summarize::ModelReport;
 
@@ -62,8 +63,10 @@ impl Outcome {
 }
 
 fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
-    // A setting that is wrong is an error also where it would not matter.
-    global.load_app_settings()?;
+    // A setting that is wrong is an error also where it would not matter, but not where one looks for it.
+    if !matches!(command, Command::Config(args) if args.needs_no_settings()) {
+        global.load_app_settings()?;
+    }
     match command {
         Command::Inspect(args) => inspect::run(args, global),
         Command::Context(args) => context::run(args, global),
@@ -78,6 +81,7 @@ fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
         Command::Doctor(args) => doctor::run(args),
         Command::Models(args) => models::run(args, global),
         Command::Sessions(args) => sessions::run(args),
+        Command::Config(args) => config::run(args, global),
         Command::Completions(args) => Ok(completions::run(args)),
     }
 }
@@ -181,7 +185,35 @@ impl Global {
 
     /// Returns all settings.
     pub(crate) fn load_app_settings(&self) -> Result<AppSettings, Error> {
-        settings::load(self.settings.as_deref(), &self.set)
+        Ok(self.load_layers()?.settings)
+    }
+
+    /// Returns where settings come from in this process.
+    pub(crate) fn settings_sources(&self) -> Result<Sources, Error> {
+        Sources::of_process(self.settings.as_deref(), &self.set)
+    }
+
+    /// Returns all settings, and where each value comes from.
+    pub(crate) fn load_layers(&self) -> Result<Loaded, Error> {
+        load_layers(&self.settings_sources()?)
+    }
+
+    /// Returns all settings of a session in the folder `cwd`, with those of a script (and what messages call it)
+    /// between the project's and the file of `--settings`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a setting that cannot be used.
+    pub fn load_app_settings_with(
+        &self,
+        extra: Option<(String, serde_json::Value)>,
+        cwd: &std::path::Path,
+    ) -> Result<AppSettings, Error> {
+        let sources = Sources {
+            extra,
+            cwd: Some(cwd.to_owned()),
+            ..self.settings_sources()?
+        };
+        Ok(load_layers(&sources)?.settings)
     }
 }
 

@@ -205,8 +205,8 @@ pub(super) fn plan_input(
 ) -> Result<(Trigger, PlanOptions), Error> {
     let mut options = plan_options(global, window)?;
     options.summarizer = summarizer;
-    let configured = options.settings.compaction.strategy;
-    options.settings.compaction.strategy = strategy(args, configured)?;
+    let configured = options.settings.compaction.strategy.first();
+    options.settings.compaction.strategy = strategy(args, configured)?.into();
     let trigger = Trigger::Manual {
         focus: args.focus.clone(),
     };
@@ -223,7 +223,7 @@ pub(super) fn plan(
     global: &Global,
 ) -> Result<Planned, Error> {
     let (trigger, options) = plan_input(args, summarizer, window, global)?;
-    let strategy = options.settings.compaction.strategy;
+    let strategy = options.settings.compaction.strategy.first();
     if strategy == Strategy::PruneOnly {
         // Nobody sends this session while it is a file, so no cache is at stake.
         return Ok(match plan_prune(path, &options, PromptCache::Cold) {

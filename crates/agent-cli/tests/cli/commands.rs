@@ -73,6 +73,7 @@ fn help() {
       migrate      Write a session of version 1 or 2 as version 3
       doctor       Read every line of a session and report all damage
       models       List the models that are known: window, prices, abilities, and whether a key is set
+      config       Show the settings, where each value comes from, and what there is to set
       completions  Print completions for a shell
       help         Print this message or the help of the given subcommand(s)
 
@@ -91,7 +92,8 @@ fn help() {
               Set one setting, for example compaction.keepRecentTokens=8000; may be repeated
 
           --settings <FILE>
-              Read settings from a JSON file; --set goes on top
+              Read one more settings file, on top of the global and the project's; --set goes on top of
+              all
 
           --profile <PROFILE>
               Whose rules to follow
@@ -199,7 +201,8 @@ fn help() {
               Set one setting, for example compaction.keepRecentTokens=8000; may be repeated
 
           --settings <FILE>
-              Read settings from a JSON file; --set goes on top
+              Read one more settings file, on top of the global and the project's; --set goes on top of
+              all
 
           --profile <PROFILE>
               Whose rules to follow

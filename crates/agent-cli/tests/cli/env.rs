@@ -92,14 +92,22 @@ impl TestEnv {
         self.folder.path()
     }
 
+    /// Returns the folder of the global settings, which is there only when a test makes it.
+    pub fn config_dir(&self) -> PathBuf {
+        self.path("config")
+    }
+
     /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder().join(name)
     }
 
-    /// Writes a file.
+    /// Writes a file, and makes the folder that it is in.
     pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) {
-        std::fs::write(self.path(name), bytes).expect("a file of the test");
+        let path = self.path(name);
+        let folder = path.parent().expect("a file is in a folder");
+        std::fs::create_dir_all(folder).expect("a folder of the test");
+        std::fs::write(path, bytes).expect("a file of the test");
     }
 
     /// Writes the session that `notation` describes.
@@ -147,6 +155,8 @@ impl TestEnv {
                 command.env(name, value);
             }
         }
+        // The tester's own settings are not looked at.
+        command.env("AGENT_CLI_CONFIG_DIR", self.config_dir());
         command.stdin(Stdio::null());
         command
     }

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod commands;
+mod config;
 mod damage;
 mod env;
 mod faults;

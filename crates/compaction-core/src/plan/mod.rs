@@ -285,7 +285,7 @@ pub fn plan_for_context(
     let mut plan = CompactionPlan {
         leaf: EntryId::new(path.leaf_id().unwrap_or_default()),
         profile: options.profile,
-        strategy: settings.strategy,
+        strategy: settings.strategy.first(),
         trigger: trigger.name(),
         enabled: settings.enabled,
         keep: KeepBudget {

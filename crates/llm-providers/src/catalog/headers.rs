@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 /// Headers by name.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct Headers(pub BTreeMap<String, String>);
 

@@ -87,6 +87,7 @@ impl ProviderInfo {
 
 /// What tokens cost from a size of the prompt on, in USD per million.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub struct PriceTier {
     /// The tier holds for prompts larger than this many tokens; 0 for all.

@@ -21,9 +21,10 @@ pub struct Overrides {
 
 /// Changes to a provider, or a new one.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ProviderOverride {
-    /// The base of its URLs. Another host than before no longer gets the key, unless `api_key_env` is given.
+    /// The base of its URLs; required for a new one. Another host than before no longer gets the key, unless `apiKeyEnv` is given.
     pub base_url: Option<String>,
     /// The wire; chat for a new provider.
     pub wire: Option<Wire>,
@@ -43,35 +44,39 @@ pub struct ProviderOverride {
 
 /// Changes to [`Quirks`], field by field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct QuirksOverride {
-    /// See [`Quirks::max_tokens_field`].
+    /// Which field bounds an answer.
     pub max_tokens_field: Option<MaxTokensField>,
-    /// See [`Quirks::developer_role`].
+    /// Whether the role `developer` takes the place of `system`.
     pub developer_role: Option<bool>,
-    /// See [`Quirks::stream_usage`].
+    /// Whether `stream_options.include_usage` is understood.
     pub stream_usage: Option<bool>,
-    /// See [`Quirks::reasoning_field`].
+    /// How thinking is asked for.
     pub reasoning_field: Option<ReasoningField>,
-    /// See [`Quirks::replays_reasoning`].
+    /// Whether earlier thinking is sent back as `reasoning_content`.
     pub replays_reasoning: Option<bool>,
-    /// See [`Quirks::alternating_roles`].
+    /// Whether messages of user and assistant must alternate.
     pub alternating_roles: Option<bool>,
-    /// See [`Quirks::short_tool_ids`].
+    /// Whether tool call ids must be nine letters and digits.
     pub short_tool_ids: Option<bool>,
-    /// See [`Quirks::openai_extras`].
+    /// Whether `store` and `prompt_cache_key` are understood.
     pub openai_extras: Option<bool>,
-    /// See [`Quirks::cache_marks`].
+    /// Whether prompt-cache marks are understood.
     pub cache_marks: Option<bool>,
 }
 
 /// Changes to a model, or a new one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ModelOverride {
-    /// The window in tokens.
+    /// The window in tokens; required for a new model.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub window: Option<u64>,
-    /// The most that it answers in tokens.
+    /// The most that it answers in tokens; at most the window.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub max_output: Option<u64>,
     /// Whether it calls tools; true for a new model.
     pub tools: Option<bool>,
@@ -79,7 +84,7 @@ pub struct ModelOverride {
     pub images: Option<bool>,
     /// Whether it thinks.
     pub reasoning: Option<bool>,
-    /// See [`Capabilities::adaptive_thinking`](crate::Capabilities::adaptive_thinking).
+    /// Whether it takes an effort for its thinking, not a budget (wire `messages`).
     pub adaptive_thinking: Option<bool>,
     /// Whether the standalone form of native compaction works.
     pub native_standalone: Option<bool>,

@@ -17,6 +17,7 @@ use crate::provider::{Capabilities, Event};
 
 /// How requests and answers are spelt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// OpenAI Responses: `POST {base}/responses`.
@@ -40,6 +41,7 @@ impl Wire {
 
 /// Which field bounds the answer of Chat Completions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MaxTokensField {
     /// `max_tokens`, which most compatible servers know.
@@ -51,6 +53,7 @@ pub enum MaxTokensField {
 
 /// How a Chat Completions server is told how much to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningField {
     /// Not at all.

@@ -1,5 +1,9 @@
 //! The command line.
 
+mod config;
+
+pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -40,7 +44,7 @@ pub struct Global {
         help_heading = "Global options"
     )]
     pub set: Vec<String>,
-    /// Read settings from a JSON file; --set goes on top.
+    /// Read one more settings file, on top of the global and the project's; --set goes on top of all.
     #[arg(
         long,
         global = true,
@@ -98,6 +102,8 @@ pub enum Command {
     Models(ModelsArgs),
     /// List the sessions that a running agent keeps, and say where they are.
     Sessions(SessionsArgs),
+    /// Show the settings, where each value comes from, and what there is to set.
+    Config(ConfigArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
 }

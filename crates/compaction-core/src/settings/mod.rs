@@ -1,11 +1,16 @@
 //! Settings of compaction and branch summaries: the seeds' names and defaults, and what this project adds.
 
+mod choice;
+
+pub use choice::{AutoContinue, CutRule, Serialization, Strategies, Strategy};
+
 use serde::{Deserialize, Serialize};
 
 use crate::tokens::TokenCount;
 
 /// All settings of this crate, as `settings.json` spells them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Settings {
     /// Compaction.
@@ -14,118 +19,69 @@ pub struct Settings {
     pub branch_summary: BranchSummarySettings,
 }
 
-/// How a session is compacted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Strategy {
-    /// A summary of older history, then recent entries word for word.
-    #[default]
-    ContextFull,
-    /// A document for a new session.
-    Handoff,
-    /// A summary of everything, then restored files and images.
-    Restore,
-    /// Only old tool output goes; no summary.
-    PruneOnly,
-    /// Like `context-full`, the summary written by rule.
-    Extractive,
-    /// Never.
-    Off,
-}
-
-impl Strategy {
-    /// Every strategy.
-    pub const ALL: [Self; 6] = [
-        Self::ContextFull,
-        Self::Handoff,
-        Self::Restore,
-        Self::PruneOnly,
-        Self::Extractive,
-        Self::Off,
-    ];
-
-    /// Returns the name that settings use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::ContextFull => "context-full",
-            Self::Handoff => "handoff",
-            Self::Restore => "restore",
-            Self::PruneOnly => "prune-only",
-            Self::Extractive => "extractive",
-            Self::Off => "off",
-        }
-    }
-}
-
-/// Which suffix of a session stays word for word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CutRule {
-    /// Up to the entry at which the budget is reached (the pi family).
-    #[default]
-    Nearest,
-    /// The largest suffix of whole groups that fits the budget; the newest group always stays.
-    Fit,
-}
-
-/// How a conversation is spelt for a summarizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Serialization {
-    /// `[User]: ...`, `[Assistant]: ...` (the pi family).
-    #[default]
-    Labels,
-    /// `[USER]`, `[ASSISTANT]`, `[TOOL_RESULT]` on lines of their own, parted by dividers (seed 001).
-    RoleMarkers,
-}
-
 /// The settings under `compaction`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct CompactionSettings {
     /// Whether automatic compaction runs at all.
     pub enabled: bool,
-    /// How it is done.
-    pub strategy: Strategy,
-    /// Tokens kept free for the answer; 16,384 unless set.
+    /// How it is done; of a list, each one takes over when the one before fails. `handoff` is a command of its
+    /// own, `restore` is not there yet.
+    pub strategy: Strategies,
+    /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub reserve_tokens: Option<TokenCount>,
-    /// Tokens of recent entries that stay word for word.
+    /// Tokens of recent entries that stay word for word; at most half the threshold.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub keep_recent_tokens: TokenCount,
-    /// Whether work goes on by itself after an automatic compaction.
-    pub auto_continue: bool,
+    /// Whether work goes on by itself after an automatic compaction: `true` when some is left, `"always"` in any
+    /// case.
+    pub auto_continue: AutoContinue,
     /// Whether native compaction and the remote endpoint may be used.
     pub remote_enabled: bool,
-    /// A service that writes summaries.
+    /// A service that writes summaries: it gets `{systemPrompt, prompt, maxTokens}` and answers `{summary}`.
     pub remote_endpoint: Option<String>,
     /// The environment variable that holds the service's token.
     pub remote_token_env: Option<String>,
     /// Whether the service may be reached without encryption outside this machine.
     pub remote_allow_insecure: bool,
-    /// The model that writes summaries, as `provider/model`.
+    /// The model that writes summaries, as `provider/model`; `--model` goes before it.
     pub model: Option<String>,
     /// The models that take over, in order, when it fails.
     pub fallback_models: Vec<String>,
+    /// Larger models that take over the session, in order, before anything is compacted, as `provider/model`.
+    pub promotion_models: Vec<String>,
     /// Compact at this share of the window, in percent; none unless positive.
+    #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
     pub threshold_percent: i64,
-    /// Compact at this many tokens; none unless positive.
+    /// Compact at this many tokens, none unless positive; goes before the percentage.
     pub threshold_tokens: i64,
     /// Whether an idle session is compacted.
     pub idle_enabled: bool,
     /// From how many tokens on an idle session is compacted.
     pub idle_threshold_tokens: TokenCount,
-    /// After how many seconds without work a session is idle; 60 to 3,600.
+    /// After how many seconds without work a session is idle.
+    #[cfg_attr(feature = "schema", schemars(range(min = 60, max = 3600)))]
     pub idle_timeout_seconds: u64,
-    /// Which suffix stays word for word.
+    /// Compaction beside the work, before the threshold is reached.
+    pub background: BackgroundSettings,
+    /// Which suffix stays word for word: up to the entry at which the budget is reached (`nearest`), or the largest
+    /// that fits (`fit`).
     pub cut_rule: CutRule,
     /// How a conversation is spelt for a summarizer.
     pub serialization: Serialization,
     /// How much of a tool result a summarizer sees, in UTF-16 code units.
+    #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub tool_result_chars: usize,
     /// How much of one tool argument a summarizer sees, in UTF-16 code units.
+    #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub tool_argument_chars: usize,
     /// How much of a thinking block a summarizer sees, in UTF-16 code units.
+    #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
     pub thinking_chars: usize,
-    /// The largest summary that the extractive summarizer writes.
+    /// The largest summary that the extractive summarizer writes; at most a quarter of the threshold.
+    #[cfg_attr(feature = "schema", schemars(range(min = 200)))]
     pub extractive_max_tokens: TokenCount,
     /// How many paths each file list in a summary names; the entry's details name all.
     pub file_list_limit: usize,
@@ -137,21 +93,23 @@ impl Default for CompactionSettings {
     fn default() -> Self {
         Self {
             enabled: true,
-            strategy: Strategy::ContextFull,
+            strategy: Strategies::default(),
             reserve_tokens: None,
             keep_recent_tokens: TokenCount(20_000),
-            auto_continue: true,
+            auto_continue: AutoContinue::WhenWorkIsLeft,
             remote_enabled: true,
             remote_endpoint: None,
             remote_token_env: None,
             remote_allow_insecure: false,
             model: None,
             fallback_models: Vec::new(),
+            promotion_models: Vec::new(),
             threshold_percent: -1,
             threshold_tokens: -1,
             idle_enabled: false,
             idle_threshold_tokens: TokenCount(200_000),
             idle_timeout_seconds: 300,
+            background: BackgroundSettings::default(),
             cut_rule: CutRule::Nearest,
             serialization: Serialization::Labels,
             tool_result_chars: 2000,
@@ -164,8 +122,34 @@ impl Default for CompactionSettings {
     }
 }
 
+/// The settings under `compaction.background`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct BackgroundSettings {
+    /// Whether a summary is written beside the work, before the threshold is reached.
+    pub enabled: bool,
+    /// From which share of the threshold on, in percent.
+    #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 99)))]
+    pub at_percent: u8,
+    /// How many seconds work waits at the threshold for a summary that is being written.
+    #[cfg_attr(feature = "schema", schemars(range(max = 300)))]
+    pub grace_seconds: u64,
+}
+
+impl Default for BackgroundSettings {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            at_percent: 85,
+            grace_seconds: 10,
+        }
+    }
+}
+
 /// The settings under `compaction.prune`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct PruneSettings {
     /// Whether old tool output is pruned before an automatic compaction is considered.
@@ -197,6 +181,7 @@ impl Default for PruneSettings {
 
 /// The settings under `branchSummary`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct BranchSummarySettings {
     /// Whether navigation offers a summary of the branch that is left.
@@ -251,6 +236,15 @@ impl Settings {
         if !(60..=3600).contains(&compaction.idle_timeout_seconds) {
             let value = compaction.idle_timeout_seconds.to_string();
             return fail("compaction.idleTimeoutSeconds", value, "60 to 3600");
+        }
+        let background = &compaction.background;
+        if !(50..=99).contains(&background.at_percent) {
+            let value = background.at_percent.to_string();
+            return fail("compaction.background.atPercent", value, "50 to 99");
+        }
+        if background.grace_seconds > 300 {
+            let value = background.grace_seconds.to_string();
+            return fail("compaction.background.graceSeconds", value, "0 to 300");
         }
         if compaction.keep_recent_tokens == TokenCount::ZERO {
             return fail("compaction.keepRecentTokens", "0".to_owned(), "at least 1");

@@ -1,0 +1,120 @@
+//! `config`: the settings in force, where each comes from, and what there is to set.
+
+mod explain;
+mod show;
+
+use serde_json::{Value, json};
+
+use crate::args::{ConfigArgs, ConfigCommand, Global};
+use crate::commands::Outcome;
+use crate::error::Error;
+use crate::settings::{FileState, KeyPath, SettingsFile, keys_of, schema, schema_text, unknown};
+use crate::ui::{DIM, GOOD, clean, styled};
+
+pub(super) fn run(args: &ConfigArgs, global: &Global) -> Result<Outcome, Error> {
+    match &args.command {
+        ConfigCommand::Show(args) => show::run(args, global),
+        ConfigCommand::Path => paths(global),
+        ConfigCommand::Schema => Ok(Outcome::done(&schema(), schema_text())),
+        ConfigCommand::Explain(args) => explain::run(args, global),
+    }
+}
+
+/// Lists the files that settings are read from.
+fn paths(global: &Global) -> Result<Outcome, Error> {
+    let files = global.settings_sources()?.files();
+    let document = json!({ "files": files });
+    let mut text: String = files.iter().map(file_line).collect();
+    if files.is_empty() {
+        text.push_str("no files: there is no home directory; set AGENT_CLI_CONFIG_DIR\n");
+    }
+    Ok(Outcome::done(&document, text))
+}
+
+fn file_line(file: &SettingsFile) -> String {
+    let state = match file.state {
+        FileState::Read => "read",
+        FileState::Missing => "missing",
+        FileState::Replaced => "not read: settings.json takes its place",
+    };
+    let style = match file.state {
+        FileState::Read => GOOD,
+        FileState::Missing | FileState::Replaced => DIM,
+    };
+    let path = clean(&file.path.display().to_string());
+    let state = styled(style, state);
+    format!("{:8} {path}  {state}\n", file.layer.name())
+}
+
+/// Returns the path that the user named, which is that of a setting or of something around settings.
+fn named(key: &str) -> Result<KeyPath, Error> {
+    let path = KeyPath::parse(key).ok_or_else(|| {
+        Error::Usage(format!(
+            "{key}: a name with dots stands in double quotes as a whole: models.\"a/b-1.0\".window"
+        ))
+    })?;
+    match keys_of(&path).is_empty() {
+        true => Err(Error::Usage(clean(&unknown(&path)))),
+        false => Ok(path),
+    }
+}
+
+/// Returns the value of a setting as it may be seen: what may be a key is hidden.
+fn visible(path: &KeyPath, value: Value) -> Value {
+    let names = path.names().unwrap_or_default();
+    match (names.as_slice(), value) {
+        (["providers", _, "headers", _], Value::String(_)) => json!("[hidden]"),
+        (["compaction", "remoteEndpoint"], Value::String(url)) => json!(without_secrets(&url)),
+        (_, value) => value,
+    }
+}
+
+/// Returns a URL without user name, password and query.
+fn without_secrets(url: &str) -> String {
+    let end = url.find(['?', '#']).unwrap_or(url.len());
+    let (bare, more) = url.split_at(end);
+    let shown = match bare.split_once("://") {
+        Some((scheme, rest)) => {
+            let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+            let host = authority
+                .rsplit_once('@')
+                .map_or(authority, |(_, host)| host);
+            format!("{scheme}://{host}{path}")
+        }
+        None if bare.contains('@') => "[hidden]".to_owned(),
+        None => bare.to_owned(),
+    };
+    match more.is_empty() {
+        true => shown,
+        false => format!("{shown}?[hidden]"),
+    }
+}
+
+/// Returns a value for people: JSON, or `none`.
+fn value_text(value: &Value) -> String {
+    match value {
+        Value::Null => "none".to_owned(),
+        value => clean(&value.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_secrets;
+
+    #[test]
+    fn addresses_are_shown_without_what_may_be_a_key() {
+        for (url, shown) in [
+            ("https://host/path", "https://host/path"),
+            (
+                "https://u:p@host:1/path?key=k#f",
+                "https://host:1/path?[hidden]",
+            ),
+            ("https://u:p@w@host", "https://host"),
+            ("u:p@host", "[hidden]"),
+            ("nowhere", "nowhere"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! The layers of settings put on one another, each checked by itself, so that an error names the place to mend.
+
+use std::collections::BTreeMap;
+
+use llm_providers::catalog::CatalogError;
+use serde_json::{Map, Value};
+
+use super::AppSettings;
+use super::fault;
+use super::path::KeyPath;
+use super::schema;
+use super::sources::{FileState, Layer, Origin, SettingsFile, Sources, VARIABLE_PREFIX};
+use super::text::{Form, Tree, merge};
+use crate::error::Error;
+
+/// Settings, and where each value comes from.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// The settings.
+    pub settings: AppSettings,
+    /// What the layers set, without what is built in.
+    pub tree: Value,
+    /// Where each value of `tree` comes from, by its dotted key; a list is one value.
+    pub origins: BTreeMap<String, Origin>,
+    /// The files that were looked at.
+    pub files: Vec<SettingsFile>,
+}
+
+impl Loaded {
+    /// Returns where the value of a key comes from.
+    pub fn origin(&self, key: &str) -> &Origin {
+        self.origins.get(key).unwrap_or(&Origin::DEFAULT)
+    }
+}
+
+/// A part of the settings: a file, a variable, one `--set`.
+struct Part {
+    layer: Layer,
+    source: String,
+    tree: Tree,
+}
+
+impl Part {
+    fn origin(&self, path: &KeyPath) -> Origin {
+        Origin {
+            layer: self.layer,
+            source: Some(self.source.clone()),
+            line: self.tree.line(path),
+        }
+    }
+
+    /// Returns an error about what stands at a path.
+    fn error(&self, path: &KeyPath, said: &str) -> Error {
+        let place = match (self.layer, self.tree.line(path)) {
+            (_, Some(line)) => format!("settings {}, line {line}", self.source),
+            (_, None) => format!("settings ({})", self.source),
+        };
+        usage(&format!("{place}: {said}"))
+    }
+}
+
+/// Returns the settings of all layers: what is built in, the global file, the project's file, a script's settings, the
+/// file of `--settings`, variables, `--set`. Objects are merged, everything else takes the place of what was there.
+///
+/// # Errors
+/// [`Error::Usage`] with the file, the line and the key of what cannot be used.
+pub fn load_layers(sources: &Sources) -> Result<Loaded, Error> {
+    let files = sources.files();
+    let parts = parts(sources, &files)?;
+    let mut tree = Value::Object(Map::new());
+    let mut origins = BTreeMap::new();
+    for part in &parts {
+        if part.layer == Layer::Project {
+            refuse_what_projects_may_not(part, sources)?;
+        }
+        let settings = read(&part.tree.value).map_err(|(path, said)| part.error(&path, &said))?;
+        let checked = settings.check();
+        checked.map_err(|(key, said)| match KeyPath::parse(&key) {
+            Some(path) => part.error(&path, &said),
+            None => part.error(&KeyPath::default(), &said),
+        })?;
+        note_origins(part, &tree, &mut origins);
+        merge(&mut tree, part.tree.value.clone());
+    }
+    let settings = read(&tree).map_err(|(_, said)| usage(&format!("settings: {said}")))?;
+    if !(settings.providers.is_empty() && settings.models.is_empty()) {
+        // What a provider or a model lacks in one layer may stand in another.
+        let catalog = settings.catalog();
+        catalog.map_err(|error| catalog_error(&error, &parts))?;
+    }
+    Ok(Loaded {
+        settings,
+        tree,
+        origins: origins
+            .into_iter()
+            .map(|(path, origin): (KeyPath, Origin)| (path.to_string(), origin))
+            .collect(),
+        files,
+    })
+}
+
+/// Returns the settings that a tree spells, or where it does not and why.
+fn read(tree: &Value) -> Result<AppSettings, (KeyPath, String)> {
+    if let Some(misplaced) = fault::of_misplaced(tree) {
+        return Err(misplaced);
+    }
+    serde_path_to_error::deserialize(tree).map_err(|error| fault::of_reading(&error, tree))
+}
+
+/// Returns the parts in the order of their layers.
+fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Error> {
+    let mut parts = Vec::new();
+    // A file that was asked for and is missing is an error.
+    let read = |file: &&SettingsFile| file.state == FileState::Read || file.layer == Layer::File;
+    for file in files.iter().filter(read) {
+        parts.push(Part {
+            layer: file.layer,
+            source: file.path.display().to_string(),
+            tree: read_file(file)?,
+        });
+    }
+    if let Some((name, value)) = &sources.extra {
+        parts.push(Part {
+            layer: Layer::Script,
+            source: name.clone(),
+            tree: Tree::unplaced(value.clone()),
+        });
+    }
+    let mut variables: Vec<_> = sources.env.iter().collect();
+    variables.sort();
+    for (name, value) in variables {
+        let Some(key) = name.strip_prefix(VARIABLE_PREFIX) else {
+            continue;
+        };
+        let path = KeyPath::of_names(key.split("__"));
+        parts.push(Part {
+            layer: Layer::Environment,
+            source: name.clone(),
+            tree: Tree::unplaced(path.tree(loose(value))),
+        });
+    }
+    for pair in &sources.set {
+        let Some((key, value)) = pair.split_once('=') else {
+            let text = format!("--set {pair} has no value; write --set KEY=VALUE");
+            return Err(usage(&text));
+        };
+        let path = KeyPath::parse(key).ok_or_else(|| {
+            usage(&format!(
+                "--set {key}: a name with dots stands in double quotes as a whole: models.\"a/b-1.0\".window"
+            ))
+        })?;
+        parts.push(Part {
+            layer: Layer::Set,
+            source: "--set".to_owned(),
+            tree: Tree::unplaced(path.tree(loose(value))),
+        });
+    }
+    // A script's settings were added behind the file of --settings.
+    parts.sort_by_key(|part| part.layer);
+    Ok(parts)
+}
+
+/// Returns the value that a text on the command line stands for: JSON, or else the text itself.
+fn loose(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}
+
+/// Returns what a file holds.
+fn read_file(file: &SettingsFile) -> Result<Tree, Error> {
+    let shown = file.path.display();
+    let unreadable =
+        |error: std::io::Error| usage(&format!("cannot read settings {shown}: {error}"));
+    let found = std::fs::metadata(&file.path).map_err(unreadable)?;
+    if found.is_dir() {
+        let text = format!("settings {shown}: is a folder, but must be a file");
+        return Err(usage(&text));
+    }
+    // What the user names may be a pipe; what is found must not be able to go on for ever.
+    if !found.is_file() && file.layer != Layer::File {
+        let text = format!("settings {shown}: is a device or a pipe, but must be a file");
+        return Err(usage(&text));
+    }
+    let bytes = std::fs::read(&file.path).map_err(unreadable)?;
+    let text = std::str::from_utf8(&bytes).map_err(|error| {
+        let before = &bytes[..error.valid_up_to()];
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        usage(&format!(
+            "settings {shown}, line {line}: no UTF-8 text; save it in that encoding"
+        ))
+    })?;
+    // Some editors mark a file as UTF-8.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let form = file.form();
+    let mut tree = Tree::parse(text, form).map_err(|fault| {
+        usage(&format!(
+            "settings {shown}, line {}: {}",
+            fault.line, fault.reason
+        ))
+    })?;
+    if form == Form::Json
+        && let Some(members) = tree.value.as_object_mut()
+        && members.get("$schema").is_some_and(Value::is_string)
+    {
+        // It is there for editors.
+        members.remove("$schema");
+        tree.places.remove(&KeyPath::of_names(["$schema"]));
+    }
+    Ok(tree)
+}
+
+/// Notes where the values of a part come from, and forgets those whose place they take in `tree`.
+fn note_origins(part: &Part, tree: &Value, origins: &mut BTreeMap<KeyPath, Origin>) {
+    for path in leaves(&part.tree.value) {
+        // An empty object changes nothing about an object that is there.
+        let empty = path.find(&part.tree.value).is_some_and(Value::is_object);
+        if empty && path.find(tree).is_some_and(Value::is_object) {
+            continue;
+        }
+        origins.retain(|other, _| !other.is_within(&path) && !path.is_within(other));
+        let origin = part.origin(&path);
+        origins.insert(path, origin);
+    }
+}
+
+/// Returns the paths of all values that are no objects with members.
+pub(super) fn leaves(tree: &Value) -> Vec<KeyPath> {
+    fn collect(value: &Value, path: &KeyPath, found: &mut Vec<KeyPath>) {
+        match value {
+            Value::Object(members) if !members.is_empty() => {
+                for (name, value) in members {
+                    collect(value, &path.member(name), found);
+                }
+            }
+            Value::Object(_) if path.0.is_empty() => {}
+            _ => found.push(path.clone()),
+        }
+    }
+    let mut found = Vec::new();
+    collect(tree, &KeyPath::default(), &mut found);
+    found
+}
+
+/// What a project may not set: a repository that was cloned must not be able to send a key or a session elsewhere, or
+/// to let commands run.
+const NOT_FOR_PROJECTS: [&[&str]; 8] = [
+    &["providers"],
+    &["compaction", "remoteEndpoint"],
+    &["compaction", "remoteTokenEnv"],
+    &["compaction", "remoteAllowInsecure"],
+    &["tools", "bash"],
+    &["session", "dir"],
+    &["http"],
+    &["hooks"],
+];
+
+/// What a project may say of a model. Anything else, such as an address, is the user's business.
+const OF_MODELS_FOR_PROJECTS: [&str; 9] = [
+    "window",
+    "maxOutput",
+    "tools",
+    "images",
+    "reasoning",
+    "adaptiveThinking",
+    "nativeStandalone",
+    "nativeInBand",
+    "prices",
+];
+
+/// What says where something is sent and with which key, wherever it stands.
+const ADDRESSES: [&str; 4] = ["baseUrl", "headers", "apiKeyEnv", "allowInsecure"];
+
+fn refuse_what_projects_may_not(part: &Part, sources: &Sources) -> Result<(), Error> {
+    let refused = part.tree.places.iter().filter(|(path, _)| {
+        let forbidden = NOT_FOR_PROJECTS
+            .iter()
+            .any(|key| path.names().is_some_and(|names| names == *key));
+        let of_model = match path.names().as_deref() {
+            Some(["models", _, member]) if !OF_MODELS_FOR_PROJECTS.contains(member) => {
+                // A name that nobody knows is a mistake, of which reading tells.
+                ADDRESSES.contains(member) || schema::knows(path)
+            }
+            Some(_) | None => false,
+        };
+        forbidden || of_model
+    });
+    let Some((path, _)) = refused.min_by_key(|(_, line)| **line) else {
+        return Ok(());
+    };
+    let global = match &sources.config_dir {
+        Some(folder) => format!("the global file {}", folder.join("settings.json").display()),
+        None => "the global settings file".to_owned(),
+    };
+    let said = format!("a project may not set {path}; put it in {global}");
+    Err(part.error(path, &said))
+}
+
+/// Returns what is wrong about a provider or a model, with the place of the newest part that is nearest to it.
+fn catalog_error(error: &CatalogError, parts: &[Part]) -> Error {
+    let said = error.to_string();
+    let CatalogError::Setting { key, .. } = error else {
+        return usage(&format!("settings: {said}"));
+    };
+    let near = parts.iter().filter_map(|part| {
+        let path = part.tree.nearest_plain(key)?;
+        Some((path.0.len(), part, path))
+    });
+    // Of several that are as near, the last one is the newest.
+    match near.max_by_key(|(depth, _, _)| *depth) {
+        Some((_, part, path)) => part.error(path, &said),
+        None => usage(&format!("settings: {said}")),
+    }
+}
+
+/// Returns an error whose text cannot steer a terminal, whatever a file holds.
+fn usage(text: &str) -> Error {
+    Error::Usage(crate::ui::clean(text))
+}

@@ -1,0 +1,200 @@
+//! Settings: what there is to set, and the layers that it comes from.
+
+mod fault;
+mod keys;
+mod load;
+mod nearest;
+mod path;
+mod schema;
+mod sources;
+mod text;
+
+use std::collections::BTreeMap;
+
+use compaction_core::{BranchSummarySettings, CompactionSettings, Settings};
+use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, ProviderOverride};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub use keys::{Key, key_table, keys};
+pub use load::{Loaded, load_layers};
+pub use schema::{schema, schema_text};
+pub use sources::{FileState, Layer, Origin, SettingsFile, Sources};
+
+pub(crate) use fault::unknown;
+pub(crate) use keys::{keys_of, values};
+pub(crate) use path::KeyPath;
+
+/// All settings of the program, as `settings.json` spells them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct AppSettings {
+    /// The model of the session, as `provider/model`.
+    pub model: Option<String>,
+    /// What is added to the built-in system prompt.
+    pub system_prompt: Option<String>,
+    /// Compaction.
+    pub compaction: CompactionSettings,
+    /// Branch summaries.
+    pub branch_summary: BranchSummarySettings,
+    /// Changes to the catalog's providers, and new ones, by name.
+    pub providers: BTreeMap<String, ProviderOverride>,
+    /// Changes to the catalog's models, and new ones, by `provider/id`.
+    pub models: BTreeMap<String, ModelOverride>,
+    /// Waiting for models, and trying again.
+    pub http: HttpWaits,
+    /// Session files.
+    pub session: SessionSettings,
+    /// The agent's tools.
+    pub tools: ToolSettings,
+}
+
+/// The settings under `session`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct SessionSettings {
+    /// The folder of new sessions.
+    pub dir: Option<String>,
+    /// When what was written is forced onto the disk.
+    pub sync: SyncSetting,
+}
+
+/// When what was written to a session is forced onto the disk.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SyncSetting {
+    /// After every write.
+    #[default]
+    Always,
+    /// From time to time.
+    Interval,
+    /// When the system thinks fit.
+    Never,
+}
+
+/// The settings under `tools`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct ToolSettings {
+    /// The tools that the model gets; all of them unless set.
+    pub enabled: Option<Vec<String>>,
+    /// Whether commands run: after a question, without one, or not at all.
+    pub bash: BashPolicy,
+    /// How long a command may take, in seconds.
+    #[schemars(range(min = 1))]
+    pub bash_timeout_seconds: u64,
+    /// How much of one result the model sees, in bytes.
+    #[schemars(range(min = 1000))]
+    pub output_bytes: u64,
+}
+
+/// Whether commands run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BashPolicy {
+    /// After the user allowed it.
+    #[default]
+    Ask,
+    /// Without a question.
+    Allow,
+    /// Not at all.
+    Deny,
+}
+
+impl Default for ToolSettings {
+    fn default() -> Self {
+        Self {
+            enabled: None,
+            bash: BashPolicy::Ask,
+            bash_timeout_seconds: 120,
+            output_bytes: 50_000,
+        }
+    }
+}
+
+/// The settings under `http`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct HttpWaits {
+    /// How long a connection may take, in seconds.
+    #[schemars(range(min = 1))]
+    pub connect_timeout_seconds: u64,
+    /// How long a service may say nothing, in seconds.
+    #[schemars(range(min = 1))]
+    pub idle_timeout_seconds: u64,
+    /// How long one answer may take, in seconds.
+    #[schemars(range(min = 1))]
+    pub total_timeout_seconds: u64,
+    /// How often a request is sent in all.
+    #[schemars(range(min = 1))]
+    pub attempts: u32,
+    /// How long all delays before new attempts of one request may take, in seconds.
+    pub retry_budget_seconds: u64,
+}
+
+impl Default for HttpWaits {
+    fn default() -> Self {
+        Self {
+            connect_timeout_seconds: 10,
+            idle_timeout_seconds: 300,
+            total_timeout_seconds: 3600,
+            attempts: 5,
+            retry_budget_seconds: 180,
+        }
+    }
+}
+
+impl AppSettings {
+    /// Returns the settings of the algorithms.
+    pub fn core(&self) -> Settings {
+        Settings {
+            compaction: self.compaction.clone(),
+            branch_summary: self.branch_summary.clone(),
+        }
+    }
+
+    /// Returns the catalog of providers and models as these settings change it, or the first setting that
+    /// cannot be used; settings that were loaded can.
+    pub fn catalog(&self) -> Result<Catalog, CatalogError> {
+        Catalog::embedded().apply(&Overrides {
+            providers: self.providers.clone(),
+            models: self.models.clone(),
+        })
+    }
+
+    /// Returns the first value that is out of its range: its key, and what is wrong.
+    fn check(&self) -> Result<(), (String, String)> {
+        let core = self.core().check();
+        core.map_err(|error| (error.key.to_owned(), error.to_string()))?;
+        let least = [
+            (
+                "http.connectTimeoutSeconds",
+                self.http.connect_timeout_seconds,
+                1,
+            ),
+            ("http.idleTimeoutSeconds", self.http.idle_timeout_seconds, 1),
+            (
+                "http.totalTimeoutSeconds",
+                self.http.total_timeout_seconds,
+                1,
+            ),
+            ("http.attempts", u64::from(self.http.attempts), 1),
+            (
+                "tools.bashTimeoutSeconds",
+                self.tools.bash_timeout_seconds,
+                1,
+            ),
+            ("tools.outputBytes", self.tools.output_bytes, 1000),
+        ];
+        match least.iter().find(|(_, value, least)| value < least) {
+            Some((key, value, least)) => {
+                let said = format!("{key} is {value}, but must be at least {least}");
+                Err(((*key).to_owned(), said))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,361 @@
+//! `config`, and settings that come from files which nobody named.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::env::{BINARY, Output, TestEnv};
+
+/// Returns a folder with a global file, a project's file, and a session.
+fn layered() -> TestEnv {
+    let env = TestEnv::sample();
+    env.write(
+        "config/settings.json",
+        "{\n  \"model\": \"openai/gpt-5\",\n  \"compaction\": {\n    \"keepRecentTokens\": 300,\n    \"thresholdPercent\": 50\n  },\n  \
+         \"providers\": {\n    \"lab\": {\n      \"baseUrl\": \"http://127.0.0.1:9000/v1\",\n      \
+         \"headers\": { \"X-Key\": \"sk-planted-0123456789\" }\n    }\n  }\n}\n",
+    );
+    env.write(
+        ".agent-cli/settings.json",
+        "{ \"compaction\": {\n  \"keepRecentTokens\": 400,\n  \"fallbackModels\": [\"a/b\", \"c/d\"] } }",
+    );
+    env
+}
+
+/// Returns the output of a run with a variable that sets something.
+fn with_variable(env: &TestEnv, arguments: &[&str]) -> Output {
+    let mut command = env.command(BINARY);
+    command.env("AGENT_CLI__compaction__idleEnabled", "true");
+    env.output(command.args(arguments))
+}
+
+/// Returns the output without spaces at the ends of lines.
+fn shown(output: &Output) -> String {
+    let text = output.to_string();
+    let lines = text.lines().map(str::trim_end);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn values_and_where_they_come_from() {
+    let env = layered();
+    let changed = ["config", "show", "--changed", "--set", "tools.bash=deny"];
+    let output = with_variable(&env, &changed);
+    assert_snapshot!(shown(&output), @r#"
+    exit 0
+    --- stdout
+    model                        "openai/gpt-5"                    [DIR]/config/settings.json, line 2
+    compaction.keepRecentTokens  400                               [DIR]/.agent-cli/settings.json, line 2
+    compaction.fallbackModels    ["a/b","c/d"]                     [DIR]/.agent-cli/settings.json, line 3
+    compaction.thresholdPercent  50                                [DIR]/config/settings.json, line 5
+    compaction.idleEnabled       true                              AGENT_CLI__compaction__idleEnabled
+    providers.lab.baseUrl        "http://127.0.0.1:9000/v1"        [DIR]/config/settings.json, line 9
+    providers.lab.headers.X-Key  "[hidden]"                        [DIR]/config/settings.json, line 10
+    tools.bash                   "deny"                            --set
+    "#);
+    assert_snapshot!(shown(&env.run(&["config", "show", "compaction.prune"])), @r#"
+    exit 0
+    --- stdout
+    compaction.prune.enabled         true                              default
+    compaction.prune.protectTokens   40000                             default
+    compaction.prune.minimumSavings  20000                             default
+    compaction.prune.minimumTokens   50                                default
+    compaction.prune.protectedTools  ["skill","read"]                  default
+    compaction.prune.supersedeReads  true                              default
+    "#);
+    assert_snapshot!(shown(&env.run(&["config", "show", "compaction.fallbackModels"])), @r#"
+    exit 0
+    --- stdout
+    compaction.fallbackModels  ["a/b","c/d"]                     [DIR]/.agent-cli/settings.json, line 3
+    "#);
+    assert_snapshot!(shown(&env.run(&["config", "show", "compaction.prunes"])), @"
+    exit 2
+    --- stderr
+    error: compaction.prunes is no setting; did you mean compaction.prune?
+    ");
+    assert_snapshot!(shown(&env.run(&["config", "show", "a.\"b"])), @r#"
+    exit 2
+    --- stderr
+    error: a."b: a name with dots stands in double quotes as a whole: models."a/b-1.0".window
+    "#);
+    let all = env.run(&["config", "show"]).success();
+    assert!(all.lines().count() > 40, "{all}");
+    let json = env.run(&["config", "show", "--json"]).success();
+    assert!(!(all + &json).contains("sk-planted"));
+    assert_snapshot!(shown(&TestEnv::new().run(&["config", "show", "--changed"])), @"
+    exit 3
+    --- stderr
+    nothing to do: no setting differs from what is built in
+    ");
+}
+
+#[test]
+fn values_for_programs() {
+    let env = layered();
+    let document = env.json(&["config", "show", "compaction.keepRecentTokens"]);
+    let file = env.path(".agent-cli/settings.json").display().to_string();
+    assert_eq!(
+        document["settings"][0]["origin"]["source"],
+        file.replace(&env.folder().display().to_string(), "[DIR]")
+    );
+    assert_snapshot!(format!("{document:#}"), @r#"
+    {
+      "settings": [
+        {
+          "changed": true,
+          "key": "compaction.keepRecentTokens",
+          "origin": {
+            "layer": "project",
+            "line": 2,
+            "source": "[DIR]/.agent-cli/settings.json"
+          },
+          "value": 400
+        }
+      ]
+    }
+    "#);
+    let default = env.json(&["config", "show", "compaction.reserveTokens"]);
+    assert_snapshot!(default.to_string(), @r#"{"settings":[{"changed":false,"key":"compaction.reserveTokens","origin":{"layer":"default","line":null,"source":null},"value":null}]}"#);
+    let document = env.json(&[
+        "config",
+        "explain",
+        "compaction.thresholdPercent",
+        "--window",
+        "1000",
+    ]);
+    assert_snapshot!(format!("{document:#}"), @r#"
+    {
+      "allowed": "a whole number, at most 100",
+      "default": -1,
+      "key": "compaction.thresholdPercent",
+      "meaning": "Compact at this share of the window, in percent; none unless positive.",
+      "origin": {
+        "layer": "global",
+        "line": 5,
+        "source": "[DIR]/config/settings.json"
+      },
+      "threshold": {
+        "explained": "50% of window 1000 = 500",
+        "reserve": 150,
+        "tokens": 500,
+        "window": 1000
+      },
+      "value": 50
+    }
+    "#);
+    assert_snapshot!(env.json(&["config", "path"]).to_string(), @r#"{"files":[{"layer":"global","path":"[DIR]/config/settings.json","state":"read"},{"layer":"global","path":"[DIR]/config/settings.jsonl","state":"missing"},{"layer":"project","path":"[DIR]/.agent-cli/settings.json","state":"read"},{"layer":"project","path":"[DIR]/.agent-cli/settings.jsonl","state":"missing"}]}"#);
+    let keys = env.json(&["config", "explain", "compaction.prune"]);
+    assert_eq!(keys["settings"].as_array().map(Vec::len), Some(6));
+    let schema = env.json(&["config", "schema"]);
+    let text = env.run(&["config", "schema"]).success();
+    let committed = include_str!("../../../../docs/settings.schema.json");
+    assert_eq!(text, committed);
+    assert_eq!(
+        serde_json::from_str::<serde_json::Value>(&text).ok(),
+        Some(schema)
+    );
+}
+
+#[test]
+fn files_that_are_looked_at() {
+    let env = layered();
+    env.write("config/settings.jsonl", "");
+    assert_snapshot!(shown(&env.run(&["config", "path", "--settings", "own.json"])), @"
+    exit 0
+    --- stdout
+    global   [DIR]/config/settings.json  read
+    global   [DIR]/config/settings.jsonl  not read: settings.json takes its place
+    project  [DIR]/.agent-cli/settings.json  read
+    project  [DIR]/.agent-cli/settings.jsonl  missing
+    file     own.json  missing
+    ");
+    // Files that cannot be used are found, and the schema helps to mend them.
+    env.write("config/settings.json", "{");
+    assert_eq!(env.run(&["config", "path"]).code, Some(0));
+    assert_eq!(env.run(&["config", "schema"]).code, Some(0));
+    assert_snapshot!(shown(&env.run(&["config", "show"])), @"
+    exit 2
+    --- stderr
+    error: settings [DIR]/config/settings.json, line 1: no JSON at column 1: EOF while parsing an object
+    ");
+    assert_snapshot!(shown(&env.run(&["doctor", "s.jsonl"])), @"
+    exit 2
+    --- stderr
+    error: settings [DIR]/config/settings.json, line 1: no JSON at column 1: EOF while parsing an object
+    ");
+
+    let mut homeless = env.command(BINARY);
+    homeless.env_remove("AGENT_CLI_CONFIG_DIR");
+    assert_snapshot!(shown(&env.output(homeless.args(["config", "path"]))), @"
+    exit 0
+    --- stdout
+    project  [DIR]/.agent-cli/settings.json  read
+    project  [DIR]/.agent-cli/settings.jsonl  missing
+    ");
+}
+
+#[test]
+fn what_a_setting_means() {
+    let env = layered();
+    let explain = |arguments: &[&str]| {
+        let arguments = [&["config", "explain"], arguments].concat();
+        shown(&env.run(&arguments))
+    };
+    assert_snapshot!(explain(&["compaction.strategy"]), @r#"
+    exit 0
+    --- stdout
+    compaction.strategy
+      meaning   How it is done; of a list, each one takes over when the one before fails. `handoff` is a command of its own, `restore` is not there yet.
+      allowed   "context-full", "handoff", "restore", "prune-only", "extractive", "off" or a list of them
+      default   "context-full"
+      value     "context-full" (default)
+    "#);
+    assert_snapshot!(explain(&["compaction.keepRecentTokens"]), @"
+    exit 0
+    --- stdout
+    compaction.keepRecentTokens
+      meaning   Tokens of recent entries that stay word for word; at most half the threshold.
+      allowed   a whole number, at least 1
+      default   20000
+      value     400 ([DIR]/.agent-cli/settings.json, line 2)
+      threshold 50% of window 200000 = 100000; compaction is due above it
+    ");
+    assert_snapshot!(explain(&["compaction.thresholdPercent", "--window", "32768"]), @"
+    exit 0
+    --- stdout
+    compaction.thresholdPercent
+      meaning   Compact at this share of the window, in percent; none unless positive.
+      allowed   a whole number, at most 100
+      default   -1
+      value     50 ([DIR]/config/settings.json, line 5)
+      threshold 50% of window 32768 = 16384; compaction is due above it
+    ");
+    assert_snapshot!(explain(&["compaction.reserveTokens", "--set", "compaction.thresholdPercent=-1", "--profile", "pi"]), @"
+    exit 0
+    --- stdout
+    compaction.reserveTokens
+      meaning   Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
+      allowed   a whole number, at least 1
+      default   none
+      value     none (default)
+      threshold window 200000 - reserve 16384; compaction is due above it
+    ");
+    assert_snapshot!(explain(&["compaction.background"]), @"
+    exit 0
+    --- stdout
+    compaction.background.enabled       Whether a summary is written beside the work, before the threshold is reached
+    compaction.background.atPercent     From which share of the threshold on, in percent
+    compaction.background.graceSeconds  How many seconds work waits at the threshold for a summary that is being written
+    ");
+    assert_snapshot!(explain(&["providers.lab.headers"]), @r#"
+    exit 0
+    --- stdout
+    providers.lab.headers
+      meaning   Further headers, beside those of the catalog.
+      allowed   an object of texts
+      default   none
+      value     providers.lab.headers.X-Key "[hidden]" ([DIR]/config/settings.json, line 10)
+    "#);
+    assert_snapshot!(explain(&["providers.lab.headers.X-Key"]), @r#"
+    exit 0
+    --- stdout
+    providers.lab.headers.X-Key
+      meaning   Further headers, beside those of the catalog.
+      allowed   a text
+      default   none
+      value     "[hidden]" ([DIR]/config/settings.json, line 10)
+    "#);
+    assert_snapshot!(explain(&["models.\"a/b-1.0\".window"]), @r#"
+    exit 0
+    --- stdout
+    models."a/b-1.0".window
+      meaning   The window in tokens; required for a new model.
+      allowed   a whole number, at least 1
+      default   none
+      value     none
+    "#);
+    assert_snapshot!(explain(&["compaction.strategies"]), @"
+    exit 2
+    --- stderr
+    error: compaction.strategies is no setting; did you mean compaction.strategy?
+    ");
+    assert_snapshot!(explain(&["model", "--window", "1000"]), @"
+    exit 2
+    --- stderr
+    error: --window says nothing about model; it goes with compaction.reserveTokens, compaction.keepRecentTokens, compaction.thresholdPercent, compaction.thresholdTokens, compaction.background.atPercent
+    ");
+    assert_snapshot!(explain(&["compaction.reserveTokens", "--window", "0"]), @"
+    exit 2
+    --- stderr
+    error: --window is 0, but must be at least 1; name the model's context window in tokens
+    ");
+    let all = explain(&[]);
+    for key in [
+        "compaction.background.atPercent",
+        "providers.NAME.baseUrl",
+        "tools.bash",
+    ] {
+        assert!(all.contains(key), "{all}");
+    }
+}
+
+#[test]
+fn settings_reach_the_commands() {
+    let env = layered();
+    let plan = ["plan", "s.jsonl", "--window", "8000"];
+    let document = env.json(&plan);
+    assert_eq!(document["keep_recent_tokens"]["asked"], 400);
+    assert_eq!(document["threshold"], 4000);
+    let arguments = [
+        &plan[..],
+        &["--set", "compaction.keepRecentTokens=500", "--json"],
+    ]
+    .concat();
+    let set = with_variable(&env, &arguments).json();
+    assert_eq!(set["keep_recent_tokens"]["asked"], 500);
+    env.write(
+        "own.json",
+        json!({"compaction": {"thresholdPercent": 60}}).to_string(),
+    );
+    let own = env.json(&[&plan[..], &["--settings", "own.json"]].concat());
+    assert_eq!(own["threshold"], 4800);
+    env.write(
+        ".agent-cli/settings.json",
+        r#"{"tools": {"bash": "allow"}}"#,
+    );
+    assert_snapshot!(shown(&env.run(&plan)), @"
+    exit 2
+    --- stderr
+    error: settings [DIR]/.agent-cli/settings.json, line 1: a project may not set tools.bash; put it in the global file [DIR]/config/settings.json
+    ");
+}
+
+#[test]
+fn help_of_config() {
+    let env = TestEnv::new();
+    assert_snapshot!(shown(&env.run(&["config", "-h"])), @"
+    exit 0
+    --- stdout
+    Show the settings, where each value comes from, and what there is to set
+
+    Usage: agent-cli config [OPTIONS] <COMMAND>
+
+    Commands:
+      show     Show the values in force, and where each comes from
+      path     List the files that settings are read from, and whether they are there
+      schema   Print the JSON Schema of settings.json, for editors
+      explain  Say what a setting means, what it may be, what it is and why; without KEY list all
+      help     Print this message or the help of the given subcommand(s)
+
+    Options:
+      -h, --help     Print help (see more with '--help')
+      -V, --version  Print version
+
+    Global options:
+          --json               Print one JSON document instead of text for people
+          --set <KEY=VALUE>    Set one setting, for example compaction.keepRecentTokens=8000; may be
+                               repeated
+          --settings <FILE>    Read one more settings file, on top of the global and the project's;
+                               --set goes on top of all
+          --profile <PROFILE>  Whose rules to follow [default: own] [possible values: own, pi]
+    ");
+}
