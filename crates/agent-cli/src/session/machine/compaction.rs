@@ -23,6 +23,7 @@ impl Step {
         if !reason.is_automatic() || hands_off {
             self.discard_background();
         }
+        self.memory.cancelled = false;
         match self.memory.background {
             Some(Background::Running(job)) => {
                 self.tell(Told::CompactionStarted { job, reason });
@@ -36,9 +37,9 @@ impl Step {
                 }
             }
             Some(Background::Ready(background)) => {
-                let job = background;
+                let job = self.memory.job();
                 self.tell(Told::CompactionStarted { job, reason });
-                self.splice(background, reason, after)
+                self.splice(job, background, reason, after)
             }
             None => {
                 let job = self.memory.job();
@@ -55,6 +56,7 @@ impl Step {
         (focus, wish): (Option<String>, Wish),
         after: AfterCompaction,
     ) -> State {
+        self.memory.splices = false;
         self.effects.push(Effect::Compact {
             job,
             reason,
@@ -71,24 +73,21 @@ impl Step {
     }
 
     /// Goes on without what was prepared, in the same compaction.
-    pub(super) fn compact_anew(
-        &mut self,
-        reason: Reason,
-        focus: Option<String>,
-        after: AfterCompaction,
-    ) -> State {
+    pub(super) fn compact_anew(&mut self, reason: Reason, after: AfterCompaction) -> State {
         let job = self.memory.job();
-        self.run(job, reason, (focus, Wish::InThisSession), after)
+        self.run(job, reason, (None, Wish::InThisSession), after)
     }
 
+    /// Writes what was prepared.
     pub(super) fn splice(
         &mut self,
+        job: Job,
         background: Job,
         reason: Reason,
         after: AfterCompaction,
     ) -> State {
         self.memory.background = None;
-        let job = self.memory.job();
+        self.memory.splices = true;
         self.effects.push(Effect::Splice {
             job,
             background,
@@ -103,54 +102,21 @@ impl Step {
         }
     }
 
-    pub(super) fn abort_compaction(&mut self, state: State) -> State {
-        match state {
-            State::Compacting {
-                job,
-                reason,
-                after,
-                grace,
-            } => self.cancel_compaction(job, reason, after, grace),
-            State::Navigating { job } => {
-                self.effects.push(Effect::Cancel { job });
-                State::Navigating { job }
-            }
-            other => {
-                self.discard_background();
-                other
-            }
-        }
-    }
-
-    pub(super) fn cancel_compaction(
-        &mut self,
-        job: Job,
-        reason: Reason,
-        after: AfterCompaction,
-        grace: Option<Job>,
-    ) -> State {
-        if grace.is_some() {
-            // Only a preparation was waited for; nothing else runs.
-            self.discard_background();
-            return self.compaction_ended(reason, after, Ended::Cancelled);
-        }
-        self.effects.push(Effect::Cancel { job });
-        State::Compacting {
-            job,
-            reason,
-            after,
-            grace,
-        }
-    }
-
     pub(super) fn compaction_ended(
         &mut self,
         reason: Reason,
         after: AfterCompaction,
         ended: Ended,
     ) -> State {
+        let is_cancelled = self.memory.cancelled || self.memory.wanted.is_some();
         match ended {
-            Ended::Stale if self.memory.wanted.is_none() => self.compact_anew(reason, None, after),
+            Ended::Stale if self.memory.splices && !is_cancelled => {
+                self.compact_anew(reason, after)
+            }
+            Ended::Stale if !is_cancelled => {
+                let changed = Ended::Failed(CHANGED_MEANWHILE.to_owned());
+                self.compaction_ended(reason, after, changed)
+            }
             Ended::Stale | Ended::Cancelled => {
                 self.tell(Told::CompactionEnded {
                     reason,
@@ -162,25 +128,25 @@ impl Step {
                 self.after_failure(after, reason.failure("it was cancelled"))
             }
             Ended::Compacted { lands } => {
-                self.memory.start_over();
-                self.ended_well(reason, after);
+                self.freed();
+                self.ended_well(reason, self.asks_again(after, Place::Here));
                 if !lands && reason.is_automatic() {
-                    self.stop_automatic("the newest compaction freed too little");
+                    self.stop_automatic(None, "the newest compaction freed too little");
                 }
-                self.goes_on(after, false)
+                self.goes_on(after, Place::Here)
             }
             Ended::HandedOff => {
-                self.memory.start_over();
-                self.memory.handoff_due = false;
-                self.ended_well(reason, after);
-                self.goes_on(after, true)
+                self.freed();
+                self.ended_well(reason, self.asks_again(after, Place::NewSession));
+                self.goes_on(after, Place::NewSession)
             }
             Ended::Nothing(why) | Ended::Failed(why) if reason.is_automatic() => {
                 let error = reason.failure(&why);
                 self.ended_badly(reason, &error);
                 self.memory.failures += 1;
                 if self.memory.failures >= MAX_FAILURES {
-                    self.stop_automatic("the newest three attempts failed");
+                    let at = self.memory.tokens;
+                    self.stop_automatic(Some(at), "the newest three attempts failed");
                 }
                 self.after_failure(after, error)
             }
@@ -197,12 +163,30 @@ impl Step {
         }
     }
 
-    fn ended_well(&mut self, reason: Reason, after: AfterCompaction) {
-        let will_retry = matches!(after, AfterCompaction::Retry | AfterCompaction::Resume);
+    /// The context is another one now.
+    fn freed(&mut self) {
+        self.memory.start_over();
+        self.memory.handoff_due = false;
+        self.memory.compacted = true;
+    }
+
+    fn asks_again(&self, after: AfterCompaction, place: Place) -> bool {
+        self.memory.wanted.is_none()
+            && match after {
+                AfterCompaction::Retry => self.retries_in(place),
+                AfterCompaction::Resume => true,
+                AfterCompaction::Send
+                | AfterCompaction::Ask
+                | AfterCompaction::TurnEnd { .. }
+                | AfterCompaction::Rest => false,
+            }
+    }
+
+    fn ended_well(&mut self, reason: Reason, will_retry: bool) {
         self.tell(Told::CompactionEnded {
             reason,
             aborted: false,
-            will_retry: will_retry && self.memory.wanted.is_none(),
+            will_retry,
             error: None,
         });
     }
@@ -216,15 +200,25 @@ impl Step {
         });
     }
 
-    fn stop_automatic(&mut self, why: &str) {
-        self.memory.stopped = Some(Stopped {
-            at: self.memory.tokens,
-        });
+    fn stop_automatic(&mut self, at: Option<u64>, why: &str) {
+        self.memory.stopped = Some(Stopped { at });
         self.tell(Told::AutomaticStopped(format!(
             "automatic compaction stops: {why}; compact by hand, change the model, or go back"
         )));
     }
 }
+
+/// Where the session goes on after a compaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    /// In the session that was compacted.
+    Here,
+    /// In a new one that has nothing of the turn but a document.
+    NewSession,
+}
+
+/// What people read when the session is another one than what runs began with.
+pub(super) const CHANGED_MEANWHILE: &str = "the session changed meanwhile";
 
 /// What people read when they cancelled a compaction.
 pub const CANCELLED: &str = "Compaction cancelled";

@@ -51,11 +51,11 @@ pub enum Ended {
     },
     /// A new session goes on from a document.
     HandedOff,
-    /// There was nothing to do.
+    /// There was nothing to do, or a hook refused it; nothing was changed.
     Nothing(String),
     /// It failed; nothing was changed.
     Failed(String),
-    /// It was cancelled, by the user or a hook; nothing was changed.
+    /// It was cancelled; nothing was changed.
     Cancelled,
     /// What was prepared does not fit the session any more; nothing was changed.
     Stale,
@@ -100,7 +100,7 @@ pub enum Event {
         /// Its id.
         id: EntryId,
     },
-    /// Work that a session was left with goes on.
+    /// Work that a session was left with goes on; messages that waited are said after it.
     Resume(Opening),
     /// What runs is to stop.
     Abort,

@@ -65,8 +65,8 @@ impl Background {
 /// That automatic compactions have stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stopped {
-    /// Tokens of the context then; once it is smaller they run again.
-    pub at: u64,
+    /// Tokens of the context then, or at the next check; once it is a tenth smaller they run again.
+    pub at: Option<u64>,
 }
 
 /// What the machine remembers.
@@ -90,8 +90,12 @@ pub struct Memory {
     pub incomplete: u32,
     /// How many automatic compactions in a row failed.
     pub failures: u32,
-    /// The user has cancelled an automatic compaction of this turn.
+    /// The user has cancelled an automatic compaction of this turn, or of the rest behind it.
     pub declined: bool,
+    /// What waits stays until somebody says something.
+    pub held: bool,
+    /// The context was compacted, and no answer came since: an idle session is left alone.
+    pub compacted: bool,
     /// Automatic compactions have stopped.
     pub stopped: Option<Stopped>,
     /// Tokens of the context at the newest check.
@@ -102,6 +106,12 @@ pub struct Memory {
     pub can_promote: bool,
     /// The timer that would find the session idle.
     pub idle_timer: Option<Job>,
+    /// The compaction that runs writes what was prepared.
+    pub(super) splices: bool,
+    /// The compaction that runs has been told to stop.
+    pub(super) cancelled: bool,
+    /// A preparation of this turn came to nothing.
+    pub(super) speculation_failed: bool,
     pub(super) newest_job: u64,
 }
 
@@ -118,11 +128,16 @@ impl Memory {
             incomplete: 0,
             failures: 0,
             declined: false,
+            held: false,
+            compacted: false,
             stopped: None,
             tokens: 0,
             background: None,
             can_promote: false,
             idle_timer: None,
+            splices: false,
+            cancelled: false,
+            speculation_failed: false,
             newest_job: 0,
         }
     }
@@ -142,26 +157,25 @@ impl Memory {
         self.follow_ups.retain(|waiting| waiting != id);
     }
 
-    /// A stronger reason to stop does not give way to a weaker one.
-    pub(super) fn want(&mut self, wanted: AfterStop) {
-        let rank = |stop: &AfterStop| match stop {
-            AfterStop::Compact { .. } => 0,
-            AfterStop::Rest => 1,
-            AfterStop::Close => 2,
-        };
-        let is_stronger = self
-            .wanted
-            .as_ref()
-            .is_none_or(|before| rank(before) <= rank(&wanted));
-        if is_stronger {
-            self.wanted = Some(wanted);
-        }
+    /// An answer came: what was done to get it has helped.
+    pub(super) fn answered(&mut self) {
+        self.compacted = false;
+        self.recover_anew();
     }
 
-    /// An answer came: what was done to get it has helped.
-    pub(super) fn recovered(&mut self) {
+    /// Overflows and answers that were cut off are counted anew.
+    pub(super) fn recover_anew(&mut self) {
         self.overflow_recovered = false;
         self.incomplete = 0;
+    }
+
+    /// What was counted or declined in the turn before does not count in the next.
+    pub(super) fn turn_the_page(&mut self) {
+        self.idle_timer = None;
+        self.held = false;
+        self.declined = false;
+        self.speculation_failed = false;
+        self.recover_anew();
     }
 
     /// Automatic compactions run again.

@@ -10,15 +10,18 @@
 //! ends under a number that is not awaited any more is late and changes nothing.
 //!
 //! **Invariants.** A message leaves the queue when it has been written, not
-//! before. Nothing is asked while something is written, compacted or left. An
-//! automatic compaction is followed by another only after an answer, or within
-//! the bounds of [`Memory`]; three that fail in a row stop them.
+//! before. The model is asked when everything that steers has been written. Nothing
+//! is asked while something is written, compacted or left. An automatic compaction
+//! is followed by another only after an answer, or within the bounds of
+//! [`Memory`]; three that fail in a row stop them. What waits when a turn was
+//! stopped or failed stays until somebody says something.
 
 mod compaction;
 mod effect;
 mod event;
 mod memory;
 mod step;
+mod stop;
 mod turn;
 
 #[cfg(test)]
@@ -127,6 +130,8 @@ pub enum AfterStop {
         /// How.
         wish: Wish,
     },
+    /// The compaction that was wanted has been cancelled: what was stopped for it goes on.
+    GoOn,
     /// The end.
     Close,
 }

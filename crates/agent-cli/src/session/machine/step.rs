@@ -2,7 +2,7 @@
 
 use crate::session::machine::{
     AfterCompaction, AfterStop, Background, CheckPoint, Effect, Event, Job, Memory, Opening,
-    Reason, State, Told, TurnEnd, Wish, Write,
+    Reason, State, Told, TurnEnd, Write,
 };
 use crate::session::store::Delivery;
 
@@ -31,6 +31,22 @@ pub(super) enum Next {
     Rest,
 }
 
+impl Next {
+    /// Returns how a turn ends that this would have gone on with.
+    fn end_when_stopped(self) -> TurnEnd {
+        match self {
+            Self::End(end) => end,
+            Self::Check(CheckPoint::AfterTurn) => TurnEnd::Done,
+            Self::Check(_)
+            | Self::Send
+            | Self::Ask
+            | Self::Continue
+            | Self::RunTools
+            | Self::Rest => TurnEnd::Aborted,
+        }
+    }
+}
+
 impl Step {
     pub(super) fn on(&mut self, state: State, event: Event) -> State {
         match event {
@@ -52,21 +68,11 @@ impl Step {
                     self.effects.push(Effect::Navigate { job, navigation });
                     State::Navigating { job }
                 }
+                State::Closed => self.refuse(State::Closed, "the session has ended"),
                 busy => self.refuse(busy, "the agent is busy; stop it first"),
             },
-            Event::SetAutomatic(automatic) => {
-                self.memory.policy.automatic = automatic;
-                self.memory.start_over();
-                if !automatic {
-                    self.discard_background();
-                }
-                state
-            }
-            Event::ModelChanged => {
-                self.memory.start_over();
-                self.discard_background();
-                state
-            }
+            Event::SetAutomatic(automatic) => self.set_automatic(state, automatic),
+            Event::ModelChanged => self.model_changed(state),
             Event::Elapsed { job } => self.elapsed(state, job),
             Event::BackgroundEnded { job, ready } => self.background_ended(state, job, ready),
             Event::Checked { job, verdict } => match state {
@@ -136,6 +142,7 @@ impl Step {
         if state == State::Closed {
             return self.refuse(state, "the session has ended");
         }
+        self.memory.held = false;
         match delivery {
             Delivery::Steer => self.memory.steering.push_back(id),
             Delivery::Prompt | Delivery::FollowUp => self.memory.follow_ups.push_back(id),
@@ -154,47 +161,14 @@ impl Step {
             Opening::Rest if self.memory.waiting() > 0 => self.begin(),
             Opening::Rest => State::Idle,
             Opening::Unanswered => {
+                self.memory.turn_the_page();
                 self.start_turn();
                 self.follow(Next::Check(CheckPoint::BetweenTools))
             }
             Opening::PendingCalls => {
+                self.memory.turn_the_page();
                 self.start_turn();
                 self.follow(Next::RunTools)
-            }
-        }
-    }
-
-    /// What runs is to end: for good, or because of what `wanted` says.
-    fn stop(&mut self, state: State, wanted: AfterStop) -> State {
-        match state {
-            State::Closed => State::Closed,
-            State::Idle if wanted == AfterStop::Close => self.close(),
-            State::Idle => State::Idle,
-            State::Asking { job } | State::RunningTools { job } => {
-                self.memory.want(wanted);
-                self.effects.push(Effect::Cancel { job });
-                State::Stopping { job }
-            }
-            State::Compacting {
-                job,
-                reason,
-                after,
-                grace,
-            } => {
-                self.memory.want(wanted);
-                self.cancel_compaction(job, reason, after, grace)
-            }
-            State::Navigating { job } => {
-                self.memory.want(wanted);
-                self.effects.push(Effect::Cancel { job });
-                State::Navigating { job }
-            }
-            short @ (State::Checking { .. }
-            | State::Promoting { .. }
-            | State::Storing { .. }
-            | State::Stopping { .. }) => {
-                self.memory.want(wanted);
-                short
             }
         }
     }
@@ -206,15 +180,50 @@ impl Step {
                 self.follow(Next::Check(CheckPoint::WhenIdle))
             }
             State::Compacting {
-                job,
                 reason,
                 after,
                 grace: Some(grace),
+                ..
             } if grace == timer => {
-                self.effects.push(Effect::Discard { background: job });
-                self.memory.background = None;
-                self.compact_anew(reason, None, after)
+                self.discard_background();
+                self.compact_anew(reason, after)
             }
+            other => other,
+        }
+    }
+
+    fn set_automatic(&mut self, state: State, automatic: bool) -> State {
+        self.memory.policy.automatic = automatic;
+        self.memory.start_over();
+        if automatic {
+            return state;
+        }
+        self.discard_background();
+        match state {
+            State::Compacting {
+                job,
+                reason,
+                after,
+                grace: Some(timer),
+            } => self.cancel_compaction(job, reason, after, Some(timer)),
+            other => other,
+        }
+    }
+
+    fn model_changed(&mut self, state: State) -> State {
+        self.memory.start_over();
+        self.memory.recover_anew();
+        self.memory.can_promote = false;
+        self.memory.handoff_due = false;
+        self.memory.speculation_failed = false;
+        self.discard_background();
+        match state {
+            State::Compacting {
+                reason,
+                after,
+                grace: Some(_),
+                ..
+            } => self.compact_anew(reason, after),
             other => other,
         }
     }
@@ -231,17 +240,14 @@ impl Step {
     /// Does what follows, or what is wanted instead by now.
     pub(super) fn follow(&mut self, next: Next) -> State {
         match self.memory.wanted.take() {
-            None => self.go(next),
+            None | Some(AfterStop::GoOn) => self.go(next),
             Some(AfterStop::Close) => {
-                self.end_turn(TurnEnd::Aborted);
+                self.end_turn(next.end_when_stopped());
                 self.close()
             }
             Some(AfterStop::Rest) => {
-                self.end_turn(match next {
-                    Next::End(end) => end,
-                    _ => TurnEnd::Aborted,
-                });
-                self.rest()
+                self.end_turn(next.end_when_stopped());
+                self.go(Next::Rest)
             }
             Some(AfterStop::Compact { focus, wish }) => {
                 let after = match next {
@@ -249,6 +255,7 @@ impl Step {
                     Next::Check(CheckPoint::BetweenTools) | Next::Ask => AfterCompaction::Ask,
                     Next::RunTools | Next::Continue => AfterCompaction::Resume,
                     Next::End(end) => {
+                        self.memory.held |= end != TurnEnd::Done;
                         self.end_turn(end);
                         AfterCompaction::Rest
                     }
@@ -283,21 +290,18 @@ impl Step {
                 State::RunningTools { job }
             }
             Next::End(end) => {
-                let goes_on = end == TurnEnd::Done && self.memory.waiting() > 0;
+                self.memory.held |= end != TurnEnd::Done;
                 self.end_turn(end);
-                match goes_on {
-                    true => self.begin(),
-                    false => self.rest(),
-                }
+                self.go(Next::Rest)
             }
-            Next::Rest if self.memory.waiting() > 0 => self.begin(),
+            Next::Rest if self.memory.waiting() > 0 && !self.memory.held => self.begin(),
             Next::Rest => self.rest(),
         }
     }
 
     /// Begins a turn with what waits.
     pub(super) fn begin(&mut self) -> State {
-        self.memory.idle_timer = None;
+        self.memory.turn_the_page();
         self.follow(Next::Check(CheckPoint::BeforePrompt))
     }
 
@@ -311,8 +315,6 @@ impl Step {
     }
 
     pub(super) fn start_turn(&mut self) {
-        self.memory.idle_timer = None;
-        self.memory.declined = false;
         if !self.memory.in_turn {
             self.memory.in_turn = true;
             self.tell(Told::TurnStarted);
@@ -320,13 +322,16 @@ impl Step {
     }
 
     pub(super) fn end_turn(&mut self, end: TurnEnd) {
+        self.memory.handoff_due = false;
         if self.memory.in_turn {
             self.memory.in_turn = false;
             self.tell(Told::TurnEnded(end));
         }
     }
 
+    /// Comes to rest; what waits by now stays until somebody says something.
     pub(super) fn rest(&mut self) -> State {
+        self.memory.held = true;
         let waiting = self.memory.waiting();
         self.tell(Told::Resting { waiting });
         let job = self.memory.job();
@@ -335,7 +340,7 @@ impl Step {
         State::Idle
     }
 
-    fn close(&mut self) -> State {
+    pub(super) fn close(&mut self) -> State {
         self.discard_background();
         self.memory.idle_timer = None;
         self.tell(Told::Closed);
@@ -354,6 +359,7 @@ impl Step {
             return state;
         }
         self.memory.background = ready.then_some(Background::Ready(ended));
+        self.memory.speculation_failed |= !ready;
         match state {
             State::Compacting {
                 job,
@@ -361,36 +367,13 @@ impl Step {
                 after,
                 grace: Some(_),
             } if job == ended => match ready {
-                true => self.splice(ended, reason, after),
-                false => self.compact_anew(reason, None, after),
+                true => {
+                    let job = self.memory.job();
+                    self.splice(job, ended, reason, after)
+                }
+                false => self.compact_anew(reason, after),
             },
             other => other,
-        }
-    }
-
-    fn asked_to_compact(&mut self, state: State, focus: Option<String>, wish: Wish) -> State {
-        match state {
-            State::Idle => {
-                self.memory.idle_timer = None;
-                self.compact(Reason::Manual, focus, wish, AfterCompaction::Rest)
-            }
-            State::Asking { job } | State::RunningTools { job } => {
-                self.memory.want(AfterStop::Compact { focus, wish });
-                self.effects.push(Effect::Cancel { job });
-                State::Stopping { job }
-            }
-            State::Compacting { .. } => self.refuse(state, "a compaction is running already"),
-            State::Navigating { .. } => {
-                self.refuse(state, "the session is moving; try again when it has")
-            }
-            State::Closed => self.refuse(state, "the session has ended"),
-            short @ (State::Checking { .. }
-            | State::Promoting { .. }
-            | State::Storing { .. }
-            | State::Stopping { .. }) => {
-                self.memory.want(AfterStop::Compact { focus, wish });
-                short
-            }
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The course of a turn: messages, answers, tools, and the checks between them.
 
+use crate::session::machine::compaction::{CHANGED_MEANWHILE, Place};
 use crate::session::machine::step::{Next, Step};
 use crate::session::machine::{
-    AfterCompaction, AnswerEnd, Background, CheckPoint, Effect, Ended, MAX_INCOMPLETE, Reason,
-    State, Told, TurnEnd, Verdict, Wish, Write,
+    AfterCompaction, AfterStop, AnswerEnd, Background, CheckPoint, Continue, Effect, Ended,
+    MAX_INCOMPLETE, Reason, State, Stopped, Told, TurnEnd, Verdict, Wish, Write,
 };
 
 impl Step {
@@ -27,21 +28,26 @@ impl Step {
     }
 
     pub(super) fn stored(&mut self, write: Write) -> State {
+        // Only an answer that was stopped needs to be told to go on.
+        let was_stopped = write == Write::Answer(AnswerEnd::Aborted);
+        if self.memory.wanted == Some(AfterStop::GoOn) && !was_stopped {
+            self.memory.wanted = None;
+        }
         match write {
             Write::Messages(ids) => {
                 for id in &ids {
                     self.memory.forget(id);
                 }
                 self.start_turn();
-                self.follow(Next::Ask)
+                self.ask()
             }
             Write::Answer(end) => self.answered(end),
             Write::Results => self.follow(Next::Check(CheckPoint::BetweenTools)),
             Write::Continue => {
                 self.start_turn();
-                self.follow(Next::Ask)
+                self.ask()
             }
-            Write::Omission => self.follow(Next::Ask),
+            Write::Omission => self.ask(),
         }
     }
 
@@ -52,20 +58,18 @@ impl Step {
         } else {
             self.tell(Told::Failed(error));
         }
-        match self.memory.wanted {
-            Some(_) => self.follow(Next::Rest),
-            None => self.rest(),
-        }
+        self.memory.held = true;
+        self.follow(Next::Rest)
     }
 
     fn answered(&mut self, end: AnswerEnd) -> State {
         match end {
             AnswerEnd::Done => {
-                self.memory.recovered();
+                self.memory.answered();
                 self.follow(Next::Check(CheckPoint::AfterTurn))
             }
             AnswerEnd::Calls => {
-                self.memory.recovered();
+                self.memory.answered();
                 self.follow(Next::RunTools)
             }
             // The stopped answer stays; whoever goes on is asked to.
@@ -89,22 +93,35 @@ impl Step {
                 "{error} {} times in a row; raise the model's output cap or ask for less at once",
                 self.memory.incomplete + 1
             )),
-            _ => None,
+            Reason::Manual
+            | Reason::Overflow
+            | Reason::Incomplete
+            | Reason::Threshold
+            | Reason::Image
+            | Reason::Idle => None,
         };
         if let Some(why) = exhausted {
             return self.follow(Next::End(TurnEnd::Failed(reason.failure(&why))));
         }
-        match reason {
-            Reason::Overflow => self.memory.overflow_recovered = true,
-            _ => self.memory.incomplete += 1,
+        match self.memory.wanted.take() {
+            None | Some(AfterStop::GoOn) if self.memory.can_promote => {
+                self.promote(reason, AfterCompaction::Retry)
+            }
+            None | Some(AfterStop::GoOn) => self.make_room(reason, error),
+            // What somebody asked for makes room as well.
+            Some(AfterStop::Compact { focus, wish }) => {
+                self.count(reason);
+                self.compact(Reason::Manual, focus, wish, AfterCompaction::Retry)
+            }
+            stopped @ Some(AfterStop::Rest | AfterStop::Close) => {
+                self.memory.wanted = stopped;
+                self.follow(Next::End(TurnEnd::Aborted))
+            }
         }
-        if self.memory.wanted.is_some() {
-            // Whatever else is wanted comes first; the failed answer is not asked for again.
-            return self.follow(Next::End(TurnEnd::Failed(reason.failure(error))));
-        }
-        if self.memory.can_promote {
-            return self.promote(reason, AfterCompaction::Retry);
-        }
+    }
+
+    /// Compacts so that the failed answer can be asked for again, where that is allowed.
+    fn make_room(&mut self, reason: Reason, error: &str) -> State {
         let refused = match (self.memory.policy.automatic, self.memory.stopped) {
             (false, _) => Some("automatic compaction is switched off"),
             (true, Some(_)) => Some("automatic compaction has stopped; compact by hand"),
@@ -114,24 +131,28 @@ impl Step {
             let error = reason.failure(&format!("{error} ({why})"));
             return self.follow(Next::End(TurnEnd::Failed(error)));
         }
+        self.count(reason);
         let wish = match reason {
             Reason::Overflow => Wish::InThisSession,
-            _ => Wish::Configured,
+            Reason::Manual
+            | Reason::Incomplete
+            | Reason::Threshold
+            | Reason::Image
+            | Reason::Idle => Wish::Configured,
         };
         self.compact(reason, None, wish, AfterCompaction::Retry)
     }
 
+    fn count(&mut self, reason: Reason) {
+        match reason {
+            Reason::Overflow => self.memory.overflow_recovered = true,
+            Reason::Incomplete => self.memory.incomplete += 1,
+            Reason::Manual | Reason::Threshold | Reason::Image | Reason::Idle => {}
+        }
+    }
+
     pub(super) fn checked(&mut self, point: CheckPoint, verdict: Verdict) -> State {
-        self.memory.tokens = verdict.tokens;
-        // A context that has become a tenth smaller is another one.
-        if let Some(stopped) = self.memory.stopped
-            && verdict.tokens.saturating_mul(10) < stopped.at.saturating_mul(9)
-        {
-            self.memory.start_over();
-        }
-        if self.memory.wanted.is_some() {
-            return self.proceed(point);
-        }
+        self.measured(verdict.tokens);
         let after = match point {
             CheckPoint::BeforePrompt => AfterCompaction::Send,
             CheckPoint::BetweenTools => AfterCompaction::Ask,
@@ -140,28 +161,59 @@ impl Step {
             },
             CheckPoint::WhenIdle => AfterCompaction::Rest,
         };
+        if self.memory.wanted.is_some() {
+            return self.goes_on_without(after);
+        }
         let scheduled = point == CheckPoint::AfterTurn && self.memory.handoff_due;
         let reason = match point {
-            CheckPoint::WhenIdle if verdict.idle_due => Some(Reason::Idle),
+            CheckPoint::WhenIdle if verdict.idle_due && !self.memory.compacted => {
+                Some(Reason::Idle)
+            }
             CheckPoint::WhenIdle => None,
-            _ if verdict.due || scheduled => Some(Reason::Threshold),
-            _ if verdict.images_due => Some(Reason::Image),
-            _ => None,
+            CheckPoint::BeforePrompt | CheckPoint::BetweenTools | CheckPoint::AfterTurn => {
+                if verdict.due || scheduled {
+                    Some(Reason::Threshold)
+                } else {
+                    verdict.images_due.then_some(Reason::Image)
+                }
+            }
         };
-        let Some(reason) = reason else {
-            self.speculate(point, verdict);
-            return self.proceed(point);
-        };
-        if reason == Reason::Threshold && verdict.can_promote {
-            return self.promote(reason, after);
+        match reason {
+            None => {
+                self.speculate(point, verdict);
+                self.goes_on_without(after)
+            }
+            Some(Reason::Threshold) if verdict.can_promote => {
+                self.promote(Reason::Threshold, after)
+            }
+            Some(reason) => self.compact_unless_refused(reason, after),
         }
+    }
+
+    /// Keeps the size; a context that has become a tenth smaller is another one.
+    fn measured(&mut self, tokens: u64) {
+        self.memory.tokens = tokens;
+        match self.memory.stopped {
+            None => {}
+            Some(Stopped { at: None }) => {
+                self.memory.stopped = Some(Stopped { at: Some(tokens) });
+            }
+            Some(Stopped { at: Some(at) }) if tokens.saturating_mul(10) < at.saturating_mul(9) => {
+                self.memory.start_over();
+            }
+            Some(Stopped { at: Some(_) }) => {}
+        }
+    }
+
+    /// Compacts, unless settings, failures or the user are against it. A handoff waits for the end of the turn.
+    fn compact_unless_refused(&mut self, reason: Reason, after: AfterCompaction) -> State {
         let memory = &mut self.memory;
         if !memory.policy.automatic || memory.stopped.is_some() || memory.declined {
-            return self.proceed(point);
+            return self.goes_on_without(after);
         }
-        if point == CheckPoint::BetweenTools && memory.policy.hands_off {
+        if after == AfterCompaction::Ask && memory.policy.hands_off {
             memory.handoff_due = true;
-            return self.proceed(point);
+            return self.goes_on_without(after);
         }
         memory.handoff_due = false;
         self.compact(reason, None, Wish::Configured, after)
@@ -170,20 +222,14 @@ impl Step {
     fn speculate(&mut self, point: CheckPoint, verdict: Verdict) {
         let memory = &mut self.memory;
         let wanted = verdict.speculate && memory.policy.automatic && !memory.policy.hands_off;
-        let possible = memory.background.is_none() && memory.stopped.is_none() && !memory.declined;
+        let possible = memory.background.is_none()
+            && memory.stopped.is_none()
+            && !memory.declined
+            && !memory.speculation_failed;
         if wanted && possible && point == CheckPoint::BetweenTools {
             let job = memory.job();
             memory.background = Some(Background::Running(job));
             self.effects.push(Effect::StartBackground { job });
-        }
-    }
-
-    fn proceed(&mut self, point: CheckPoint) -> State {
-        match point {
-            CheckPoint::BeforePrompt => self.follow(Next::Send),
-            CheckPoint::BetweenTools => self.ask(),
-            CheckPoint::AfterTurn => self.follow(Next::End(TurnEnd::Done)),
-            CheckPoint::WhenIdle => self.follow(Next::Rest),
         }
     }
 
@@ -200,53 +246,63 @@ impl Step {
         error: Option<String>,
     ) -> State {
         self.memory.can_promote = false;
-        if let Some(error) = error {
-            self.tell(Told::Failed(error));
-            if self.memory.wanted.is_some() {
-                return self.follow(Next::End(TurnEnd::Aborted));
+        match error {
+            None => {
+                self.memory.start_over();
+                self.memory.handoff_due = false;
+                self.discard_background();
+                match after {
+                    AfterCompaction::Retry => self.store(Write::Omission),
+                    AfterCompaction::Send
+                    | AfterCompaction::Ask
+                    | AfterCompaction::TurnEnd { .. }
+                    | AfterCompaction::Resume
+                    | AfterCompaction::Rest => self.goes_on_without(after),
+                }
             }
-            if self.memory.policy.automatic && self.memory.stopped.is_none() {
-                let wish = match reason {
-                    Reason::Overflow => Wish::InThisSession,
-                    _ => Wish::Configured,
-                };
-                return self.compact(reason, None, wish, after);
+            Some(error) => {
+                self.tell(Told::Failed(error));
+                match after {
+                    AfterCompaction::Retry => {
+                        self.recover(reason, "no larger model could take over")
+                    }
+                    AfterCompaction::Send
+                    | AfterCompaction::Ask
+                    | AfterCompaction::TurnEnd { .. }
+                    | AfterCompaction::Resume
+                    | AfterCompaction::Rest => match self.memory.wanted {
+                        Some(_) => self.goes_on_without(after),
+                        None => self.compact_unless_refused(reason, after),
+                    },
+                }
             }
-            let error = reason.failure("no larger model could take over");
-            return self.after_failure(after, error);
-        }
-        self.memory.start_over();
-        self.discard_background();
-        match after {
-            AfterCompaction::Retry => self.store(Write::Omission),
-            AfterCompaction::Send => self.follow(Next::Send),
-            AfterCompaction::Ask => self.ask(),
-            AfterCompaction::TurnEnd { .. } => self.follow(Next::End(TurnEnd::Done)),
-            AfterCompaction::Resume => self.follow(Next::Continue),
-            AfterCompaction::Rest => self.follow(Next::Rest),
         }
     }
 
     /// Goes on where a compaction did not happen.
+    fn goes_on_without(&mut self, after: AfterCompaction) -> State {
+        self.after_failure(after, String::new())
+    }
+
+    /// Goes on where a compaction failed.
     pub(super) fn after_failure(&mut self, after: AfterCompaction, error: String) -> State {
         match after {
             AfterCompaction::Send => self.follow(Next::Send),
             AfterCompaction::Ask => self.ask(),
             AfterCompaction::TurnEnd { .. } => self.follow(Next::End(TurnEnd::Done)),
-            AfterCompaction::Retry => self.follow(Next::End(TurnEnd::Failed(error))),
+            AfterCompaction::Retry => self.follow(Next::End(match self.memory.wanted {
+                Some(_) => TurnEnd::Aborted,
+                None => TurnEnd::Failed(error),
+            })),
             AfterCompaction::Resume => self.follow(Next::Continue),
             AfterCompaction::Rest => self.follow(Next::Rest),
         }
     }
 
-    pub(super) fn goes_on(&mut self, after: AfterCompaction, handed_off: bool) -> State {
-        use crate::session::machine::Continue;
-        let continues = self.memory.policy.continues;
-        match after {
-            AfterCompaction::Send => self.follow(Next::Send),
-            AfterCompaction::Ask => self.ask(),
-            AfterCompaction::TurnEnd { work_left } => {
-                let goes_on = match continues {
+    pub(super) fn goes_on(&mut self, after: AfterCompaction, place: Place) -> State {
+        match (after, place) {
+            (AfterCompaction::TurnEnd { work_left }, _) => {
+                let goes_on = match self.memory.policy.continues {
                     Continue::Never => false,
                     Continue::WhenWorkIsLeft => work_left,
                     Continue::Always => true,
@@ -256,22 +312,40 @@ impl Step {
                     false => self.follow(Next::End(TurnEnd::Done)),
                 }
             }
+            (AfterCompaction::Retry, Place::Here) => self.ask(),
             // Nothing of the turn is in the new session; it goes on only by itself.
-            AfterCompaction::Retry if handed_off => match continues {
-                Continue::Never => self.follow(Next::End(TurnEnd::Done)),
-                Continue::WhenWorkIsLeft | Continue::Always => self.follow(Next::Continue),
+            (AfterCompaction::Retry, Place::NewSession) => match self.retries_in(place) {
+                true => self.follow(Next::Continue),
+                false => self.follow(Next::End(TurnEnd::Done)),
             },
-            AfterCompaction::Retry => self.ask(),
-            AfterCompaction::Resume => self.follow(Next::Continue),
-            AfterCompaction::Rest => self.follow(Next::Rest),
+            (AfterCompaction::Ask, Place::NewSession) => self.follow(Next::Continue),
+            (
+                AfterCompaction::Send
+                | AfterCompaction::Ask
+                | AfterCompaction::Resume
+                | AfterCompaction::Rest,
+                _,
+            ) => self.goes_on_without(after),
+        }
+    }
+
+    /// Returns whether what failed is asked for again after a compaction.
+    pub(super) fn retries_in(&self, place: Place) -> bool {
+        match (place, self.memory.policy.continues) {
+            (Place::Here, _) => true,
+            (Place::NewSession, Continue::Never) => false,
+            (Place::NewSession, Continue::WhenWorkIsLeft | Continue::Always) => true,
         }
     }
 
     pub(super) fn navigated(&mut self, ended: Ended) -> State {
         match ended {
-            Ended::Compacted { .. } | Ended::HandedOff => self.memory.start_over(),
+            Ended::Compacted { .. } | Ended::HandedOff => {
+                self.memory.start_over();
+                self.memory.compacted = false;
+            }
             Ended::Nothing(why) | Ended::Failed(why) => self.tell(Told::Failed(why)),
-            Ended::Stale => self.tell(Told::Failed("the session changed meanwhile".to_owned())),
+            Ended::Stale => self.tell(Told::Failed(CHANGED_MEANWHILE.to_owned())),
             Ended::Cancelled => {}
         }
         self.follow(Next::Rest)
