@@ -295,13 +295,15 @@ impl LiveStore {
             }
             Place::Unborn(unborn) => unborn.pending.take(gone, policy),
             Place::Born(born) if !born.pending.exists() => Ok(()),
-            Place::Born(born) if self.queue.is_empty() => {
+            Place::Born(_) if !self.queue.is_empty() && gone.is_empty() => Ok(()),
+            Place::Born(born) => {
                 // What is taken away here must be safe there.
                 born.writer.sync()?;
-                born.pending.remove()
+                match self.queue.is_empty() {
+                    true => born.pending.remove(),
+                    false => born.pending.take(gone, policy),
+                }
             }
-            Place::Born(_) if gone.is_empty() => Ok(()),
-            Place::Born(born) => born.pending.take(gone, policy),
         }
     }
 }

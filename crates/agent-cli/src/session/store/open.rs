@@ -99,7 +99,7 @@ impl LiveStore {
     /// Returns a new session in `folder`. There is no file before the first answer, and nothing at all before
     /// something worth keeping is said.
     pub fn create(folder: &Path, cwd: &Path, parent_session: Option<&Path>) -> Self {
-        let header = header_now(text(cwd), parent_session.map(text));
+        let header = header_now(text(cwd), parent_session.map(parent_text));
         let path = folder.join(file_name(&header.timestamp.to_string(), &header.id));
         let path = std::path::absolute(&path).unwrap_or(path);
         Self::unborn(path, &header.line())
@@ -119,7 +119,7 @@ impl LiveStore {
             let reason = "a session of this name was begun and waits to go on; open it, or choose another name";
             return Err(Error::session(path, reason));
         }
-        let header = header_now(text(cwd), parent_session.map(text));
+        let header = header_now(text(cwd), parent_session.map(parent_text));
         Ok(Self::unborn(path, &header.line()))
     }
 
@@ -204,6 +204,11 @@ fn file_name(timestamp: &str, id: &str) -> String {
 /// Returns the path as a header holds it.
 fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// Returns the path of a parent as a header holds it: one that says the same everywhere.
+fn parent_text(path: &Path) -> String {
+    std::path::absolute(path).map_or_else(|_| text(path), |path| text(&path))
 }
 
 /// Returns the path from the root on, so that it stays the same wherever the program goes.
