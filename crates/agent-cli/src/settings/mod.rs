@@ -19,7 +19,10 @@ use serde::{Deserialize, Serialize};
 pub use keys::{Key, key_table, keys};
 pub use load::{Loaded, load_layers};
 pub use schema::{schema, schema_text};
-pub use sources::{FileState, Layer, Origin, SettingsFile, Sources};
+pub use sources::{
+    CONFIG_DIR_VARIABLE, FileState, Layer, Origin, PROJECT_FOLDER, SettingsFile, Sources,
+    VARIABLE_PREFIX,
+};
 
 pub(crate) use fault::unknown;
 pub(crate) use keys::{keys_of, values};
