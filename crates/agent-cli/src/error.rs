@@ -89,9 +89,15 @@ pub enum Error {
         /// What models were asked and what it took.
         report: Option<Box<ModelReport>>,
     },
+    /// Something went wrong that no other variant names.
+    #[error("{0}")]
+    Failure(String),
     /// The user cancelled.
     #[error("cancelled; nothing was changed")]
     Cancelled,
+    /// The user stopped a running session, which keeps what was done.
+    #[error("{0}")]
+    Stopped(String),
 }
 
 /// Returns what a person calls the file.
@@ -136,12 +142,12 @@ impl Error {
     /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Io { .. } | Self::Summary(_) => ErrorKind::Failure,
+            Self::Io { .. } | Self::Summary(_) | Self::Failure(_) => ErrorKind::Failure,
             Self::Session { .. } => ErrorKind::Session,
             Self::Usage(_) => ErrorKind::Usage,
             Self::NothingToDo(_) => ErrorKind::NothingToDo,
             Self::Provider { .. } => ErrorKind::Provider,
-            Self::Cancelled => ErrorKind::Cancelled,
+            Self::Cancelled | Self::Stopped(_) => ErrorKind::Cancelled,
         }
     }
 

@@ -60,6 +60,7 @@ pub use branch::{
     branch_budget, leaf_move, plan_branch_summary,
 };
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
+pub use extract::open_todos;
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};

@@ -34,6 +34,10 @@ fixed_prompts! {
     handoff_document = "handoff-document.md";
     /// Returns what is said to a summarizer that called a tool instead of writing.
     summary_no_tools = "summary-no-tools.md";
+    /// Returns what an agent says to its model so that the work goes on after a compaction.
+    auto_continue = "auto-continue.md";
+    /// Returns the system prompt of a coding agent.
+    system = "system.md";
     /// Returns what stands before a branch summary.
     branch_summary_preamble = "branch-summary-preamble.md";
 }

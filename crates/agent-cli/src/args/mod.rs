@@ -1,8 +1,10 @@
 //! The command line.
 
 mod config;
+mod run;
 
 pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
+pub use run::{ModeArg, RunArgs, ThinkingArg};
 
 use std::path::PathBuf;
 
@@ -16,15 +18,26 @@ cannot be used; 5 a provider failed; 130 cancelled.
 A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Nothing
 is changed unless --in-place is given; --out writes a copy and never overwrites.";
 
-/// Look into coding-agent sessions, compact them, branch them, undo it.
+/// A coding agent whose long sessions stay usable, and the tools to look into sessions, compact them, branch
+/// them, and undo it.
 ///
-/// Works without a key and without a network.
+/// With -p it runs an agent. The commands work on session files, without a key and without a network.
 #[derive(Debug, Parser)]
-#[command(name = "agent-cli", version, after_help = AFTER_HELP, propagate_version = true)]
+#[command(
+    name = "agent-cli",
+    version,
+    after_help = AFTER_HELP,
+    propagate_version = true,
+    subcommand_negates_reqs = true,
+    override_usage = "agent-cli [OPTIONS] -p PROMPT\n       agent-cli [OPTIONS] COMMAND"
+)]
 pub struct Cli {
-    /// What to do.
+    /// What to do with session files.
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+    /// Options of a session that is lived in.
+    #[command(flatten)]
+    pub run: RunArgs,
     /// Options of every command.
     #[command(flatten)]
     pub global: Global,

@@ -3,12 +3,10 @@
 use std::time::Instant;
 
 use compaction_core::{
-    ApplyError, CompactionPlan, PlanOptions, Profile, SummarizerLimits, TokenCount,
-    plan_for_context,
+    ApplyError, CompactionPlan, PlanOptions, SummarizerLimits, plan_for_context,
 };
-use llm_providers::{NativeHistory, Request};
+use llm_providers::Request;
 use serde_json::{Value, json};
-use session_model::json::member;
 use session_model::{EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{CompactArgs, Global};
@@ -19,7 +17,8 @@ use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name}
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
 use crate::summarize::{
-    Candidate, Compacted, Failure, ModelReport, NATIVE_TOKENS, NativeStart, NoSummary, compact,
+    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, compact,
+    native_tokens_before,
 };
 use crate::ui;
 
@@ -152,31 +151,6 @@ fn execute(
         }
         Err(error) => Err(no_summary("Compaction", error, models.account(run.report))),
     }
-}
-
-/// Returns the tokens of a request that replays a native history: what that history took when it was made, and what
-/// came after it.
-fn native_tokens_before(
-    context: &SessionContext,
-    history: &NativeHistory,
-    request: &Request,
-) -> TokenCount {
-    let counter = Profile::Own.counter();
-    let details = context
-        .compaction()
-        .and_then(|(_, compaction)| compaction.details.as_ref());
-    let made = details
-        .and_then(|details| member(details.get(), NATIVE_TOKENS)?.parse().ok())
-        .map(TokenCount);
-    let items = history.replacement_history.iter();
-    let made = made.unwrap_or_else(|| items.map(|item| counter.text(item.get())).sum());
-    let after = request.messages.iter().map(|message| {
-        let texts = message.content().texts().map(|text| counter.text(text));
-        let calls = message.content().tool_calls();
-        let calls = calls.map(|call| counter.text(&call.arguments_text()));
-        texts.chain(calls).sum::<TokenCount>()
-    });
-    made + after.sum::<TokenCount>()
 }
 
 fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {

@@ -12,6 +12,7 @@ mod migrate;
 mod models;
 mod plan;
 mod recall;
+mod run;
 mod sessions;
 mod tree;
 mod undo;
@@ -62,7 +63,16 @@ impl Outcome {
     }
 }
 
-fn outcome(command: &Command, global: &Global) -> Result<Outcome, Error> {
+fn outcome(cli: &Cli) -> Result<Outcome, Error> {
+    let global = &cli.global;
+    let Some(command) = &cli.command else {
+        return run::run(&cli.run, global);
+    };
+    if cli.run.are_given() {
+        return Err(Error::Usage(
+            "options of a running session (-p, --model before a command, ...) and a command do not go together; put the options of a command behind its name".to_owned(),
+        ));
+    }
     // A setting that is wrong is an error also where it would not matter, but not where one looks for it.
     if !matches!(command, Command::Config(args) if args.needs_no_settings()) {
         global.load_app_settings()?;
@@ -110,7 +120,7 @@ pub fn run_program() -> ExitCode {
 
 /// Runs the command and prints its outcome; returns the exit code.
 pub fn run(cli: &Cli) -> ExitCode {
-    let kind = match outcome(&cli.command, &cli.global) {
+    let kind = match outcome(cli) {
         Ok(outcome) => print(&outcome, cli.global.json),
         Err(error) => Err(error),
     };

@@ -1,6 +1,9 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
 mod http;
+mod live;
+
+pub use live::Named;
 
 use std::sync::Arc;
 

@@ -4,7 +4,10 @@
 //! it writes to the [`store`], asks models, runs [`tools`], and tells what
 //! happened as events.
 
+pub mod event;
 pub mod folder;
 pub mod machine;
+pub mod model;
+pub mod shell;
 pub mod store;
 pub mod tools;

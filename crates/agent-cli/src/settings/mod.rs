@@ -75,6 +75,16 @@ pub enum SyncSetting {
     Never,
 }
 
+impl From<SyncSetting> for crate::store::SyncPolicy {
+    fn from(setting: SyncSetting) -> Self {
+        match setting {
+            SyncSetting::Always => Self::Always,
+            SyncSetting::Interval => Self::Interval,
+            SyncSetting::Never => Self::Never,
+        }
+    }
+}
+
 /// The settings under `tools`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]

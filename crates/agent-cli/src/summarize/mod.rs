@@ -27,7 +27,7 @@ use candidates::{first_answer, in_words, rules_limits};
 
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
-pub use native::NATIVE_TOKENS;
+pub use native::native_tokens_before;
 pub use report::{Failed, Failure, ModelReport};
 
 /// How a candidate is asked.

@@ -1,12 +1,14 @@
 //! Native compaction: the provider's own form, with a readable summary beside it.
 
-use compaction_core::{CompactionPlan, RequestKind, Summarizer, SummaryAnswer, TokenCount};
-use llm_providers::{
-    NativeAnswer, NativeForm, NativeRequest, Progress, ProviderError, ProviderErrorKind, Request,
-    compact_native,
+use compaction_core::{
+    CompactionPlan, Profile, RequestKind, Summarizer, SummaryAnswer, TokenCount,
 };
-use session_model::Usage;
-use session_model::json::RawJson;
+use llm_providers::{
+    NativeAnswer, NativeForm, NativeHistory, NativeRequest, Progress, ProviderError,
+    ProviderErrorKind, Request, compact_native,
+};
+use session_model::json::{RawJson, member};
+use session_model::{SessionContext, Usage};
 
 use crate::summarize::{Candidate, Compacted, Failure, NativeStart, Run, Step};
 
@@ -128,4 +130,29 @@ fn readable(plan: &CompactionPlan, answer: &NativeAnswer) -> Vec<SummaryAnswer> 
         }
     }
     answers
+}
+
+/// Returns the tokens of a request that replays a native history: what that history took when it was made, and what
+/// came after it.
+pub fn native_tokens_before(
+    context: &SessionContext,
+    history: &NativeHistory,
+    request: &Request,
+) -> TokenCount {
+    let counter = Profile::Own.counter();
+    let details = context
+        .compaction()
+        .and_then(|(_, compaction)| compaction.details.as_ref());
+    let made = details
+        .and_then(|details| member(details.get(), NATIVE_TOKENS)?.parse().ok())
+        .map(TokenCount);
+    let items = history.replacement_history.iter();
+    let made = made.unwrap_or_else(|| items.map(|item| counter.text(item.get())).sum());
+    let after = request.messages.iter().map(|message| {
+        let texts = message.content().texts().map(|text| counter.text(text));
+        let calls = message.content().tool_calls();
+        let calls = calls.map(|call| counter.text(&call.arguments_text()));
+        texts.chain(calls).sum::<TokenCount>()
+    });
+    made + after.sum::<TokenCount>()
 }

@@ -53,11 +53,13 @@ fn help() {
     assert_snapshot!(help(&["--help"]), @"
     exit 0
     --- stdout
-    Look into coding-agent sessions, compact them, branch them, undo it.
+    A coding agent whose long sessions stay usable, and the tools to look into sessions, compact them,
+    branch them, and undo it.
 
-    Works without a key and without a network.
+    With -p it runs an agent. The commands work on session files, without a key and without a network.
 
-    Usage: agent-cli [OPTIONS] <COMMAND>
+    Usage: agent-cli [OPTIONS] -p PROMPT
+           agent-cli [OPTIONS] COMMAND
 
     Commands:
       inspect      Show what a session holds: entries, branches, compactions, tokens, files, diagnostics
@@ -73,6 +75,7 @@ fn help() {
       migrate      Write a session of version 1 or 2 as version 3
       doctor       Read every line of a session and report all damage
       models       List the models that are known: window, prices, abilities, and whether a key is set
+      sessions     List the sessions that a running agent keeps, and say where they are
       config       Show the settings, where each value comes from, and what there is to set
       completions  Print completions for a shell
       help         Print this message or the help of the given subcommand(s)
@@ -83,6 +86,85 @@ fn help() {
 
       -V, --version
               Print version
+
+    Running a session:
+      -p, --print <PROMPT>
+              Do this and end: the answer goes to standard output, progress to standard error; - reads
+              standard input
+
+          --mode <MODE>
+              What is printed: text, or one JSON event a line (docs/events.md)
+
+              Possible values:
+              - text: Text for people
+              - json: One JSON event a line
+
+          --model <PROVIDER/MODEL>
+              The model, for example openai/gpt-5; `model` of the settings unless given
+
+          --provider <NAME|scripted:FILE>
+              The provider of --model; or scripted:FILE to play a script instead of asking a model
+              (docs/scripts.md)
+
+          --base-url <URL>
+              Ask at this address instead of the provider's own
+
+          --wire <WIRE>
+              Speak this wire instead of the provider's own
+
+              Possible values:
+              - chat:      Chat Completions and everything compatible
+              - responses: OpenAI Responses
+              - messages:  Anthropic Messages
+
+          --api-key-env <VAR>
+              The environment variable that holds the key
+
+          --window <TOKENS>
+              The model's context window in tokens
+
+          --thinking <HOW MUCH>
+              How much the model should think
+
+              Possible values:
+              - off:    As little as it can
+              - low:    A little
+              - medium: Some
+              - high:   Much
+
+          --record <FILE>
+              Keep every exchange with a model in this file, for bug reports; keys are removed, the
+              session's text is not
+
+      -c, --continue
+              Go on with the newest session of this folder; without -p, finish what it was doing
+
+      -r, --resume <ID>
+              Go on with the session of this id, or of the only one that begins so
+
+          --session <FILE>
+              Go on with this session file, or begin it
+
+          --fork <FILE|ID>
+              Go on from a copy of this session; the session itself stays as it is
+
+          --no-session
+              Keep nothing on disk
+
+          --session-dir <DIR>
+              Where sessions are kept
+
+          --cwd <DIR>
+              The folder that the tools work in; this one unless given
+
+          --tools <NAMES>
+              The tools of the model, parted by commas; none for none
+
+          --allow <TOOL>
+              Let the model use this tool without asking; bash is the one that asks
+
+          --system-prompt <TEXT>
+              The system prompt, in the place of the built-in one
 
     Global options:
           --json

@@ -31,6 +31,8 @@ mod signals;
 mod speech;
 mod text;
 mod todos;
+
+pub use todos::open_todos;
 mod work;
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
+use session_model::{EntryBody, EntryKind, SessionPath};
 
 use super::facts::Facts;
 use super::text::one_line;
@@ -192,4 +193,42 @@ fn state(item: &Value) -> Option<State> {
         "cancelled" | "canceled" | "abandoned" | "dropped" | "deleted" => State::Gone,
         _ => State::Open,
     })
+}
+
+/// Returns whether calls of a tool set or change a todo list, whatever agent it belongs to.
+pub(super) fn is_todo_tool(name: &str) -> bool {
+    let name = plain_name(name);
+    name.contains("todo") || name == "updateplan" || name == "plan"
+}
+
+/// Returns a tool's name in lower case, letters and digits only.
+pub(super) fn plain_name(name: &str) -> String {
+    let plain = name.chars().filter(|c| c.is_alphanumeric());
+    plain.collect::<String>().to_lowercase()
+}
+
+/// Returns the todos of a branch that are not done, what is worked on first. The calls of the whole path count, also
+/// those that a compaction took out of the context.
+pub fn open_todos(path: &SessionPath<'_>) -> Vec<String> {
+    let tree = path.tree();
+    let mut list = TodoList::default();
+    for index in path.entries() {
+        if tree.kind(*index) != EntryKind::Message {
+            continue;
+        }
+        let Ok(entry) = tree.entry(*index) else {
+            continue;
+        };
+        let EntryBody::Message(message) = &entry.body else {
+            continue;
+        };
+        for call in message.tool_calls() {
+            if let (true, Some(arguments)) = (is_todo_tool(&call.name), &call.arguments) {
+                list.apply(&arguments.to_value());
+            }
+        }
+    }
+    let mut facts = Facts::default();
+    list.write(&mut facts);
+    facts.open
 }

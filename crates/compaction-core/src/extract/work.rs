@@ -10,7 +10,7 @@ use super::facts::{Facts, Failure, FileWork, Item};
 use super::files::{file_works, patch_works};
 use super::signals::{Outcome, judge};
 use super::text::one_line;
-use super::todos::TodoList;
+use super::todos::{TodoList, is_todo_tool, plain_name};
 
 /// The longest command that is shown, in characters.
 const COMMAND: usize = 160;
@@ -201,15 +201,10 @@ fn describe(call: &ToolCall) -> String {
 
 fn deed(call: &ToolCall) -> Option<Deed> {
     let arguments = call.arguments.as_ref()?;
-    let name: String = call
-        .name
-        .chars()
-        .filter(|c| c.is_alphanumeric())
-        .collect::<String>()
-        .to_lowercase();
-    if name.contains("todo") || name == "updateplan" || name == "plan" {
+    if is_todo_tool(&call.name) {
         return Some(Deed::Todos(arguments.to_value()));
     }
+    let name = plain_name(&call.name);
     match name.as_str() {
         "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile" => return None,
         _ => {}

@@ -75,7 +75,7 @@ pub struct Navigation {
 }
 
 /// What a session that was opened again ends in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opening {
     /// An answer: nothing is left to do.
     Rest,
@@ -83,6 +83,8 @@ pub enum Opening {
     Unanswered,
     /// Calls without results.
     PendingCalls,
+    /// An answer that failed, and that the model that would go on gave: what such an answer calls for.
+    Answered(AnswerEnd),
 }
 
 /// Something that happened.

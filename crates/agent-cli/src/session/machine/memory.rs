@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use session_model::EntryId;
 
 use crate::session::machine::{AfterStop, Job};
+use crate::session::store::Delivery;
 
 /// After how many automatic compactions in a row that failed no more are tried.
 pub const MAX_FAILURES: u32 = 3;
@@ -145,6 +146,14 @@ impl Memory {
     /// Returns how many messages wait.
     pub fn waiting(&self) -> usize {
         self.steering.len() + self.follow_ups.len()
+    }
+
+    /// Lets a message wait that was said in an earlier run: it is sent with the next, or on resuming.
+    pub fn wait_for(&mut self, id: EntryId, delivery: Delivery) {
+        match delivery {
+            Delivery::Steer => self.steering.push_back(id),
+            Delivery::Prompt | Delivery::FollowUp => self.follow_ups.push_back(id),
+        }
     }
 
     pub(super) fn job(&mut self) -> Job {

@@ -158,8 +158,7 @@ impl Step {
             return state;
         }
         match opening {
-            Opening::Rest if self.memory.waiting() > 0 => self.begin(),
-            Opening::Rest => State::Idle,
+            Opening::Rest => self.follow(Next::Rest),
             Opening::Unanswered => {
                 self.memory.turn_the_page();
                 self.start_turn();
@@ -169,6 +168,11 @@ impl Step {
                 self.memory.turn_the_page();
                 self.start_turn();
                 self.follow(Next::RunTools)
+            }
+            Opening::Answered(end) => {
+                self.memory.turn_the_page();
+                self.start_turn();
+                self.answered(end)
             }
         }
     }

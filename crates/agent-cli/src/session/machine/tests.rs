@@ -530,14 +530,14 @@ fn a_session_at_rest_goes_on_with_what_waits() {
     abort -> cancel#3
     answered stopped -> store#4 answer
     stored -> [turn aborted], [rest, 1 wait], idle#5
-    resume rest -> check#6 before_prompt
-    checked -> store#7 a
+    resume rest -> [rest, 1 wait], idle#6
+    checked -> -
     ");
 }
 
 #[test]
 fn a_session_at_rest_where_nothing_waits_rests() {
-    assert_snapshot!(run("resume rest"), @"resume rest -> -");
+    assert_snapshot!(run("resume rest"), @"resume rest -> [rest], idle#1");
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Step {
         self.follow(Next::Rest)
     }
 
-    fn answered(&mut self, end: AnswerEnd) -> State {
+    pub(super) fn answered(&mut self, end: AnswerEnd) -> State {
         match end {
             AnswerEnd::Done => {
                 self.memory.answered();

@@ -229,6 +229,11 @@ impl LiveStore {
             text,
             delivery,
         };
+        self.keep(queued.clone())?;
+        Ok(queued)
+    }
+
+    fn keep(&mut self, queued: Queued) -> Result<(), Error> {
         match &mut self.place {
             Place::Memory(_) => {}
             Place::Unborn(unborn) => {
@@ -241,8 +246,31 @@ impl LiveStore {
                 born.pending.queue(&queued, owner, self.policy)?;
             }
         }
-        self.queue.push(queued.clone());
-        Ok(queued)
+        self.queue.push(queued);
+        Ok(())
+    }
+
+    /// Takes over the messages that wait in another session, under the ids that they have. One that cannot be taken
+    /// over waits there.
+    pub fn take_queue(&mut self, other: &mut Self) -> Result<(), Error> {
+        while let Some(queued) = other.queue.first().cloned() {
+            let id = queued.id.clone();
+            self.keep(queued)?;
+            other.drop_queued(&id)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the session's file now: for one that is worth it before there is an answer.
+    pub fn bear(&mut self) -> Result<(), Error> {
+        let policy = self.policy;
+        if let Place::Unborn(unborn) = &mut self.place {
+            let born = unborn.give_birth(&[], policy)?;
+            self.place = Place::Born(Box::new(born));
+            // What it says is in the session, so it does no harm where it cannot be removed.
+            let _ = self.shrink_pending(&[]);
+        }
+        Ok(())
     }
 
     /// Returns the messages that wait, the oldest first.

@@ -41,6 +41,17 @@ pub enum Delivery {
     FollowUp,
 }
 
+impl Delivery {
+    /// Returns the name that events use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Prompt => "prompt",
+            Self::Steer => "steer",
+            Self::FollowUp => "follow_up",
+        }
+    }
+}
+
 /// An entry to append: a draft, with an id of its own where one was given out before.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NewEntry {

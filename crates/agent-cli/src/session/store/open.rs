@@ -54,6 +54,11 @@ impl LiveStore {
         Ok(store)
     }
 
+    /// Returns whether a session is there: its file, or the file of what waits for it.
+    pub fn exists(path: &Path) -> bool {
+        path.symlink_metadata().is_ok() || Pending::new(path).path().exists()
+    }
+
     fn open_born(path: &Path) -> Result<Self, Error> {
         let writer = SessionWriter::open(path)?;
         // A link and its target are one session.

@@ -1,0 +1,103 @@
+//! Options of a session that is lived in.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::WireArg;
+
+/// Options of a session that is lived in: `agent-cli -p PROMPT`.
+#[derive(Debug, Default, PartialEq, Args)]
+#[command(next_help_heading = "Running a session")]
+pub struct RunArgs {
+    /// Do this and end: the answer goes to standard output, progress to standard error; - reads standard input.
+    #[arg(short = 'p', long = "print", value_name = "PROMPT")]
+    pub prompt: Option<String>,
+    /// What is printed: text, or one JSON event a line (docs/events.md).
+    #[arg(long, value_enum, value_name = "MODE")]
+    pub mode: Option<ModeArg>,
+    /// The model, for example openai/gpt-5; `model` of the settings unless given.
+    #[arg(long, value_name = "PROVIDER/MODEL")]
+    pub model: Option<String>,
+    /// The provider of --model; or scripted:FILE to play a script instead of asking a model (docs/scripts.md).
+    #[arg(long, value_name = "NAME|scripted:FILE")]
+    pub provider: Option<String>,
+    /// Ask at this address instead of the provider's own.
+    #[arg(long, value_name = "URL")]
+    pub base_url: Option<String>,
+    /// Speak this wire instead of the provider's own.
+    #[arg(long, value_enum, value_name = "WIRE")]
+    pub wire: Option<WireArg>,
+    /// The environment variable that holds the key.
+    #[arg(long, value_name = "VAR")]
+    pub api_key_env: Option<String>,
+    /// The model's context window in tokens.
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    pub window: Option<i64>,
+    /// How much the model should think.
+    #[arg(long, value_enum, value_name = "HOW MUCH")]
+    pub thinking: Option<ThinkingArg>,
+    /// Keep every exchange with a model in this file, for bug reports; keys are removed, the session's text is not.
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Go on with the newest session of this folder; without -p, finish what it was doing.
+    #[arg(short = 'c', long = "continue", group = "which")]
+    pub go_on: bool,
+    /// Go on with the session of this id, or of the only one that begins so.
+    #[arg(short = 'r', long, value_name = "ID", group = "which")]
+    pub resume: Option<String>,
+    /// Go on with this session file, or begin it.
+    #[arg(long, value_name = "FILE", group = "which")]
+    pub session: Option<PathBuf>,
+    /// Go on from a copy of this session; the session itself stays as it is.
+    #[arg(long, value_name = "FILE|ID", group = "which")]
+    pub fork: Option<PathBuf>,
+    /// Keep nothing on disk.
+    #[arg(long, group = "which")]
+    pub no_session: bool,
+    /// Where sessions are kept.
+    #[arg(long, value_name = "DIR")]
+    pub session_dir: Option<PathBuf>,
+    /// The folder that the tools work in; this one unless given.
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+    /// The tools of the model, parted by commas; none for none.
+    #[arg(long, value_name = "NAMES")]
+    pub tools: Option<String>,
+    /// Let the model use this tool without asking; bash is the one that asks.
+    #[arg(long, value_name = "TOOL")]
+    pub allow: Vec<String>,
+    /// The system prompt, in the place of the built-in one.
+    #[arg(long, value_name = "TEXT")]
+    pub system_prompt: Option<String>,
+}
+
+/// What a run prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ModeArg {
+    /// Text for people.
+    #[default]
+    Text,
+    /// One JSON event a line.
+    Json,
+}
+
+/// How much a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ThinkingArg {
+    /// As little as it can.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+impl RunArgs {
+    /// Returns whether any of them was given.
+    pub fn are_given(&self) -> bool {
+        *self != Self::default()
+    }
+}

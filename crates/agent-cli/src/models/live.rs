@@ -1,0 +1,139 @@
+//! The models of a running session, from arguments and settings.
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use compaction_core::{Summarizer, TokenCount};
+use llm_providers::catalog::{Catalog, Resolved, Selection};
+use llm_providers::{HttpClient, Provider, RetryPolicy, ScriptPlay};
+
+use super::{candidates, http, remote, usage, wire};
+use crate::args::{NativeArg, WireArg};
+use crate::error::Error;
+use crate::session::model::{LiveModel, LiveModels};
+use crate::settings::AppSettings;
+use crate::summarize::{Candidate, Fallback, Way};
+
+/// What names the model of a session.
+#[derive(Debug, Default)]
+pub struct Named<'a> {
+    /// `provider/model`.
+    pub model: Option<&'a str>,
+    /// An address in the place of the provider's own.
+    pub base_url: Option<&'a str>,
+    /// A wire in the place of the provider's own.
+    pub wire: Option<WireArg>,
+    /// The environment variable of the key, in the place of the provider's own.
+    pub api_key_env: Option<&'a str>,
+    /// The model's window.
+    pub window: Option<TokenCount>,
+    /// Where exchanges are recorded.
+    pub record: Option<&'a Path>,
+}
+
+const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";
+
+impl LiveModels {
+    /// Returns the models that arguments and settings name. Nothing is sent.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for what is unknown or has no key.
+    pub fn of(named: &Named<'_>, settings: &AppSettings) -> Result<Self, Error> {
+        let name = named.model.or(settings.model.as_deref());
+        let name = name.ok_or_else(|| Error::Usage(NO_MODEL.to_owned()))?;
+        let catalog = settings
+            .catalog()
+            .map_err(|error| Error::Usage(format!("settings: {error}")))?;
+        let http = http::http_client(settings, named.record)?;
+        let main = catalog
+            .resolve(&Selection {
+                model: name.to_owned(),
+                base_url: named.base_url.map(str::to_owned),
+                wire: named.wire.map(wire),
+                api_key_env: named.api_key_env.map(str::to_owned),
+                window: named.window.map(|window| window.0),
+            })
+            .map_err(|error| usage(&error))?;
+        let mut promotions = VecDeque::new();
+        for name in &settings.compaction.promotion_models {
+            promotions.push_back(live(&by_name(&catalog, name)?, &http)?);
+        }
+        let summaries = settings.compaction.model.iter();
+        let summaries = summaries.chain(&settings.compaction.fallback_models);
+        let mut resolved = Vec::new();
+        for name in summaries {
+            resolved.push(by_name(&catalog, name)?);
+        }
+        if settings.compaction.model.is_none() {
+            resolved.insert(0, main.clone());
+        }
+        let mut summarizers = candidates(&resolved, NativeArg::Auto, settings, &http)?;
+        let endpoint = settings.compaction.remote_endpoint.as_ref();
+        if let Some(endpoint) = endpoint.filter(|_| settings.compaction.remote_enabled) {
+            let first = summarizers
+                .iter()
+                .position(|candidate| candidate.way == Way::Summary);
+            let place = first.unwrap_or(summarizers.len());
+            summarizers.insert(place, remote(endpoint, settings, &http)?);
+        }
+        Ok(Self {
+            model: live(&main, &http)?,
+            promotions,
+            former: Vec::new(),
+            summarizers,
+            policy: http::policy(settings),
+            // A running session is better off with a summary by rule than with none.
+            fallback: Fallback::Extractive,
+        })
+    }
+
+    /// Returns the models of a script: it plays the model, and the summarizer where it has summaries.
+    pub fn of_script(play: &ScriptPlay, window: TokenCount) -> Self {
+        let provider: Arc<dyn Provider> = Arc::new(play.turns());
+        let summaries = play.summaries().map(|summaries| Candidate {
+            summarizer: Summarizer::Model {
+                provider: summaries.name().to_owned(),
+                model: summaries.model().to_owned(),
+            },
+            provider: Arc::new(summaries),
+            way: Way::Summary,
+            prices: None,
+        });
+        Self {
+            model: LiveModel {
+                provider,
+                prices: None,
+                api: "scripted".to_owned(),
+                window,
+            },
+            promotions: VecDeque::new(),
+            former: Vec::new(),
+            summarizers: summaries.into_iter().collect(),
+            policy: RetryPolicy::NEVER,
+            fallback: Fallback::Extractive,
+        }
+    }
+}
+
+fn by_name(catalog: &Catalog, name: &str) -> Result<Resolved, Error> {
+    let selection = Selection {
+        model: name.to_owned(),
+        base_url: None,
+        wire: None,
+        api_key_env: None,
+        window: None,
+    };
+    catalog.resolve(&selection).map_err(|error| usage(&error))
+}
+
+fn live(resolved: &Resolved, http: &HttpClient) -> Result<LiveModel, Error> {
+    let candidate = super::candidate(resolved, http)?;
+    let window = resolved.model.capabilities.window.unwrap_or_default();
+    Ok(LiveModel {
+        provider: candidate.provider,
+        prices: candidate.prices,
+        api: resolved.provider.wire.api().to_owned(),
+        window: TokenCount(window),
+    })
+}

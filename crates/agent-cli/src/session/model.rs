@@ -1,0 +1,96 @@
+//! The models of a running session: the one that answers, those that may take over, and those that summarize.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use compaction_core::TokenCount;
+use llm_providers::catalog::ModelInfo;
+use llm_providers::{Provider, RetryPolicy};
+use session_model::ModelRef;
+
+use crate::summarize::{Candidate, Fallback};
+
+/// A model that answers.
+#[derive(Clone)]
+pub struct LiveModel {
+    /// Who is asked.
+    pub provider: Arc<dyn Provider>,
+    /// What it costs; none without a price list.
+    pub prices: Option<ModelInfo>,
+    /// The wire, as sessions name it.
+    pub api: String,
+    /// Its window; zero when unknown.
+    pub window: TokenCount,
+}
+
+impl LiveModel {
+    /// Returns the name that people read: `openai/gpt-5`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider.name(), self.provider.model())
+    }
+
+    /// Returns how a session names it.
+    pub fn reference(&self) -> ModelRef {
+        ModelRef {
+            provider: self.provider.name().to_owned(),
+            model_id: self.provider.model().to_owned(),
+        }
+    }
+}
+
+/// Every model that a session may ask.
+#[derive(Clone)]
+pub struct LiveModels {
+    /// The one that answers.
+    pub model: LiveModel,
+    /// Larger ones that take over, in order, before anything is compacted.
+    pub promotions: VecDeque<LiveModel>,
+    /// Those that have answered before; a branch may lead back to one.
+    pub former: Vec<LiveModel>,
+    /// Those that write summaries, in order; none when the built-in rules do.
+    pub summarizers: Vec<Candidate>,
+    /// When failed requests are sent again.
+    pub policy: RetryPolicy,
+    /// What happens when no model writes a summary.
+    pub fallback: Fallback,
+}
+
+impl LiveModels {
+    /// Returns whether a larger model could take over.
+    pub fn can_promote(&self) -> bool {
+        let window = self.model.window;
+        self.promotions.iter().any(|next| next.window > window)
+    }
+
+    /// Lets the next larger model take over, and returns the one before.
+    pub fn promote(&mut self) -> Option<LiveModel> {
+        let window = self.model.window;
+        let place = self
+            .promotions
+            .iter()
+            .position(|next| next.window > window)?;
+        let next = self.promotions.remove(place)?;
+        let before = std::mem::replace(&mut self.model, next);
+        self.former.push(before.clone());
+        Some(before)
+    }
+
+    /// Lets the model that `reference` names answer again, where it is known; returns whether that is another one.
+    pub fn go_back_to(&mut self, reference: &ModelRef) -> bool {
+        if self.model.reference() == *reference {
+            return false;
+        }
+        let known = self
+            .former
+            .iter()
+            .position(|model| model.reference() == *reference);
+        let Some(place) = known else {
+            return false;
+        };
+        let model = self.former.remove(place);
+        let before = std::mem::replace(&mut self.model, model);
+        // It may take over again when this branch grows.
+        self.promotions.push_front(before);
+        true
+    }
+}

@@ -1,0 +1,160 @@
+//! A compaction that is prepared beside the running turn, and written when it is due.
+
+use compaction_core::Profile;
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf, build_context};
+
+use crate::session::machine::{Ended, Job, Reason, Wish};
+use crate::session::shell::AgentSession;
+use crate::session::shell::compaction::{Entries, Product};
+use crate::session::shell::jobs::Done;
+use crate::session::store::NewEntry;
+
+/// What was prepared.
+pub(super) struct Prepared {
+    /// The job that did it.
+    pub job: Job,
+    /// The leaf at which it was planned; `None` before everything.
+    leaf: Option<EntryId>,
+    /// The model for whose window it was planned.
+    model: String,
+    entries: Entries,
+}
+
+impl AgentSession {
+    pub(super) fn start_background(&mut self, job: Job) {
+        let mut compaction = self.compaction(Reason::Threshold, None, Wish::InThisSession, false);
+        let leaf = match compaction.leaf {
+            Leaf::At(index) => Some(EntryId::new(compaction.tree.id(index))),
+            Leaf::Root => None,
+        };
+        let model = self.models.model.name();
+        // Below the threshold nothing else than a summary is of use.
+        compaction.strategies.retain(|strategy| {
+            use compaction_core::Strategy;
+            matches!(strategy, Strategy::ContextFull | Strategy::Extractive)
+        });
+        self.start(job, |cancel| async move {
+            compaction.cancel = cancel;
+            let prepared = match compaction.run().await {
+                Ok(Product::Entries(entries)) => Some(Box::new(Prepared {
+                    job,
+                    leaf,
+                    model,
+                    entries: *entries,
+                })),
+                Ok(Product::Document(_)) | Err(_) => None,
+            };
+            Done::Background(prepared)
+        });
+    }
+
+    /// Writes what was prepared, unless the session has gone another way since.
+    pub(super) fn splice(&mut self, background: Job, omits_failed: bool) -> Ended {
+        let Some(prepared) = self.prepared.take() else {
+            return Ended::Stale;
+        };
+        if prepared.job != background || !self.still_fits(&prepared, omits_failed) {
+            return Ended::Stale;
+        }
+        let mut entries = prepared.entries;
+        let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
+        entries.result.prepared = true;
+        entries.result.tokens_before += followed;
+        entries.result.tokens_after += followed;
+        let lands = self.threshold().is_none_or(|threshold| {
+            let target = threshold.tokens.scaled(8, 10);
+            entries.result.tokens_after <= target.0
+        });
+        // Whoever undoes it wants what was said meanwhile.
+        if let Leaf::At(index) = self.store.leaf()
+            && let Some(draft) = entries.drafts.last_mut()
+        {
+            let leaf = self.store.tree().id(index);
+            if let Ok(leaf) = RawJson::of(&json!(leaf)) {
+                compaction_core::add_detail(draft, "undoTo", &leaf);
+            }
+        }
+        let entries = Entries { lands, ..entries };
+        self.write_entries(entries, omits_failed)
+    }
+
+    fn still_fits(&self, prepared: &Prepared, omits_failed: bool) -> bool {
+        if prepared.model != self.models.model.name() {
+            return false;
+        }
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let after = match &prepared.leaf {
+            None => 0,
+            Some(leaf) => match path.place_of(leaf) {
+                Some(place) => place + 1,
+                None => return false,
+            },
+        };
+        let changed = path.entries()[after..].iter().any(|index| {
+            matches!(
+                tree.kind(*index),
+                EntryKind::Compaction | EntryKind::ContextEdit | EntryKind::ResetBoundary
+            )
+        });
+        let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
+        let after = prepared.entries.result.tokens_after + followed;
+        let fits = self
+            .threshold()
+            .is_none_or(|threshold| after <= threshold.tokens.0);
+        !changed && fits
+    }
+
+    /// Returns the tokens of what was said after `leaf`, what failed left out when it is to go.
+    fn tokens_since(&self, leaf: Option<&EntryId>, omits_failed: bool) -> u64 {
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let context = build_context(&path, Profile::Own.context_rules());
+        let known = leaf.and_then(|leaf| path.place_of(leaf));
+        let first = known.map_or(0, |place| place + 1);
+        let after: std::collections::BTreeSet<_> = path.entries()[first..].iter().collect();
+        let counter = Profile::Own.counter();
+        let entries = context.entries.iter();
+        let entries = entries.filter(|projected| after.contains(&projected.index));
+        let entries = entries.filter(|projected| {
+            !(omits_failed && self.failed.as_ref() == Some(&projected.entry.id))
+        });
+        let messages = entries
+            .filter(|projected| !matches!(projected.entry.body, EntryBody::Compaction(_)))
+            .flat_map(|projected| &projected.messages);
+        messages.map(|message| counter.message(message).0).sum()
+    }
+
+    /// Writes what a compaction brought, with the edit that takes away what failed.
+    pub(super) fn write_entries(&mut self, entries: Entries, omits_failed: bool) -> Ended {
+        let failed = self.failed.clone();
+        let mut drafts: Vec<NewEntry> = match omits_failed {
+            true => self.omission(),
+            false => Vec::new(),
+        };
+        drafts.extend(
+            entries
+                .drafts
+                .into_iter()
+                .map(|draft: EntryDraft| draft.into()),
+        );
+        match self.append(drafts) {
+            Ok(ids) => {
+                let mut result = entries.result;
+                result.entry_id = ids.last().map(ToString::to_string);
+                self.result = Some(result);
+                Ended::Compacted {
+                    lands: entries.lands,
+                }
+            }
+            Err(error) => {
+                // A compaction that was not written is none: it is not tried again behind anybody's back.
+                self.unsaved.clear();
+                self.failed = failed;
+                Ended::Failed(error.to_string())
+            }
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! A check: old output is pruned, then the context is measured; and the larger model that may take over.
+
+use compaction_core::{
+    PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount, measure, open_todos,
+    plan_prune, threshold,
+};
+use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind, build_context};
+
+use crate::session::event::SessionEvent;
+use crate::session::machine::{CheckPoint, Verdict};
+use crate::session::shell::AgentSession;
+
+impl AgentSession {
+    pub(super) fn check(&mut self, point: CheckPoint) -> Verdict {
+        self.prune(point);
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let context = build_context(&path, Profile::Own.context_rules());
+        let measured = measure(&path, &context, Profile::Own);
+        let waiting = match point {
+            CheckPoint::BeforePrompt => self.waiting_tokens(),
+            CheckPoint::BetweenTools | CheckPoint::AfterTurn | CheckPoint::WhenIdle => {
+                TokenCount::ZERO
+            }
+        };
+        let mut tokens = measured.tokens + waiting;
+        if context.system.is_none() {
+            // Not in the session yet, but in the request.
+            tokens += self.preamble_tokens();
+        }
+        let threshold = self.threshold();
+        let due = threshold
+            .as_ref()
+            .is_some_and(|threshold| threshold.is_exceeded_by(tokens));
+        let settings = &self.settings.compaction;
+        let background = &settings.background;
+        let speculate = background.enabled
+            && threshold.as_ref().is_some_and(|threshold| {
+                let percent = u64::from(background.at_percent);
+                tokens > threshold.tokens.scaled(percent, 100)
+            });
+        let turn_is_over = point == CheckPoint::AfterTurn;
+        Verdict {
+            tokens: tokens.0,
+            due,
+            // Images are counted for the strategy that restores them, which is not there yet.
+            images_due: false,
+            idle_due: settings.idle_enabled && tokens >= settings.idle_threshold_tokens,
+            can_promote: self.models.can_promote(),
+            speculate,
+            work_left: turn_is_over && due && !open_todos(&path).is_empty(),
+        }
+    }
+
+    pub(super) fn threshold(&self) -> Option<Threshold> {
+        let window = self.models.model.window;
+        threshold(window, &self.settings.compaction, &Profile::Own.rules())
+    }
+
+    /// Takes old tool output out of the context where that is worth its while: a step of its own, written at once.
+    fn prune(&mut self, point: CheckPoint) {
+        let settings = &self.settings.compaction;
+        let is_off = settings.strategy.first() == Strategy::Off || !settings.enabled;
+        let stopped = self.machine.memory.stopped.is_some();
+        if is_off || !settings.prune.enabled || stopped || point == CheckPoint::WhenIdle {
+            return;
+        }
+        let options = PlanOptions {
+            settings: self.settings.clone(),
+            ..PlanOptions::for_window(self.models.model.window)
+        };
+        let plan = {
+            let path = self.store.tree().path(self.store.leaf());
+            plan_prune(&path, &options, self.prompt_cache())
+        };
+        let Ok(plan) = plan else {
+            return;
+        };
+        let entries = plan.apply().into_iter().map(Into::into).collect();
+        match self.append(entries) {
+            Ok(_) => self.events.send(SessionEvent::Pruned {
+                results: plan.pruned.len(),
+                saved_tokens: plan.saved.0,
+            }),
+            Err(error) => self.fail(format!("pruning is not written: {error}")),
+        }
+    }
+
+    /// Returns whether the provider still has the context in its cache: by the age of the newest answer.
+    fn prompt_cache(&self) -> PromptCache {
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let messages = path.entries().iter().rev();
+        let mut messages = messages.filter(|index| tree.kind(**index) == EntryKind::Message);
+        let answered = messages.find_map(|index| match tree.entry(*index).ok()?.body {
+            EntryBody::Message(message) => match &*message {
+                AgentMessage::Assistant(answer) => answer.timestamp,
+                _ => None,
+            },
+            _ => None,
+        });
+        let now = jiff::Timestamp::now().as_millisecond();
+        match answered {
+            Some(answered) => PromptCache::of_age(now - answered.as_millis()),
+            None => PromptCache::Cold,
+        }
+    }
+
+    fn waiting_tokens(&self) -> TokenCount {
+        let counter = Profile::Own.counter();
+        let waiting = self.store.queued().iter();
+        waiting.map(|message| counter.text(&message.text)).sum()
+    }
+
+    fn preamble_tokens(&self) -> TokenCount {
+        let counter = Profile::Own.counter();
+        let tools = self.tools.specs();
+        let tools = tools.iter().map(|tool| {
+            counter.text(&tool.name)
+                + counter.text(&tool.description)
+                + counter.text(tool.parameters.get())
+        });
+        counter.text(&self.system_prompt) + tools.sum::<TokenCount>()
+    }
+
+    /// Tells how full the window is.
+    pub(super) fn tell_context(&self) {
+        let path = self.store.tree().path(self.store.leaf());
+        let context = build_context(&path, Profile::Own.context_rules());
+        let measured = measure(&path, &context, Profile::Own);
+        self.events.send(SessionEvent::Context {
+            tokens: measured.tokens.0,
+            window: self.models.model.window.0,
+            threshold: self.threshold().map(|threshold| threshold.tokens.0),
+            estimated: measured.billed.is_none(),
+        });
+    }
+
+    /// Lets the next larger model take over; returns why it cannot.
+    pub(super) fn promote(&mut self) -> Option<String> {
+        let Some(before) = self.models.promote() else {
+            return Some("no larger model is left to take over".to_owned());
+        };
+        let change = EntryDraft::ModelChange(self.models.model.reference());
+        if let Err(error) = self.append(vec![change.into()]) {
+            self.models.go_back_to(&before.reference());
+            return Some(error.to_string());
+        }
+        self.events.send(SessionEvent::Promoted {
+            from: before.name(),
+            to: self.models.model.name(),
+            window: self.models.model.window.0,
+        });
+        None
+    }
+
+    /// Lets the model answer that the branch names, where it is one of ours.
+    pub(super) fn follow_branch(&mut self) {
+        let path = self.store.tree().path(self.store.leaf());
+        let context = build_context(&path, Profile::Own.context_rules());
+        let Some(named) = context.model else {
+            return;
+        };
+        if self.models.go_back_to(&named) {
+            let name = self.models.model.name();
+            self.events.notice(format!("{name} answers on this branch"));
+        }
+    }
+}

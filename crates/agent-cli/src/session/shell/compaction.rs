@@ -1,0 +1,360 @@
+//! One compaction of a running session: strategies in their order, hooks, candidates; nothing is written here.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use compaction_core::{
+    ApplyError, CompactionPlan, ElisionPlan, HookInput, NothingToDo, PlanOptions, Profile,
+    PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger,
+    plan_elision, plan_for_context, plan_prune, threshold,
+};
+use hooks::HookSet;
+use llm_providers::{CancellationToken, Request};
+use session_model::json::RawJson;
+use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
+
+use crate::session::event::CompactionResult;
+use crate::session::machine::{Ended, Reason};
+use crate::session::model::LiveModels;
+use crate::session::shell::events::Events;
+use crate::summarize::{
+    Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, bill_in_details, compact,
+    native_tokens_before,
+};
+
+/// What a compaction is made from.
+pub(super) struct CompactionJob {
+    /// The session as it is.
+    pub tree: SessionTree,
+    /// Where it is compacted: the leaf, or the entry before an answer that failed.
+    pub leaf: Leaf,
+    /// The settings.
+    pub settings: Settings,
+    /// The strategies, in the order in which they are tried.
+    pub strategies: Vec<Strategy>,
+    /// Who may be asked.
+    pub models: LiveModels,
+    /// Who may object.
+    pub hooks: Arc<HookSet>,
+    /// Why.
+    pub reason: Reason,
+    /// What the summary should focus on.
+    pub focus: Option<String>,
+    /// Whether the turn is asked again afterwards.
+    pub will_retry: bool,
+    /// Ends it.
+    pub cancel: CancellationToken,
+    /// Who watches.
+    pub events: Events,
+}
+
+/// What comes of a compaction, to the point of being written.
+#[derive(Debug)]
+pub(super) enum Product {
+    /// Entries to append.
+    Entries(Box<Entries>),
+    /// The document of a handoff.
+    Document(Box<Document>),
+}
+
+/// The document of a handoff, and its account.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// The document.
+    pub text: String,
+    /// Who wrote it.
+    pub report: ModelReport,
+    /// What is told of it.
+    pub result: CompactionResult,
+}
+
+/// The entries that carry out a compaction.
+#[derive(Debug)]
+pub(super) struct Entries {
+    /// The entries, in order.
+    pub drafts: Vec<EntryDraft>,
+    /// What is told of them.
+    pub result: CompactionResult,
+    /// Whether the context is well below the threshold afterwards.
+    pub lands: bool,
+    /// Whether the newest answer, which failed, leaves the context with them.
+    pub omits_failed: bool,
+}
+
+/// How far below the threshold a compaction must land, in tenths.
+const TARGET: u64 = 8;
+
+impl CompactionJob {
+    /// Tries the strategies in their order until one makes progress.
+    pub async fn run(self) -> Result<Product, Ended> {
+        // What is cancelled at once does nothing.
+        tokio::task::yield_now().await;
+        let started = Instant::now();
+        let mut worst = None;
+        for strategy in &self.strategies {
+            if self.cancel.is_cancelled() {
+                return Err(Ended::Cancelled);
+            }
+            let mut done = self.by(*strategy).await;
+            if let Ok(product) = &mut done {
+                let result = match product {
+                    Product::Entries(entries) => &mut entries.result,
+                    Product::Document(document) => &mut document.result,
+                };
+                result.seconds = started.elapsed().as_secs_f64();
+            }
+            match done {
+                Err(ended @ (Ended::Nothing(_) | Ended::Failed(_))) => {
+                    worst.get_or_insert(ended);
+                }
+                done => return done,
+            }
+        }
+        let nothing = || Ended::Nothing("no strategy is set; see compaction.strategy".to_owned());
+        Err(worst.unwrap_or_else(nothing))
+    }
+
+    async fn by(&self, strategy: Strategy) -> Result<Product, Ended> {
+        let path = self.tree.path(self.leaf);
+        let context = build_context(&path, Profile::Own.context_rules());
+        let options = self.options(strategy);
+        match strategy {
+            Strategy::Off => Err(Ended::Nothing(
+                "compaction.strategy is off; set another to compact".to_owned(),
+            )),
+            Strategy::Restore => Err(Ended::Failed(
+                "strategy restore is not there yet".to_owned(),
+            )),
+            Strategy::PruneOnly => match plan_prune(&path, &options, PromptCache::Cold) {
+                Ok(plan) => Ok(self.pruned(&plan)),
+                Err(nothing) => Err(Ended::Nothing(nothing.to_string())),
+            },
+            Strategy::ContextFull => {
+                let candidates = &self.models.summarizers;
+                self.summarized(&path, &context, options, candidates).await
+            }
+            Strategy::Extractive => self.summarized(&path, &context, options, &[]).await,
+            Strategy::Handoff => self.handed_off(&path, &context).await,
+        }
+    }
+
+    fn options(&self, strategy: Strategy) -> PlanOptions {
+        let mut options = PlanOptions {
+            settings: self.settings.clone(),
+            ..PlanOptions::for_window(self.models.model.window)
+        };
+        options.settings.compaction.strategy = strategy.into();
+        options
+    }
+
+    fn trigger(&self) -> Trigger {
+        match self.reason {
+            Reason::Manual => Trigger::Manual {
+                focus: self.focus.clone(),
+            },
+            Reason::Overflow => Trigger::Overflow,
+            Reason::Incomplete => Trigger::Incomplete,
+            Reason::Threshold => Trigger::Threshold,
+            Reason::Image => Trigger::Image,
+            Reason::Idle => Trigger::Idle,
+        }
+    }
+
+    fn target(&self) -> Option<TokenCount> {
+        let rules = Profile::Own.rules();
+        let window = self.models.model.window;
+        let threshold = threshold(window, &self.settings.compaction, &rules)?;
+        Some(threshold.tokens.scaled(TARGET, 10))
+    }
+
+    pub(super) fn lands(&self, after: TokenCount) -> bool {
+        self.target().is_none_or(|target| after <= target)
+    }
+
+    pub(super) fn session_id(&self) -> String {
+        let header = self.tree.header();
+        header
+            .map(|header| header.id.to_string())
+            .unwrap_or_default()
+    }
+
+    async fn summarized(
+        &self,
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+        mut options: PlanOptions,
+        candidates: &[Candidate],
+    ) -> Result<Product, Ended> {
+        let added = self.hooks.compacting(&self.session_id());
+        self.events.hook_failures(&added.failures);
+        options.hooks = HookInput {
+            prompt: added.result.prompt,
+            context: added.result.context,
+        };
+        let trigger = self.trigger();
+        let plan_for = |limits: SummarizerLimits| {
+            let options = PlanOptions {
+                summarizer: limits,
+                ..options.clone()
+            };
+            plan_for_context(path, context, &trigger, &options)
+        };
+        let first = match plan_for(options.summarizer) {
+            Ok(plan) => plan,
+            // Nothing can be summarized, but it is too much: shorten what is large where it stands.
+            Err(NothingToDo::NothingOld { .. }) => {
+                let plan = plan_elision(path, &options);
+                let plan = plan.map_err(|nothing| Ended::Nothing(nothing.to_string()))?;
+                return Ok(self.elided(&plan));
+            }
+            Err(nothing) => return Err(Ended::Nothing(nothing.to_string())),
+        };
+        if let Some(replaced) = self.ask_hooks(&first, path)? {
+            return self.overridden(&first, path, &replaced);
+        }
+        let request_for = |candidate: &Candidate, replays: bool| {
+            let provider = &*candidate.provider;
+            let request = Request::for_context(path, context, provider, replays).0;
+            let tokens = request
+                .native
+                .as_ref()
+                .map(|history| native_tokens_before(context, history, &request));
+            NativeStart { request, tokens }
+        };
+        let events = self.events.clone();
+        let mut watch = move |step: Step<'_>| events.step(&step);
+        let mut run = self.summary_run(&mut watch);
+        let window = self.models.model.window;
+        let done = compact(candidates, window, &plan_for, &request_for, &mut run).await;
+        let report = run.report;
+        self.events.account(&report);
+        let Compacted { plan, mut applied } = done.map_err(ended)?;
+        for (key, value) in &added.result.preserve_data {
+            if let Ok(value) = RawJson::of(value) {
+                applied.preserve(key, &value);
+            }
+        }
+        let result = CompactionResult {
+            strategy: plan.strategy.name(),
+            entry_id: None,
+            first_kept_entry_id: Some(plan.first_kept().to_string()),
+            tokens_before: plan.tokens_in_context().0,
+            tokens_after: applied.tokens_after.0,
+            kept_entries: count(&plan, true),
+            summarized_entries: count(&plan, false),
+            shortened_entries: plan.elisions.len(),
+            summarizer: author(&report),
+            summary: Some(applied.summary.clone()),
+            cost_usd: report.cost_usd,
+            seconds: 0.0,
+            prepared: false,
+        };
+        Ok(Product::Entries(Box::new(Entries {
+            lands: self.lands(applied.tokens_after),
+            drafts: applied.drafts,
+            result,
+            omits_failed: self.will_retry,
+        })))
+    }
+
+    pub(super) fn summary_run<'a>(&self, watch: &'a mut (dyn FnMut(Step<'_>) + Send)) -> Run<'a> {
+        Run {
+            cancel: self.cancel.clone(),
+            policy: self.models.policy,
+            fallback: self.models.fallback,
+            cache_key: Some(self.session_id()),
+            watch,
+            report: ModelReport::default(),
+        }
+    }
+
+    fn pruned(&self, plan: &PrunePlan) -> Product {
+        let shortened = plan.pruned.len();
+        self.edits(
+            Strategy::PruneOnly,
+            plan.apply(),
+            shortened,
+            (plan.tokens_before, plan.saved),
+        )
+    }
+
+    fn elided(&self, plan: &ElisionPlan) -> Product {
+        let strategy = self.settings.compaction.strategy.first();
+        let shortened = plan.elisions.len();
+        self.edits(
+            strategy,
+            plan.apply(),
+            shortened,
+            (plan.tokens_before, plan.saved),
+        )
+    }
+
+    fn edits(
+        &self,
+        strategy: Strategy,
+        drafts: Vec<EntryDraft>,
+        shortened: usize,
+        (before, saved): (TokenCount, TokenCount),
+    ) -> Product {
+        let after = before.saturating_sub(saved);
+        let result = CompactionResult {
+            strategy: strategy.name(),
+            entry_id: None,
+            first_kept_entry_id: None,
+            tokens_before: before.0,
+            tokens_after: after.0,
+            kept_entries: 0,
+            summarized_entries: 0,
+            shortened_entries: shortened,
+            summarizer: "rules".to_owned(),
+            summary: None,
+            cost_usd: None,
+            seconds: 0.0,
+            prepared: false,
+        };
+        Product::Entries(Box::new(Entries {
+            drafts,
+            result,
+            lands: self.lands(after),
+            omits_failed: self.will_retry,
+        }))
+    }
+}
+
+/// Returns who wrote.
+pub(super) fn author(report: &ModelReport) -> String {
+    let model = report.answered_by.as_deref();
+    model.unwrap_or("rules").to_owned()
+}
+
+/// Writes the price of a summary into its entry.
+pub(super) fn bill(drafts: &mut [EntryDraft], report: &ModelReport) {
+    if let Some(draft) = drafts.last_mut() {
+        bill_in_details(draft, report);
+    }
+}
+
+fn count(plan: &CompactionPlan, kept: bool) -> usize {
+    use compaction_core::Fate;
+    let entries = plan.entries.iter();
+    let counted = entries.filter(|entry| match entry.fate {
+        Fate::Kept | Fate::Pruned => kept,
+        Fate::Summarized | Fate::TurnPrefix => !kept,
+        Fate::PreviousSummary | Fate::NoMessage | Fate::System => false,
+    });
+    counted.count()
+}
+
+/// Returns how a compaction ended without a summary.
+pub(super) fn ended(none: NoSummary) -> Ended {
+    use crate::summarize::Failure;
+    match none {
+        NoSummary::Cancelled => Ended::Cancelled,
+        NoSummary::Nothing(nothing) => Ended::Nothing(nothing.to_string()),
+        // One that helps nothing is nothing to do.
+        NoSummary::Failed(Failure::Apply(
+            error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. }),
+        )) => Ended::Nothing(error.to_string()),
+        NoSummary::Failed(failure) => Ended::Failed(failure.to_string()),
+    }
+}

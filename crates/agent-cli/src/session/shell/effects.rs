@@ -1,0 +1,148 @@
+//! What the machine says is done here: at once, or as a job.
+
+use compaction_core::Strategy;
+use session_model::Leaf;
+
+use crate::session::machine::{Effect, Event, Job, Reason, Wish, Write};
+use crate::session::shell::AgentSession;
+use crate::session::shell::compaction::CompactionJob;
+use crate::session::shell::jobs::Done;
+
+impl AgentSession {
+    pub(super) fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Check { job, point } => {
+                let verdict = self.check(point);
+                self.due.push_back(Event::Checked { job, verdict });
+            }
+            Effect::Promote { job } => {
+                let error = self.promote();
+                self.due.push_back(Event::Promoted { job, error });
+            }
+            Effect::Store { job, write } => {
+                let event = match self.write(&write) {
+                    Ok(()) => Event::Stored { job },
+                    Err(error) => {
+                        let error = super::said(&error);
+                        self.store_error = Some(error.clone());
+                        Event::StoreFailed { job, error }
+                    }
+                };
+                self.due.push_back(event);
+                if matches!(write, Write::Answer(_)) {
+                    self.tell_context();
+                }
+            }
+            Effect::Ask { job } => self.ask(job),
+            Effect::RunTools { job } => self.run_tools(job),
+            Effect::Compact {
+                job,
+                reason,
+                focus,
+                wish,
+                omits_failed,
+            } => {
+                let compaction = self.compaction(reason, focus, wish, omits_failed);
+                self.start(job, |cancel| async move {
+                    let compaction = CompactionJob {
+                        cancel,
+                        ..compaction
+                    };
+                    Done::Compaction(compaction.run().await)
+                });
+            }
+            Effect::StartBackground { job } => self.start_background(job),
+            Effect::Splice {
+                job,
+                reason: _,
+                background,
+                omits_failed,
+            } => {
+                let ended = self.splice(background, omits_failed);
+                self.due.push_back(Event::CompactionEnded { job, ended });
+            }
+            Effect::Navigate { job, navigation } => self.navigate(job, navigation),
+            Effect::Cancel { job } => self.cancel(job),
+            Effect::Discard { background } => {
+                self.cancel(background);
+                self.prepared = None;
+            }
+            Effect::IdleTimer { job } => self.start_idle_timer(job),
+            Effect::GraceTimer { job } => {
+                let grace = self.settings.compaction.background.grace_seconds;
+                self.start_timer(job, std::time::Duration::from_secs(grace));
+            }
+            Effect::Tell(told) => self.tell(told),
+        }
+    }
+
+    fn start_idle_timer(&mut self, job: Job) {
+        // Only the newest counts.
+        if let Some(before) = self.idle_timer.replace(job) {
+            self.cancel(before);
+        }
+        if let Some(time) = self.idle_time() {
+            self.start_timer(job, time);
+        }
+    }
+
+    /// Returns a compaction of the session as it is; its token is set when it starts.
+    pub(super) fn compaction(
+        &self,
+        reason: Reason,
+        focus: Option<String>,
+        wish: Wish,
+        omits_failed: bool,
+    ) -> CompactionJob {
+        let configured = self.settings.compaction.strategy.iter();
+        let strategies: Vec<Strategy> = match wish {
+            Wish::Handoff => vec![Strategy::Handoff],
+            Wish::Configured if reason == Reason::Overflow => stays(configured),
+            Wish::Configured => with_rest(configured),
+            Wish::InThisSession => stays(configured),
+        };
+        let tree = self.store.tree();
+        let leaf = match (&self.failed, omits_failed) {
+            // What failed leaves the context with the compaction, so it is not part of what is planned.
+            (Some(failed), true) => match tree.find(failed).map(|index| tree.parent(index)) {
+                Some(Some(parent)) => Leaf::At(parent),
+                Some(None) => Leaf::Root,
+                None => self.store.leaf(),
+            },
+            _ => self.store.leaf(),
+        };
+        CompactionJob {
+            tree: tree.clone(),
+            leaf,
+            settings: self.settings.clone(),
+            strategies,
+            models: self.models.clone(),
+            hooks: self.hooks.clone(),
+            reason,
+            focus,
+            will_retry: omits_failed,
+            cancel: llm_providers::CancellationToken::new(),
+            events: self.events.clone(),
+        }
+    }
+}
+
+/// A handoff without a document falls back to a summary.
+fn with_rest(strategies: impl Iterator<Item = Strategy>) -> Vec<Strategy> {
+    let mut strategies: Vec<_> = strategies.collect();
+    if strategies == [Strategy::Handoff] {
+        strategies.push(Strategy::ContextFull);
+    }
+    strategies
+}
+
+/// Returns the strategies that stay in this session; a summary where there is none.
+fn stays(strategies: impl Iterator<Item = Strategy>) -> Vec<Strategy> {
+    let mut stays: Vec<_> = strategies
+        .filter(|strategy| *strategy != Strategy::Handoff)
+        .collect();
+    if stays.is_empty() {
+        stays.push(Strategy::ContextFull);
+    }
+    stays
+}

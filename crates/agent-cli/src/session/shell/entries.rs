@@ -1,0 +1,321 @@
+//! What is written: messages, answers, results, edits; and what could not be written before goes first.
+
+use compaction_core::prompts;
+use llm_providers::Tool;
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{
+    AgentMessage, Content, ContextEditDraft, EntryBody, EntryDraft, EntryId, LabelDraft, Leaf,
+    MessageDraft, StopReason, SystemMessage, UserMessage, build_context, current_system,
+};
+
+use crate::error::Error;
+use crate::session::event::{SessionEvent, TokenUsage};
+use crate::session::machine::{AnswerEnd, Opening, Write};
+use crate::session::shell::AgentSession;
+use crate::session::store::NewEntry;
+
+/// The section of the system message that holds the agent's own prompt.
+const PROMPT_SECTION: &str = "agent-cli";
+
+impl AgentSession {
+    pub(super) fn write(&mut self, write: &Write) -> Result<(), Error> {
+        match write {
+            Write::Messages(ids) => self.write_messages(ids),
+            Write::Answer(end) => self.write_answer(end),
+            Write::Results => {
+                let results = std::mem::take(&mut self.results);
+                self.append(results).map(drop)
+            }
+            Write::Continue => {
+                let message = AgentMessage::Developer(UserMessage {
+                    content: Content::Text(prompts::auto_continue()),
+                    timestamp: None,
+                });
+                let mut entries = self.preamble()?;
+                entries.push(message_entry(message)?);
+                self.append(entries).map(drop)
+            }
+            Write::Omission => {
+                let edits = self.omission();
+                self.append(edits).map(drop)
+            }
+        }
+    }
+
+    /// Appends entries after what could not be written before. After an error everything is kept.
+    pub(super) fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Error> {
+        let kept = self.unsaved.len();
+        self.unsaved.extend(entries);
+        if self.unsaved.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut ids = self.store.append(self.unsaved.clone())?;
+        self.unsaved.clear();
+        self.store_error = None;
+        Ok(ids.split_off(kept))
+    }
+
+    fn write_messages(&mut self, ids: &[EntryId]) -> Result<(), Error> {
+        let preamble = self.preamble()?;
+        self.append(preamble)?;
+        let queued: Vec<_> = self.store.queued().to_vec();
+        self.store.send_queued(ids)?;
+        for message in queued.iter().filter(|message| ids.contains(&message.id)) {
+            self.events.send(SessionEvent::Message {
+                entry_id: message.id.to_string(),
+                text: message.text.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Returns what has to be said before the model is asked: its instructions and tools, and that it is this model,
+    /// where the session does not say so yet.
+    fn preamble(&self) -> Result<Vec<NewEntry>, Error> {
+        let path = self.store.tree().path(self.store.leaf());
+        let context = build_context(&path, compaction_core::Profile::Own.context_rules());
+        let mut entries = Vec::new();
+        let now = context.messages().map(|(_, message)| &**message);
+        let now = current_system(now);
+        if let Some(system) = self.system_change(now.as_ref()) {
+            entries.push(message_entry(AgentMessage::System(system))?);
+        }
+        let model = self.models.model.reference();
+        if context.model.as_ref() != Some(&model) {
+            entries.push(EntryDraft::ModelChange(model).into());
+        }
+        Ok(entries)
+    }
+
+    /// Returns the system message that makes `now` what it should be; none when it is that already.
+    fn system_change(&self, now: Option<&SystemMessage>) -> Option<SystemMessage> {
+        let section = |system: &SystemMessage| {
+            let mut sections = system.sections.iter();
+            let found = sections.find(|(name, _)| name == PROMPT_SECTION);
+            found.and_then(|(_, text)| text.clone())
+        };
+        let prompt = now.and_then(section);
+        let tools: Vec<RawJson> = self.tools.specs().iter().filter_map(tool_json).collect();
+        let has: Vec<&RawJson> = now
+            .map(|now| now.tools_added.iter().collect())
+            .unwrap_or_default();
+        let added: Vec<RawJson> = tools
+            .iter()
+            .filter(|tool| !has.iter().any(|has| has.get() == tool.get()))
+            .cloned()
+            .collect();
+        let wanted: Vec<_> = tools.iter().filter_map(name_of).collect();
+        let removed: Vec<String> = has
+            .iter()
+            .filter_map(|tool| name_of(tool))
+            .filter(|name| !wanted.contains(name))
+            .collect();
+        let same_prompt = prompt.as_deref() == Some(self.system_prompt.as_str());
+        if same_prompt && added.is_empty() && removed.is_empty() {
+            return None;
+        }
+        let text = self.system_prompt.clone();
+        let section = (PROMPT_SECTION.to_owned(), Some(text));
+        Some(SystemMessage {
+            content: Content::Text(String::new()),
+            sections: if same_prompt {
+                Vec::new()
+            } else {
+                vec![section]
+            },
+            tools_added: added,
+            tools_removed: removed,
+            timestamp: None,
+        })
+    }
+
+    fn write_answer(&mut self, end: &AnswerEnd) -> Result<(), Error> {
+        self.failed = None;
+        let Some(given) = self.answer.take() else {
+            return Ok(());
+        };
+        let message = given.message.clone();
+        let usage = message.usage.unwrap_or_default();
+        let mut event = SessionEvent::Answer {
+            entry_id: None,
+            text: message.content.joined_text(""),
+            tool_calls: message.content.tool_calls().count(),
+            stop_reason: message.stop_reason.name().to_owned(),
+            error: message.error_message.clone(),
+            usage: TokenUsage::from(&usage),
+            cost_usd: given.cost_usd,
+        };
+        let nothing = message.content.is_empty() && message.stop_reason == StopReason::Aborted;
+        if nothing {
+            self.events.send(event);
+            return Ok(());
+        }
+        let mut draft = drafted(AgentMessage::Assistant(message))?;
+        if let Some(cost) = given.cost() {
+            draft = draft.with_cost(cost);
+        }
+        let entry = NewEntry {
+            id: Some(self.store.fresh_id()),
+            draft: EntryDraft::Message(Box::new(draft)),
+        };
+        let id = entry.id.clone();
+        if matches!(end, AnswerEnd::CutOff | AnswerEnd::Overflow(_)) {
+            self.failed.clone_from(&id);
+        }
+        if let SessionEvent::Answer { entry_id, .. } = &mut event {
+            *entry_id = id.map(|id| id.to_string());
+        }
+        let written = self.append(vec![entry]);
+        self.events.send(event);
+        written.map(drop)
+    }
+
+    /// Returns the edit that takes the answer that failed out of the context; nothing where none did.
+    pub(super) fn omission(&mut self) -> Vec<NewEntry> {
+        let target = self.failed.take();
+        let edit = target.map(|target| {
+            let edit = EntryDraft::ContextEdit(ContextEditDraft {
+                target,
+                replacement: None,
+            });
+            edit.into()
+        });
+        edit.into_iter().collect()
+    }
+
+    pub(super) fn label(&mut self, count: usize, text: Option<String>) {
+        let labelled = self.message_back(count).and_then(|target| {
+            let draft = EntryDraft::Label(LabelDraft {
+                target: target.clone(),
+                label: text.clone(),
+            });
+            let written = self.append(vec![draft.into()]);
+            written.map(|_| target).map_err(|error| error.to_string())
+        });
+        match labelled {
+            Ok(target) => self.events.send(SessionEvent::Labelled {
+                entry_id: target.to_string(),
+                label: text,
+            }),
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// Returns the message of the user that is `count` such messages back on the path; 1 is the newest.
+    pub(super) fn message_back(&self, count: usize) -> Result<EntryId, String> {
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let mut left = count.max(1);
+        for index in path.entries().iter().rev() {
+            let Ok(entry) = tree.entry(*index) else {
+                continue;
+            };
+            if let EntryBody::Message(message) = &entry.body
+                && matches!(**message, AgentMessage::User(_))
+            {
+                left -= 1;
+                if left == 0 {
+                    return Ok(entry.id);
+                }
+            }
+        }
+        Err(format!(
+            "there are no {count} messages of the user to go back to"
+        ))
+    }
+
+    /// Returns what the session ends in.
+    pub(super) fn opening(&mut self) -> Opening {
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        for index in path.entries().iter().rev() {
+            let Ok(entry) = tree.entry(*index) else {
+                continue;
+            };
+            let message = match &entry.body {
+                EntryBody::Message(message) => message,
+                EntryBody::CustomMessage(_) => return Opening::Unanswered,
+                // What was compacted, or left, or edited after the newest answer does not need to be asked again.
+                EntryBody::Compaction(_) | EntryBody::BranchSummary(_) => continue,
+                _ => continue,
+            };
+            return match &**message {
+                AgentMessage::Assistant(answer) if self.pending_calls().is_empty() => {
+                    let same = answer.provider == self.models.model.provider.name()
+                        && answer.model == self.models.model.provider.model();
+                    let id = entry.id.clone();
+                    let opening = match &answer.stop_reason {
+                        _ if self.is_omitted(&id) => Opening::Unanswered,
+                        StopReason::Length if same => Opening::Answered(AnswerEnd::CutOff),
+                        StopReason::Error if same && self.was_overflow(answer) => {
+                            let error = answer.error_message.clone().unwrap_or_default();
+                            Opening::Answered(AnswerEnd::Overflow(error))
+                        }
+                        StopReason::Error | StopReason::Aborted => Opening::Rest,
+                        _ => Opening::Rest,
+                    };
+                    if matches!(opening, Opening::Answered(_)) {
+                        self.failed = Some(id);
+                    }
+                    opening
+                }
+                AgentMessage::Assistant(_) => Opening::PendingCalls,
+                AgentMessage::ToolResult(_) if !self.pending_calls().is_empty() => {
+                    Opening::PendingCalls
+                }
+                AgentMessage::ToolResult(_)
+                | AgentMessage::User(_)
+                | AgentMessage::Developer(_)
+                | AgentMessage::Custom(_)
+                | AgentMessage::BashExecution(_) => Opening::Unanswered,
+                AgentMessage::System(_)
+                | AgentMessage::BranchSummary(_)
+                | AgentMessage::CompactionSummary(_)
+                | AgentMessage::Other { .. } => continue,
+            };
+        }
+        Opening::Rest
+    }
+
+    /// Returns whether an edit took the entry out of the context.
+    fn is_omitted(&self, id: &EntryId) -> bool {
+        let path = self.store.tree().path(self.store.leaf());
+        let context = build_context(&path, compaction_core::Profile::Own.context_rules());
+        let mut entries = context.entries.iter();
+        entries.any(|projected| projected.entry.id == *id && projected.omitted)
+    }
+}
+
+/// Returns the entry of a message without anything beside it.
+fn message_entry(message: AgentMessage) -> Result<NewEntry, Error> {
+    let draft = drafted(message)?;
+    Ok(EntryDraft::Message(Box::new(draft)).into())
+}
+
+/// Returns a message as it can be written.
+pub(super) fn drafted(message: AgentMessage) -> Result<MessageDraft, Error> {
+    MessageDraft::new(message).map_err(|error| Error::Failure(error.to_string()))
+}
+
+fn tool_json(tool: &Tool) -> Option<RawJson> {
+    let parameters: serde_json::Value = serde_json::from_str(tool.parameters.get()).ok()?;
+    let tool = json!({
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": parameters,
+    });
+    RawJson::of(&tool).ok()
+}
+
+fn name_of(tool: &RawJson) -> Option<String> {
+    tool.string_member("name").map(std::borrow::Cow::into_owned)
+}
+
+/// Returns where a leaf is, as events name it.
+pub(super) fn leaf_name(store: &crate::session::store::LiveStore) -> Option<String> {
+    match store.leaf() {
+        Leaf::At(index) => Some(store.tree().id(index).to_owned()),
+        Leaf::Root => None,
+    }
+}

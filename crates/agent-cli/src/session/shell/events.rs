@@ -1,0 +1,110 @@
+//! Where the events of a session go, and what is added up on the way.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hooks::HookFailure;
+use session_model::Usage;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::session::event::{SessionEvent, TokenUsage};
+use crate::summarize::{ModelReport, Step};
+
+/// The sender of events; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Events {
+    sender: UnboundedSender<SessionEvent>,
+    spent: Arc<Mutex<Spent>>,
+}
+
+/// What a run has taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    /// Tokens.
+    pub usage: TokenUsage,
+    /// US dollars, where prices are known.
+    pub cost_usd: Option<f64>,
+}
+
+impl Events {
+    pub fn new(sender: UnboundedSender<SessionEvent>) -> Self {
+        Self {
+            sender,
+            spent: Arc::default(),
+        }
+    }
+
+    /// Tells. Nobody has to listen.
+    pub fn send(&self, event: SessionEvent) {
+        let _ = self.sender.send(event);
+    }
+
+    pub fn notice(&self, text: impl Into<String>) {
+        self.send(SessionEvent::Notice { text: text.into() });
+    }
+
+    pub fn step(&self, step: &Step<'_>) {
+        self.send(SessionEvent::of_step(step));
+    }
+
+    pub fn hook_failures(&self, failures: &[HookFailure]) {
+        for failure in failures {
+            self.notice(format!("hook {} failed: {}", failure.hook, failure.reason));
+        }
+    }
+
+    /// Adds what an answer took.
+    pub fn spend(&self, usage: &Usage, cost: Option<f64>) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.usage.add(usage);
+        if let Some(cost) = cost {
+            *spent.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+
+    /// Adds what a summary took.
+    pub fn account(&self, report: &ModelReport) {
+        self.spend(&report.usage, report.cost_usd);
+    }
+
+    pub fn spent(&self) -> Spent {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionEvent {
+    /// Returns the event of a step of summarizing.
+    pub(super) fn of_step(step: &Step<'_>) -> Self {
+        let (text, notable) = match step {
+            Step::Asking {
+                candidate,
+                request,
+                requests,
+            } => match requests {
+                1 => (format!("asking {candidate}"), false),
+                _ => (
+                    format!("asking {candidate}, part {request} of {requests}"),
+                    false,
+                ),
+            },
+            Step::Writing(characters) => (format!("{characters} characters"), false),
+            Step::Retry { error, delay } => {
+                let seconds = delay.as_secs_f64();
+                (format!("{error}; again in {seconds:.1} s"), true)
+            }
+            Step::Again(error) => (format!("{error}; asking once more"), true),
+            Step::Folding => (
+                "too large for the model's window; asking in smaller pieces".to_owned(),
+                true,
+            ),
+            Step::NativeRefused(error) => (
+                format!("{error}; the readable summary takes the place of the native history"),
+                true,
+            ),
+            Step::Failed(failed) => (
+                format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
+                true,
+            ),
+        };
+        Self::CompactionProgress { text, notable }
+    }
+}

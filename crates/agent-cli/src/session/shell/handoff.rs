@@ -1,0 +1,81 @@
+//! What a compaction brought is written here: entries into this session, or a document into a new one.
+
+use compaction_core::HANDOFF_MESSAGE;
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{Content, CustomMessageDraft, EntryDraft};
+
+use crate::error::Error;
+use crate::session::event::SessionEvent;
+use crate::session::machine::Ended;
+use crate::session::shell::AgentSession;
+use crate::session::shell::compaction::{Document, Product, author};
+use crate::session::shell::entries::leaf_name;
+use crate::session::store::LiveStore;
+use crate::summarize::bill_in_details;
+
+impl AgentSession {
+    /// Writes what a compaction brought.
+    pub(super) fn write_product(&mut self, product: Product) -> Ended {
+        match product {
+            Product::Entries(entries) => {
+                let omits_failed = entries.omits_failed;
+                self.write_entries(*entries, omits_failed)
+            }
+            Product::Document(document) => match self.hand_off(*document) {
+                Ok(()) => Ended::HandedOff,
+                Err(error) => Ended::Failed(error.to_string()),
+            },
+        }
+    }
+
+    /// Begins the session that goes on from a document, and takes over what waits. The old session stays as it is.
+    fn hand_off(&mut self, document: Document) -> Result<(), Error> {
+        let Document {
+            text,
+            report,
+            result,
+        } = document;
+        // Nothing that was said may stay behind unwritten.
+        self.append(Vec::new())?;
+        let details = json!({
+            "parentSession": self.store.id(),
+            "parentLeaf": leaf_name(&self.store),
+            "summarizer": author(&report),
+        });
+        let mut draft = EntryDraft::CustomMessage(CustomMessageDraft {
+            custom_type: HANDOFF_MESSAGE.to_owned(),
+            content: Content::Text(text),
+            display: true,
+            details: RawJson::of(&details).ok(),
+        });
+        bill_in_details(&mut draft, &report);
+        let mut new = self.successor()?;
+        let from = self.store.id().to_owned();
+        new.append(vec![draft.into()])?;
+        // Written at once: the document is all that the new session has.
+        new.bear()?;
+        new.take_queue(&mut self.store)?;
+        self.store = new;
+        self.failed = None;
+        self.prepared = None;
+        self.result = Some(result);
+        self.events.send(SessionEvent::SessionSwitch {
+            session_id: self.store.id().to_owned(),
+            path: self.store.path().map(|path| path.display().to_string()),
+            from,
+        });
+        Ok(())
+    }
+
+    /// Returns the store of the session that comes after this one, in the same place.
+    fn successor(&self) -> Result<LiveStore, Error> {
+        let cwd = std::path::Path::new(self.store.cwd());
+        let Some(path) = self.store.path() else {
+            return Ok(LiveStore::in_memory(cwd));
+        };
+        let folder = self.folder.as_deref().or_else(|| path.parent());
+        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
+        Ok(LiveStore::create(folder, cwd, Some(path)))
+    }
+}

@@ -1,0 +1,94 @@
+//! What hooks make of a compaction: they may refuse it, or supply it.
+
+use compaction_core::CompactionPlan;
+use hooks::{BeforeCompactEvent, BeforeCompactResult, CompactionOverride};
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{CompactionDraft, EntryDraft, EntryId, FirstKept, SessionPath};
+
+use crate::session::event::CompactionResult;
+use crate::session::machine::Ended;
+use crate::session::shell::compaction::{CompactionJob, Entries, Product};
+
+impl CompactionJob {
+    /// Asks the hooks; returns the compaction that one of them supplies.
+    pub(super) fn ask_hooks(
+        &self,
+        plan: &CompactionPlan,
+        path: &SessionPath<'_>,
+    ) -> Result<Option<Box<CompactionOverride>>, Ended> {
+        let ids = path.entries().iter();
+        let branch: Vec<EntryId> = ids
+            .map(|index| EntryId::new(self.tree.id(*index)))
+            .collect();
+        let asked = self.hooks.before_compact(&BeforeCompactEvent {
+            plan,
+            branch: &branch,
+            custom_instructions: self.focus.as_deref(),
+            will_retry: self.will_retry,
+        });
+        self.events.hook_failures(&asked.failures);
+        match asked.result {
+            BeforeCompactResult::Proceed => Ok(None),
+            BeforeCompactResult::Cancel => Err(Ended::Nothing("a hook cancelled it".to_owned())),
+            BeforeCompactResult::Replace(replaced) => Ok(Some(replaced)),
+        }
+    }
+
+    /// Returns what a hook supplies in the place of the plan.
+    pub(super) fn overridden(
+        &self,
+        plan: &CompactionPlan,
+        path: &SessionPath<'_>,
+        replaced: &CompactionOverride,
+    ) -> Result<Product, Ended> {
+        let Some(place) = path.place_of(&replaced.first_kept) else {
+            return Err(Ended::Failed(format!(
+                "a hook keeps from {}, which is not on the path",
+                replaced.first_kept
+            )));
+        };
+        if replaced.summary.trim().is_empty() {
+            return Err(Ended::Failed("a hook gave an empty summary".to_owned()));
+        }
+        let after = plan.tokens_after(&replaced.summary);
+        let preserved = (!replaced.preserve_data.is_empty())
+            .then(|| RawJson::of(&replaced.preserve_data).ok())
+            .flatten();
+        let mut details = replaced.details.clone().unwrap_or_else(|| json!({}));
+        if let Some(details) = details.as_object_mut() {
+            details.insert("undoTo".to_owned(), json!(plan.leaf));
+        }
+        let draft = CompactionDraft {
+            summary: replaced.summary.clone(),
+            short_summary: replaced.short_summary.clone(),
+            first_kept: FirstKept::Entry(replaced.first_kept.clone()),
+            tokens_before: replaced.tokens_before,
+            details: RawJson::of(&details).ok(),
+            preserve_data: preserved,
+            from_extension: true,
+            system: plan.system.clone(),
+        };
+        let result = CompactionResult {
+            strategy: plan.strategy.name(),
+            entry_id: None,
+            first_kept_entry_id: Some(replaced.first_kept.to_string()),
+            tokens_before: plan.tokens_in_context().0,
+            tokens_after: after.0,
+            kept_entries: path.entries().len() - place,
+            summarized_entries: place,
+            shortened_entries: 0,
+            summarizer: "hook".to_owned(),
+            summary: Some(replaced.summary.clone()),
+            cost_usd: None,
+            seconds: 0.0,
+            prepared: false,
+        };
+        Ok(Product::Entries(Box::new(Entries {
+            drafts: vec![EntryDraft::Compaction(Box::new(draft))],
+            result,
+            lands: self.lands(after),
+            omits_failed: self.will_retry,
+        })))
+    }
+}

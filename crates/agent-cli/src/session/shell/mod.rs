@@ -1,0 +1,397 @@
+//! The shell around the machine: it waits, does what the machine says, and tells it what came of it.
+//!
+//! Short work (checks, writes, moves without a summary) is done at once; models,
+//! tools, compactions and timers are jobs that run beside each other on one task.
+//! A job never writes: its product comes back here, and is written if it is
+//! still wanted.
+
+mod answer;
+mod background;
+mod check;
+mod compaction;
+mod document;
+mod effects;
+mod entries;
+mod events;
+mod handoff;
+mod hooked;
+mod jobs;
+mod navigation;
+mod tell;
+mod tools;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use compaction_core::{AutoContinue, Settings, Strategy};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use hooks::HookSet;
+use llm_providers::{CancellationToken, Reasoning};
+use session_model::EntryId;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use crate::error::Error;
+use crate::session::event::{SessionEvent, TokenUsage};
+use crate::session::machine::{
+    Continue, Event, Job, Machine, Navigation, Opening, Policy, TurnEnd, Wish, transition,
+};
+use crate::session::model::LiveModels;
+use crate::session::store::{Delivery, LiveStore, NewEntry};
+use crate::session::tools::{ToolContext, Toolbox};
+
+use background::Prepared;
+use events::Events;
+use jobs::{Done, Running};
+
+/// What a session is made of.
+pub struct SessionConfig {
+    /// Where it is written.
+    pub store: LiveStore,
+    /// Where the session of a handoff is made; beside this one unless given.
+    pub folder: Option<PathBuf>,
+    /// Who is asked.
+    pub models: LiveModels,
+    /// The settings.
+    pub settings: Settings,
+    /// Who may object.
+    pub hooks: Arc<HookSet>,
+    /// The tools.
+    pub tools: Toolbox,
+    /// What the tools work in.
+    pub tool_context: ToolContext,
+    /// The system prompt.
+    pub system_prompt: String,
+    /// How much the model should think.
+    pub reasoning: Reasoning,
+}
+
+/// What a session is asked to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// The user says something.
+    Say {
+        /// What.
+        text: String,
+        /// When it is sent.
+        delivery: Delivery,
+    },
+    /// A message that waits is taken back.
+    TakeBack {
+        /// Its id.
+        id: EntryId,
+    },
+    /// Work that the session was left with goes on.
+    Resume,
+    /// What runs is to stop.
+    Abort,
+    /// A compaction is wanted now.
+    Compact {
+        /// What the summary should focus on.
+        focus: Option<String>,
+    },
+    /// A new session should go on from a document.
+    Handoff {
+        /// What the document should focus on.
+        focus: Option<String>,
+    },
+    /// Running compactions and branch summaries are to stop.
+    AbortCompaction,
+    /// The leaf should move.
+    Navigate(Navigation),
+    /// The leaf should move to before the newest messages of the user.
+    Back {
+        /// To before how many of them.
+        count: usize,
+        /// Whether the branch that is left is summarized.
+        summarize: bool,
+        /// What the summary should focus on.
+        focus: Option<String>,
+    },
+    /// A message of the user gets a label.
+    Label {
+        /// How many messages of the user back; 1 is the newest.
+        count: usize,
+        /// The label; none clears it.
+        text: Option<String>,
+    },
+    /// Automatic compaction is switched on or off.
+    SetAutomatic(bool),
+    /// The session should end.
+    Close,
+}
+
+/// How a run of a session ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finished {
+    /// How the newest turn ended; none when there was no turn.
+    pub turn: Option<TurnEnd>,
+    /// What could not be written, and why.
+    pub unsaved: Option<String>,
+    /// The session at the end.
+    pub session_id: String,
+    /// Where it is; none when nothing was written.
+    pub path: Option<PathBuf>,
+    /// What was billed.
+    pub usage: TokenUsage,
+    /// What that costs in USD, where prices are known.
+    pub cost_usd: Option<f64>,
+}
+
+/// A session that is lived in.
+pub struct AgentSession {
+    machine: Machine,
+    store: LiveStore,
+    folder: Option<PathBuf>,
+    models: LiveModels,
+    settings: Settings,
+    hooks: Arc<HookSet>,
+    tools: Toolbox,
+    tool_context: ToolContext,
+    system_prompt: String,
+    reasoning: Reasoning,
+    events: Events,
+    /// Events of the machine that came of its own effects.
+    due: VecDeque<Event>,
+    jobs: FuturesUnordered<Running>,
+    cancels: BTreeMap<Job, CancellationToken>,
+    /// The answer that is to be written.
+    answer: Option<answer::Given>,
+    /// The results that are to be written.
+    results: Vec<NewEntry>,
+    /// What could not be written; it goes before whatever is written next.
+    unsaved: Vec<NewEntry>,
+    store_error: Option<String>,
+    /// The newest answer, when it failed and should leave the context.
+    failed: Option<EntryId>,
+    prepared: Option<Prepared>,
+    /// The calls that run next were begun before the session was opened.
+    resumes_calls: bool,
+    idle_timer: Option<Job>,
+    /// What is told when the compaction that runs is over.
+    result: Option<crate::session::event::CompactionResult>,
+    turn: Option<TurnEnd>,
+    closed: bool,
+}
+
+impl AgentSession {
+    /// Returns the session of `config`; what happens goes to `events`.
+    pub fn new(config: SessionConfig, events: UnboundedSender<SessionEvent>) -> Self {
+        let policy = policy(&config.settings);
+        Self {
+            machine: Machine::new(policy),
+            store: config.store,
+            folder: config.folder,
+            models: config.models,
+            settings: config.settings,
+            hooks: config.hooks,
+            tools: config.tools,
+            tool_context: config.tool_context,
+            system_prompt: config.system_prompt,
+            reasoning: config.reasoning,
+            events: Events::new(events),
+            due: VecDeque::new(),
+            jobs: FuturesUnordered::new(),
+            cancels: BTreeMap::new(),
+            answer: None,
+            results: Vec::new(),
+            unsaved: Vec::new(),
+            store_error: None,
+            failed: None,
+            prepared: None,
+            resumes_calls: false,
+            idle_timer: None,
+            result: None,
+            turn: None,
+            closed: false,
+        }
+    }
+
+    /// Returns where the session is written.
+    pub fn store(&self) -> &LiveStore {
+        &self.store
+    }
+
+    /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
+    pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) -> Finished {
+        self.open();
+        while !self.closed {
+            tokio::select! {
+                biased;
+                command = commands.recv() => match command {
+                    Some(command) => self.command(command),
+                    None => self.feed(Event::Close),
+                },
+                Some((job, done)) = self.jobs.next(), if !self.jobs.is_empty() => self.finish(job, done),
+            }
+        }
+        self.finished().await
+    }
+
+    fn open(&mut self) {
+        self.events.send(SessionEvent::SessionStart {
+            session_id: self.store.id().to_owned(),
+            path: self.store.path().map(|path| path.display().to_string()),
+            cwd: self.store.cwd().to_owned(),
+            model: self.models.model.name(),
+            window: self.models.model.window.0,
+            entries: self.store.tree().len(),
+        });
+        if self.models.model.window.0 == 0 {
+            self.events.notice(
+                "the model's window is not known: nothing is compacted by itself; name it with --window",
+            );
+        }
+        self.follow_branch();
+        let waiting: Vec<_> = self.store.queued().to_vec();
+        for message in waiting {
+            // What waits from an earlier run is sent with the next message, or on resuming.
+            self.machine.memory.wait_for(message.id, message.delivery);
+        }
+    }
+
+    /// Carries out one command.
+    pub fn command(&mut self, command: Command) {
+        match command {
+            Command::Say { text, delivery } => self.say(text, delivery),
+            Command::TakeBack { id } => match self.store.drop_queued(&id) {
+                Ok(_) => self.feed(Event::TakenBack { id }),
+                Err(error) => self.fail(error.to_string()),
+            },
+            Command::Resume => {
+                let opening = self.opening();
+                self.resumes_calls = opening == Opening::PendingCalls;
+                self.feed(Event::Resume(opening));
+            }
+            Command::Abort => self.feed(Event::Abort),
+            Command::Compact { focus } => self.feed(Event::Compact {
+                focus,
+                wish: Wish::Configured,
+            }),
+            Command::Handoff { focus } => self.feed(Event::Compact {
+                focus,
+                wish: Wish::Handoff,
+            }),
+            Command::AbortCompaction => self.feed(Event::AbortCompaction),
+            Command::Navigate(navigation) => self.feed(Event::Navigate(navigation)),
+            Command::Back {
+                count,
+                summarize,
+                focus,
+            } => match self.message_back(count) {
+                Ok(target) => self.feed(Event::Navigate(Navigation {
+                    target: Some(target),
+                    summarize,
+                    focus,
+                    label: None,
+                })),
+                Err(error) => self.fail(error),
+            },
+            Command::Label { count, text } => self.label(count, text),
+            Command::SetAutomatic(automatic) => self.feed(Event::SetAutomatic(automatic)),
+            Command::Close => self.feed(Event::Close),
+        }
+    }
+
+    fn say(&mut self, text: String, delivery: Delivery) {
+        match self.store.queue(text.clone(), delivery) {
+            Ok(message) => {
+                self.events.send(SessionEvent::Queued {
+                    id: message.id.to_string(),
+                    text,
+                    delivery: delivery.name(),
+                });
+                let id = message.id;
+                self.feed(Event::Said { id, delivery });
+            }
+            Err(error) => self.fail(format!("the message is not kept: {error}")),
+        }
+    }
+
+    fn fail(&mut self, message: String) {
+        self.events.send(SessionEvent::Error { message });
+    }
+
+    /// Tells the machine what happened, and does what it says, until there is nothing to be told.
+    fn feed(&mut self, event: Event) {
+        self.due.push_back(event);
+        while let Some(event) = self.due.pop_front() {
+            let placeholder = Machine::new(self.machine.memory.policy);
+            let machine = std::mem::replace(&mut self.machine, placeholder);
+            let (machine, effects) = transition(machine, event);
+            self.machine = machine;
+            for effect in effects {
+                self.carry_out(effect);
+            }
+        }
+    }
+
+    fn finish(&mut self, job: Job, done: Done) {
+        let stopped = matches!(done, Done::Stopped);
+        let event = self.take(job, done);
+        self.cancels.remove(&job);
+        if !stopped {
+            self.feed(event);
+        }
+    }
+
+    /// Waits for what was told to end, so that no request is left running.
+    async fn finished(mut self) -> Finished {
+        for cancel in self.cancels.values() {
+            cancel.cancel();
+        }
+        while self.jobs.next().await.is_some() {}
+        if let Err(error) = self.append(Vec::new()) {
+            self.store_error = Some(error.to_string());
+        }
+        let spent = self.events.spent();
+        let is_written = self.store.is_born();
+        let path = self.store.path().filter(|_| is_written);
+        let path = path.map(std::path::Path::to_owned);
+        self.events.send(SessionEvent::SessionEnd {
+            session_id: self.store.id().to_owned(),
+            path: path.as_ref().map(|path| path.display().to_string()),
+            entries: self.store.tree().len(),
+            usage: spent.usage,
+            cost_usd: spent.cost_usd,
+        });
+        Finished {
+            turn: self.turn,
+            unsaved: self.store_error.filter(|_| !self.unsaved.is_empty()),
+            session_id: self.store.id().to_owned(),
+            path,
+            usage: spent.usage,
+            cost_usd: spent.cost_usd,
+        }
+    }
+
+    fn idle_time(&self) -> Option<Duration> {
+        let settings = &self.settings.compaction;
+        let wanted = settings.idle_enabled && settings.enabled;
+        wanted.then(|| Duration::from_secs(settings.idle_timeout_seconds))
+    }
+}
+
+/// Returns what settings decide for the machine.
+fn policy(settings: &Settings) -> Policy {
+    let compaction = &settings.compaction;
+    Policy {
+        automatic: compaction.enabled,
+        continues: match compaction.auto_continue {
+            AutoContinue::Never => Continue::Never,
+            AutoContinue::WhenWorkIsLeft => Continue::WhenWorkIsLeft,
+            AutoContinue::Always => Continue::Always,
+        },
+        hands_off: compaction.strategy.first() == Strategy::Handoff,
+    }
+}
+
+/// Returns an error as the text that people read.
+fn said(error: &Error) -> String {
+    error.to_string()
+}

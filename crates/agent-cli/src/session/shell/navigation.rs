@@ -1,0 +1,218 @@
+//! Moves of the leaf: the summary of what is left comes first, then the move is written in one step.
+
+use compaction_core::{
+    BranchInstructions, BranchOptions, BranchPlan, Profile, SummarizerLimits, branch_budget,
+    plan_branch_summary,
+};
+use hooks::{BeforeTreeEvent, BeforeTreeResult};
+use session_model::json::RawJson;
+use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
+
+use crate::session::event::SessionEvent;
+use crate::session::machine::{Ended, Job, Navigation};
+use crate::session::shell::AgentSession;
+use crate::session::shell::compaction::{bill, ended};
+use crate::session::shell::entries::leaf_name;
+use crate::session::shell::jobs::Done;
+use crate::session::store::NewEntry;
+use crate::summarize::{ModelReport, Run, Step, answer_plan};
+
+/// A move, to the point of being written.
+pub(super) struct Move {
+    plan: BranchPlan,
+    drafts: Vec<EntryDraft>,
+    label: Option<String>,
+    is_summarized: bool,
+}
+
+impl AgentSession {
+    pub(super) fn navigate(&mut self, job: Job, navigation: Navigation) {
+        let prepared = self.prepare(navigation);
+        let (plan_source, navigation) = match prepared {
+            Ok(prepared) => prepared,
+            Err(ended) => {
+                self.start(job, |_| std::future::ready(Done::Navigation(Err(ended))));
+                return;
+            }
+        };
+        let models = self.models.clone();
+        let hooks = self.hooks.clone();
+        let events = self.events.clone();
+        let settings = self.settings.clone();
+        let session = self.store.id().to_owned();
+        self.start(job, |cancel| async move {
+            tokio::task::yield_now().await;
+            let (tree, from, to) = plan_source;
+            let options = |limits: SummarizerLimits, budget| BranchOptions {
+                budget,
+                profile: Profile::Own,
+                settings: settings.compaction.clone(),
+                summarizer: limits,
+                instructions: navigation.focus.clone().map(BranchInstructions::Focus),
+            };
+            let window = models.model.window;
+            let budget = match branch_budget(window, settings.branch_summary.reserve_tokens) {
+                Ok(budget) => budget,
+                // A small window keeps a share of itself free instead.
+                Err(_) => window.scaled(1, 2).max(compaction_core::TokenCount(1)),
+            };
+            let own = SummarizerLimits {
+                window,
+                max_output: None,
+            };
+            let plan = plan_branch_summary(&tree, from, to, &options(own, budget));
+            let plan = match plan {
+                Ok(plan) => plan,
+                Err(error) => return Done::Navigation(Err(Ended::Failed(error.to_string()))),
+            };
+            for said in &plan.diagnostics {
+                events.notice(said.to_string());
+            }
+            let asked = hooks.before_tree(&BeforeTreeEvent {
+                plan: &plan,
+                user_wants_summary: navigation.summarize,
+            });
+            events.hook_failures(&asked.failures);
+            let supplied = match asked.result {
+                BeforeTreeResult::Proceed => None,
+                BeforeTreeResult::Cancel => {
+                    let why = "a hook cancelled the move".to_owned();
+                    return Done::Navigation(Err(Ended::Failed(why)));
+                }
+                BeforeTreeResult::Summary(summary) => Some(summary),
+            };
+            if let Some(supplied) = supplied {
+                let details = supplied.details.as_ref();
+                let draft = EntryDraft::BranchSummary(Box::new(BranchSummaryDraft {
+                    from: plan.from.clone(),
+                    summary: supplied.summary,
+                    details: details.and_then(|details| RawJson::of(details).ok()),
+                    from_extension: true,
+                }));
+                return Done::Navigation(Ok(Box::new(Move {
+                    plan,
+                    drafts: vec![draft],
+                    label: navigation.label,
+                    is_summarized: true,
+                })));
+            }
+            if !navigation.summarize || plan.requests().is_empty() {
+                let draft = plan.move_only();
+                return Done::Navigation(Ok(Box::new(Move {
+                    plan,
+                    drafts: vec![draft],
+                    label: navigation.label,
+                    is_summarized: false,
+                })));
+            }
+            let watcher = events.clone();
+            let mut watch = move |step: Step<'_>| watcher.step(&step);
+            let mut run = Run {
+                cancel,
+                policy: models.policy,
+                fallback: models.fallback,
+                cache_key: Some(session),
+                watch: &mut watch,
+                report: ModelReport::default(),
+            };
+            let plan_for = |limits: SummarizerLimits| {
+                let plan = plan_branch_summary(&tree, from, to, &options(limits, budget));
+                plan.map_err(|error| error.to_string())
+            };
+            let quarter = window.scaled(1, 4);
+            let cap = settings.compaction.extractive_max_tokens.min(quarter);
+            let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, Profile::Own.counter());
+            let candidates = &models.summarizers;
+            let answered = answer_plan(candidates, window, &plan_for, &by_rule, &mut run).await;
+            let report = run.report;
+            events.account(&report);
+            Done::Navigation(summarized(answered.map_err(ended), &report, navigation))
+        });
+    }
+
+    /// Returns the two ends of a move, on the tree as it is.
+    fn prepare(
+        &self,
+        navigation: Navigation,
+    ) -> Result<((session_model::SessionTree, Leaf, Leaf), Navigation), Ended> {
+        let tree = self.store.tree();
+        let to = match &navigation.target {
+            None => Leaf::Root,
+            Some(id) => match tree.find(id) {
+                Some(index) => Leaf::At(index),
+                None => return Err(Ended::Failed(format!("no entry {id} in this session"))),
+            },
+        };
+        let from = self.store.leaf();
+        if from == to {
+            return Err(Ended::Failed("the session stands there already".to_owned()));
+        }
+        Ok(((tree.clone(), from, to), navigation))
+    }
+
+    /// Writes a move; the leaf moves with it.
+    pub(super) fn write_move(&mut self, moved: Move) -> Ended {
+        let from = leaf_name(&self.store);
+        let parent = moved.plan.new_leaf.clone();
+        let mut entries: Vec<NewEntry> = moved.drafts.into_iter().map(Into::into).collect();
+        if let (Some(label), Some(target)) = (moved.label, &parent) {
+            let draft = EntryDraft::Label(LabelDraft {
+                target: target.clone(),
+                label: Some(label),
+            });
+            entries.push(draft.into());
+        }
+        // What could not be written belongs to the branch that is left.
+        if let Err(error) = self.append(Vec::new()) {
+            return Ended::Failed(error.to_string());
+        }
+        let ids: Vec<EntryId> = match self.store.append_under(parent.as_ref(), entries) {
+            Ok(ids) => ids,
+            Err(error) => return Ended::Failed(error.to_string()),
+        };
+        self.failed = None;
+        self.follow_branch();
+        let summary = ids.first().filter(|_| moved.is_summarized);
+        self.events.send(SessionEvent::Navigated {
+            leaf: leaf_name(&self.store),
+            from,
+            summary_entry_id: summary.map(ToString::to_string),
+            editor_text: moved.plan.editor_text.clone(),
+            cancelled: false,
+        });
+        Ended::Compacted { lands: true }
+    }
+
+    /// Tells of a move that was cancelled; nothing has changed.
+    pub(super) fn tell_cancelled_move(&self, ended: &Ended) {
+        if *ended == Ended::Cancelled {
+            let leaf = leaf_name(&self.store);
+            self.events.send(SessionEvent::Navigated {
+                from: leaf.clone(),
+                leaf,
+                summary_entry_id: None,
+                editor_text: None,
+                cancelled: true,
+            });
+        }
+    }
+}
+
+fn summarized(
+    answered: Result<(BranchPlan, Vec<compaction_core::SummaryAnswer>), Ended>,
+    report: &ModelReport,
+    navigation: Navigation,
+) -> Result<Box<Move>, Ended> {
+    let (plan, answers) = answered?;
+    let draft = plan
+        .apply(&answers)
+        .map_err(|error| Ended::Failed(format!("Branch summary failed: {error}")))?;
+    let mut drafts = vec![draft];
+    bill(&mut drafts, report);
+    Ok(Box::new(Move {
+        plan,
+        drafts,
+        label: navigation.label,
+        is_summarized: true,
+    }))
+}

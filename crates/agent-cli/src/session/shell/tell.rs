@@ -1,0 +1,67 @@
+//! What the machine tells, as events.
+
+use crate::session::event::SessionEvent;
+use crate::session::machine::{Told, TurnEnd};
+use crate::session::shell::AgentSession;
+
+impl AgentSession {
+    pub(super) fn tell(&mut self, told: Told) {
+        match told {
+            Told::TurnStarted => self.events.send(SessionEvent::TurnStart),
+            Told::TurnEnded(end) => {
+                let (name, error) = match &end {
+                    TurnEnd::Done => ("done", None),
+                    TurnEnd::Failed(error) => ("failed", Some(error.clone())),
+                    TurnEnd::Aborted => ("aborted", None),
+                };
+                self.events.send(SessionEvent::TurnEnd { end: name, error });
+                self.turn = Some(end);
+            }
+            Told::CompactionStarted { reason, .. } => {
+                self.result = None;
+                let strategy = self.settings.compaction.strategy.first().name();
+                let reason_name = reason.name();
+                self.events.send(match reason.is_automatic() {
+                    true => SessionEvent::AutoCompactionStart {
+                        reason: reason_name,
+                        strategy,
+                    },
+                    false => SessionEvent::CompactionStart {
+                        reason: reason_name,
+                        strategy,
+                    },
+                });
+            }
+            Told::CompactionEnded {
+                reason,
+                aborted,
+                will_retry,
+                error,
+            } => {
+                let result = self.result.take().filter(|_| error.is_none());
+                let reason_name = reason.name();
+                self.events.send(match reason.is_automatic() {
+                    true => SessionEvent::AutoCompactionEnd {
+                        reason: reason_name,
+                        result,
+                        aborted,
+                        will_retry,
+                        error,
+                    },
+                    false => SessionEvent::CompactionEnd {
+                        reason: reason_name,
+                        result,
+                        aborted,
+                        will_retry,
+                        error,
+                    },
+                });
+            }
+            Told::AutomaticStopped(text) => self.events.notice(text),
+            Told::Refused(why) => self.fail(why.to_owned()),
+            Told::Failed(message) => self.fail(message),
+            Told::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),
+            Told::Closed => self.closed = true,
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! The shell, with a scripted model.

@@ -1,0 +1,171 @@
+//! The calls of an answer: which are open, and running them beside each other where they cannot disturb each other.
+
+use std::time::Instant;
+
+use futures_util::future::join_all;
+use serde_json::Value;
+use session_model::json::RawJson;
+use session_model::{
+    AgentMessage, Block, Content, EntryBody, EntryDraft, MessageDraft, ToolCall, ToolResultMessage,
+};
+
+use crate::session::event::SessionEvent;
+use crate::session::machine::Job;
+use crate::session::shell::AgentSession;
+use crate::session::shell::entries::drafted;
+use crate::session::shell::events::Events;
+use crate::session::shell::jobs::Done;
+use crate::session::store::NewEntry;
+use crate::session::tools::{Repeat, ToolContext, ToolOutput, Toolbox};
+
+/// How much of an output an event tells, in characters.
+const TOLD: usize = 2000;
+
+impl AgentSession {
+    pub(super) fn run_tools(&mut self, job: Job) {
+        let calls = self.pending_calls();
+        let after_crash = std::mem::take(&mut self.resumes_calls);
+        let batch = Batch {
+            tools: self.tools.clone(),
+            context: self.tool_context.clone(),
+            events: self.events.clone(),
+            after_crash,
+        };
+        self.start(job, |cancel| async move {
+            let context = ToolContext {
+                cancel,
+                ..batch.context.clone()
+            };
+            let batch = Batch { context, ..batch };
+            Done::Results(batch.run(calls).await)
+        });
+    }
+
+    /// Returns the calls of the newest answer that have no result yet.
+    pub(super) fn pending_calls(&self) -> Vec<ToolCall> {
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let mut answered = Vec::new();
+        for index in path.entries().iter().rev() {
+            let Ok(entry) = tree.entry(*index) else {
+                continue;
+            };
+            let EntryBody::Message(message) = &entry.body else {
+                continue;
+            };
+            match &**message {
+                AgentMessage::ToolResult(result) => answered.push(result.tool_call_id.clone()),
+                AgentMessage::Assistant(_) => {
+                    let calls = message.tool_calls();
+                    let open = calls.filter(|call| !answered.contains(&call.id));
+                    return open.cloned().collect();
+                }
+                AgentMessage::System(_) => {}
+                _ => return Vec::new(),
+            }
+        }
+        Vec::new()
+    }
+}
+
+struct Batch {
+    tools: Toolbox,
+    context: ToolContext,
+    events: Events,
+    after_crash: bool,
+}
+
+impl Batch {
+    /// Runs calls in groups: those of one group run at once, the groups one after the other. Results have the order
+    /// of the calls.
+    async fn run(&self, calls: Vec<ToolCall>) -> Vec<NewEntry> {
+        let mut results = Vec::with_capacity(calls.len());
+        for group in groups(&calls) {
+            results.extend(join_all(group.iter().map(|call| self.one(call))).await);
+        }
+        results
+    }
+
+    async fn one(&self, call: &ToolCall) -> NewEntry {
+        let started = Instant::now();
+        let arguments = call
+            .arguments
+            .as_ref()
+            .map_or(Value::Null, RawJson::to_value);
+        self.events.send(SessionEvent::ToolStart {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments,
+        });
+        let lost = self.after_crash && self.tools.repeat(&call.name) == Repeat::Unsafe;
+        let output = match lost {
+            false => self.tools.run(call, &self.context).await,
+            true => ToolOutput::error(
+                "the session was interrupted while this call ran, and its result is lost; it may have been carried out: look before you repeat it",
+            ),
+        };
+        let text = output.content.joined_text("\n");
+        self.events.send(SessionEvent::ToolEnd {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            is_error: output.is_error,
+            seconds: started.elapsed().as_secs_f64(),
+            output: text.chars().take(TOLD).collect(),
+        });
+        entry(call, &output)
+    }
+}
+
+fn entry(call: &ToolCall, output: &ToolOutput) -> NewEntry {
+    let result = |content| {
+        AgentMessage::ToolResult(ToolResultMessage {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            content,
+            is_error: output.is_error,
+            timestamp: None,
+        })
+    };
+    let draft = drafted(result(output.content.clone())).unwrap_or_else(|error| {
+        // What cannot be written is said instead of lost.
+        let text = Content::Blocks(vec![Block::text(error.to_string())]);
+        MessageDraft::new(result(text))
+            .unwrap_or_else(|error| MessageDraft::user(error.to_string()))
+    });
+    let details = output.details.as_ref();
+    let details = details.and_then(|details| RawJson::of(details).ok());
+    let draft = match details {
+        Some(details) => draft.with_details(details),
+        None => draft,
+    };
+    EntryDraft::Message(Box::new(draft)).into()
+}
+
+/// Parts calls into groups that may run at once: a command runs alone, and so does each call on a file that another
+/// one of the group names.
+fn groups(calls: &[ToolCall]) -> Vec<Vec<&ToolCall>> {
+    let mut groups: Vec<Vec<&ToolCall>> = Vec::new();
+    for call in calls {
+        let fits = |group: &Vec<&ToolCall>| {
+            let alone = call.name == "bash" || group.iter().any(|other| other.name == "bash");
+            let path = path_of(call);
+            let same = path.is_some() && group.iter().any(|other| path_of(other) == path);
+            let reads = call.name == "read" && group.iter().all(|other| other.name == "read");
+            !alone && (!same || reads)
+        };
+        match groups.last_mut() {
+            Some(group) if fits(group) => group.push(call),
+            _ => groups.push(vec![call]),
+        }
+    }
+    groups
+}
+
+/// Returns the file that a call names, in a spelling that tells the same file apart from another.
+fn path_of(call: &ToolCall) -> Option<String> {
+    let path = call.arguments.as_ref()?.string_member("path")?;
+    let parts = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".");
+    Some(parts.collect::<Vec<_>>().join("/"))
+}
