@@ -1,6 +1,7 @@
 //! Generated files: written anew, or compared with what the generators give.
 
 use crate::example;
+use crate::refactor;
 use crate::run::{Outcome, root};
 
 /// Writes the generated files; with `--check` says which are stale instead.
@@ -22,13 +23,18 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 /// Returns the generated files that are not as their generators give them, with what they should hold.
 pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
-    let session: String = example::example_session()
-        .iter()
-        .map(|line| format!("{line}\n"))
-        .collect();
+    let text = |lines: Vec<String>| lines.iter().map(|line| format!("{line}
+")).collect();
     let settings = root().join("docs/settings.md");
-    let files = [
-        (root().join("examples/sessions/long.jsonl"), session),
+    let files: [(_, String); 4] = [
+        (
+            root().join("examples/sessions/long.jsonl"),
+            text(example::example_session()),
+        ),
+        (
+            root().join("examples/scripts/refactor.jsonl"),
+            text(refactor::refactor_script()?),
+        ),
         (
             root().join("docs/settings.schema.json"),
             agent_cli::settings::schema_text(),

