@@ -23,8 +23,7 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 /// Returns the generated files that are not as their generators give them, with what they should hold.
 pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
-    let text = |lines: Vec<String>| lines.iter().map(|line| format!("{line}
-")).collect();
+    let text = |lines: Vec<String>| lines.iter().map(|line| format!("{line}\n")).collect();
     let settings = root().join("docs/settings.md");
     let files: [(_, String); 4] = [
         (
