@@ -61,6 +61,7 @@ impl Profile {
                 folds: true,
                 rescues: true,
                 branch_tool_results: true,
+                branch_leaves_out_target: false,
                 cap_limit: Some(16_384),
             },
             Self::Pi => Rules {
@@ -77,6 +78,7 @@ impl Profile {
                 folds: false,
                 rescues: false,
                 branch_tool_results: false,
+                branch_leaves_out_target: true,
                 cap_limit: None,
             },
         }
@@ -128,6 +130,8 @@ pub struct Rules {
     pub rescues: bool,
     /// Tool results are part of a branch summary's conversation.
     pub branch_tool_results: bool,
+    /// A message of the user to which one goes back is not part of what is left, although its text returns to the editor.
+    pub branch_leaves_out_target: bool,
     /// The largest output cap of a request, whatever the reserve.
     pub cap_limit: Option<u64>,
 }

@@ -142,8 +142,8 @@ fn the_newest_messages_within_the_budget_are_summarized() {
 #[test]
 fn a_summary_beyond_the_budget_is_added_below_nine_tenths() {
     check_branch!("u:10 a:50 s:200 a:100", &[], "e4" => "e1", &options(150), @"
-    ancestor e1
-    collected e2 e3 e4
+    ancestor root
+    collected e1 e2 e3 e4
     summarized e3 e4 (275 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
@@ -154,8 +154,8 @@ fn a_summary_beyond_the_budget_is_added_below_nine_tenths() {
 #[test]
 fn a_summary_beyond_the_budget_is_left_out_from_nine_tenths_on() {
     check_branch!("u:10 a:50 s:200 a:100", &[], "e4" => "e1", &options(90), @"
-    ancestor e1
-    collected e2 e3 e4
+    ancestor root
+    collected e1 e2 e3 e4
     summarized e4 (82 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
@@ -166,8 +166,8 @@ fn a_summary_beyond_the_budget_is_left_out_from_nine_tenths_on() {
 #[test]
 fn a_message_beyond_the_budget_is_left_out() {
     check_branch!("u:10 a:50 a:200 a:100", &[], "e4" => "e1", &options(150), @"
-    ancestor e1
-    collected e2 e3 e4
+    ancestor root
+    collected e1 e2 e3 e4
     summarized e4 (82 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
@@ -190,8 +190,8 @@ fn files_count_from_entries_beyond_the_budget() {
         ),
     ];
     check_branch!(notation, &patches, "e10" => "e1", &options(120), @"
-    ancestor e1
-    collected e2 e3 e4 e5 e6 e7 e8 e9 e10
+    ancestor root
+    collected e1 e2 e3 e4 e5 e6 e7 e8 e9 e10
     summarized e7 e8 e9 e10 (120 tokens)
     goes on at root
     editor: #1 l
@@ -226,9 +226,9 @@ fn files_of_extensions_summaries_do_not_count() {
         ),
     ];
     check_branch!("u:1 s:9 k@e1:9 a:9", &patches, "e4" => "e1", &options(1000), @"
-    ancestor e1
-    collected e2 e3 e4
-    summarized e2 e3 e4 (108 tokens)
+    ancestor root
+    collected e1 e2 e3 e4
+    summarized e1 e2 e3 e4 (114 tokens)
     goes on at root
     editor: #1 l
     1 requests
@@ -273,9 +273,9 @@ fn long_tool_results_are_truncated() {
 #[test]
 fn a_message_of_the_user_returns_to_the_editor() {
     check_branch!("u:10 a:10 u:5 a:10", "e4" => "e3", @"
-    ancestor e3
-    collected e4
-    summarized e4 (13 tokens)
+    ancestor e2
+    collected e3 e4
+    summarized e3 e4 (21 tokens)
     goes on at e2
     editor: #3 lorem ipsum dolor
     1 requests
@@ -285,9 +285,9 @@ fn a_message_of_the_user_returns_to_the_editor() {
 #[test]
 fn an_extensions_message_returns_to_the_editor() {
     check_branch!("u:10 a:10 x:5 a:10", "e4" => "e3", @"
-    ancestor e3
-    collected e4
-    summarized e4 (13 tokens)
+    ancestor e2
+    collected e3 e4
+    summarized e3 e4 (21 tokens)
     goes on at e2
     editor: #3 lorem ipsum dolor
     1 requests
@@ -297,9 +297,9 @@ fn an_extensions_message_returns_to_the_editor() {
 #[test]
 fn the_first_message_leads_to_the_root() {
     check_branch!("u:5 a:10 a:10", "e3" => "e1", @"
-    ancestor e1
-    collected e2 e3
-    summarized e2 e3 (26 tokens)
+    ancestor root
+    collected e1 e2 e3
+    summarized e1 e2 e3 (34 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor
     1 requests
@@ -352,9 +352,9 @@ fn nothing_said_means_no_request() {
 #[test]
 fn system_messages_are_not_summarized() {
     check_branch!("u:10 sys:50 a:10", "e3" => "e1", @"
-    ancestor e1
-    collected e2 e3
-    summarized e3 (13 tokens)
+    ancestor root
+    collected e1 e2 e3
+    summarized e1 e3 (26 tokens)
     goes on at root
     editor: #1 lorem ipsum dolor sit amet lorem ipsu
     1 requests

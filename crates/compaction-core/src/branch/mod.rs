@@ -134,7 +134,16 @@ pub fn plan_branch_summary(
         let mut places = old_path.entries().iter();
         places.position(|index| *index == ancestor)
     });
-    let left = &old_path.entries()[shared.map_or(0, |place| place + 1)..];
+    let (new_leaf, editor_text) = landing(tree, to)?;
+    // A message whose text returns to the editor is left as well: without it nobody would know what was asked.
+    let returns = !rules.branch_leaves_out_target && editor_text.is_some() && shared.is_some();
+    let returns = returns && ancestor.map(Leaf::At) == Some(to);
+    let first = shared.map_or(0, |place| if returns { place } else { place + 1 });
+    let ancestor = match ancestor {
+        Some(ancestor) if returns => tree.parent(ancestor),
+        ancestor => ancestor,
+    };
+    let left = &old_path.entries()[first..];
     let id_of = |index| EntryId::new(tree.id(index));
     let mut diagnostics = Vec::new();
     let entries = readable_entries(tree, left, &mut diagnostics);
@@ -172,7 +181,6 @@ pub fn plan_branch_summary(
     let parts: Vec<String> = kept.iter().flat_map(|said| said.parts.clone()).collect();
     let conversation = parts.join(bounds.separator());
     let asked = branch_requests(parts, &messages, options, &bounds)?;
-    let (new_leaf, editor_text) = landing(tree, to)?;
     Ok(BranchPlan {
         from: old_path.leaf_id().map(EntryId::new),
         target: match to {

@@ -116,10 +116,22 @@ pub fn short_summary(summary: &str) -> String {
         .unwrap_or_default()
 }
 
+/// How much of a branch's last answer outlives it, in characters.
+const ANSWER_OF_BRANCH: usize = 300;
+
 /// Takes over what must outlive a branch that was left: rules, files, decisions, and what it was about.
 fn take_branch(facts: &mut Facts, branch: &Item) {
     let about = short_summary(&branch.text);
     let parsed = parse(&branch.text);
+    let ended = parsed
+        .answer
+        .map(|answer| one_line(&answer.text, ANSWER_OF_BRANCH));
+    let about = match (about.as_str(), ended) {
+        ("", None) => "what it was about is not known".to_owned(),
+        (about, None) => about.to_owned(),
+        ("", Some(ended)) => format!("it ended with: {ended}"),
+        (about, Some(ended)) => format!("{about} It ended with: {ended}"),
+    };
     let notes = vec![format!("A branch that was left ({}): {about}", branch.id)];
     let newer = Facts {
         rules: parsed.rules,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use session_model::{AgentMessage, AssistantMessage, Block, Content, StopReason};
 
+use crate::handoff::HANDOFF_MESSAGE;
 use crate::request::SourceMessage;
 
 use super::facts::{Facts, Item, Request};
@@ -54,6 +55,10 @@ pub(super) fn scan(messages: &[SourceMessage], focus: Option<&str>) -> Scanned {
             AgentMessage::BranchSummary(message) => {
                 let text = message.summary.clone();
                 scan.scanned.branches.push(Item { text, id });
+            }
+            // The document of a handoff is the summary that its session begins with.
+            AgentMessage::Custom(message) if message.custom_type == HANDOFF_MESSAGE => {
+                scan.scanned.carried = Some(message.content.joined_text("\n"));
             }
             // Harness, extensions and unknown roles do not speak for the user.
             AgentMessage::System(_)

@@ -711,3 +711,38 @@ fn any_cap_holds_and_growth_stops() {
         assert!(once.starts_with("## Goal"), "{once}");
     }
 }
+
+#[test]
+fn the_document_of_a_handoff_is_carried_like_a_summary() {
+    use session_model::CustomMessage;
+    let document = "## Goal\nFirst request (a1):\n> tidy up\n\n## Constraints & Preferences\n- \"never add a dependency\" (a1)\n";
+    let message = |text: &str, kind: &str| SourceMessage {
+        entry_id: EntryId::new("c1"),
+        message: Arc::new(AgentMessage::Custom(Arc::new(CustomMessage {
+            custom_type: kind.to_owned(),
+            content: Content::Text(text.to_owned()),
+            display: true,
+            details: None,
+            timestamp: None,
+        }))),
+    };
+    let count = |text: &str| text.len() as u64;
+    let summary = |kind: &str| {
+        extract(&ExtractInput {
+            kind: ExtractKind::History,
+            messages: &[message(document, kind)],
+            previous: None,
+            focus: None,
+            read_files: &[],
+            modified_files: &[],
+            cap: 4000,
+            count: &count,
+        })
+    };
+    let kept = summary("handoff");
+    assert!(
+        kept.contains("> tidy up") && kept.contains("never add a dependency"),
+        "{kept}"
+    );
+    assert!(!summary("other").contains("never add a dependency"));
+}
