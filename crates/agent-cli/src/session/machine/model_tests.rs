@@ -95,6 +95,8 @@ struct World {
     messages: Vec<Message>,
     ended: Vec<Event>,
     larger_models: u32,
+    /// How every other answer of the model ends.
+    habit: AnswerEnd,
     in_turn: bool,
     compacting: Option<Reason>,
     closed: bool,
@@ -108,6 +110,8 @@ struct World {
     failures: u32,
     stops: bool,
     declined: bool,
+    /// The compaction that runs has been told to stop.
+    cancelled: bool,
     /// Nothing that waits may be sent.
     held: bool,
     /// The turn is to end, or the session, and how much has ended since.
@@ -117,7 +121,7 @@ struct World {
 }
 
 impl World {
-    fn new(policy: Policy) -> Self {
+    fn new(policy: Policy, habit: AnswerEnd) -> Self {
         Self {
             machine: Machine::new(policy),
             pending: Vec::new(),
@@ -126,6 +130,7 @@ impl World {
             messages: Vec::new(),
             ended: Vec::new(),
             larger_models: 3,
+            habit,
             in_turn: false,
             compacting: None,
             closed: false,
@@ -137,6 +142,7 @@ impl World {
             failures: 0,
             stops: false,
             declined: false,
+            cancelled: false,
             held: false,
             aborted: None,
             closing: None,
@@ -301,6 +307,7 @@ impl World {
                 job,
                 end: match dice.roll(16) {
                     _ if is_kind => AnswerEnd::Done,
+                    _ if dice.one_in(2) => self.habit.clone(),
                     0..6 => AnswerEnd::Calls,
                     6..9 => AnswerEnd::Done,
                     9..11 => AnswerEnd::CutOff,
@@ -334,7 +341,12 @@ impl World {
                 self.ended[dice.roll(count as u64) as usize].clone()
             }
             _ => {
-                let job = Job(dice.roll(self.newest_job.0 + 2));
+                let job = match self.pending.len() {
+                    count if count > 0 && dice.one_in(2) => {
+                        self.pending[dice.roll(count as u64) as usize].0
+                    }
+                    _ => Job(dice.roll(self.newest_job.0 + 2)),
+                };
                 let (work, others): (Work, &[Work]) = match dice.roll(9) {
                     0 => (Work::Check, &[]),
                     1 => (Work::Promote, &[]),
@@ -394,9 +406,13 @@ impl World {
                 if self.in_turn && self.aborted.is_none() {
                     self.aborted = Some(0);
                 }
+                self.cancelled = self.compacting.is_some();
                 self.apply(Event::Abort)
             }
-            4..7 => self.apply(Event::AbortCompaction),
+            4..7 => {
+                self.cancelled = self.compacting.is_some();
+                self.apply(Event::AbortCompaction)
+            }
             7..12 => {
                 let wish = match dice.roll(3) {
                     0 => Wish::Configured,
@@ -556,6 +572,7 @@ impl World {
                     && reason == Reason::Threshold
                     && self.point == CheckPoint::BetweenTools;
                 ensure(!waits, "a handoff waits for the end of the turn")?;
+                ensure(!self.cancelled, "what was cancelled does not begin anew")?;
                 self.look_at_compaction(reason, omits_failed)?;
                 self.begin(job, Work::Compact)
             }
@@ -672,6 +689,7 @@ impl World {
             } => {
                 ensure(self.compacting == Some(reason), "what began ends")?;
                 self.compacting = None;
+                self.cancelled = false;
                 ensure(
                     aborted == (error.as_deref() == Some(CANCELLED)),
                     "what was cancelled says so",
@@ -874,6 +892,15 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     })
 }
 
+fn any_habit() -> impl Strategy<Value = AnswerEnd> {
+    prop_oneof![
+        Just(AnswerEnd::Done),
+        Just(AnswerEnd::Calls),
+        Just(AnswerEnd::CutOff),
+        Just(AnswerEnd::Overflow("too large".to_owned())),
+    ]
+}
+
 fn config() -> Config {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
     Config {
@@ -895,9 +922,10 @@ proptest! {
     fn nothing_that_must_not_be_comes_of_any_order_of_events(
         policy in any_policy(),
         dice in prop::collection::vec(any::<u64>(), 1..200),
+        habit in any_habit(),
         closes in any::<bool>(),
     ) {
-        let mut world = World::new(policy);
+        let mut world = World::new(policy, habit);
         if let Err(fact) = world.run(&dice, closes) {
             let newest = world.history.iter().map(|event| format!("  {event:?}"));
             let history = newest.collect::<Vec<_>>().join("\n");
@@ -913,10 +941,13 @@ fn the_runs_reach_every_state() {
     let mut seen = BTreeSet::new();
     let mut number = 1_u64;
     for run in 0..1_000 {
-        let mut world = World::new(Policy {
-            hands_off: run % 4 == 0,
-            ..Policy::default()
-        });
+        let mut world = World::new(
+            Policy {
+                hands_off: run % 4 == 0,
+                ..Policy::default()
+            },
+            AnswerEnd::Calls,
+        );
         for _ in 0..100 {
             // A linear congruence: the runs are the same everywhere.
             number = number

@@ -333,9 +333,7 @@ impl Step {
         }
     }
 
-    /// Comes to rest; what waits by now stays until somebody says something.
     pub(super) fn rest(&mut self) -> State {
-        self.memory.held = true;
         let waiting = self.memory.waiting();
         self.tell(Told::Resting { waiting });
         let job = self.memory.job();

@@ -1637,6 +1637,30 @@ fn an_idle_session_is_compacted_once_between_two_answers() {
 }
 
 #[test]
+fn an_idle_session_is_compacted_again_after_an_answer() {
+    assert_snapshot!(run("after; checked; elapsed; checked idle; ended well; after; checked | elapsed; checked idle"), @"
+    elapsed -> check#16 idle
+    checked idle -> [compaction#17 idle], compact#17 idle configured
+    ");
+}
+
+#[test]
+fn an_idle_session_is_compacted_again_after_a_change_of_branch() {
+    assert_snapshot!(run("after; checked; elapsed; checked idle; ended well; go x; navigated well | elapsed; checked idle"), @"
+    elapsed -> check#12 idle
+    checked idle -> [compaction#13 idle], compact#13 idle configured
+    ");
+}
+
+#[test]
+fn an_idle_session_is_left_alone_after_a_manual_compaction() {
+    assert_snapshot!(run("after; checked; compact; ended well | elapsed; checked idle"), @"
+    elapsed -> check#9 idle
+    checked idle -> [rest], idle#10
+    ");
+}
+
+#[test]
 fn an_idle_session_never_goes_on() {
     assert_snapshot!(run_with(continuing(Continue::Always), "after; checked | elapsed; checked idle work; ended well"), @"
     elapsed -> check#7 idle
@@ -1966,6 +1990,15 @@ fn a_preparation_that_takes_too_long_gives_way_to_a_plain_compaction() {
     elapsed -> discard#8, compact#15 threshold here
     ended well -> [threshold over], ask#16
     prepared #8 -> -
+    ");
+}
+
+#[test]
+fn a_compaction_does_not_end_under_the_number_of_its_preparation() {
+    assert_snapshot!(run("preparing; batch | checked due; ended well #8; prepared"), @"
+    checked due -> [compaction#8 threshold], grace#14
+    ended well #8 -> -
+    prepared -> splice#15 of #8 threshold
     ");
 }
 
