@@ -710,6 +710,10 @@ impl World {
                     self.failures = 0;
                 }
                 self.declined |= aborted && reason.is_automatic();
+                if aborted {
+                    // Whoever cancels was there.
+                    self.automatic = 0;
+                }
             }
             Told::AutomaticStopped(_) => self.stops = true,
             Told::Resting { waiting } => {
