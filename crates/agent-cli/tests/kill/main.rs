@@ -107,7 +107,7 @@ impl Killer {
                 panic!("{what}; {}", self.told(&came));
             }
             self.phases.note(life, &came);
-            if self.done % TEARS == 0 {
+            if self.done.is_multiple_of(TEARS) {
                 tear(life, after, &mut self.rng);
             }
         }

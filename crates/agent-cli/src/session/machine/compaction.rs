@@ -26,7 +26,7 @@ impl Step {
         self.memory.cancelled = false;
         match self.memory.background {
             Some(Background::Running(job)) => {
-                self.tell(Told::CompactionStarted { job, reason });
+                self.tell(Told::CompactionStarted { job, reason, wish });
                 let timer = self.memory.job();
                 self.effects.push(Effect::GraceTimer { job: timer });
                 State::Compacting {
@@ -38,12 +38,12 @@ impl Step {
             }
             Some(Background::Ready(background)) => {
                 let job = self.memory.job();
-                self.tell(Told::CompactionStarted { job, reason });
+                self.tell(Told::CompactionStarted { job, reason, wish });
                 self.splice(job, background, reason, after)
             }
             None => {
                 let job = self.memory.job();
-                self.tell(Told::CompactionStarted { job, reason });
+                self.tell(Told::CompactionStarted { job, reason, wish });
                 self.run(job, reason, (focus, wish), after)
             }
         }

@@ -37,6 +37,8 @@ pub enum Told {
         job: Job,
         /// Why.
         reason: Reason,
+        /// How.
+        wish: Wish,
     },
     /// A compaction is over.
     CompactionEnded {

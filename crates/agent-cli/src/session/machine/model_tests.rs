@@ -453,14 +453,19 @@ impl World {
                 self.apply(Event::TakenBack { id })
             }
             _ => {
-                let opening = match dice.roll(3) {
+                let opening = match dice.roll(5) {
                     0 => Opening::Rest,
                     1 => Opening::Unanswered,
+                    2 => Opening::Answered(AnswerEnd::CutOff),
+                    3 => Opening::Answered(AnswerEnd::Overflow("too large".to_owned())),
                     _ => Opening::PendingCalls,
                 };
                 if self.machine.state == State::Idle {
                     self.held = false;
                     self.declined = false;
+                    if let Opening::Answered(end) = &opening {
+                        self.newest_answer = end.clone();
+                    }
                 }
                 self.apply(Event::Resume(opening))
             }
@@ -990,6 +995,7 @@ fn the_runs_reach_every_state() {
     Compacting idle: Rest
     Compacting idle: Rest, waiting
     Compacting image: Ask
+    Compacting image: Ask, waiting
     Compacting image: Send
     Compacting image: TurnEnd
     Compacting incomplete: Retry

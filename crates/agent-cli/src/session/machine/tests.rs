@@ -292,7 +292,7 @@ fn telling(told: &Told) -> String {
         Told::TurnEnded(TurnEnd::Done) => "turn done".to_owned(),
         Told::TurnEnded(TurnEnd::Aborted) => "turn aborted".to_owned(),
         Told::TurnEnded(TurnEnd::Failed(why)) => format!("turn failed: {why}"),
-        Told::CompactionStarted { job, reason } => {
+        Told::CompactionStarted { job, reason, .. } => {
             format!("compaction#{} {}", job.0, reason.name())
         }
         Told::CompactionEnded {

@@ -86,6 +86,17 @@ impl AgentSession {
         }
     }
 
+    /// Returns the strategies of a compaction, in the order in which they are tried.
+    pub(super) fn strategies(&self, reason: Reason, wish: Wish) -> Vec<Strategy> {
+        let configured = self.settings.compaction.strategy.iter();
+        match wish {
+            Wish::Handoff => vec![Strategy::Handoff],
+            Wish::Configured if reason == Reason::Overflow => stays(configured),
+            Wish::Configured => with_rest(configured),
+            Wish::InThisSession => stays(configured),
+        }
+    }
+
     /// Returns a compaction of the session as it is; its token is set when it starts.
     pub(super) fn compaction(
         &self,
@@ -94,13 +105,7 @@ impl AgentSession {
         wish: Wish,
         omits_failed: bool,
     ) -> CompactionJob {
-        let configured = self.settings.compaction.strategy.iter();
-        let strategies: Vec<Strategy> = match wish {
-            Wish::Handoff => vec![Strategy::Handoff],
-            Wish::Configured if reason == Reason::Overflow => stays(configured),
-            Wish::Configured => with_rest(configured),
-            Wish::InThisSession => stays(configured),
-        };
+        let strategies = self.strategies(reason, wish);
         let tree = self.store.tree();
         let leaf = match (&self.failed, omits_failed) {
             // What failed leaves the context with the compaction, so it is not part of what is planned.

@@ -17,9 +17,10 @@ impl AgentSession {
                 self.events.send(SessionEvent::TurnEnd { end: name, error });
                 self.turn = Some(end);
             }
-            Told::CompactionStarted { reason, .. } => {
+            Told::CompactionStarted { reason, wish, .. } => {
                 self.result = None;
-                let strategy = self.settings.compaction.strategy.first().name();
+                let first = self.strategies(reason, wish).first().copied();
+                let strategy = first.unwrap_or_default().name();
                 let reason_name = reason.name();
                 self.events.send(match reason.is_automatic() {
                     true => SessionEvent::AutoCompactionStart {
