@@ -17,7 +17,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  ci            everything that must hold before a change lands
+  ci            everything that must hold before a change lands; --tested leaves out what cargo test runs
   tidy          layers, headers, prompts, generated files
   codegen       write generated files (the example session, the example script); --check only compares
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let rest = arguments.get(1..).unwrap_or_default();
     let done = match arguments.first().map(String::as_str) {
-        Some("ci") => ci::run(),
+        Some("ci") => ci::run(rest),
         Some("tidy") => tidy::run(),
         Some("codegen") => codegen::run(rest),
         Some("conformance") => conformance::run(rest),
