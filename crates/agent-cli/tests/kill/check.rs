@@ -23,6 +23,8 @@ pub struct After {
     bytes: Vec<u8>,
     /// The lines that were cut off, counted from 0.
     torn: BTreeSet<usize>,
+    /// The reasons of compactions that made room for an answer that failed.
+    recovered: BTreeSet<String>,
 }
 
 /// Returns what a kill has broken.
@@ -32,6 +34,7 @@ pub fn check_after_kill(life: &Life, came: &Came, after: &mut After) -> Result<(
     let bytes = fs::read(&path).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes).into_owned();
     check_told(came, &text, &pending)?;
+    check_recoveries(came, after)?;
     let was_kept = after.is_prompt_kept;
     after.is_prompt_kept = text.contains(PROMPT) || pending.contains(PROMPT);
     if was_kept && !after.is_prompt_kept {
@@ -69,6 +72,22 @@ fn check_told(came: &Came, text: &str, pending: &str) -> Result<(), String> {
             && !pending.contains(id)
         {
             return Err(format!("told but not there: {event}"));
+        }
+    }
+    Ok(())
+}
+
+/// Room that was made for an answer is not made again.
+fn check_recoveries(came: &Came, after: &mut After) -> Result<(), String> {
+    for event in &came.events {
+        let Some(reason @ ("overflow" | "incomplete")) = event["reason"].as_str() else {
+            continue;
+        };
+        if event["type"] == "auto_compaction_start" && after.recovered.contains(reason) {
+            return Err(format!("recovers twice: {event}"));
+        }
+        if event["result"].is_object() {
+            after.recovered.insert(reason.to_owned());
         }
     }
     Ok(())
@@ -164,6 +183,8 @@ pub fn tear(life: &Life, after: &mut After, rng: &mut Rng) {
     after.bytes.truncate(left);
     let number = after.bytes.iter().filter(|byte| **byte == b'\n').count();
     after.torn.insert(number);
+    // It may have been the compaction that is cut off.
+    after.recovered.clear();
     fs::write(life.session(), &after.bytes).expect("the session can be cut");
 }
 

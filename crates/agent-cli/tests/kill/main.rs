@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use check::{After, check_after_kill, tear};
 use rng::Rng;
-use run::{Came, End, Home, Life, Moment, Phases};
+use run::{Came, End, Home, Life, Mark, Moment, Phases};
 
 /// How many kills there are, unless the variable `KILLS` says another number.
 const KILLS: usize = 200;
@@ -56,8 +56,12 @@ fn a_session_that_is_killed_at_any_moment_ends_as_the_unbroken_one() {
         loop {
             let moment = match killer.done {
                 done if done >= kills => Moment::Never,
-                done if done % 10 == 0 => {
+                done if done % 20 == 0 => {
                     killer.newborn(&home.life("newborn"), &pace);
+                    continue;
+                }
+                done if done % 20 == 10 => {
+                    killer.recovering(&home.life("recovering"), &pace);
                     continue;
                 }
                 done => pace.moment(&mut killer.rng, done),
@@ -117,14 +121,23 @@ impl Killer {
     /// Kills a session of its own around the birth of its file, and once more when it has gone on.
     fn newborn(&mut self, life: &Life, pace: &Pace) {
         let mut after = After::default();
-        let events = self.rng.below(4) as usize;
-        let birth = match events {
-            0 => Moment::After(self.rng.part_of(pace.start)),
-            _ => Moment::Behind(events, self.rng.part_of(pace.step)),
+        let birth = match self.done / 20 % 4 {
+            0 => Moment::After(self.rng.part_of(pace.start / 2)),
+            count => Moment::Behind(count, self.rng.part_of(script::FIRST_PAUSE * 5 / 4)),
         };
         self.kill(life, &birth, &mut after);
         let soon = Moment::Behind(1 + self.rng.below(12) as usize, self.rng.part_of(pace.step));
         self.kill(life, &soon, &mut after);
+    }
+
+    /// Kills a session of its own when it has made room after a failure and is about to ask again.
+    fn recovering(&mut self, life: &Life, pace: &Pace) {
+        let mut after = After::default();
+        for _ in 0..2 {
+            let moment = Moment::At(Mark::Recovered, self.rng.part_of(pace.step / 2));
+            self.kill(life, &moment, &mut after);
+        }
+        self.kill(life, &Moment::Behind(12, Duration::ZERO), &mut after);
     }
 
     fn told(&self, came: &Came) -> String {
@@ -159,7 +172,7 @@ impl Pace {
     fn moment(&self, rng: &mut Rng, number: usize) -> Moment {
         match number % 10 {
             5 => Moment::After(rng.part_of(self.start * 3 / 2)),
-            3 => Moment::InCompaction(rng.part_of(self.compaction)),
+            3 => Moment::At(Mark::Compacting, rng.part_of(self.compaction)),
             _ => Moment::Behind(
                 rng.below(2 * self.events) as usize + 1,
                 rng.part_of(self.step * 3),

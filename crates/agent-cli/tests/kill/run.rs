@@ -54,8 +54,26 @@ pub enum Moment {
     After(Duration),
     /// When so many events have come, and a time later.
     Behind(usize, Duration),
-    /// So long after the beginning of the next compaction.
-    InCompaction(Duration),
+    /// So long after the next event of a kind.
+    At(Mark, Duration),
+}
+
+/// A kind of event that is waited for.
+#[derive(Debug)]
+pub enum Mark {
+    /// A compaction begins.
+    Compacting,
+    /// A compaction has made room for an answer that failed.
+    Recovered,
+}
+
+impl Mark {
+    fn is(&self, event: &Value) -> bool {
+        match self {
+            Self::Compacting => event["type"] == STARTED,
+            Self::Recovered => event["type"] == ENDED && event["reason"] != "threshold",
+        }
+    }
 }
 
 /// How a life ended.
@@ -133,7 +151,6 @@ impl Life {
             Some((event, started.elapsed()))
         };
         let mut ended = false;
-        let mut compactions = 0;
         let delay = match moment {
             Moment::Never => None,
             Moment::After(delay) => Some(*delay),
@@ -143,11 +160,9 @@ impl Life {
                 }
                 Some(*delay)
             }
-            Moment::InCompaction(delay) => {
-                while compactions == 0 && !ended {
+            Moment::At(mark, delay) => {
+                while !ended && !times.last().is_some_and(|(event, _)| mark.is(event)) {
                     ended = next().map(|event| times.push(event)).is_none();
-                    let last = times.last().map(|(event, _)| &event["type"]);
-                    compactions += usize::from(last.is_some_and(|kind| kind == STARTED));
                 }
                 Some(*delay)
             }
@@ -208,13 +223,15 @@ impl Life {
 
 const STARTED: &str = "auto_compaction_start";
 
+const ENDED: &str = "auto_compaction_end";
+
 fn compaction_times(times: &[(Value, Duration)]) -> Vec<Duration> {
     let mut began = None;
     let mut compactions = Vec::new();
     for (event, time) in times {
         match event["type"].as_str() {
             Some(STARTED) => began = Some(*time),
-            Some("auto_compaction_end") => {
+            Some(ENDED) => {
                 compactions.extend(began.take().map(|began| *time - began));
             }
             _ => {}

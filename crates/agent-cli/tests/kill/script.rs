@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,6 +12,9 @@ pub const PROMPT: &str =
 
 /// What the run ends in.
 pub const LAST_ANSWER: &str = "All chapters are read, and the notes are written.";
+
+/// How long the first answer lets wait, so that kills meet a session that has no file yet.
+pub const FIRST_PAUSE: Duration = Duration::from_millis(20);
 
 /// How many calls the answers have.
 const CALLS: usize = 300;
@@ -66,7 +70,13 @@ pub fn script() -> String {
         let count = count.min(CALLS - made);
         let calls: Vec<Value> = (made..made + count).map(call).collect();
         let text = format!("Step {answers}: I go on with what comes next.");
-        lines.push(json!({"answer": {"text": text, "calls": calls}}));
+        let pause = if answers == 0 {
+            FIRST_PAUSE
+        } else {
+            Duration::ZERO
+        };
+        let pause = pause.as_millis() as u64;
+        lines.push(json!({"answer": {"text": text, "calls": calls, "pause_ms": pause}}));
         made += count;
         answers += 1;
     }
