@@ -80,17 +80,20 @@ impl LiveModels {
         if self.model.reference() == *reference {
             return false;
         }
-        let known = self
-            .former
-            .iter()
-            .position(|model| model.reference() == *reference);
-        let Some(place) = known else {
+        let is_named = |model: &LiveModel| model.reference() == *reference;
+        if let Some(place) = self.former.iter().position(is_named) {
+            let model = self.former.remove(place);
+            let before = std::mem::replace(&mut self.model, model);
+            // It may take over again when this branch grows.
+            self.promotions.push_front(before);
+            return true;
+        }
+        let larger = self.promotions.iter().position(is_named);
+        let Some(model) = larger.and_then(|place| self.promotions.remove(place)) else {
             return false;
         };
-        let model = self.former.remove(place);
         let before = std::mem::replace(&mut self.model, model);
-        // It may take over again when this branch grows.
-        self.promotions.push_front(before);
+        self.former.push(before);
         true
     }
 }

@@ -55,6 +55,10 @@ impl AgentSession {
         let Some(prepared) = self.prepared.take() else {
             return Ended::Stale;
         };
+        // What could not be written before belongs to what an undo gives back.
+        if let Err(error) = self.append(Vec::new()) {
+            return Ended::Failed(error.to_string());
+        }
         if prepared.job != background || !self.still_fits(&prepared, omits_failed) {
             return Ended::Stale;
         }
@@ -151,7 +155,6 @@ impl AgentSession {
             }
             Err(error) => {
                 // A compaction that was not written is none: it is not tried again behind anybody's back.
-                self.unsaved.clear();
                 self.failed = failed;
                 Ended::Failed(error.to_string())
             }

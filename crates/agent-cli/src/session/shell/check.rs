@@ -12,6 +12,8 @@ use crate::session::shell::AgentSession;
 
 impl AgentSession {
     pub(super) fn check(&mut self, point: CheckPoint) -> Verdict {
+        // Where this fails, so does what the check is for, and that is told.
+        let _ = self.append(Vec::new());
         self.prune(point);
         let tree = self.store.tree();
         let path = tree.path(self.store.leaf());
@@ -39,6 +41,7 @@ impl AgentSession {
                 let percent = u64::from(background.at_percent);
                 tokens > threshold.tokens.scaled(percent, 100)
             });
+        let handoff_due = self.machine.memory.handoff_due;
         let turn_is_over = point == CheckPoint::AfterTurn;
         Verdict {
             tokens: tokens.0,
@@ -48,7 +51,7 @@ impl AgentSession {
             idle_due: settings.idle_enabled && tokens >= settings.idle_threshold_tokens,
             can_promote: self.models.can_promote(),
             speculate,
-            work_left: turn_is_over && due && !open_todos(&path).is_empty(),
+            work_left: turn_is_over && (due || handoff_due) && !open_todos(&path).is_empty(),
         }
     }
 
@@ -60,7 +63,8 @@ impl AgentSession {
     /// Takes old tool output out of the context where that is worth its while: a step of its own, written at once.
     fn prune(&mut self, point: CheckPoint) {
         let settings = &self.settings.compaction;
-        let is_off = settings.strategy.first() == Strategy::Off || !settings.enabled;
+        let is_off = settings.strategy.first() == Strategy::Off;
+        let is_off = is_off || !self.machine.memory.policy.automatic;
         let stopped = self.machine.memory.stopped.is_some();
         if is_off || !settings.prune.enabled || stopped || point == CheckPoint::WhenIdle {
             return;
@@ -106,9 +110,14 @@ impl AgentSession {
         }
     }
 
+    /// Returns the tokens of the messages that are about to be sent.
     fn waiting_tokens(&self) -> TokenCount {
         let counter = Profile::Own.counter();
+        let memory = &self.machine.memory;
+        let due = memory.steering.iter().chain(memory.follow_ups.front());
+        let due: Vec<_> = due.collect();
         let waiting = self.store.queued().iter();
+        let waiting = waiting.filter(|message| due.contains(&&message.id));
         waiting.map(|message| counter.text(&message.text)).sum()
     }
 

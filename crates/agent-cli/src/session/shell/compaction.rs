@@ -81,6 +81,21 @@ pub(super) struct Entries {
     pub omits_failed: bool,
 }
 
+/// Why a strategy brought nothing.
+#[derive(Debug)]
+pub(super) enum Miss {
+    /// The next one may do better.
+    Next(Ended),
+    /// Somebody does not want the compaction, by whatever strategy.
+    Refused(Ended),
+}
+
+impl From<Ended> for Miss {
+    fn from(ended: Ended) -> Self {
+        Self::Next(ended)
+    }
+}
+
 /// How far below the threshold a compaction must land, in tenths.
 const TARGET: u64 = 8;
 
@@ -104,37 +119,39 @@ impl CompactionJob {
                 result.seconds = started.elapsed().as_secs_f64();
             }
             match done {
-                Err(ended @ (Ended::Nothing(_) | Ended::Failed(_))) => {
+                Err(Miss::Refused(ended)) => return Err(ended),
+                Err(Miss::Next(ended @ (Ended::Nothing(_) | Ended::Failed(_)))) => {
                     worst.get_or_insert(ended);
                 }
-                done => return done,
+                Err(Miss::Next(ended)) => return Err(ended),
+                Ok(product) => return Ok(product),
             }
         }
         let nothing = || Ended::Nothing("no strategy is set; see compaction.strategy".to_owned());
         Err(worst.unwrap_or_else(nothing))
     }
 
-    async fn by(&self, strategy: Strategy) -> Result<Product, Ended> {
+    async fn by(&self, strategy: Strategy) -> Result<Product, Miss> {
         let path = self.tree.path(self.leaf);
         let context = build_context(&path, Profile::Own.context_rules());
         let options = self.options(strategy);
         match strategy {
-            Strategy::Off => Err(Ended::Nothing(
+            Strategy::Off => Err(Miss::Next(Ended::Nothing(
                 "compaction.strategy is off; set another to compact".to_owned(),
-            )),
-            Strategy::Restore => Err(Ended::Failed(
+            ))),
+            Strategy::Restore => Err(Miss::Next(Ended::Failed(
                 "strategy restore is not there yet".to_owned(),
-            )),
+            ))),
             Strategy::PruneOnly => match plan_prune(&path, &options, PromptCache::Cold) {
                 Ok(plan) => Ok(self.pruned(&plan)),
-                Err(nothing) => Err(Ended::Nothing(nothing.to_string())),
+                Err(nothing) => Err(Miss::Next(Ended::Nothing(nothing.to_string()))),
             },
             Strategy::ContextFull => {
                 let candidates = &self.models.summarizers;
                 self.summarized(&path, &context, options, candidates).await
             }
             Strategy::Extractive => self.summarized(&path, &context, options, &[]).await,
-            Strategy::Handoff => self.handed_off(&path, &context).await,
+            Strategy::Handoff => Ok(self.handed_off(&path, &context).await?),
         }
     }
 
@@ -184,7 +201,7 @@ impl CompactionJob {
         context: &SessionContext,
         mut options: PlanOptions,
         candidates: &[Candidate],
-    ) -> Result<Product, Ended> {
+    ) -> Result<Product, Miss> {
         let added = self.hooks.compacting(&self.session_id());
         self.events.hook_failures(&added.failures);
         options.hooks = HookInput {
@@ -207,10 +224,10 @@ impl CompactionJob {
                 let plan = plan.map_err(|nothing| Ended::Nothing(nothing.to_string()))?;
                 return Ok(self.elided(&plan));
             }
-            Err(nothing) => return Err(Ended::Nothing(nothing.to_string())),
+            Err(nothing) => return Err(Ended::Nothing(nothing.to_string()).into()),
         };
         if let Some(replaced) = self.ask_hooks(&first, path)? {
-            return self.overridden(&first, path, &replaced);
+            return Ok(self.overridden(&first, (path, context), &replaced)?);
         }
         let request_for = |candidate: &Candidate, replays: bool| {
             let provider = &*candidate.provider;

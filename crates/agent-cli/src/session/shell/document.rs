@@ -9,7 +9,7 @@ use session_model::{SessionContext, SessionPath};
 use crate::session::event::CompactionResult;
 use crate::session::machine::Ended;
 use crate::session::shell::compaction::{CompactionJob, Document, Product, author, ended};
-use crate::summarize::{Candidate, HandoffJob, Step, handoff};
+use crate::summarize::{Candidate, Fallback, HandoffJob, Step, handoff};
 
 impl CompactionJob {
     pub(super) async fn handed_off(
@@ -51,6 +51,10 @@ impl CompactionJob {
         let events = self.events.clone();
         let mut watch = move |step: Step<'_>| events.step(&step);
         let mut run = self.summary_run(&mut watch);
+        if !self.models.summarizers.is_empty() {
+            // Where models give no document, another strategy is better than one by rule.
+            run.fallback = Fallback::None;
+        }
         let done = handoff(&job, &self.models.summarizers, &mut run).await;
         let report = run.report;
         self.events.account(&report);

@@ -3,7 +3,7 @@
 use compaction_core::Strategy;
 use session_model::Leaf;
 
-use crate::session::machine::{Effect, Event, Job, Reason, Wish, Write};
+use crate::session::machine::{Effect, Ended, Event, Job, Reason, Wish, Write};
 use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::CompactionJob;
 use crate::session::shell::jobs::Done;
@@ -42,6 +42,12 @@ impl AgentSession {
                 wish,
                 omits_failed,
             } => {
+                // What is compacted must be all that there is.
+                if let Err(error) = self.append(Vec::new()) {
+                    let ended = Ended::Failed(error.to_string());
+                    self.due.push_back(Event::CompactionEnded { job, ended });
+                    return;
+                }
                 let compaction = self.compaction(reason, focus, wish, omits_failed);
                 self.start(job, |cancel| async move {
                     let compaction = CompactionJob {
@@ -92,7 +98,9 @@ impl AgentSession {
         match wish {
             Wish::Handoff => vec![Strategy::Handoff],
             Wish::Configured if reason == Reason::Overflow => stays(configured),
-            Wish::Configured => with_rest(configured),
+            Wish::Configured if reason.is_automatic() => with_rest(configured),
+            // Whoever asked is told what went wrong.
+            Wish::Configured => configured.collect(),
             Wish::InThisSession => stays(configured),
         }
     }
@@ -105,7 +113,6 @@ impl AgentSession {
         wish: Wish,
         omits_failed: bool,
     ) -> CompactionJob {
-        let strategies = self.strategies(reason, wish);
         let tree = self.store.tree();
         let leaf = match (&self.failed, omits_failed) {
             // What failed leaves the context with the compaction, so it is not part of what is planned.
@@ -120,7 +127,7 @@ impl AgentSession {
             tree: tree.clone(),
             leaf,
             settings: self.settings.clone(),
-            strategies,
+            strategies: self.strategies(reason, wish),
             models: self.models.clone(),
             hooks: self.hooks.clone(),
             reason,

@@ -5,8 +5,9 @@ use llm_providers::Tool;
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, Content, ContextEditDraft, EntryBody, EntryDraft, EntryId, LabelDraft, Leaf,
-    MessageDraft, StopReason, SystemMessage, UserMessage, build_context, current_system,
+    AgentMessage, AssistantMessage, Content, ContextEditDraft, EntryBody, EntryDraft, EntryId,
+    LabelDraft, Leaf, MessageDraft, StopReason, SystemMessage, UserMessage, build_context,
+    current_system,
 };
 
 use crate::error::Error;
@@ -25,7 +26,7 @@ impl AgentSession {
             Write::Answer(end) => self.write_answer(end),
             Write::Results => {
                 let results = std::mem::take(&mut self.results);
-                self.append(results).map(drop)
+                self.append_kept(results)
             }
             Write::Continue => {
                 let message = AgentMessage::Developer(UserMessage {
@@ -37,23 +38,39 @@ impl AgentSession {
                 self.append(entries).map(drop)
             }
             Write::Omission => {
+                let failed = self.failed.clone();
                 let edits = self.omission();
-                self.append(edits).map(drop)
+                let written = self.append(edits);
+                if written.is_err() {
+                    self.failed = failed;
+                }
+                written.map(drop)
             }
         }
     }
 
-    /// Appends entries after what could not be written before. After an error everything is kept.
+    /// Appends entries after what could not be written before, in one write. After an error these entries are
+    /// forgotten: whoever wants them makes them anew.
     pub(super) fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Error> {
-        let kept = self.unsaved.len();
-        self.unsaved.extend(entries);
-        if self.unsaved.is_empty() {
+        let unsaved = self.unsaved.len();
+        let mut all = self.unsaved.clone();
+        all.extend(entries);
+        if all.is_empty() {
             return Ok(Vec::new());
         }
-        let mut ids = self.store.append(self.unsaved.clone())?;
+        let mut ids = self.store.append(all)?;
         self.unsaved.clear();
         self.store_error = None;
-        Ok(ids.split_off(kept))
+        Ok(ids.split_off(unsaved))
+    }
+
+    /// Does the same for answers and results, which nobody can make anew: after an error they are kept.
+    fn append_kept(&mut self, entries: Vec<NewEntry>) -> Result<(), Error> {
+        let written = self.append(entries.clone());
+        if written.is_err() {
+            self.unsaved.extend(entries);
+        }
+        written.map(drop)
     }
 
     fn write_messages(&mut self, ids: &[EntryId]) -> Result<(), Error> {
@@ -166,9 +183,9 @@ impl AgentSession {
         if let SessionEvent::Answer { entry_id, .. } = &mut event {
             *entry_id = id.map(|id| id.to_string());
         }
-        let written = self.append(vec![entry]);
+        let written = self.append_kept(vec![entry]);
         self.events.send(event);
-        written.map(drop)
+        written
     }
 
     /// Returns the edit that takes the answer that failed out of the context; nothing where none did.
@@ -229,6 +246,7 @@ impl AgentSession {
     pub(super) fn opening(&mut self) -> Opening {
         let tree = self.store.tree();
         let path = tree.path(self.store.leaf());
+        let mut compacted = false;
         for index in path.entries().iter().rev() {
             let Ok(entry) = tree.entry(*index) else {
                 continue;
@@ -236,46 +254,61 @@ impl AgentSession {
             let message = match &entry.body {
                 EntryBody::Message(message) => message,
                 EntryBody::CustomMessage(_) => return Opening::Unanswered,
-                // What was compacted, or left, or edited after the newest answer does not need to be asked again.
-                EntryBody::Compaction(_) | EntryBody::BranchSummary(_) => continue,
+                EntryBody::Compaction(_) => {
+                    compacted = true;
+                    continue;
+                }
+                // What was left, edited or named after the newest answer does not need to be asked again.
                 _ => continue,
             };
             return match &**message {
-                AgentMessage::Assistant(answer) if self.pending_calls().is_empty() => {
-                    let same = answer.provider == self.models.model.provider.name()
-                        && answer.model == self.models.model.provider.model();
-                    let id = entry.id.clone();
-                    let opening = match &answer.stop_reason {
-                        _ if self.is_omitted(&id) => Opening::Unanswered,
-                        StopReason::Length if same => Opening::Answered(AnswerEnd::CutOff),
-                        StopReason::Error if same && self.was_overflow(answer) => {
-                            let error = answer.error_message.clone().unwrap_or_default();
-                            Opening::Answered(AnswerEnd::Overflow(error))
-                        }
-                        StopReason::Error | StopReason::Aborted => Opening::Rest,
-                        _ => Opening::Rest,
-                    };
+                AgentMessage::Assistant(_) if self.is_omitted(&entry.id) => Opening::Unanswered,
+                AgentMessage::Assistant(answer) => {
+                    let opening = self.opening_after(answer, compacted);
                     if matches!(opening, Opening::Answered(_)) {
-                        self.failed = Some(id);
+                        self.failed = Some(entry.id);
                     }
                     opening
                 }
-                AgentMessage::Assistant(_) => Opening::PendingCalls,
                 AgentMessage::ToolResult(_) if !self.pending_calls().is_empty() => {
                     Opening::PendingCalls
                 }
                 AgentMessage::ToolResult(_)
                 | AgentMessage::User(_)
                 | AgentMessage::Developer(_)
-                | AgentMessage::Custom(_)
-                | AgentMessage::BashExecution(_) => Opening::Unanswered,
-                AgentMessage::System(_)
+                | AgentMessage::Custom(_) => Opening::Unanswered,
+                // What the user ran by hand waits for what the user says of it.
+                AgentMessage::BashExecution(_)
+                | AgentMessage::System(_)
                 | AgentMessage::BranchSummary(_)
                 | AgentMessage::CompactionSummary(_)
                 | AgentMessage::Other { .. } => continue,
             };
         }
         Opening::Rest
+    }
+
+    /// Returns what the newest answer calls for. One that failed is recovered from by the model that gave it, and
+    /// only while nothing has been compacted since.
+    fn opening_after(&self, answer: &AssistantMessage, compacted: bool) -> Opening {
+        let model = &self.models.model.provider;
+        let same = answer.provider == model.name() && answer.model == model.model();
+        let fresh = same && !compacted;
+        match &answer.stop_reason {
+            StopReason::Length if fresh => Opening::Answered(AnswerEnd::CutOff),
+            StopReason::Error if fresh && self.was_overflow(answer) => {
+                let error = answer.error_message.clone().unwrap_or_default();
+                Opening::Answered(AnswerEnd::Overflow(error))
+            }
+            // Calls of an answer that broke off may be half of what was meant.
+            StopReason::Length | StopReason::Error | StopReason::Aborted => Opening::Rest,
+            StopReason::Stop | StopReason::ToolUse | StopReason::Other(_) => {
+                match self.pending_calls().is_empty() {
+                    true => Opening::Rest,
+                    false => Opening::PendingCalls,
+                }
+            }
+        }
     }
 
     /// Returns whether an edit took the entry out of the context.

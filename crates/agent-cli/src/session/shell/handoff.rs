@@ -55,7 +55,14 @@ impl AgentSession {
         new.append(vec![draft.into()])?;
         // Written at once: the document is all that the new session has.
         new.bear()?;
-        new.take_queue(&mut self.store)?;
+        if let Err(error) = new.take_queue(&mut self.store) {
+            // Whoever waits there must not be forgotten here.
+            self.store.take_queue(&mut new)?;
+            if let Some(path) = new.path() {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(error);
+        }
         self.store = new;
         self.failed = None;
         self.prepared = None;
@@ -76,6 +83,8 @@ impl AgentSession {
         };
         let folder = self.folder.as_deref().or_else(|| path.parent());
         let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-        Ok(LiveStore::create(folder, cwd, Some(path)))
+        let mut new = LiveStore::create(folder, cwd, Some(path));
+        new.set_sync(self.store.sync());
+        Ok(new)
     }
 }

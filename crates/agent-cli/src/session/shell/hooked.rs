@@ -1,14 +1,17 @@
 //! What hooks make of a compaction: they may refuse it, or supply it.
 
-use compaction_core::CompactionPlan;
+use compaction_core::{ApplyError, CompactionPlan, Profile, TokenCount};
 use hooks::{BeforeCompactEvent, BeforeCompactResult, CompactionOverride};
 use serde_json::json;
 use session_model::json::RawJson;
-use session_model::{CompactionDraft, EntryDraft, EntryId, FirstKept, SessionPath};
+use session_model::{
+    AgentMessage, CompactionDraft, EntryDraft, EntryId, EntryIndex, FirstKept, SessionContext,
+    SessionPath, SummaryMessage,
+};
 
 use crate::session::event::CompactionResult;
 use crate::session::machine::Ended;
-use crate::session::shell::compaction::{CompactionJob, Entries, Product};
+use crate::session::shell::compaction::{CompactionJob, Entries, Miss, Product};
 
 impl CompactionJob {
     /// Asks the hooks; returns the compaction that one of them supplies.
@@ -16,7 +19,7 @@ impl CompactionJob {
         &self,
         plan: &CompactionPlan,
         path: &SessionPath<'_>,
-    ) -> Result<Option<Box<CompactionOverride>>, Ended> {
+    ) -> Result<Option<Box<CompactionOverride>>, Miss> {
         let ids = path.entries().iter();
         let branch: Vec<EntryId> = ids
             .map(|index| EntryId::new(self.tree.id(*index)))
@@ -30,7 +33,9 @@ impl CompactionJob {
         self.events.hook_failures(&asked.failures);
         match asked.result {
             BeforeCompactResult::Proceed => Ok(None),
-            BeforeCompactResult::Cancel => Err(Ended::Nothing("a hook cancelled it".to_owned())),
+            BeforeCompactResult::Cancel => Err(Miss::Refused(Ended::Nothing(
+                "a hook cancelled it".to_owned(),
+            ))),
             BeforeCompactResult::Replace(replaced) => Ok(Some(replaced)),
         }
     }
@@ -39,7 +44,7 @@ impl CompactionJob {
     pub(super) fn overridden(
         &self,
         plan: &CompactionPlan,
-        path: &SessionPath<'_>,
+        (path, context): (&SessionPath<'_>, &SessionContext),
         replaced: &CompactionOverride,
     ) -> Result<Product, Ended> {
         let Some(place) = path.place_of(&replaced.first_kept) else {
@@ -51,7 +56,12 @@ impl CompactionJob {
         if replaced.summary.trim().is_empty() {
             return Err(Ended::Failed("a hook gave an empty summary".to_owned()));
         }
-        let after = plan.tokens_after(&replaced.summary);
+        let before = plan.tokens_in_context();
+        let after = tokens_after(plan, context, &path.entries()[place..], &replaced.summary);
+        if after >= before {
+            let inflated = ApplyError::Inflated { before, after };
+            return Err(Ended::Nothing(inflated.to_string()));
+        }
         let preserved = (!replaced.preserve_data.is_empty())
             .then(|| RawJson::of(&replaced.preserve_data).ok())
             .flatten();
@@ -73,7 +83,7 @@ impl CompactionJob {
             strategy: plan.strategy.name(),
             entry_id: None,
             first_kept_entry_id: Some(replaced.first_kept.to_string()),
-            tokens_before: plan.tokens_in_context().0,
+            tokens_before: before.0,
             tokens_after: after.0,
             kept_entries: path.entries().len() - place,
             summarized_entries: place,
@@ -91,4 +101,25 @@ impl CompactionJob {
             omits_failed: self.will_retry,
         })))
     }
+}
+
+/// Returns the estimate of the context after a compaction that keeps these entries.
+fn tokens_after(
+    plan: &CompactionPlan,
+    context: &SessionContext,
+    kept: &[EntryIndex],
+    summary: &str,
+) -> TokenCount {
+    let counter = Profile::Own.counter();
+    let said = |message: AgentMessage| counter.message(&message);
+    let entries = context.entries.iter();
+    let entries = entries.filter(|projected| kept.contains(&projected.index));
+    let messages = entries.flat_map(|projected| &projected.messages);
+    let kept: TokenCount = messages.map(|message| counter.message(message)).sum();
+    let system = plan.system.clone().map(AgentMessage::System);
+    let summary = AgentMessage::CompactionSummary(SummaryMessage {
+        summary: summary.to_owned(),
+        timestamp: None,
+    });
+    kept + said(summary) + system.map_or(TokenCount::ZERO, said)
 }

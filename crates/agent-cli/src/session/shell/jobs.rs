@@ -93,8 +93,12 @@ impl AgentSession {
                 Event::CompactionEnded { job, ended }
             }
             Done::Background(prepared) => {
+                // One that was discarded does not take the place of another.
+                let prepared = prepared.filter(|_| !self.is_cancelled(job));
                 let ready = prepared.is_some();
-                self.prepared = prepared.map(|prepared| *prepared);
+                if let Some(prepared) = prepared {
+                    self.prepared = Some(*prepared);
+                }
                 Event::BackgroundEnded { job, ready }
             }
             Done::Navigation(moved) => {

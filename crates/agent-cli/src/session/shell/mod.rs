@@ -39,7 +39,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use crate::error::Error;
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::session::machine::{
-    Continue, Event, Job, Machine, Navigation, Opening, Policy, TurnEnd, Wish, transition,
+    Continue, Event, Job, Machine, Navigation, Opening, Policy, State, TurnEnd, Wish, transition,
 };
 use crate::session::model::LiveModels;
 use crate::session::store::{Delivery, LiveStore, NewEntry};
@@ -164,7 +164,7 @@ pub struct AgentSession {
     answer: Option<answer::Given>,
     /// The results that are to be written.
     results: Vec<NewEntry>,
-    /// What could not be written; it goes before whatever is written next.
+    /// Answers and results that could not be written; they go before whatever is written next.
     unsaved: Vec<NewEntry>,
     store_error: Option<String>,
     /// The newest answer, when it failed and should leave the context.
@@ -220,12 +220,16 @@ impl AgentSession {
     /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
     pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) -> Finished {
         self.open();
+        let mut commanded = true;
         while !self.closed {
             tokio::select! {
                 biased;
-                command = commands.recv() => match command {
+                command = commands.recv(), if commanded => match command {
                     Some(command) => self.command(command),
-                    None => self.feed(Event::Close),
+                    None => {
+                        commanded = false;
+                        self.feed(Event::Close);
+                    }
                 },
                 Some((job, done)) = self.jobs.next(), if !self.jobs.is_empty() => self.finish(job, done),
             }
@@ -247,7 +251,6 @@ impl AgentSession {
                 "the model's window is not known: nothing is compacted by itself; name it with --window",
             );
         }
-        self.follow_branch();
         let waiting: Vec<_> = self.store.queued().to_vec();
         for message in waiting {
             // What waits from an earlier run is sent with the next message, or on resuming.
@@ -260,14 +263,13 @@ impl AgentSession {
         match command {
             Command::Say { text, delivery } => self.say(text, delivery),
             Command::TakeBack { id } => match self.store.drop_queued(&id) {
-                Ok(_) => self.feed(Event::TakenBack { id }),
+                Ok(Some(_)) => self.feed(Event::TakenBack { id }),
+                Ok(None) => self.fail(format!(
+                    "no message {id} waits to be sent; it may be sent already"
+                )),
                 Err(error) => self.fail(error.to_string()),
             },
-            Command::Resume => {
-                let opening = self.opening();
-                self.resumes_calls = opening == Opening::PendingCalls;
-                self.feed(Event::Resume(opening));
-            }
+            Command::Resume => self.resume(),
             Command::Abort => self.feed(Event::Abort),
             Command::Compact { focus } => self.feed(Event::Compact {
                 focus,
@@ -296,6 +298,21 @@ impl AgentSession {
             Command::SetAutomatic(automatic) => self.feed(Event::SetAutomatic(automatic)),
             Command::Close => self.feed(Event::Close),
         }
+    }
+
+    fn resume(&mut self) {
+        // What runs needs no other beginning.
+        if self.machine.state != State::Idle {
+            return;
+        }
+        if let Err(error) = self.append(Vec::new()) {
+            self.fail(format!("cannot write the session: {error}"));
+            return;
+        }
+        let opening = self.opening();
+        self.resumes_calls = opening == Opening::PendingCalls;
+        self.machine.memory.can_promote = self.models.can_promote();
+        self.feed(Event::Resume(opening));
     }
 
     fn say(&mut self, text: String, delivery: Delivery) {
@@ -372,8 +389,9 @@ impl AgentSession {
 
     fn idle_time(&self) -> Option<Duration> {
         let settings = &self.settings.compaction;
-        let wanted = settings.idle_enabled && settings.enabled;
-        wanted.then(|| Duration::from_secs(settings.idle_timeout_seconds))
+        settings
+            .idle_enabled
+            .then(|| Duration::from_secs(settings.idle_timeout_seconds))
     }
 }
 

@@ -132,9 +132,13 @@ impl AgentSession {
 
     /// Returns the two ends of a move, on the tree as it is.
     fn prepare(
-        &self,
+        &mut self,
         navigation: Navigation,
     ) -> Result<((session_model::SessionTree, Leaf, Leaf), Navigation), Ended> {
+        // What could not be written belongs to the branch that is left.
+        if let Err(error) = self.append(Vec::new()) {
+            return Err(Ended::Failed(error.to_string()));
+        }
         let tree = self.store.tree();
         let to = match &navigation.target {
             None => Leaf::Root,
@@ -161,10 +165,6 @@ impl AgentSession {
                 label: Some(label),
             });
             entries.push(draft.into());
-        }
-        // What could not be written belongs to the branch that is left.
-        if let Err(error) = self.append(Vec::new()) {
-            return Ended::Failed(error.to_string());
         }
         let ids: Vec<EntryId> = match self.store.append_under(parent.as_ref(), entries) {
             Ok(ids) => ids,

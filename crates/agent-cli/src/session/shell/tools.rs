@@ -1,5 +1,6 @@
 //! The calls of an answer: which are open, and running them beside each other where they cannot disturb each other.
 
+use std::path::PathBuf;
 use std::time::Instant;
 
 use futures_util::future::join_all;
@@ -16,7 +17,7 @@ use crate::session::shell::entries::drafted;
 use crate::session::shell::events::Events;
 use crate::session::shell::jobs::Done;
 use crate::session::store::NewEntry;
-use crate::session::tools::{Repeat, ToolContext, ToolOutput, Toolbox};
+use crate::session::tools::{Repeat, ToolContext, ToolOutput, Toolbox, Workspace};
 
 /// How much of an output an event tells, in characters.
 const TOLD: usize = 2000;
@@ -80,7 +81,7 @@ impl Batch {
     /// of the calls.
     async fn run(&self, calls: Vec<ToolCall>) -> Vec<NewEntry> {
         let mut results = Vec::with_capacity(calls.len());
-        for group in groups(&calls) {
+        for group in groups(&calls, &self.context.workspace) {
             results.extend(join_all(group.iter().map(|call| self.one(call))).await);
         }
         results
@@ -143,8 +144,9 @@ fn entry(call: &ToolCall, output: &ToolOutput) -> NewEntry {
 
 /// Parts calls into groups that may run at once: a command runs alone, and so does each call on a file that another
 /// one of the group names.
-fn groups(calls: &[ToolCall]) -> Vec<Vec<&ToolCall>> {
-    let mut groups: Vec<Vec<&ToolCall>> = Vec::new();
+fn groups<'a>(calls: &'a [ToolCall], workspace: &Workspace) -> Vec<Vec<&'a ToolCall>> {
+    let path_of = |call: &ToolCall| path_of(call, workspace);
+    let mut groups: Vec<Vec<&'a ToolCall>> = Vec::new();
     for call in calls {
         let fits = |group: &Vec<&ToolCall>| {
             let alone = call.name == "bash" || group.iter().any(|other| other.name == "bash");
@@ -161,11 +163,9 @@ fn groups(calls: &[ToolCall]) -> Vec<Vec<&ToolCall>> {
     groups
 }
 
-/// Returns the file that a call names, in a spelling that tells the same file apart from another.
-fn path_of(call: &ToolCall) -> Option<String> {
+/// Returns the file that a call names, in the one spelling that it has.
+fn path_of(call: &ToolCall, workspace: &Workspace) -> Option<PathBuf> {
     let path = call.arguments.as_ref()?.string_member("path")?;
-    let parts = path
-        .split('/')
-        .filter(|part| !part.is_empty() && *part != ".");
-    Some(parts.collect::<Vec<_>>().join("/"))
+    let resolved = workspace.resolve(&path);
+    Some(resolved.unwrap_or_else(|_| PathBuf::from(&*path)))
 }

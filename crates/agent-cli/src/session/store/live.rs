@@ -129,6 +129,11 @@ impl LiveStore {
         }
     }
 
+    /// Returns when appends are forced to the disk.
+    pub fn sync(&self) -> SyncPolicy {
+        self.policy
+    }
+
     /// Appends entries as a chain under the leaf, in one write, and returns their ids. The last is the leaf
     /// afterwards. After an error nothing has changed.
     pub fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Error> {

@@ -1,1 +1,0 @@
-//! The shell, with a scripted model.

@@ -1,0 +1,311 @@
+//! What cannot be written is not lost, and is written once.
+
+use std::io::Write;
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::*;
+
+/// Another program adds a line to the session; returns how long the file was.
+fn grow(path: &Path) -> u64 {
+    let before = std::fs::metadata(path).unwrap().len();
+    let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
+    writeln!(
+        file,
+        r#"{{"type":"custom","id":"other","parentId":null,"customType":"other"}}"#
+    )
+    .unwrap();
+    before
+}
+
+/// The line of the other program is gone.
+fn mend(path: &Path, before: u64) {
+    let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.set_len(before).unwrap();
+}
+
+fn is_text(event: &SessionEvent) -> bool {
+    matches!(event, SessionEvent::TextDelta { .. })
+}
+
+/// Returns what is told without the paths.
+fn without_paths(life: &Life<'_>, told: &str) -> String {
+    told.replace(&life.path().display().to_string(), "FILE")
+}
+
+#[test]
+fn a_message_that_cannot_be_written_waits_and_goes_first_later() {
+    run(async {
+        let house = House::new(&[answer("a"), answer("b"), answer("c")].concat());
+        let mut life = house.live();
+        life.ask("one").await;
+        let before = grow(life.path());
+        let told = life.ask("two").await;
+        assert_snapshot!(without_paths(&life, &told), @"
+        error: cannot write the session: FILE: changed while it was open (another program wrote to it); run the command again
+        idle, 1 wait
+        ");
+        mend(life.path(), before);
+        assert_snapshot!(life.ask("three").await, @"
+        user: two
+        answer (stop): b
+        turn done
+        user: three
+        answer (stop): c
+        turn done
+        ");
+        assert_snapshot!(life.written(), @"
+        system: 
+        model script
+        user: one
+        assistant (stop): a
+        user: two
+        assistant (stop): b
+        user: three
+        assistant (stop): c
+        ");
+        assert_eq!(life.close().await.unsaved, None);
+    });
+}
+
+#[test]
+fn an_answer_that_cannot_be_written_is_written_with_the_next_prompt() {
+    run(async {
+        let house = House::new(&[answer("a"), answer(&words(40)), answer("c")].concat());
+        let mut life = house.live();
+        life.ask("one").await;
+        life.say("two");
+        life.until(is_text).await;
+        let before = grow(life.path());
+        let told = life.rest().await;
+        assert_snapshot!(without_paths(&life, &told), @"
+        user: two
+        answer (stop): lorem ipsum dolor sit amet lorem ipsum d
+        turn failed: cannot write the session: FILE: changed while it was open (another program wrote to it); run the command again
+        ");
+        mend(life.path(), before);
+        assert_snapshot!(life.ask("three").await, @"
+        user: three
+        answer (stop): c
+        turn done
+        ");
+        assert_snapshot!(life.written(), @"
+        system: 
+        model script
+        user: one
+        assistant (stop): a
+        user: two
+        assistant (stop): lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
+        user: three
+        assistant (stop): c
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn results_that_cannot_be_written_follow_their_calls_later() {
+    run(async {
+        let read = json!([{ "name": "read", "arguments": { "path": "a.txt" } }]);
+        let house = House::new(&[answer("a"), calls(read), answer("c")].concat());
+        house.put("a.txt", "text");
+        let mut life = house.live();
+        life.ask("one").await;
+        life.say("two");
+        life.until(|event| matches!(event, SessionEvent::ToolStart { .. }))
+            .await;
+        let before = grow(life.path());
+        life.rest().await;
+        mend(life.path(), before);
+        life.ask("three").await;
+        assert_snapshot!(life.written(), @r#"
+        system: 
+        model script
+        user: one
+        assistant (stop): a
+        user: two
+        assistant (toolUse): read({"path":"a.txt"})
+        toolResult: text
+        user: three
+        assistant (stop): c
+        "#);
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_compaction_that_cannot_be_written_is_forgotten_and_loses_nothing() {
+    run(async {
+        let script = [answer(&words(40)), answer("c"), summaries()].concat();
+        let house = House::new(&script).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = house.open_session("u:300 a:1200 u:300 a:1200");
+        life.say("two");
+        life.until(is_text).await;
+        let before = grow(life.path());
+        life.rest().await;
+        let told = life.command_and(compact()).await;
+        assert_snapshot!(without_paths(&life, &told), @"
+        compaction manual context-full
+        compacted: Compaction failed: FILE: changed while it was open (another program wrote to it); run the command again
+        ");
+        mend(life.path(), before);
+        // Written with what was left, then the file is in the way once more.
+        life.send(compact());
+        life.until(|event| matches!(event, SessionEvent::CompactionProgress { .. }))
+            .await;
+        let before = grow(life.path());
+        let told = life.rest().await;
+        assert_snapshot!(without_paths(&life, &told), @"
+        compaction manual context-full
+        compacted: Compaction failed: FILE: changed while it was open (another program wrote to it); run the command again
+        ");
+        mend(life.path(), before);
+        life.ask("three").await;
+        assert_snapshot!(life.written(), @"
+        user: #1
+        assistant (stop): #2
+        user: #3
+        assistant (stop): #4
+        system: 
+        user: two
+        assistant (stop): lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
+        user: three
+        assistant (stop): c
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn what_is_said_before_a_prompt_is_not_said_twice_when_it_could_not_be_written() {
+    run(async {
+        let house = House::new(&[answer("a"), answer("b")].concat());
+        let mut life = house.open_session("model u:10 a:10");
+        let before = grow(life.path());
+        life.ask("one").await;
+        life.ask("two").await;
+        mend(life.path(), before);
+        life.send(Command::Resume);
+        life.rest().await;
+        assert_snapshot!(life.written(), @"
+        model script
+        user: #2
+        assistant (stop): #3
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_label_and_a_move_that_cannot_be_written_are_forgotten() {
+    run(async {
+        let house = House::new(&answer("a"));
+        let mut life = house.open_session("u:10 a:10");
+        let before = grow(life.path());
+        life.send(Command::Label {
+            count: 1,
+            text: Some("here".to_owned()),
+        });
+        let told = life.command_and(Command::Navigate(to(Some("e1")))).await;
+        assert_snapshot!(without_paths(&life, &told), @"
+        error: FILE: changed while it was open (another program wrote to it); run the command again
+        error: FILE: changed while it was open (another program wrote to it); run the command again
+        ");
+        mend(life.path(), before);
+        life.ask("one").await;
+        assert_snapshot!(life.written(), @"
+        user: #1
+        assistant (stop): #2
+        system: 
+        user: one
+        assistant (stop): a
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_session_that_ends_before_its_answer_is_written_says_so() {
+    run(async {
+        let house = House::new(&[answer("a"), answer(&words(40))].concat());
+        let mut life = house.live();
+        life.ask("one").await;
+        life.say("two");
+        life.until(is_text).await;
+        let before = grow(life.path());
+        life.rest().await;
+        life.send(Command::Close);
+        life.until(|event| matches!(event, SessionEvent::SessionEnd { .. }))
+            .await;
+        mend(life.path(), before);
+        let finished = life.close().await;
+        let unsaved = without_paths(&life, &finished.unsaved.unwrap());
+        assert_snapshot!(unsaved, @"FILE: changed while it was open (another program wrote to it); run the command again");
+    });
+}
+
+#[test]
+fn a_message_without_a_place_is_refused_and_can_be_said_again() {
+    run(async {
+        let house = House::new(&answer("a"));
+        std::fs::remove_dir(house.sessions()).unwrap();
+        std::fs::write(house.sessions(), "in the way").unwrap();
+        let mut life = house.live();
+        life.say("one");
+        life.until(|event| matches!(event, SessionEvent::Error { .. }))
+            .await;
+        let told = life.news();
+        assert!(
+            told.starts_with("error: the message is not kept: "),
+            "{told}"
+        );
+        std::fs::remove_file(house.sessions()).unwrap();
+        life.said.clear();
+        assert_snapshot!(life.ask("one").await, @"
+        user: one
+        answer (stop): a
+        turn done
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn an_omission_that_cannot_be_written_leaves_the_answer_where_it_is() {
+    run(async {
+        let script = [
+            line_of(json!({ "answer": { "text": words(40), "stop": "length" } })),
+            answer("b"),
+            summaries(),
+        ];
+        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 500 }));
+        let mut life = house.open_session("u:300 a:1200 u:300 a:1200");
+        life.say("two");
+        life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
+            .await;
+        let before = grow(life.path());
+        let told = life.rest().await;
+        assert_snapshot!(without_paths(&life, &told), @"
+        user: two
+        answer (length): lorem ipsum dolor sit amet lorem ipsum d
+        auto-compaction incomplete context-full
+        auto-compacted: Incomplete response recovery failed: FILE: changed while it was open (another program wrote to it); run the command again
+        turn failed: Incomplete response recovery failed: FILE: changed while it was open (another program wrote to it); run the command again
+        ");
+        mend(life.path(), before);
+        life.ask("three").await;
+        assert_snapshot!(life.written(), @"
+        user: #1
+        assistant (stop): #2
+        user: #3
+        assistant (stop): #4
+        system: 
+        user: two
+        assistant (length): lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
+        user: three
+        assistant (stop): b
+        ");
+        life.close().await;
+    });
+}
