@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use super::install::Installed;
 use super::server::{Server, Setup};
-use super::{command, provider, smoke};
+use super::{command, live, provider, smoke};
 use crate::run::Outcome;
 
 /// The context that is cheap to fill: a real overflow takes a second.
@@ -32,6 +32,7 @@ fn all(program: &Path) -> Vec<Case> {
     let mut cases = smoke::cases();
     cases.extend(provider::cases());
     cases.extend(command::cases(program));
+    cases.extend(live::cases(program));
     // Those of the same server together, so that it starts once for all of them.
     cases.sort_by_key(|case| case.setup);
     cases

@@ -68,7 +68,7 @@ struct Run<'a> {
 }
 
 /// What went wrong.
-enum Trouble {
+pub enum Trouble {
     /// The model wrote no summary that could be used. Another try may give one.
     Rambling(&'static str),
     /// Something that no other try would mend.
@@ -81,12 +81,13 @@ impl From<String> for Trouble {
     }
 }
 
-fn wrong<T>(text: impl Into<String>) -> Result<T, Trouble> {
+/// Returns what no other try would mend.
+pub fn wrong<T>(text: impl Into<String>) -> Result<T, Trouble> {
     Err(Trouble::Wrong(text.into()))
 }
 
 /// Runs a case again where only the model is to blame, and says how often.
-fn again(mut run: impl FnMut() -> Result<String, Trouble>) -> Outcome<String> {
+pub fn again(mut run: impl FnMut() -> Result<String, Trouble>) -> Outcome<String> {
     let mut rambled = Vec::new();
     loop {
         match run() {
@@ -137,7 +138,8 @@ impl Done {
     }
 }
 
-fn model() -> String {
+/// Returns the name of the model, as reports have it.
+pub fn model() -> String {
     format!("llama.cpp/{MODEL}")
 }
 

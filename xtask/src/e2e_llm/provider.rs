@@ -32,7 +32,7 @@ const LISTEN: Duration = Duration::from_millis(150);
 const PROMPT: Duration = Duration::from_millis(100);
 
 /// How soon the server must answer somebody else after that. What was cancelled would take much longer.
-const FREE: Duration = Duration::from_secs(5);
+pub const FREE: Duration = Duration::from_secs(5);
 
 /// Returns an answer, an overflow, a cut answer and a cancelled one for each wire.
 pub fn cases() -> Vec<Case> {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use compaction_core::{
     ApplyError, CompactionPlan, ElisionPlan, HookInput, NothingToDo, PlanOptions, Profile,
-    PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger,
+    PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
     plan_elision, plan_for_context, plan_prune, threshold,
 };
 use hooks::HookSet;
@@ -99,6 +99,9 @@ impl From<Ended> for Miss {
 /// How far below the threshold a compaction must land, in tenths.
 const TARGET: u64 = 8;
 
+/// How much stays word for word of a context that overflowed, at most, in tenths.
+const OVERFLOWED: u64 = 4;
+
 impl CompactionJob {
     /// Tries the strategies in their order until one makes progress.
     pub async fn run(self) -> Result<Product, Ended> {
@@ -134,7 +137,7 @@ impl CompactionJob {
     async fn by(&self, strategy: Strategy) -> Result<Product, Miss> {
         let path = self.tree.path(self.leaf);
         let context = build_context(&path, Profile::Own.context_rules());
-        let options = self.options(strategy);
+        let options = self.options(strategy, &path, &context);
         match strategy {
             Strategy::Off => Err(Miss::Next(Ended::Nothing(
                 "compaction.strategy is off; set another to compact".to_owned(),
@@ -155,12 +158,24 @@ impl CompactionJob {
         }
     }
 
-    fn options(&self, strategy: Strategy) -> PlanOptions {
+    fn options(
+        &self,
+        strategy: Strategy,
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+    ) -> PlanOptions {
         let mut options = PlanOptions {
             settings: self.settings.clone(),
             ..PlanOptions::for_window(self.models.model.window)
         };
-        options.settings.compaction.strategy = strategy.into();
+        let compaction = &mut options.settings.compaction;
+        compaction.strategy = strategy.into();
+        if self.reason == Reason::Overflow {
+            // The window is smaller than it is believed to be; what did not fit tells how large it is at most.
+            let tokens = measure(path, context, Profile::Own).tokens;
+            let most = tokens.scaled(OVERFLOWED, 10).max(TokenCount(1));
+            compaction.keep_recent_tokens = compaction.keep_recent_tokens.min(most);
+        }
         options
     }
 
