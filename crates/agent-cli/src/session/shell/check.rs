@@ -1,8 +1,8 @@
 //! A check: old output is pruned, then the context is measured; and the larger model that may take over.
 
 use compaction_core::{
-    PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount, measure, open_todos,
-    plan_prune, threshold,
+    PlanOptions, Profile, PromptCache, Threshold, TokenCount, measure, open_todos, plan_prune,
+    threshold,
 };
 use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind, build_context};
 
@@ -63,8 +63,7 @@ impl AgentSession {
     /// Takes old tool output out of the context where that is worth its while: a step of its own, written at once.
     fn prune(&mut self, point: CheckPoint) {
         let settings = &self.settings.compaction;
-        let is_off = settings.strategy.first() == Strategy::Off;
-        let is_off = is_off || !self.machine.memory.policy.automatic;
+        let is_off = !self.machine.memory.policy.automatic;
         let stopped = self.machine.memory.stopped.is_some();
         if is_off || !settings.prune.enabled || stopped || point == CheckPoint::WhenIdle {
             return;

@@ -74,8 +74,7 @@ impl AgentSession {
     }
 
     fn write_messages(&mut self, ids: &[EntryId]) -> Result<(), Error> {
-        let preamble = self.preamble()?;
-        self.append(preamble)?;
+        self.write_preamble()?;
         let queued: Vec<_> = self.store.queued().to_vec();
         self.store.send_queued(ids)?;
         for message in queued.iter().filter(|message| ids.contains(&message.id)) {
@@ -85,6 +84,11 @@ impl AgentSession {
             });
         }
         Ok(())
+    }
+
+    pub(super) fn write_preamble(&mut self) -> Result<(), Error> {
+        let preamble = self.preamble()?;
+        self.append(preamble).map(drop)
     }
 
     /// Returns what has to be said before the model is asked: its instructions and tools, and that it is this model,

@@ -295,6 +295,11 @@ impl AgentSession {
                 Err(error) => self.fail(error),
             },
             Command::Label { count, text } => self.label(count, text),
+            Command::SetAutomatic(true)
+                if self.settings.compaction.strategy.first() == Strategy::Off =>
+            {
+                self.fail("compaction.strategy is off; set another to compact".to_owned());
+            }
             Command::SetAutomatic(automatic) => self.feed(Event::SetAutomatic(automatic)),
             Command::Close => self.feed(Event::Close),
         }
@@ -310,6 +315,13 @@ impl AgentSession {
             return;
         }
         let opening = self.opening();
+        // Whoever goes on must know its instructions and tools, as with a prompt.
+        if opening != Opening::Rest
+            && let Err(error) = self.write_preamble()
+        {
+            self.fail(format!("cannot write the session: {error}"));
+            return;
+        }
         self.resumes_calls = opening == Opening::PendingCalls;
         self.machine.memory.can_promote = self.models.can_promote();
         self.feed(Event::Resume(opening));
@@ -399,7 +411,7 @@ impl AgentSession {
 fn policy(settings: &Settings) -> Policy {
     let compaction = &settings.compaction;
     Policy {
-        automatic: compaction.enabled,
+        automatic: compaction.enabled && compaction.strategy.first() != Strategy::Off,
         continues: match compaction.auto_continue {
             AutoContinue::Never => Continue::Never,
             AutoContinue::WhenWorkIsLeft => Continue::WhenWorkIsLeft,

@@ -1,1 +1,230 @@
-//! handoff.
+//! A new session goes on from a document.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::*;
+
+const TWO_TURNS: &str = "u:300 a:1200 u:300 a:1200";
+
+fn handoff() -> Command {
+    Command::Handoff {
+        focus: Some("the end".to_owned()),
+    }
+}
+
+/// Returns the session of the folder that is not `old`.
+fn successor(house: &House, old: &Path) -> PathBuf {
+    let files = house.files();
+    let old = old.file_name().unwrap().to_string_lossy().into_owned();
+    let mut new = files
+        .keys()
+        .filter(|name| **name != old && !name.contains("pending"));
+    let found = house.sessions().join(new.next().unwrap());
+    assert_eq!(new.next(), None);
+    found
+}
+
+#[test]
+fn a_handoff_writes_its_document_into_a_new_session_at_once() {
+    run(async {
+        let house = House::new(&[summary("the document"), answer("on from there")].concat());
+        let mut life = house.open_session(TWO_TURNS);
+        let before = house.files();
+        assert_snapshot!(life.command_and(handoff()).await, @"
+        compaction manual handoff
+        another session
+        compacted handoff by scripted/script
+        ");
+        let old = life.path().to_owned();
+        let path = successor(&house, &old);
+        assert_snapshot!(written(&path), @"custom message handoff");
+        let session = SessionFile::open(&path).unwrap();
+        let header = session.tree().header().unwrap();
+        assert_eq!(
+            header.parent_session.as_deref().map(Path::new),
+            Some(old.as_path())
+        );
+        assert_eq!(house.files()["session.jsonl"], before["session.jsonl"]);
+        life.ask("go on").await;
+        assert_snapshot!(house.newest_request().join("\n"), @"
+        user: the document
+        user: go on
+        ");
+        assert_snapshot!(written(&path), @"
+        custom message handoff
+        system: 
+        model script
+        user: go on
+        assistant (stop): on from there
+        ");
+        let finished = life.close().await;
+        assert_eq!(finished.path.as_deref(), Some(path.as_path()));
+        assert_eq!(house.files()["session.jsonl"], before["session.jsonl"]);
+    });
+}
+
+#[test]
+fn what_waits_moves_to_the_new_session() {
+    run(async {
+        let house = House::new(&[summary(&words(100)), answer("a"), answer("b")].concat());
+        let mut life = house.open_session(TWO_TURNS);
+        life.send(handoff());
+        life.until(|event| matches!(event, SessionEvent::CompactionStart { .. }))
+            .await;
+        life.say("one");
+        life.deliver("two", Delivery::FollowUp);
+        assert_snapshot!(life.rest().await, @"
+        compaction manual handoff
+        another session
+        compacted handoff by scripted/script
+        user: one
+        answer (stop): a
+        turn done
+        user: two
+        answer (stop): b
+        turn done
+        ");
+        let path = successor(&house, life.path());
+        assert_snapshot!(written(&path), @"
+        custom message handoff
+        system: 
+        model script
+        user: one
+        assistant (stop): a
+        user: two
+        assistant (stop): b
+        ");
+        life.close().await;
+        assert!(read_pending(life.path()).unwrap().is_none());
+    });
+}
+
+#[test]
+fn a_manual_handoff_without_a_document_says_so() {
+    run(async {
+        let house = House::new(&[summary(" "), summary(" ")].concat());
+        let mut life = house.open_session(TWO_TURNS);
+        let before = house.files();
+        assert_snapshot!(life.command_and(handoff()).await, @"
+        compaction manual handoff
+        progress: the summary is empty; asking once more
+        progress: scripted/script (summary): the summary is empty
+        compacted: Compaction failed: the summary is empty
+        ");
+        assert_eq!(house.files(), before);
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_handoff_at_the_threshold_waits_for_the_end_of_the_turn() {
+    run(async {
+        let read = json!([{ "name": "read", "arguments": { "path": "a.txt" } }]);
+        let script = [
+            window(8192),
+            calls(read),
+            answer("read"),
+            summary("the document"),
+            answer("more"),
+        ];
+        let house = House::new(&script.concat())
+            .compaction(json!({ "strategy": "handoff", "autoContinue": "always" }));
+        house.put("a.txt", &words(3000));
+        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
+        assert_snapshot!(life.ask("look").await, @"
+        user: look
+        answer (toolUse):  +1
+        tool read
+        answer (stop): read
+        turn done
+        ");
+        let path = successor(&house, life.path());
+        assert_snapshot!(written(&path), @"");
+        life.close().await;
+    });
+}
+
+#[test]
+fn an_automatic_handoff_without_a_document_falls_back_to_a_summary() {
+    run(async {
+        let script = [
+            window(8192),
+            summary(" ").repeat(2),
+            summaries(),
+            answer("on"),
+        ];
+        let house = House::new(&script.concat())
+            .compaction(json!({ "strategy": "handoff", "keepRecentTokens": 500 }));
+        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
+        assert_snapshot!(life.ask(&words(3000)).await, @"
+        auto-compaction threshold handoff
+        progress: the summary is empty; asking once more
+        progress: scripted/script (summary): the summary is empty
+        auto-compacted context-full by scripted/script
+        user: lorem ipsum dolor sit amet lorem ipsum d
+        answer (stop): on
+        turn done
+        ");
+        life.close().await;
+        assert_eq!(house.files().len(), 1);
+    });
+}
+
+#[test]
+fn a_manual_compaction_by_handoff_does_not_fall_back() {
+    run(async {
+        let script = [summary(" ").repeat(2), summaries()];
+        let house = House::new(&script.concat()).compaction(json!({ "strategy": "handoff" }));
+        let mut life = house.open_session(TWO_TURNS);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual handoff
+        progress: the summary is empty; asking once more
+        progress: scripted/script (summary): the summary is empty
+        compacted: Compaction failed: the summary is empty
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn an_overflow_is_never_handed_off() {
+    run(async {
+        let script = [error("context_overflow"), summaries(), answer("it fits")];
+        let house = House::new(&script.concat())
+            .compaction(json!({ "strategy": "handoff", "keepRecentTokens": 500 }));
+        let mut life = house.open_session(TWO_TURNS);
+        assert_snapshot!(life.ask("on").await, @"
+        user: on
+        answer (error):  context overflow: scripted/script: the script says context_overflow
+        auto-compaction overflow context-full
+        auto-compacted context-full by scripted/script, goes on
+        answer (stop): it fits
+        turn done
+        ");
+        life.close().await;
+        assert_eq!(house.files().len(), 1);
+    });
+}
+
+#[test]
+fn a_session_in_memory_is_handed_off_in_memory() {
+    run(async {
+        let house = House::new(&[answer("a"), summary("the document"), answer("b")].concat());
+        let mut life = house.live_in(LiveStore::in_memory(&house.work()));
+        life.ask("one").await;
+        assert_snapshot!(life.command_and(handoff()).await, @"
+        compaction manual handoff
+        another session
+        compacted handoff by scripted/script
+        ");
+        life.ask("two").await;
+        assert_snapshot!(house.newest_request().join("\n"), @"
+        user: the document
+        user: two
+        ");
+        life.said.clear();
+        life.close().await;
+        assert!(house.files().is_empty());
+    });
+}

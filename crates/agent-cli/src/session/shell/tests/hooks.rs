@@ -1,1 +1,315 @@
-//! hooks.
+//! Hooks of the same process around compactions and moves.
+
+use ::hooks::{
+    BeforeCompactEvent, BeforeCompactResult, BeforeTreeEvent, BeforeTreeResult,
+    BranchSummaryOverride, CompactingResult, CompactionOverride, Hook, HookError,
+};
+use insta::assert_snapshot;
+use serde_json::json;
+use session_model::Compaction;
+
+use super::*;
+
+const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
+
+/// A hook that says the same each time.
+#[derive(Default)]
+struct Says {
+    before_compact: Option<Result<BeforeCompactResult, &'static str>>,
+    compacting: Option<Result<CompactingResult, &'static str>>,
+    before_tree: Option<Result<BeforeTreeResult, &'static str>>,
+}
+
+fn said<T: Clone + Default>(fixed: &Option<Result<T, &'static str>>) -> Result<T, HookError> {
+    let fixed = fixed.clone().unwrap_or_else(|| Ok(T::default()));
+    fixed.map_err(|why| HookError(why.to_owned()))
+}
+
+impl Hook for Says {
+    fn name(&self) -> &str {
+        "test"
+    }
+
+    fn before_compact(
+        &self,
+        event: &BeforeCompactEvent<'_>,
+    ) -> Result<BeforeCompactResult, HookError> {
+        assert_eq!(event.branch.last(), Some(&event.plan.leaf));
+        said(&self.before_compact)
+    }
+
+    fn compacting(&self, _: &str) -> Result<CompactingResult, HookError> {
+        said(&self.compacting)
+    }
+
+    fn before_tree(&self, _: &BeforeTreeEvent<'_>) -> Result<BeforeTreeResult, HookError> {
+        said(&self.before_tree)
+    }
+}
+
+fn before_compact(result: BeforeCompactResult) -> Says {
+    Says {
+        before_compact: Some(Ok(result)),
+        ..Says::default()
+    }
+}
+
+fn replacement(first_kept: &str, summary: &str) -> BeforeCompactResult {
+    let preserved = json!({ "memory": { "id": 7 } });
+    BeforeCompactResult::Replace(Box::new(CompactionOverride {
+        summary: summary.to_owned(),
+        short_summary: Some("short".to_owned()),
+        first_kept: EntryId::new(first_kept),
+        tokens_before: 4321,
+        details: Some(json!({ "by": "test" })),
+        preserve_data: preserved.as_object().unwrap().clone(),
+    }))
+}
+
+fn house(hook: Says) -> House {
+    House::new(&[summaries(), answer("a")].concat())
+        .compaction(json!({ "keepRecentTokens": 500 }))
+        .hook(hook)
+}
+
+/// Returns the newest compaction of the session.
+fn newest(path: &Path) -> Compaction {
+    let session = SessionFile::open(path).unwrap();
+    let tree = session.tree();
+    let way = tree.path(tree.leaf());
+    let mut bodies = way
+        .entries()
+        .iter()
+        .rev()
+        .map(|index| tree.entry(*index).unwrap().body);
+    let found = bodies.find_map(|body| match body {
+        EntryBody::Compaction(compaction) => Some(*compaction),
+        _ => None,
+    });
+    found.unwrap()
+}
+
+#[test]
+fn a_hook_cancels_a_manual_compaction_and_no_other_strategy_is_tried() {
+    run(async {
+        let mut house = house(before_compact(BeforeCompactResult::Cancel));
+        house = house.compaction(json!({
+            "keepRecentTokens": 500, "strategy": ["context-full", "extractive", "prune-only"],
+        }));
+        let mut life = house.open_session(LONG);
+        let before = house.files();
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        compacted: a hook cancelled it
+        ");
+        assert_eq!(house.files(), before);
+        life.close().await;
+    });
+}
+
+#[test]
+fn three_automatic_compactions_that_a_hook_cancels_stop_them() {
+    run(async {
+        let script = [window(8192), answer("a").repeat(5)].concat();
+        let house = House::new(&script).hook(before_compact(BeforeCompactResult::Cancel));
+        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
+        assert_snapshot!(life.ask(&words(3000)).await, @"
+        auto-compaction threshold context-full
+        auto-compacted: Auto-compaction failed: a hook cancelled it
+        user: lorem ipsum dolor sit amet lorem ipsum d
+        answer (stop): a
+        auto-compaction threshold context-full
+        auto-compacted: Auto-compaction failed: a hook cancelled it
+        turn done
+        ");
+        assert_snapshot!(life.ask("more").await, @"
+        auto-compaction threshold context-full
+        auto-compacted: Auto-compaction failed: a hook cancelled it
+        notice: automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back
+        user: more
+        answer (stop): a
+        turn done
+        ");
+        assert_snapshot!(life.ask("and more").await, @"
+        user: and more
+        answer (stop): a
+        turn done
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_hook_supplies_the_compaction() {
+    run(async {
+        let house = house(before_compact(replacement("e5", "what the hook knows")));
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        compacted context-full by hook
+        ");
+        let compaction = newest(life.path());
+        assert_eq!(compaction.summary, "what the hook knows");
+        assert_eq!(compaction.first_kept.as_str(), "e5");
+        assert_eq!(compaction.tokens_before, 4321);
+        assert_eq!(compaction.from_extension, true);
+        let details = compaction.details.unwrap().to_value();
+        assert_eq!(details, json!({ "by": "test", "undoTo": "e8" }));
+        let preserved = compaction.preserve_data.unwrap().to_value();
+        assert_eq!(preserved, json!({ "memory": { "id": 7 } }));
+        let result = life.result();
+        assert_eq!((result.kept_entries, result.summarized_entries), (4, 4));
+        life.ask("go on").await;
+        assert_snapshot!(house.newest_request().join("\n"), @"
+        user: Earlier parts of this conversation are no longer
+        user: #5
+        assistant: #6
+        user: #7
+        assistant: #8
+        user: go on
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_compaction_of_a_hook_must_keep_from_the_path_say_something_and_help() {
+    run(async {
+        for (first_kept, summary, why) in [
+            (
+                "elsewhere",
+                "a summary",
+                "Compaction failed: a hook keeps from elsewhere, which is not on the path",
+            ),
+            ("e5", " ", "Compaction failed: a hook gave an empty summary"),
+            ("e1", "a summary", "the context would not get smaller"),
+        ] {
+            let house = house(before_compact(replacement(first_kept, summary)));
+            let mut life = house.open_session(LONG);
+            let before = house.files();
+            let told = life.command_and(compact()).await;
+            assert!(told.contains(why), "{told}");
+            assert_eq!(house.files(), before);
+            life.close().await;
+        }
+    });
+}
+
+#[test]
+fn what_hooks_add_reaches_the_request_and_the_entry() {
+    run(async {
+        let preserved = json!({ "memory": [1, 2] });
+        let house = house(Says {
+            compacting: Some(Ok(CompactingResult {
+                prompt: None,
+                context: vec!["the release is on Friday".to_owned()],
+                preserve_data: preserved.as_object().unwrap().clone(),
+            })),
+            ..Says::default()
+        });
+        let mut life = house.open_session(LONG);
+        life.command_and(compact()).await;
+        let asked = house.summaries.lock().unwrap();
+        let texts = asked[0].messages.iter().map(LlmMessage::content);
+        let text: String = texts.flat_map(|content| content.texts()).collect();
+        assert!(text.contains("the release is on Friday"), "{text}");
+        drop(asked);
+        let compaction = newest(life.path());
+        assert_eq!(compaction.preserve_data.unwrap().to_value(), preserved);
+        life.close().await;
+    });
+}
+
+#[test]
+fn the_context_of_hooks_reaches_the_document_of_a_handoff() {
+    run(async {
+        let house = house(Says {
+            compacting: Some(Ok(CompactingResult {
+                context: vec!["the release is on Friday".to_owned()],
+                ..CompactingResult::default()
+            })),
+            ..Says::default()
+        });
+        let mut life = house.open_session(LONG);
+        life.command_and(Command::Handoff { focus: None }).await;
+        let asked = house.summaries.lock().unwrap();
+        let last = asked[0].messages.last().unwrap();
+        let text = last.content().joined_text("");
+        assert!(text.contains("the release is on Friday"), "{text}");
+        drop(asked);
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_hook_that_fails_is_told_and_stops_nothing() {
+    run(async {
+        let house = house(Says {
+            before_compact: Some(Err("broken")),
+            compacting: Some(Err("broken too")),
+            before_tree: Some(Err("broken as well")),
+        });
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        notice: hook test failed: broken too
+        notice: hook test failed: broken
+        compacted context-full by scripted/script
+        ");
+        assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"
+        notice: hook test failed: broken as well
+        navigated
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_hook_cancels_a_move() {
+    run(async {
+        let house = house(Says {
+            before_tree: Some(Ok(BeforeTreeResult::Cancel)),
+            ..Says::default()
+        });
+        let mut life = house.open_session(LONG);
+        let before = house.files();
+        assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"error: a hook cancelled the move");
+        assert_eq!(house.files(), before);
+        life.close().await;
+    });
+}
+
+#[test]
+fn the_summary_of_a_hook_is_used_when_the_user_asked_for_one() {
+    run(async {
+        let summary = BranchSummaryOverride {
+            summary: "what the hook saw".to_owned(),
+            details: Some(json!({ "by": "test" })),
+        };
+        let house = house(Says {
+            before_tree: Some(Ok(BeforeTreeResult::Summary(summary))),
+            ..Says::default()
+        });
+        let mut life = house.open_session(LONG);
+        let navigation = Navigation {
+            summarize: true,
+            ..to(Some("e4"))
+        };
+        assert_snapshot!(life.command_and(Command::Navigate(navigation)).await, @"navigated with a summary");
+        assert_snapshot!(life.written(), @"
+        user: #1
+        assistant (stop): #2
+        user: #3
+        assistant (stop): #4
+        branchsummary
+        ");
+        assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"navigated");
+        assert_snapshot!(life.written(), @"
+        user: #1
+        assistant (stop): #2
+        custom agent-cli/leaf
+        ");
+        assert!(house.summaries.lock().unwrap().is_empty());
+        life.close().await;
+    });
+}

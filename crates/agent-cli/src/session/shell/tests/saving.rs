@@ -180,18 +180,24 @@ fn a_compaction_that_cannot_be_written_is_forgotten_and_loses_nothing() {
 #[test]
 fn what_is_said_before_a_prompt_is_not_said_twice_when_it_could_not_be_written() {
     run(async {
-        let house = House::new(&[answer("a"), answer("b")].concat());
+        let house = House::new(&[answer("a"), answer("b"), answer("c")].concat());
         let mut life = house.open_session("model u:10 a:10");
         let before = grow(life.path());
         life.ask("one").await;
         life.ask("two").await;
         mend(life.path(), before);
-        life.send(Command::Resume);
-        life.rest().await;
+        life.ask("three").await;
         assert_snapshot!(life.written(), @"
         model script
         user: #2
         assistant (stop): #3
+        system: 
+        user: one
+        assistant (stop): a
+        user: two
+        assistant (stop): b
+        user: three
+        assistant (stop): c
         ");
         life.close().await;
     });

@@ -1,1 +1,293 @@
-//! strategies.
+//! The strategies that settings name, the pruning before a check, and when automatic compactions stop.
+
+use insta::assert_snapshot;
+use serde_json::json;
+
+use super::*;
+
+const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000";
+
+/// Commands with much output, then a turn without.
+const OUTPUT: &str =
+    "u:10 call:1:5 res:1:1500 call:2:5 res:2:1500 call:3:5 res:3:1500 a:10 u:10 a:10";
+
+fn house(script: &str, strategy: Value) -> House {
+    House::new(script).compaction(json!({ "keepRecentTokens": 500, "strategy": strategy }))
+}
+
+#[test]
+fn the_next_strategy_takes_over_when_one_has_nothing_to_do() {
+    run(async {
+        let house = house(
+            &summaries(),
+            json!(["restore", "prune-only", "extractive", "context-full"]),
+        );
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual restore
+        compacted extractive by rules
+        ");
+        assert!(house.summaries.lock().unwrap().is_empty());
+        life.close().await;
+    });
+}
+
+#[test]
+fn the_first_failure_is_told_when_every_strategy_fails() {
+    run(async {
+        let house = house(&summaries(), json!(["prune-only", "context-full"]));
+        let mut life = house.open_session("u:10 a:10");
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual prune-only
+        compacted: pruning would save 0 tokens, less than compaction.prune.minimumSavings (20000)
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn off_refuses_manual_compactions_and_runs_no_others() {
+    run(async {
+        let script = [
+            window(8192),
+            summaries(),
+            answer("a"),
+            error("context_overflow"),
+        ];
+        let house = house(&script.concat(), json!("off"));
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual off
+        compacted: compaction.strategy is off; set another to compact
+        ");
+        assert_snapshot!(life.ask(&words(3000)).await, @"
+        user: lorem ipsum dolor sit amet lorem ipsum d
+        answer (stop): a
+        turn done
+        ");
+        assert_snapshot!(life.ask("more").await, @"
+        user: more
+        answer (error):  context overflow: scripted/script: the script says context_overflow
+        turn failed: Context overflow recovery failed: scripted/script: the script says context_overflow (automatic compaction is switched off)
+        ");
+        life.send(Command::SetAutomatic(true));
+        life.until(|event| matches!(event, SessionEvent::Error { .. }))
+            .await;
+        assert_snapshot!(life.news(), @"error: compaction.strategy is off; set another to compact");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_failed_model_is_followed_by_the_built_in_rules() {
+    run(async {
+        let script = line_of(json!({ "summary": { "error": { "kind": "overloaded" } } }));
+        let house = house(&script, json!("context-full"));
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        progress: scripted/script (summary): the script says overloaded
+        compacted context-full by rules
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn the_next_candidate_is_asked_when_one_fails() {
+    run(async {
+        let script = line_of(json!({ "summary": { "error": { "kind": "overloaded" } } }));
+        let mut house = house(&script, json!("context-full"));
+        house.summarizer(
+            &[
+                line_of(json!({ "script": 1, "name": "second" })),
+                summaries(),
+            ]
+            .concat(),
+        );
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        progress: scripted/script (summary): the script says overloaded
+        compacted context-full by scripted/second
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn prune_only_shortens_output_and_writes_no_summary() {
+    run(async {
+        let mut house = house(&answer("on"), json!("prune-only"));
+        let prune = &mut house.settings.compaction.prune;
+        prune.protect_tokens = TokenCount(1000);
+        prune.minimum_savings = TokenCount(500);
+        let mut life = house.open_session(OUTPUT);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual prune-only
+        compacted prune-only by rules
+        ");
+        assert_snapshot!(life.written(), @r##"
+        user: #1
+        assistant (toolUse): bash({"command":"#2 lorem ipsum dolor"})
+        toolResult: #3
+        assistant (toolUse): bash({"command":"#4 lorem ipsum dolor"})
+        toolResult: #5
+        assistant (toolUse): bash({"command":"#6 lorem ipsum dolor"})
+        toolResult: #7
+        assistant (stop): #8
+        user: #9
+        assistant (stop): #10
+        edit
+        edit
+        edit
+        custom agent-cli/prune
+        "##);
+        life.close().await;
+    });
+}
+
+#[test]
+fn what_pruning_saved_makes_a_compaction_unnecessary() {
+    run(async {
+        let script = [window(8192), answer("on"), summaries()].concat();
+        let mut house = house(&script, json!("context-full"));
+        let prune = &mut house.settings.compaction.prune;
+        prune.protect_tokens = TokenCount(1000);
+        prune.minimum_savings = TokenCount(500);
+        let mut life = house.open_session(OUTPUT);
+        assert_snapshot!(life.ask(&words(3500)).await, @"
+        pruned 3
+        user: lorem ipsum dolor sit amet lorem ipsum d
+        answer (stop): on
+        turn done
+        ");
+        assert_snapshot!(life.written(), @r##"
+        user: #1
+        assistant (toolUse): bash({"command":"#2 lorem ipsum dolor"})
+        toolResult: #3
+        assistant (toolUse): bash({"command":"#4 lorem ipsum dolor"})
+        toolResult: #5
+        assistant (toolUse): bash({"command":"#6 lorem ipsum dolor"})
+        toolResult: #7
+        assistant (stop): #8
+        user: #9
+        assistant (stop): #10
+        edit
+        edit
+        edit
+        custom agent-cli/prune
+        system: 
+        user: lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
+        assistant (stop): on
+        "##);
+        life.close().await;
+        // Without it there is one.
+        house.settings.compaction.prune.enabled = false;
+        let script = [window(8192), answer("on"), summaries()].concat();
+        let models = House::new(&script).models;
+        house.models = models;
+        let mut life = house.open_session(OUTPUT);
+        let told = life.ask(&words(3500)).await;
+        assert!(told.starts_with("auto-compaction threshold"), "{told}");
+        life.close().await;
+    });
+}
+
+#[test]
+fn three_failures_in_a_row_stop_automatic_compactions_until_a_manual_one_helps() {
+    run(async {
+        let script = [window(8192), answer("a").repeat(9), summaries().repeat(2)].concat();
+        // Nothing is kept free of what must stay: restore is not there yet, and so fails each time.
+        let mut house = house(&script, json!("restore"));
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.ask(&words(3000)).await, @"
+        auto-compaction threshold restore
+        auto-compacted: Auto-compaction failed: strategy restore is not there yet
+        user: lorem ipsum dolor sit amet lorem ipsum d
+        answer (stop): a
+        auto-compaction threshold restore
+        auto-compacted: Auto-compaction failed: strategy restore is not there yet
+        turn done
+        ");
+        assert_snapshot!(life.ask("more").await, @"
+        auto-compaction threshold restore
+        auto-compacted: Auto-compaction failed: strategy restore is not there yet
+        notice: automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back
+        user: more
+        answer (stop): a
+        turn done
+        ");
+        assert_snapshot!(life.ask("and more").await, @"
+        user: and more
+        answer (stop): a
+        turn done
+        ");
+        let path = life.path().to_owned();
+        life.close().await;
+        house.settings.compaction.strategy = compaction_core::Strategy::ContextFull.into();
+        let mut life = house.open(&path);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        compacted context-full by scripted/script
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_compaction_that_frees_too_little_stops_automatic_ones() {
+    run(async {
+        let script = [
+            window(8192),
+            answer("a").repeat(9),
+            summary(&words(2300)).repeat(9),
+        ]
+        .concat();
+        let house = House::new(&script).compaction(json!({ "keepRecentTokens": 3400 }));
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.ask(&words(3000)).await, @"
+        auto-compaction threshold context-full
+        progress: scripted/script (summary): the context would not get smaller: 4507 tokens before, 6054 after
+        auto-compacted context-full by rules
+        user: lorem ipsum dolor sit amet lorem ipsum d
+        answer (stop): a
+        auto-compaction threshold context-full
+        progress: scripted/script (summary): the context would not get smaller: 7400 tokens before, 8456 after
+        auto-compacted context-full by rules
+        turn done
+        ");
+        let told = life.ask(&words(2500)).await;
+        assert!(!told.contains("auto-compaction"), "{told}");
+        life.close().await;
+    });
+}
+
+#[test]
+fn one_turn_that_is_too_large_is_shortened_where_it_stands() {
+    run(async {
+        let script = [window(8192), answer("on")].concat();
+        let house = House::new(&script);
+        let mut life = house.open_session("u:10 call:1:5 res:1:7500 call:2:5 res:2:10 a:10");
+        assert_snapshot!(life.ask("go on").await, @"
+        user: go on
+        answer (stop): on
+        auto-compaction threshold context-full
+        auto-compacted context-full by rules
+        turn done
+        ");
+        assert_snapshot!(life.written(), @r##"
+        user: #1
+        assistant (toolUse): bash({"command":"#2 lorem ipsum dolor"})
+        toolResult: #3
+        assistant (toolUse): bash({"command":"#4 lorem ipsum dolor"})
+        toolResult: #5
+        assistant (stop): #6
+        system: 
+        user: go on
+        assistant (stop): on
+        compaction
+        "##);
+        life.close().await;
+    });
+}

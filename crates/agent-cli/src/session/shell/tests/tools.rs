@@ -1,1 +1,214 @@
-//! tools.
+//! Which calls run beside each other, and in which order the others do.
+
+use std::collections::BTreeSet;
+
+use llm_providers::ToolChoice;
+use serde_json::json;
+
+use super::*;
+use crate::session::tools::{AgentTool, Repeat, ToolOutput};
+
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// A tool that takes its time and notes when it begins and ends.
+struct Slow {
+    name: &'static str,
+    log: Log,
+}
+
+impl AgentTool for Slow {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn description(&self) -> &'static str {
+        "takes its time"
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "type": "object" })
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Safe
+    }
+
+    fn run<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let what = ["path", "command"]
+                .iter()
+                .find_map(|key| arguments[*key].as_str());
+            let what = format!("{} {}", self.name, what.unwrap_or_default());
+            self.log.lock().unwrap().push(format!("{what} begins"));
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            self.log.lock().unwrap().push(format!("{what} ends"));
+            ToolOutput::error("done")
+        })
+    }
+}
+
+/// Returns what was going on at once, a line for each time: the calls that began before one of them ended.
+async fn groups(made: Value) -> String {
+    let mut house = House::new(&[calls(made), answer("done")].concat());
+    let log = Log::default();
+    let names = ["read", "write", "edit", "bash"];
+    let tools = names.map(|name| {
+        let log = log.clone();
+        Arc::new(Slow { name, log }) as Arc<dyn AgentTool>
+    });
+    house.tools = Toolbox::of(tools.to_vec());
+    std::fs::create_dir(house.work().join("sub")).unwrap();
+    let mut life = house.live();
+    life.ask("work").await;
+    life.close().await;
+    let log = log.lock().unwrap();
+    let mut groups: Vec<BTreeSet<&str>> = Vec::new();
+    let mut ended = true;
+    for line in &*log {
+        match line.strip_suffix(" begins") {
+            Some(call) if ended => groups.push(BTreeSet::from([call])),
+            Some(call) => drop(groups.last_mut().unwrap().insert(call)),
+            None => {}
+        }
+        ended = line.ends_with("ends");
+    }
+    let groups = groups
+        .into_iter()
+        .map(|group| group.into_iter().collect::<Vec<_>>().join(", "));
+    groups.collect::<Vec<_>>().join("\n")
+}
+
+fn call(name: &str, path: &str) -> Value {
+    let key = if name == "bash" { "command" } else { "path" };
+    json!({ "name": name, "arguments": { key: path } })
+}
+
+#[test]
+fn reads_run_at_once() {
+    run(async {
+        let groups = groups(json!([
+            call("read", "a"),
+            call("read", "b"),
+            call("read", "a")
+        ]))
+        .await;
+        insta::assert_snapshot!(groups, @"read a, read b");
+    });
+}
+
+#[test]
+fn changes_of_one_file_run_in_their_order_however_it_is_spelt() {
+    run(async {
+        let made = json!([
+            call("edit", "a"),
+            call("edit", "./a"),
+            call("read", "sub/../a"),
+            call("write", "b"),
+            call("edit", "a"),
+        ]);
+        insta::assert_snapshot!(groups(made).await, @"
+        edit a
+        edit ./a
+        read sub/../a, write b
+        edit a
+        ");
+    });
+}
+
+#[test]
+fn a_command_runs_alone() {
+    run(async {
+        let made = json!([
+            call("read", "a"),
+            call("bash", "make"),
+            call("bash", "make test"),
+            call("read", "b"),
+            call("edit", "c"),
+        ]);
+        insta::assert_snapshot!(groups(made).await, @"
+        read a
+        bash make
+        bash make test
+        edit c, read b
+        ");
+    });
+}
+
+#[test]
+fn results_stand_in_the_order_of_their_calls() {
+    run(async {
+        let made = json!([
+            call("read", "b.txt"),
+            call("bash", "echo hi"),
+            call("read", "a.txt"),
+            call("dance", "")
+        ]);
+        let house = House::new(&[calls(made), answer("done")].concat());
+        house.put("a.txt", "text of a");
+        house.put("b.txt", "text of b");
+        let mut life = house.live();
+        life.ask("work").await;
+        insta::assert_snapshot!(life.written(), @r#"
+        system: 
+        model script
+        user: work
+        assistant (toolUse): read({"path":"b.txt"}) bash({"command":"echo hi"}) read({"pa
+        toolResult: text of b
+        toolResult: hi 
+        toolResult: text of a
+        toolResult: there is no tool dance; call one of read, write, edit, bash
+        assistant (stop): done
+        "#);
+        let asked = house.asked.lock().unwrap();
+        assert!(
+            asked
+                .iter()
+                .all(|request| request.tool_choice == ToolChoice::Auto)
+        );
+        drop(asked);
+        life.close().await;
+    });
+}
+
+#[test]
+fn every_call_of_a_batch_that_is_stopped_gets_a_result() {
+    run(async {
+        let made = json!([
+            call("bash", "sleep 1000"),
+            call("bash", "touch ran"),
+            call("read", "a.txt")
+        ]);
+        let house = House::new(&[calls(made), answer("then this")].concat());
+        house.put("a.txt", "text of a");
+        let mut life = house.live();
+        life.say("work");
+        life.until(|event| matches!(event, SessionEvent::ToolStart { .. }))
+            .await;
+        insta::assert_snapshot!(life.command_and(Command::Abort).await, @"
+        user: work
+        answer (toolUse):  +3
+        tool bash failed
+        tool bash failed
+        tool read failed
+        turn aborted
+        ");
+        assert!(!house.work().join("ran").exists());
+        insta::assert_snapshot!(life.ask("and now").await, @"
+        user: and now
+        answer (stop): then this
+        turn done
+        ");
+        insta::assert_snapshot!(life.written(), @r#"
+        system: 
+        model script
+        user: work
+        assistant (toolUse): bash({"command":"sleep 1000"}) bash({"command":"touch ran"})
+        toolResult: cancelled
+        toolResult: cancelled
+        toolResult: cancelled
+        user: and now
+        assistant (stop): then this
+        "#);
+        life.close().await;
+    });
+}
