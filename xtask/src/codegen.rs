@@ -25,7 +25,8 @@ pub fn run(arguments: &[String]) -> Outcome {
 pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
     let text = |lines: Vec<String>| lines.iter().map(|line| format!("{line}\n")).collect();
     let settings = root().join("docs/settings.md");
-    let files: [(_, String); 4] = [
+    let events = root().join("docs/events.md");
+    let files: [(_, String); 6] = [
         (
             root().join("examples/sessions/long.jsonl"),
             text(example::example_session()),
@@ -38,7 +39,18 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
             root().join("docs/settings.schema.json"),
             agent_cli::settings::schema_text(),
         ),
-        (settings.clone(), with_keys(&settings)?),
+        (
+            settings.clone(),
+            with_part(&settings, KEYS, &agent_cli::settings::key_table())?,
+        ),
+        (
+            root().join("docs/events.schema.json"),
+            agent_cli::session::event::schema_text(),
+        ),
+        (
+            events.clone(),
+            with_part(&events, EVENTS, &agent_cli::session::event::reference())?,
+        ),
     ];
     let stale = files
         .into_iter()
@@ -52,20 +64,25 @@ const KEYS: [&str; 2] = [
     "<!-- end of keys -->\n",
 ];
 
-/// Returns the text of a document with the table of keys that the types give.
-fn with_keys(path: &std::path::Path) -> Outcome<String> {
+/// What stands before and behind the reference of events.
+const EVENTS: [&str; 2] = [
+    "<!-- events: written by cargo xtask codegen -->\n",
+    "<!-- end of events -->\n",
+];
+
+/// Returns the text of a document with `part` between two marks.
+fn with_part(path: &std::path::Path, marks: [&str; 2], part: &str) -> Outcome<String> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let parts = text.split_once(KEYS[0]).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(KEYS[1])?;
+    let parts = text.split_once(marks[0]).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(marks[1])?;
         Some((before, after))
     });
     let (before, after) = parts.ok_or_else(|| {
         format!(
-            "{} has no place for the table of keys: {KEYS:?}",
+            "{} has no place for what is generated: {marks:?}",
             path.display()
         )
     })?;
-    let table = agent_cli::settings::key_table();
-    Ok(format!("{before}{}{table}{}{after}", KEYS[0], KEYS[1]))
+    Ok(format!("{before}{}{part}{}{after}", marks[0], marks[1]))
 }

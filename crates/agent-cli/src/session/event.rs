@@ -1,7 +1,15 @@
 //! What a running session tells: one event for whatever happens, the same for terminals, programs and hooks.
 
+mod reference;
+mod samples;
+
 use schemars::JsonSchema;
 use serde::Serialize;
+use session_model::StopReason;
+
+pub use reference::{reference, schema, schema_text};
+#[cfg(test)]
+pub(crate) use samples::samples;
 
 /// Something that happened in a session. In JSON every event is one object with `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -67,9 +75,9 @@ pub enum SessionEvent {
         text: String,
         /// How many tools it calls.
         tool_calls: usize,
-        /// Why it ended.
+        /// Why it ended: `stop`, `length` (cut off), `tool_use`, `error`, `aborted`, or a word of the provider's.
         stop_reason: String,
-        /// What went wrong.
+        /// What went wrong; such an answer is not part of the conversation.
         error: Option<String>,
         /// Tokens that were billed for it.
         usage: TokenUsage,
@@ -107,7 +115,7 @@ pub enum SessionEvent {
         window: u64,
         /// Compaction is due above this; none when the window is unknown.
         threshold: Option<u64>,
-        /// Whether the figure is an estimate.
+        /// Whether the figure is an estimate; else the provider has billed it.
         estimated: bool,
     },
     /// Old tool output has left the context.
@@ -133,7 +141,7 @@ pub enum SessionEvent {
         /// The strategy that is tried first.
         strategy: &'static str,
     },
-    /// It is over.
+    /// The compaction that nobody asked for is over.
     AutoCompactionEnd {
         /// Why it ran.
         reason: &'static str,
@@ -150,10 +158,10 @@ pub enum SessionEvent {
     CompactionStart {
         /// Always `manual`.
         reason: &'static str,
-        /// The strategy that is tried first.
+        /// The strategy that the settings name first; a handoff that was asked for shows in the result.
         strategy: &'static str,
     },
-    /// It is over.
+    /// The compaction that was asked for is over.
     CompactionEnd {
         /// Always `manual`.
         reason: &'static str,
@@ -250,6 +258,19 @@ pub struct TokenUsage {
     pub cache_read: u64,
     /// Prompt tokens written to the cache.
     pub cache_write: u64,
+}
+
+/// Returns why an answer ended, as events say it.
+pub fn stop_reason_name(reason: &StopReason) -> String {
+    match reason {
+        // The one name of session files that is not in the case of our documents.
+        StopReason::ToolUse => "tool_use".to_owned(),
+        StopReason::Stop
+        | StopReason::Length
+        | StopReason::Error
+        | StopReason::Aborted
+        | StopReason::Other(_) => reason.name().to_owned(),
+    }
 }
 
 impl TokenUsage {

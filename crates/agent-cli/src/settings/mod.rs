@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use keys::{Key, key_table, keys};
 pub use load::{Loaded, load_layers};
+pub(crate) use schema::plain;
 pub use schema::{schema, schema_text};
 pub use sources::{
     CONFIG_DIR_VARIABLE, FileState, Layer, Origin, PROJECT_FOLDER, SettingsFile, Sources,

@@ -39,7 +39,7 @@ pub fn schema_text() -> String {
 }
 
 /// Takes out what says nothing to an editor, and line breaks out of sentences.
-fn plain(node: &mut Value) {
+pub(crate) fn plain(node: &mut Value) {
     match node {
         Value::Object(members) => {
             // The sizes of integers are names that only Rust knows.

@@ -9,5 +9,6 @@ mod env;
 mod faults;
 mod json;
 mod recall;
+mod run;
 mod sessions;
 mod store;

@@ -1,6 +1,10 @@
 //! Who commands a session that runs by itself: the prompt, then a script's user, then the end.
+//!
+//! The session runs only while this one waits. So once every event that is there has been heard, nothing has
+//! happened that is not known here, and what is sent then meets the session as it is.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 
 use llm_providers::{ScriptAction, ScriptDelivery, ScriptPlay};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
@@ -14,86 +18,165 @@ use crate::session::store::Delivery;
 pub(super) struct Driver {
     pub commands: UnboundedSender<Command>,
     pub events: UnboundedReceiver<SessionEvent>,
+    /// What comes first.
+    pub opening: Option<Command>,
     pub script: Option<ScriptPlay>,
     /// What the user of the script is to do next.
     pub due: VecDeque<ScriptAction>,
-    /// Nothing goes on in the session.
-    pub resting: bool,
     pub printer: Printer,
+    /// What goes on, as far as it is known here.
+    pub phase: Phase,
     /// The user has cancelled.
     pub interrupted: bool,
+    /// Why a message could not even be kept.
+    pub refused: Option<String>,
+    /// The session that runs now: its id, and its file where it has one or will have one.
+    pub session: (String, Option<PathBuf>),
+}
+
+/// What goes on in a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Nothing: it waits for a command.
+    Resting,
+    /// A command was sent while it was resting, and it has not begun.
+    Asked {
+        /// What for.
+        what: Asked,
+        /// What went wrong so far.
+        refused: Option<String>,
+    },
+    /// It is at work.
+    Working,
+    /// It was told to end.
+    Closing,
+}
+
+/// What a session was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asked {
+    /// To take a message.
+    Message,
+    /// Anything else.
+    Work,
 }
 
 impl Driver {
     /// Commands until the session has ended.
-    pub async fn drive(&mut self, prompt: Option<String>) {
-        match prompt {
-            Some(text) => self.send(Command::Say {
-                text,
-                delivery: Delivery::Prompt,
-            }),
-            None => self.send(Command::Resume),
-        }
-        self.resting = false;
+    pub async fn drive(&mut self) {
         let cancel = crate::cancel::token();
         loop {
             tokio::select! {
                 event = self.events.recv() => match event {
-                    Some(event) => self.heard(&event),
+                    Some(event) => {
+                        self.heard(&event);
+                        while let Ok(event) = self.events.try_recv() {
+                            self.heard(&event);
+                        }
+                        self.act();
+                    }
                     None => return,
                 },
                 () = cancel.cancelled(), if !self.interrupted => {
                     self.interrupted = true;
-                    self.send(Command::Close);
+                    self.close();
                 }
             }
         }
     }
 
     fn heard(&mut self, event: &SessionEvent) {
-        if !self.printer.print(event) {
-            // Nobody reads any more.
-            self.send(Command::Close);
+        self.printer.print(event);
+        if let SessionEvent::SessionStart {
+            session_id, path, ..
+        }
+        | SessionEvent::SessionSwitch {
+            session_id, path, ..
+        } = event
+        {
+            self.session = (session_id.clone(), path.as_ref().map(PathBuf::from));
+        }
+        let is_idle = matches!(event, SessionEvent::Idle { .. });
+        match &mut self.phase {
+            Phase::Closing => {}
+            phase if is_idle => *phase = Phase::Resting,
+            Phase::Asked { refused, .. } => {
+                if let SessionEvent::Error { message } = event {
+                    *refused = Some(message.clone());
+                } else {
+                    // It has begun.
+                    self.phase = Phase::Working;
+                }
+            }
+            Phase::Resting | Phase::Working => {}
+        }
+    }
+
+    /// Does what is due by now.
+    fn act(&mut self) {
+        if let Phase::Asked {
+            what,
+            refused: Some(why),
+        } = &self.phase
+        {
+            if *what == Asked::Message {
+                self.refused = Some(why.clone());
+            }
+            // What is refused at once leaves the session at rest.
+            self.phase = Phase::Resting;
+        }
+        if self.phase == Phase::Closing {
+            return;
+        }
+        if self.printer.is_unread() || self.refused.is_some() {
+            self.close();
+            return;
+        }
+        if let Some(opening) = self.opening.take() {
+            self.send(opening);
         }
         if let Some(script) = &self.script {
             self.due.extend(script.take_actions());
         }
-        match event {
-            SessionEvent::TurnEnd {
-                end: "failed" | "aborted",
-                ..
-            } => {
-                self.due.clear();
-                self.resting = false;
-            }
-            SessionEvent::Idle { .. } => self.resting = true,
-            _ => {}
-        }
-        self.act();
-        if self.resting && self.due.is_empty() {
-            self.resting = false;
-            self.send(Command::Close);
-        }
-    }
-
-    /// Does what the user of the script does by now.
-    fn act(&mut self) {
         while let Some(action) = self.due.front() {
-            if needs_rest(action) && !self.resting {
+            if needs_rest(action) && self.phase != Phase::Resting {
                 return;
             }
             let Some(action) = self.due.pop_front() else {
                 return;
             };
-            // Everything but a label ends in a rest of its own.
-            if !matches!(action, ScriptAction::Label { .. }) {
-                self.resting = false;
-            }
             self.send(command(action));
+        }
+        if self.phase == Phase::Resting {
+            self.close();
         }
     }
 
-    fn send(&self, command: Command) {
+    fn close(&mut self) {
+        self.send(Command::Close);
+        self.phase = Phase::Closing;
+    }
+
+    fn send(&mut self, command: Command) {
+        let asked = match &command {
+            Command::Say { .. } => Some(Asked::Message),
+            // A label is written at once, and nothing is stopped where nothing runs.
+            Command::Label { .. } | Command::Abort | Command::Close => None,
+            Command::Resume
+            | Command::Compact { .. }
+            | Command::Handoff { .. }
+            | Command::Navigate(_)
+            | Command::Back { .. }
+            | Command::TakeBack { .. }
+            | Command::AbortCompaction
+            | Command::SetAutomatic(_) => Some(Asked::Work),
+        };
+        if let (Phase::Resting, Some(what)) = (&self.phase, asked) {
+            self.phase = Phase::Asked {
+                what,
+                refused: None,
+            };
+        }
         // A session that has ended needs no command.
         let _ = self.commands.send(command);
     }

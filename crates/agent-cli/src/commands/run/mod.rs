@@ -3,118 +3,254 @@
 mod driver;
 mod prepare;
 mod printer;
+mod progress;
+mod script;
+mod which;
 
-use std::io::Read;
+use std::io::{IsTerminal, Write};
 
+use compaction_core::TokenCount;
 use serde_json::json;
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::args::{Global, ModeArg, RunArgs};
-use crate::commands::{Outcome, shell_name};
+use crate::commands::Outcome;
 use crate::error::Error;
 use crate::models::block_on;
 use crate::session::machine::TurnEnd;
-use crate::session::shell::{AgentSession, Finished};
+use crate::session::shell::{AgentSession, Command, Finished};
+use crate::session::store::{Delivery, LiveStore};
+use crate::ui::{DIM, clean, styled, tokens};
 
-use driver::Driver;
+use driver::{Driver, Phase};
 use prepare::Prepared;
-use printer::Printer;
+use printer::{Form, Printer, tell};
+use progress::Progress;
+use which::GoOn;
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
-    let prompt = prompt(args)?;
-    let prepared = Prepared::of(args, global, prompt.is_some())?;
-    for note in &prepared.notes {
-        anstream::eprintln!("{}: {note}", crate::ui::styled(crate::ui::DIM, "note"));
-    }
-    let mode = args.mode.unwrap_or_default();
+    let prepared = match Prepared::of(args, global) {
+        Ok(prepared) => prepared,
+        Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
+        Err(error) => return Err(for_runs(error)),
+    };
     let (event_sender, event_receiver) = unbounded_channel();
     let (command_sender, command_receiver) = unbounded_channel();
+    let cwd = prepared.config.tool_context.workspace.root().to_owned();
     let session = AgentSession::new(prepared.config, event_sender);
-    let printer = match (mode, global.json) {
-        (ModeArg::Json, _) => Printer::json(),
-        (ModeArg::Text, true) => Printer::silent(),
-        (ModeArg::Text, false) => Printer::text(),
+    let form = match (args.mode.unwrap_or_default(), global.json) {
+        (ModeArg::Json, _) => Form::Json,
+        (ModeArg::Text, true) => Form::Silent,
+        (ModeArg::Text, false) => Form::Text(Progress::new(crate::ui::width, prepared.in_copy)),
+    };
+    let opening = match prepared.prompt {
+        Some(text) => Command::Say {
+            text,
+            delivery: Delivery::Prompt,
+        },
+        None => Command::Resume,
     };
     let mut driver = Driver {
         commands: command_sender,
         events: event_receiver,
+        opening: Some(opening),
         script: prepared.script,
-        due: Default::default(),
-        resting: true,
-        printer,
+        due: prepared.due,
+        printer: Printer::new(form),
+        phase: Phase::Resting,
         interrupted: false,
+        refused: None,
+        session: (String::new(), None),
     };
     let both = async {
         let lived = session.run(command_receiver);
-        let driven = driver.drive(prompt);
-        futures_util::future::join(lived, driven).await
+        futures_util::future::join(lived, driver.drive()).await
     };
     let (finished, ()) = block_on(both)?;
-    outcome(&finished, &driver, mode)
+    let ended = Ended {
+        go_on: go_on(&driver, &GoOn::of(args, global)),
+        cwd: cwd.display().to_string(),
+        is_text: args.mode.unwrap_or_default() == ModeArg::Text && !global.json,
+        finished,
+        driver,
+    };
+    ended.outcome()
 }
 
-/// Returns what the user says first.
-fn prompt(args: &RunArgs) -> Result<Option<String>, Error> {
-    let goes_on =
-        args.go_on || args.resume.is_some() || args.session.is_some() || args.fork.is_some();
-    match args.prompt.as_deref() {
-        Some("-") => {
-            let mut text = String::new();
-            std::io::stdin()
-                .lock()
-                .read_to_string(&mut text)
-                .map_err(|error| Error::io("read", "-", error))?;
-            match text.trim().is_empty() {
-                true => Err(Error::Usage("standard input holds no prompt".to_owned())),
-                false => Ok(Some(text)),
-            }
-        }
-        Some(text) if text.trim().is_empty() => {
-            Err(Error::Usage("the prompt is empty; say what to do with -p TEXT".to_owned()))
-        }
-        Some(text) => Ok(Some(text.to_owned())),
-        None if goes_on => Ok(None),
-        None => Err(Error::Usage(
-            "say what to do: -p PROMPT runs a session; --help lists the commands over session files".to_owned(),
-        )),
-    }
+/// Returns the command that goes on with the session, where something of it is on the disk.
+fn go_on(driver: &Driver, go_on: &GoOn) -> Option<String> {
+    let (id, path) = &driver.session;
+    let path = path.as_ref().filter(|path| LiveStore::exists(path))?;
+    Some(go_on.command(id, path))
 }
 
-fn outcome(finished: &Finished, driver: &Driver, mode: ModeArg) -> Result<Outcome, Error> {
-    let path = finished.path.as_ref();
-    if let Some(error) = &finished.unsaved {
-        return Err(Error::Failure(format!(
-            "cannot write the session: {error}; what could not be written is lost with the end of this program"
-        )));
-    }
-    let go_on = path.map(|path| format!("agent-cli --session {}", shell_name(path)));
-    match &finished.turn {
-        _ if driver.interrupted => Err(Error::Stopped(match &go_on {
-            Some(go_on) => format!("stopped; to go on: {go_on}"),
-            None => "stopped".to_owned(),
-        })),
-        Some(TurnEnd::Failed(message)) => Err(Error::Provider {
-            message: message.clone(),
-            kind: "turn_failed",
-            report: None,
-        }),
-        None if driver.printer.said_nothing() => Err(Error::NothingToDo(
-            "the session ends in an answer; say what to do next with -p TEXT".to_owned(),
-        )),
-        None | Some(TurnEnd::Done | TurnEnd::Aborted) => {
-            let document = json!({
-                "session_id": finished.session_id,
-                "path": path.map(|path| path.display().to_string()),
-                "text": driver.printer.answer(),
-                "usage": finished.usage,
-                "cost_usd": finished.cost_usd,
-                "go_on": go_on,
-            });
-            let text = match mode {
-                ModeArg::Text => format!("{}\n", driver.printer.answer().trim_end()),
-                ModeArg::Json => String::new(),
+/// A run that is over.
+struct Ended {
+    finished: Finished,
+    driver: Driver,
+    go_on: Option<String>,
+    cwd: String,
+    /// Whether people are told.
+    is_text: bool,
+}
+
+impl Ended {
+    fn outcome(mut self) -> Result<Outcome, Error> {
+        if self.driver.interrupted {
+            // A message that has no answer yet is asked again without another one.
+            let more = match self.driver.printer.broke_off() {
+                true => " -p ...",
+                false => "",
             };
-            Ok(Outcome::done(&document, text))
+            return Err(Error::Stopped(format!("stopped{}", self.hint(more))));
+        }
+        if let Some(error) = self.driver.printer.take_failure() {
+            return match error.kind() {
+                // Somebody who reads only the beginning has what they want.
+                std::io::ErrorKind::BrokenPipe => Ok(Outcome::done(&json!({}), String::new())),
+                _ => Err(Error::Failure(format!(
+                    "cannot write to standard output: {error}{}",
+                    self.hint(" -p ...")
+                ))),
+            };
+        }
+        if let Some(error) = &self.finished.unsaved {
+            return Err(Error::Failure(format!(
+                "{}; what could not be written is lost{}",
+                for_sessions(error),
+                self.hint("")
+            )));
+        }
+        if let Some(why) = &self.driver.refused {
+            return Err(Error::Failure(for_sessions(why)));
+        }
+        match &self.finished.turn {
+            Some(TurnEnd::Failed(message)) => {
+                self.tell_spent();
+                Err(Error::Provider {
+                    message: format!("{}{}", clean(message), self.hint(" -p ...")),
+                    kind: "turn_failed",
+                    report: None,
+                })
+            }
+            None if self.driver.printer.said_nothing() => Ok(Outcome::nothing_to_do(
+                match &self.go_on {
+                    Some(go_on) => {
+                        format!("the session ends in an answer; to go on: {go_on} -p TEXT")
+                    }
+                    None => {
+                        "the session ends in an answer; say what to do next with -p TEXT".to_owned()
+                    }
+                },
+                self.document(None),
+            )),
+            Some(TurnEnd::Aborted) => self.done("aborted"),
+            None | Some(TurnEnd::Done) => self.done("done"),
         }
     }
+
+    fn done(mut self, end: &str) -> Result<Outcome, Error> {
+        if self.is_text {
+            self.driver.printer.print_errors();
+            self.tell_spent();
+            if let Some(go_on) = &self.go_on {
+                tell(&styled(DIM, &format!("to go on: {go_on} -p ...")));
+            }
+            print_answer(self.driver.printer.answer())?;
+        }
+        Ok(Outcome::done(&self.document(Some(end)), String::new()))
+    }
+
+    fn document(&self, end: Option<&str>) -> serde_json::Value {
+        let path = self.finished.path.as_ref();
+        json!({
+            "session_id": self.finished.session_id,
+            "path": path.map(|path| path.display().to_string()),
+            "cwd": self.cwd,
+            "end": end,
+            "text": self.driver.printer.answer(),
+            "usage": self.finished.usage,
+            "cost_usd": self.finished.cost_usd,
+            "go_on": self.go_on,
+        })
+    }
+
+    fn tell_spent(&self) {
+        if !self.is_text {
+            return;
+        }
+        let usage = &self.finished.usage;
+        let read = usage.input + usage.cache_read + usage.cache_write;
+        let cost = match self.finished.cost_usd {
+            Some(cost) => format!(", ${cost:.3}"),
+            None => String::new(),
+        };
+        tell(&styled(
+            DIM,
+            &format!(
+                "{} read, {} written{cost}",
+                tokens(TokenCount(read)),
+                tokens(TokenCount(usage.output)),
+            ),
+        ));
+    }
+
+    /// Returns how somebody goes on, to stand behind an error.
+    fn hint(&self, more: &str) -> String {
+        let mark = if self.is_text { "\n" } else { "; " };
+        match &self.go_on {
+            Some(go_on) => format!("{mark}to go on: {go_on}{more}"),
+            None => String::new(),
+        }
+    }
+}
+
+/// Prints an answer as it is; on a terminal without what would steer it.
+fn print_answer(answer: &str) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    let shown = match out.is_terminal() {
+        true => {
+            let kept = |mark| matches!(mark, '\n' | '\t');
+            let pieces = answer.split_inclusive(kept);
+            let pieces = pieces.map(|piece| match piece.strip_suffix(kept) {
+                Some(text) => format!("{}{}", clean(text), &piece[text.len()..]),
+                None => clean(piece),
+            });
+            pieces.collect()
+        }
+        false => answer.to_owned(),
+    };
+    match writeln!(out, "{shown}").and_then(|()| out.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Error::io("write to", "standard output", error))
+        }
+        Ok(()) | Err(_) => Ok(()),
+    }
+}
+
+/// Returns an error with the advice that fits a run: it writes sessions, and no copies of them.
+fn for_runs(error: Error) -> Error {
+    match error {
+        Error::Io { .. } => Error::Failure(for_sessions(&error.to_string())),
+        Error::Session { path, reason } => Error::Session {
+            path,
+            reason: for_sessions(&reason),
+        },
+        Error::Usage(text) => Error::Usage(for_sessions(&text)),
+        Error::NothingToDo(_)
+        | Error::Summary(_)
+        | Error::Provider { .. }
+        | Error::Failure(_)
+        | Error::Cancelled
+        | Error::Stopped(_) => error,
+    }
+}
+
+fn for_sessions(text: &str) -> String {
+    text.replace(
+        "write elsewhere with --out",
+        "keep sessions elsewhere with --session-dir DIR",
+    )
+    .replace(", or write a copy with --out FILE", "")
+    .replace(", or use --out FILE", "")
 }

@@ -11,7 +11,7 @@ use session_model::{
 };
 
 use crate::error::Error;
-use crate::session::event::{SessionEvent, TokenUsage};
+use crate::session::event::{SessionEvent, TokenUsage, stop_reason_name};
 use crate::session::machine::{AnswerEnd, Opening, Write};
 use crate::session::shell::AgentSession;
 use crate::session::store::NewEntry;
@@ -162,7 +162,7 @@ impl AgentSession {
             entry_id: None,
             text: message.content.joined_text(""),
             tool_calls: message.content.tool_calls().count(),
-            stop_reason: message.stop_reason.name().to_owned(),
+            stop_reason: stop_reason_name(&message.stop_reason),
             error: message.error_message.clone(),
             usage: TokenUsage::from(&usage),
             cost_usd: given.cost_usd,

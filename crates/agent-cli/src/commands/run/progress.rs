@@ -1,0 +1,423 @@
+//! The progress of a run as lines for people, as wide as their terminal.
+
+use compaction_core::TokenCount;
+use serde_json::Value;
+
+use crate::session::event::{CompactionResult, SessionEvent};
+use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens};
+
+/// What people were not told yet.
+pub(super) struct Progress {
+    /// How wide lines may be, in characters.
+    width: fn() -> usize,
+    in_copy: bool,
+    /// Calls that run: their ids, and how people read them.
+    calls: Vec<(String, String)>,
+    /// What is printed before the next line, where there is one.
+    held: Vec<Held>,
+}
+
+/// A line that may not be needed.
+#[derive(PartialEq)]
+enum Held {
+    Header(String),
+    Answer(String),
+    Error(String),
+}
+
+impl Held {
+    fn line(self) -> String {
+        match self {
+            Self::Header(line) | Self::Answer(line) | Self::Error(line) => line,
+        }
+    }
+}
+
+impl Progress {
+    /// Returns the progress of a session whose tools work in a copy, or not, in lines of a width.
+    pub fn new(width: fn() -> usize, in_copy: bool) -> Self {
+        Self {
+            width,
+            in_copy,
+            calls: Vec::new(),
+            held: Vec::new(),
+        }
+    }
+
+    /// Returns what is printed now.
+    pub fn lines(&mut self, event: &SessionEvent) -> Vec<String> {
+        if let SessionEvent::SessionStart { .. } = event {
+            // A session that has nothing to do is not announced.
+            let header = self.line(event);
+            self.held.extend(header.map(Held::Header));
+            return Vec::new();
+        }
+        let held = match event {
+            // The last answer goes to standard output, the last error is said at the end.
+            SessionEvent::Answer {
+                text,
+                tool_calls: 0,
+                error: None,
+                ..
+            } if !text.trim().is_empty() => Held::Answer(cut(text, (self.width)())),
+            SessionEvent::Answer {
+                error: Some(error),
+                stop_reason,
+                ..
+            } if stop_reason != "aborted" => Held::Error(warning(error)),
+            SessionEvent::TurnEnd {
+                error: Some(error), ..
+            }
+            | SessionEvent::Error { message: error } => Held::Error(warning(error)),
+            _ => {
+                let line = self.line(event);
+                let mut lines = Vec::new();
+                if line.is_some() {
+                    lines.extend(self.held.drain(..).map(Held::line));
+                }
+                lines.extend(line);
+                return lines;
+            }
+        };
+        // A request that fails is often the end of its turn.
+        if self.held.last() != Some(&held) {
+            self.held.push(held);
+        }
+        Vec::new()
+    }
+
+    /// Returns the errors that were not told yet: none of them was the end of the run.
+    pub fn errors(&mut self) -> Vec<String> {
+        let held = self.held.drain(..);
+        let errors = held.filter_map(|held| match held {
+            Held::Error(line) => Some(line),
+            Held::Header(_) | Held::Answer(_) => None,
+        });
+        errors.collect()
+    }
+
+    /// Returns what people are told of an event.
+    fn line(&mut self, event: &SessionEvent) -> Option<String> {
+        let width = (self.width)();
+        let mark = |parts: &[String]| styled(DIM, &filled(parts, "   ", width));
+        match event {
+            SessionEvent::SessionStart { .. } => Some(header(event, self.in_copy, width)),
+            SessionEvent::Message { text, .. } => {
+                let room = width.saturating_sub(2);
+                Some(styled(BOLD, &format!("> {}", cut(text, room))))
+            }
+            SessionEvent::Answer { .. } => answer(event, width),
+            SessionEvent::ToolStart {
+                call_id,
+                name,
+                arguments,
+            } => {
+                let call = (call_id.clone(), call_text(name, arguments));
+                self.calls.push(call);
+                None
+            }
+            SessionEvent::ToolEnd { call_id, name, .. } => {
+                let place = self.calls.iter().position(|(id, _)| id == call_id);
+                let call = place.map(|place| self.calls.swap_remove(place).1);
+                tool_end(event, &call.unwrap_or_else(|| name.clone()), width)
+            }
+            SessionEvent::Retry {
+                error,
+                delay_seconds,
+                ..
+            } => Some(note(&format!("{error}; again in {delay_seconds:.1} s"))),
+            SessionEvent::Pruned {
+                results,
+                saved_tokens,
+            } => Some(mark(&[
+                format!("-- pruned {} of old output", counted(*results, "result")),
+                format!("{} saved", tokens(TokenCount(*saved_tokens))),
+            ])),
+            SessionEvent::Promoted { from, to, window } => Some(mark(&[
+                format!("-- {} takes over from {}", clean(to), clean(from)),
+                format!("window {}", tokens(TokenCount(*window))),
+            ])),
+            SessionEvent::AutoCompactionEnd {
+                reason,
+                result,
+                error,
+                ..
+            }
+            | SessionEvent::CompactionEnd {
+                reason,
+                result,
+                error,
+                ..
+            } => match (result, error) {
+                (Some(result), _) => Some(card(reason, result, width)),
+                (None, Some(error)) => Some(warning(error)),
+                (None, None) => None,
+            },
+            SessionEvent::CompactionProgress {
+                text,
+                notable: true,
+            } => Some(note(text)),
+            SessionEvent::Navigated {
+                leaf,
+                summary_entry_id,
+                cancelled: false,
+                ..
+            } => {
+                let leaf = clean(leaf.as_deref().unwrap_or("the beginning"));
+                let summary = summary_entry_id.as_ref();
+                let summary = summary.map(|_| "with a summary of what was left".to_owned());
+                let parts = std::iter::once(format!("-- back to {leaf}")).chain(summary);
+                Some(mark(&parts.collect::<Vec<_>>()))
+            }
+            SessionEvent::SessionSwitch {
+                session_id, path, ..
+            } => Some(mark(&[session(session_id, path.as_deref())])),
+            SessionEvent::Labelled { entry_id, label } => Some(mark(&[match label {
+                Some(label) => format!("-- {} is labelled \"{}\"", clean(entry_id), clean(label)),
+                None => format!("-- {} has no label any more", clean(entry_id)),
+            }])),
+            SessionEvent::Notice { text } => Some(note(text)),
+            SessionEvent::TurnEnd { end: "aborted", .. } => Some(mark(&["-- stopped".to_owned()])),
+            SessionEvent::Queued { .. }
+            | SessionEvent::TurnStart
+            | SessionEvent::TextDelta { .. }
+            | SessionEvent::ThinkingDelta { .. }
+            | SessionEvent::Context { .. }
+            | SessionEvent::AutoCompactionStart { .. }
+            | SessionEvent::CompactionStart { .. }
+            | SessionEvent::CompactionProgress { .. }
+            | SessionEvent::Navigated { .. }
+            | SessionEvent::TurnEnd { .. }
+            | SessionEvent::Error { .. }
+            | SessionEvent::Idle { .. }
+            | SessionEvent::SessionEnd { .. } => None,
+        }
+    }
+}
+
+fn note(text: &str) -> String {
+    format!("{}: {}", styled(DIM, "note"), clean(text))
+}
+
+fn warning(text: &str) -> String {
+    format!("{}: {}", styled(WARN, "warning"), clean(text))
+}
+
+/// Returns parts with commas between them, in lines of at most `width` characters where no part is longer; lines
+/// behind the first begin with `indent`.
+fn filled(parts: &[String], indent: &str, width: usize) -> String {
+    let mut text = String::new();
+    let mut used = 0;
+    for part in parts {
+        let length = part.chars().count();
+        match used {
+            0 => {}
+            // The comma behind this part is counted too.
+            _ if used + 2 + length < width => {
+                text.push_str(", ");
+                used += 2;
+            }
+            _ => {
+                text.push_str(",\n");
+                text.push_str(indent);
+                used = indent.chars().count();
+            }
+        }
+        text.push_str(part);
+        used += length;
+    }
+    text
+}
+
+/// Returns the words of a line in lines of at most `width` characters; a longer word is cut where the line ends.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        let mut letters = word.chars().peekable();
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.extend(letters);
+            }
+            _ => {
+                while letters.peek().is_some() {
+                    lines.push(letters.by_ref().take(width.max(1)).collect());
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// Returns the first line of a text, and dots where more follows.
+fn cut(text: &str, room: usize) -> String {
+    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
+    let first = lines.next().unwrap_or_default();
+    match lines.next() {
+        None => first_line(first, room),
+        Some(_) => {
+            let line = first_line(first, room.saturating_sub(4));
+            match line.ends_with("...") {
+                true => line,
+                false => format!("{line} ..."),
+            }
+        }
+    }
+}
+
+fn header(event: &SessionEvent, in_copy: bool, width: usize) -> String {
+    let SessionEvent::SessionStart {
+        session_id,
+        path,
+        cwd,
+        model,
+        window,
+        entries,
+    } = event
+    else {
+        return String::new();
+    };
+    let mut parts = vec![clean(model)];
+    if *window > 0 {
+        parts.push(format!("window {}", tokens(TokenCount(*window))));
+    }
+    parts.push(match in_copy {
+        true => format!("in a copy {}", clean(cwd)),
+        false => format!("in {}", clean(cwd)),
+    });
+    parts.push(session(session_id, path.as_deref()));
+    if *entries > 0 {
+        parts.push(format!("{} so far", counted(*entries, "entry")));
+    }
+    styled(DIM, &filled(&parts, "", width))
+}
+
+/// Returns how people call a session: by the beginning of its id, as lists do, or by a name that they gave.
+fn session(id: &str, path: Option<&str>) -> String {
+    /// As much of an id as tells sessions apart that did not begin in the same moment.
+    const SHORT: usize = 13;
+    match path {
+        None => "not kept".to_owned(),
+        Some(path) if path.contains(id) => {
+            let short: String = id.chars().take(SHORT).collect();
+            format!("session {}", clean(&short))
+        }
+        Some(path) => format!("session {}", clean(path)),
+    }
+}
+
+fn answer(event: &SessionEvent, width: usize) -> Option<String> {
+    let SessionEvent::Answer {
+        text,
+        tool_calls,
+        stop_reason,
+        error,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    match error {
+        // The end of the turn tells.
+        Some(_) => None,
+        None if stop_reason == "length" => {
+            Some(warning("the answer was cut off by its output cap"))
+        }
+        None if *tool_calls > 0 && !text.trim().is_empty() => Some(cut(text, width)),
+        None => None,
+    }
+}
+
+fn tool_end(event: &SessionEvent, call: &str, width: usize) -> Option<String> {
+    let SessionEvent::ToolEnd {
+        is_error,
+        seconds,
+        output,
+        ..
+    } = event
+    else {
+        return None;
+    };
+    let time = match *seconds < 1.0 {
+        true => String::new(),
+        false => format!("  {seconds:.1}s"),
+    };
+    let room = width.saturating_sub(2 + time.len());
+    let line = styled(DIM, &format!("  {}{time}", first_line(call, room)));
+    Some(match is_error {
+        false => line,
+        true => {
+            // Long enough for advice.
+            let why = cut(output, 2 * width.saturating_sub(6));
+            let why = wrapped(&why, width.saturating_sub(6)).join("\n      ");
+            format!("{line}\n    {} {why}", styled(WARN, "x"))
+        }
+    })
+}
+
+/// Returns a call as people read it, on one line: the tool, and what it is about.
+fn call_text(name: &str, arguments: &Value) -> String {
+    let about = ["command", "path", "pattern", "query"]
+        .iter()
+        .find_map(|key| arguments.get(key).and_then(Value::as_str));
+    let Some(about) = about else {
+        return name.to_owned();
+    };
+    let mut text = name.to_owned();
+    let mut goes_on = true;
+    for line in about.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        // A line that is not at its end needs no separator.
+        text.push_str(if goes_on { " " } else { "; " });
+        text.push_str(line.strip_suffix('\\').unwrap_or(line).trim_end());
+        let opens = ["\\", "&&", "||", "|", ";", "{", "(", "do", "then", "else"];
+        goes_on = opens.iter().any(|opens| line.ends_with(opens));
+    }
+    text
+}
+
+/// Returns the card of a compaction, folded: what it saved, and what became of the entries.
+fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
+    let before = tokens(TokenCount(result.tokens_before));
+    let after = tokens(TokenCount(result.tokens_after));
+    let verb = match result.strategy {
+        "handoff" => "handed off",
+        _ if result.summary.is_none() => "shortened",
+        _ => "compacted",
+    };
+    let by = match result.summarizer.as_str() {
+        "rules" => "by rule".to_owned(),
+        model => format!("by {}", clean(model)),
+    };
+    let mut title = format!("{verb}  {before} -> {after}");
+    let more = [
+        Some(reason.to_owned()),
+        Some(format!("{:.1}s", result.seconds)),
+        Some(by),
+        result.cost_usd.map(|cost| format!("${cost:.3}")),
+        result.prepared.then(|| "it was ready".to_owned()),
+    ];
+    for part in more.into_iter().flatten() {
+        // What has no room is left out, the least important last.
+        if title.chars().count() + 2 + part.chars().count() + 6 <= width {
+            title.push_str("  ");
+            title.push_str(&part);
+        }
+    }
+    let mut text = styled(BOLD, &rule(&title, width));
+    if result.first_kept_entry_id.is_some() {
+        let kept = counted(result.kept_entries, "entry");
+        let mut parts = vec![
+            format!("   {} summarized", result.summarized_entries),
+            format!("{kept} kept word for word"),
+        ];
+        if result.shortened_entries > 0 {
+            parts.push(format!("{} shortened", result.shortened_entries));
+        }
+        text.push('\n');
+        text.push_str(&filled(&parts, "   ", width));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+//! A script in a model's place: reading it, what of it a session holds already, and the folder it works on.
+
+use std::path::{Path, PathBuf};
+
+use llm_providers::Script;
+use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionTree, StopReason};
+
+use crate::error::Error;
+
+/// A script and where it is.
+pub(super) struct ScriptFile {
+    path: PathBuf,
+    pub script: Script,
+}
+
+impl ScriptFile {
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        if path.as_os_str().is_empty() {
+            return Err(Error::Usage(
+                "--provider scripted: names no script; say scripted:FILE".to_owned(),
+            ));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            let why = match error.kind() {
+                std::io::ErrorKind::NotFound => "there is no such file".to_owned(),
+                std::io::ErrorKind::IsADirectory => {
+                    "it is a folder; name a script in it".to_owned()
+                }
+                std::io::ErrorKind::InvalidData => "it is no text".to_owned(),
+                _ => error.to_string(),
+            };
+            Error::Usage(format!("cannot read the script {}: {why}", path.display()))
+        })?;
+        let script = Script::parse(&text)
+            .map_err(|error| Error::Usage(format!("script {}, {error}", path.display())))?;
+        Ok(Self {
+            path: path.to_owned(),
+            script,
+        })
+    }
+
+    /// Returns the settings of the script, and how they are called in errors.
+    pub fn settings(&self) -> Option<(String, serde_json::Value)> {
+        let settings = self.script.header.settings.as_ref()?;
+        Some((
+            format!("script {}", self.path.display()),
+            settings.to_value(),
+        ))
+    }
+
+    /// Returns the folder that the script works on.
+    pub fn workspace(&self) -> Result<Option<PathBuf>, Error> {
+        let Some(folder) = &self.script.header.workspace else {
+            return Ok(None);
+        };
+        let base = self.path.parent().unwrap_or(Path::new(""));
+        let from = base.join(folder);
+        match std::fs::canonicalize(&from) {
+            Ok(folder) if folder.is_dir() => Ok(Some(folder)),
+            Ok(_) | Err(_) => Err(Error::Usage(format!(
+                "script {}: its workspace {} is no folder",
+                self.path.display(),
+                from.display()
+            ))),
+        }
+    }
+}
+
+/// Copies a folder into one that is made for it, and returns that one.
+pub(super) fn scratch_copy(from: &Path) -> Result<PathBuf, Error> {
+    let copy = tempfile::Builder::new()
+        .prefix("agent-cli-")
+        .tempdir()
+        .map_err(|error| Error::io("create", std::env::temp_dir(), error))?;
+    // What could not be copied as a whole goes away again.
+    copy_folder(from, copy.path())?;
+    let folder = std::fs::canonicalize(copy.path())
+        .map_err(|error| Error::io("open", copy.path(), error))?;
+    let _kept = copy.keep();
+    Ok(folder)
+}
+
+/// Copies files and folders; links are not followed, build results not taken along.
+fn copy_folder(from: &Path, to: &Path) -> Result<(), Error> {
+    let failed = |error| Error::io("read", from, error);
+    for entry in std::fs::read_dir(from).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() && entry.file_name() != "target" {
+            std::fs::create_dir(&target).map_err(|error| Error::io("create", &target, error))?;
+            copy_folder(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            std::fs::copy(entry.path(), &target)
+                .map_err(|error| Error::io("copy", entry.path(), error))?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns how many answers and summaries of a script are among the entries of a session.
+pub(super) fn given(
+    tree: &SessionTree,
+    entries: impl IntoIterator<Item = EntryIndex>,
+) -> (usize, usize) {
+    let mut answers = 0;
+    let mut summaries = 0;
+    for index in entries {
+        match tree.kind(index) {
+            EntryKind::Message => {
+                if let Ok(entry) = tree.entry(index)
+                    && let EntryBody::Message(message) = &entry.body
+                    && let AgentMessage::Assistant(answer) = &**message
+                    && answer.provider == "scripted"
+                    && answer.stop_reason != StopReason::Aborted
+                {
+                    answers += 1;
+                }
+            }
+            EntryKind::Compaction | EntryKind::BranchSummary => {
+                let line = tree.raw_line(index).unwrap_or_default();
+                let scripted = b"\"provider\":\"scripted\"";
+                if line.windows(scripted.len()).any(|bytes| bytes == scripted) {
+                    summaries += 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    (answers, summaries)
+}

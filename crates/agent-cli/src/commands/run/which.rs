@@ -1,0 +1,201 @@
+//! Which session runs, and how somebody goes on with it later.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use session_model::SessionTree;
+
+use crate::args::{Global, RunArgs};
+use crate::commands::run::script::given;
+use crate::commands::shell_name;
+use crate::error::Error;
+use crate::session::folder::{find, folder_for, newest};
+use crate::session::store::LiveStore;
+use crate::store::SessionFile;
+
+/// The session that arguments name. Nothing of it is made yet.
+pub(super) enum Which {
+    /// A new one among those of its folder.
+    New,
+    /// A new one in this file.
+    At(PathBuf),
+    /// A new one that is never written.
+    Memory,
+    /// One that is there.
+    Open(Box<LiveStore>),
+    /// A copy of this one.
+    Fork(Box<SessionFile>),
+}
+
+impl Which {
+    /// Returns the session that the arguments name, open and locked where it is there; `here` is the folder whose
+    /// sessions are looked through.
+    pub fn of(args: &RunArgs, root: &Path, here: &Path) -> Result<Self, Error> {
+        let open = |path: &Path| LiveStore::open(path).map(|store| Self::Open(Box::new(store)));
+        if args.go_on {
+            let none = match &args.prompt {
+                Some(_) => {
+                    "no session of this folder is there yet; leave out --continue to begin one"
+                }
+                None => "no session of this folder is there yet; begin one with -p TEXT",
+            };
+            let path = newest(root, here)?;
+            return open(&path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?);
+        }
+        if let Some(id) = &args.resume {
+            return open(&named(root, id, "--resume")?);
+        }
+        if let Some(source) = &args.fork {
+            let looks_like_a_file = source.components().count() > 1
+                || source.extension().is_some_and(|end| end == "jsonl");
+            let path = match looks_like_a_file || source.exists() {
+                true => source.clone(),
+                false => named(root, &source.display().to_string(), "--fork")?,
+            };
+            let source = SessionFile::open(&path)?;
+            return Ok(Self::Fork(Box::new(source)));
+        }
+        match &args.session {
+            Some(path) if LiveStore::exists(path) => open(path),
+            Some(path) => Ok(Self::At(path.clone())),
+            None if args.no_session => Ok(Self::Memory),
+            None => Ok(Self::New),
+        }
+    }
+
+    /// Returns what the session holds already.
+    pub fn tree(&self) -> Option<&SessionTree> {
+        match self {
+            Self::New | Self::At(_) | Self::Memory => None,
+            Self::Open(store) => Some(store.tree()),
+            Self::Fork(source) => Some(source.tree()),
+        }
+    }
+
+    /// Returns how many answers and summaries of a script the session holds.
+    pub fn given(&self) -> (usize, usize) {
+        match self {
+            Self::New | Self::At(_) | Self::Memory => (0, 0),
+            Self::Open(store) => given(store.tree(), store.tree().indices()),
+            Self::Fork(source) => {
+                let path = source.tree().path(source.tree().leaf());
+                given(source.tree(), path.entries().iter().copied())
+            }
+        }
+    }
+
+    /// Returns the folder that the session has worked in so far.
+    pub fn cwd(&self) -> Option<PathBuf> {
+        let cwd = &self.tree()?.header()?.cwd;
+        (!cwd.is_empty()).then(|| PathBuf::from(cwd))
+    }
+
+    /// Returns an error where the session has nothing that it could go on with by itself.
+    pub fn check_work(&self) -> Result<(), Error> {
+        match self {
+            Self::New | Self::Memory => Err(Error::Usage(
+                "say what to do: -p PROMPT runs a session; --help lists the commands over session files"
+                    .to_owned(),
+            )),
+            Self::At(path) => Err(Error::session(
+                path,
+                "no such session file; check the path, or begin it with -p TEXT",
+            )),
+            Self::Open(store) if store.tree().is_empty() && store.queued().is_empty() => {
+                Err(Error::NothingToDo(
+                    "the session is empty; say what to do with -p TEXT".to_owned(),
+                ))
+            }
+            Self::Open(_) | Self::Fork(_) => Ok(()),
+        }
+    }
+
+    /// Returns the error for a working folder that is gone.
+    pub fn without_folder(&self, cwd: &Path) -> Error {
+        let path = match self {
+            Self::New | Self::At(_) | Self::Memory => None,
+            Self::Open(store) => store.path(),
+            Self::Fork(source) => Some(source.path.as_path()),
+        };
+        Error::session(
+            path.unwrap_or(cwd),
+            format!(
+                "its working folder {} is gone; name another with --cwd DIR",
+                cwd.display()
+            ),
+        )
+    }
+
+    /// Makes what is to be made.
+    pub fn store(self, root: &Path, cwd: &Path) -> Result<LiveStore, Error> {
+        match self {
+            Self::New => Ok(LiveStore::create(&folder_for(root, cwd), cwd, None)),
+            Self::At(path) => LiveStore::create_at(&path, cwd, None),
+            Self::Memory => Ok(LiveStore::in_memory(cwd)),
+            Self::Open(store) => Ok(*store),
+            Self::Fork(source) => {
+                let leaf = source.tree().leaf();
+                LiveStore::fork(&source, leaf, &folder_for(root, cwd), cwd)
+            }
+        }
+    }
+}
+
+/// Returns a value as it is spelt on the command line.
+fn spelt(value: &impl ValueEnum) -> Option<String> {
+    let value = value.to_possible_value()?;
+    Some(value.get_name().to_owned())
+}
+
+fn named(root: &Path, id: &str, option: &str) -> Result<PathBuf, Error> {
+    match id.trim().is_empty() {
+        true => Err(Error::Usage(format!(
+            "{option} names no session; agent-cli sessions list shows the ids"
+        ))),
+        false => find(root, id),
+    }
+}
+
+/// How somebody goes on with a session: the options that name it and its model.
+pub(super) struct GoOn {
+    options: String,
+    by_id: bool,
+}
+
+impl GoOn {
+    pub fn of(args: &RunArgs, global: &Global) -> Self {
+        let text = |path: &PathBuf| path.display().to_string();
+        let given = [
+            ("--provider", args.provider.clone()),
+            ("--model", args.model.clone()),
+            ("--base-url", args.base_url.clone()),
+            ("--wire", args.wire.as_ref().and_then(spelt)),
+            ("--api-key-env", args.api_key_env.clone()),
+            ("--window", args.window.map(|window| window.to_string())),
+            ("--settings", global.settings.as_ref().map(text)),
+        ];
+        let mut options = String::new();
+        for (name, value) in given {
+            if let Some(value) = value {
+                options.push_str(&format!(" {name} {}", shell_name(Path::new(&value))));
+            }
+        }
+        for set in &global.set {
+            options.push_str(&format!(" --set {}", shell_name(Path::new(set))));
+        }
+        Self {
+            options,
+            by_id: args.session_dir.is_none() && args.session.is_none(),
+        }
+    }
+
+    /// Returns the command that goes on with a session.
+    pub fn command(&self, id: &str, path: &Path) -> String {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let which = match self.by_id && name.contains(id) {
+            true => format!("--resume {id}"),
+            false => format!("--session {}", shell_name(path)),
+        };
+        format!("agent-cli {which}{}", self.options)
+    }
+}

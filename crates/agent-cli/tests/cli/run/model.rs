@@ -1,0 +1,151 @@
+//! A real model is asked, here one on loopback.
+
+use std::process::Command;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use test_support::{FaultServer, Received, Reply, streams};
+
+use super::Runs;
+use crate::env::Output;
+
+const KEY: &str = "sk-planted-0123456789";
+
+/// A folder, and a server that gives these replies in turn.
+struct Asked {
+    runs: Runs,
+    server: FaultServer,
+}
+
+impl Asked {
+    fn replying(replies: Vec<Reply>) -> Self {
+        Self {
+            runs: Runs::of(""),
+            server: FaultServer::start(move |nth, _| replies[nth.min(replies.len() - 1)].clone()),
+        }
+    }
+
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = self.runs.bare(arguments);
+        command
+            .args([
+                "--model",
+                "test/alpha",
+                "--wire",
+                "chat",
+                "--window",
+                "32000",
+            ])
+            .args([
+                "--base-url",
+                &self.server.url(),
+                "--api-key-env",
+                "TEST_KEY",
+            ])
+            .args(["--set", "http.attempts=2"])
+            .env("TEST_KEY", KEY);
+        command
+    }
+
+    /// Runs it; the key is nowhere afterwards.
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut output = self.runs.output(&mut self.command(arguments));
+        for (name, bytes) in self.runs.files() {
+            assert!(
+                !String::from_utf8_lossy(&bytes).contains(KEY),
+                "the key is in {name}"
+            );
+        }
+        assert!(!output.to_string().contains(KEY), "{output}");
+        output.stderr = output.stderr.replace(&self.server.url(), "[SERVER]");
+        output
+    }
+
+    fn bodies(&self) -> Vec<Value> {
+        self.server.received().iter().map(Received::json).collect()
+    }
+}
+
+#[test]
+fn the_prompt_is_answered() {
+    let asked = Asked::replying(vec![
+        Reply::text(503, "text/plain", "later"),
+        streams::chat_stream("Hello."),
+    ]);
+    let output = asked.run(&[
+        "-p",
+        "hi",
+        "--tools",
+        "read",
+        "--system-prompt",
+        "Be short.",
+    ]);
+    // How long is waited is drawn by lot.
+    let waits = regex::Regex::new(r"again in \S+ s").expect("a pattern");
+    let text = waits
+        .replace_all(&output.to_string(), "again in [DELAY]")
+        .into_owned();
+    assert_snapshot!(text, @"
+    exit 0
+    --- stdout
+    Hello.
+    --- stderr
+    test/alpha, window 32.0k, in [DIR], session [SESSION]
+    > hi
+    note: test/alpha: later (status 503); again in [DELAY]
+    [N] read, [N] written
+    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set http.attempts=2 -p ...
+    ");
+    let body = &asked.bodies()[1];
+    assert_eq!(body["messages"][1]["content"], "hi");
+    assert!(
+        body["messages"][0].to_string().contains("Be short."),
+        "{body}"
+    );
+    let tools = body["tools"].as_array().expect("tools").iter();
+    let tools: Vec<_> = tools.map(|tool| &tool["function"]["name"]).collect();
+    assert_eq!(tools, ["read"]);
+}
+
+#[test]
+fn commands_run_only_where_that_is_allowed() {
+    let asked = || {
+        Asked::replying(vec![
+            streams::chat_tool_call("bash", &json!({ "command": "echo ran > ran" })),
+            streams::chat_stream("Done."),
+        ])
+    };
+    let careful = asked();
+    let output = careful.run(&["-p", "go"]);
+    assert!(!careful.runs.env.path("ran").exists());
+    let told: Vec<&str> = output
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("  "))
+        .collect();
+    assert_snapshot!(told.join("\n"), @"
+    bash echo ran > ran
+      x commands have to be allowed and nobody can be asked; run again with
+        --allow bash
+    ");
+    let allowed = asked();
+    assert_eq!(
+        allowed.run(&["-p", "go", "--allow", "bash"]).success(),
+        "Done.\n"
+    );
+    assert!(allowed.runs.env.path("ran").exists());
+}
+
+#[test]
+fn a_model_that_refuses() {
+    let asked = Asked::replying(vec![Reply::text(401, "text/plain", "who are you")]);
+    assert_snapshot!(asked.run(&["-p", "hi"]), @"
+    exit 5
+    --- stderr
+    test/alpha, window 32.0k, in [DIR], session [SESSION]
+    > hi
+    [N] read, [N] written
+    error: test/alpha: who are you (status 401)
+    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set http.attempts=2 -p ...
+    ");
+}

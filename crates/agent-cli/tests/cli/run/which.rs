@@ -1,0 +1,210 @@
+//! Which session runs: a new one, one that is there, a copy, or none on the disk.
+
+use insta::assert_snapshot;
+
+use super::{Runs, TWICE};
+
+#[test]
+fn the_newest_session_of_the_folder_goes_on() {
+    let runs = Runs::of(TWICE);
+    runs.play(&["-p", "hi"]).success();
+    let output = runs.play(&["--continue", "-p", "and now?"]);
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    Hello again.
+    --- stderr
+    scripted/twice, window 16.0k, in [DIR], session [SESSION],
+    4 entries so far
+    > and now?
+    [N] read, [N] written
+    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    ");
+    assert_snapshot!(runs.said(&runs.session()), @"
+    user: hi
+    assistant: Hello.
+    user: and now?
+    assistant: Hello again.
+    ");
+    // Another folder has sessions of its own.
+    std::fs::create_dir(runs.env.path("sub")).expect("a folder");
+    assert_snapshot!(runs.refused(3, &["-c", "--cwd", "sub"]), @"nothing to do: no session of this folder is there yet; begin one with -p TEXT");
+    assert_snapshot!(runs.refused(3, &["-c", "--cwd", "sub", "-p", "x"]), @"nothing to do: no session of this folder is there yet; leave out --continue to begin one");
+}
+
+#[test]
+fn a_session_that_ends_in_an_answer_has_nothing_to_do() {
+    let runs = Runs::of(TWICE);
+    runs.play(&["-p", "hi"]).success();
+    let before = std::fs::read(runs.session()).expect("a session");
+    assert_snapshot!(runs.refused(3, &["-c"]), @"nothing to do: the session ends in an answer; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p TEXT");
+    assert_eq!(std::fs::read(runs.session()).expect("a session"), before);
+}
+
+#[test]
+fn sessions_are_listed_and_resumed_by_their_ids() {
+    let runs = Runs::of(TWICE);
+    runs.play(&["-p", "the first"]).success();
+    runs.play(&["-p", "the second"]).success();
+    let list = runs
+        .env
+        .run(&["sessions", "list", "--json", "--session-dir", "data"])
+        .json();
+    let rows = list["sessions"].as_array().expect("rows");
+    let prompts: Vec<_> = rows.iter().map(|row| &row["first_prompt"]).collect();
+    assert_eq!(prompts, ["the second", "the first"]);
+    let id = rows[1]["id"].as_str().expect("an id");
+    assert_eq!(
+        runs.play(&["--resume", id, "-p", "x"]).success(),
+        "Hello again.\n"
+    );
+    let id = rows[0]["id"].as_str().expect("an id");
+    // All but the last character is enough to tell them apart.
+    assert_eq!(
+        runs.play(&["-r", &id[..id.len() - 1], "-p", "x"]).success(),
+        "Hello again.\n"
+    );
+    assert_snapshot!(runs.refused(2, &["-r", "", "-p", "x"]), @"error: --resume names no session; agent-cli sessions list shows the ids");
+    assert_snapshot!(runs.refused(2, &["-r", "nope", "-p", "x"]), @"error: no session nope in [DIR]/data; agent-cli sessions list --all shows those that are there");
+    assert_snapshot!(runs.refused(2, &["-r", "0", "-p", "x"]), @"
+    error: 2 sessions are called 0; name more of the id, or the file:
+      [DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl  the second
+      [DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl  the first
+    ");
+}
+
+#[test]
+fn a_session_in_a_file_is_begun_and_goes_on() {
+    let runs = Runs::of(TWICE);
+    let output = runs.play(&["--session", "new folder/s.jsonl", "-p", "hi"]);
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    Hello.
+    --- stderr
+    scripted/twice, window 16.0k, in [DIR],
+    session [DIR]/new folder/s.jsonl
+    > hi
+    [N] read, [N] written
+    to go on: agent-cli --session '[DIR]/new folder/s.jsonl' --provider scripted:script.jsonl -p ...
+    ");
+    let output = runs.play(&["--session", "new folder/s.jsonl", "-p", "more"]);
+    assert_eq!(output.success(), "Hello again.\n");
+    assert_snapshot!(runs.said(&runs.env.path("new folder/s.jsonl")), @"
+    user: hi
+    assistant: Hello.
+    user: more
+    assistant: Hello again.
+    ");
+    assert_eq!(
+        runs.sessions(),
+        [""; 0].map(std::path::PathBuf::from),
+        "nothing in the place of others"
+    );
+    assert_snapshot!(runs.refused(4, &["--session", "no.jsonl"]), @"error: no.jsonl: no such session file; check the path, or begin it with -p TEXT");
+}
+
+#[test]
+fn a_fork_leaves_its_source_as_it_was() {
+    let runs = Runs::of(TWICE);
+    runs.play(&["-p", "hi"]).success();
+    let source = runs.session();
+    let before = std::fs::read(&source).expect("a session");
+    let id = source
+        .file_stem()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned();
+    let id = id.split_once('_').expect("an id").1.to_owned();
+    for fork in [id.as_str(), source.to_str().expect("a path")] {
+        assert_eq!(
+            runs.play(&["--fork", fork, "-p", "more"]).success(),
+            "Hello again.\n"
+        );
+    }
+    assert_eq!(std::fs::read(&source).expect("a session"), before);
+    let sessions = runs.sessions();
+    assert_eq!(sessions.len(), 3);
+    for fork in &sessions[1..] {
+        assert_eq!(
+            runs.said(fork),
+            "user: hi\nassistant: Hello.\nuser: more\nassistant: Hello again.\n"
+        );
+    }
+    assert_snapshot!(runs.refused(4, &["--fork", "no.jsonl", "-p", "x"]), @"error: no.jsonl: no such session file; check the path");
+    assert_snapshot!(runs.refused(2, &["--fork", "nope", "-p", "x"]), @"error: no session nope in [DIR]/data; agent-cli sessions list --all shows those that are there");
+    assert_snapshot!(runs.refused(4, &["--fork", "data", "-p", "x"]), @"error: data: a directory; name a session file in it");
+    // What is refused for another reason makes no copy.
+    assert_snapshot!(runs.refused(2, &["--fork", &id, "-p", "x", "--tools", "axe"]), @"error: --tools: there is no tool axe; choose from read, write, edit, bash; or none alone, for no tools");
+}
+
+#[test]
+fn without_a_session_nothing_is_on_the_disk() {
+    let runs = Runs::of(
+        "{\"answer\":{\"calls\":[{\"name\":\"bash\",\"arguments\":{\"command\":\"seq 200000\"}}]}}\n{\"answer\":{\"text\":\"Hello.\"}}\n",
+    );
+    let output = runs.unchanged_by(|| runs.play(&["--no-session", "-p", "hi"]));
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    Hello.
+    --- stderr
+    scripted/script, window 128.0k, in [DIR], not kept
+    > hi
+      bash seq 200000
+    [N] read, [N] written
+    ");
+    let json = runs
+        .unchanged_by(|| runs.play(&["--no-session", "-p", "hi", "--json"]))
+        .json();
+    assert!(json["path"].is_null() && json["go_on"].is_null(), "{json}");
+}
+
+#[test]
+fn a_session_works_where_it_has_worked() {
+    let script = "{\"answer\":{\"calls\":[{\"name\":\"bash\",\"arguments\":{\"command\":\"pwd > ../where; cat .agent-cli/settings.json >> ../where\"}}]}}\n{\"answer\":{\"text\":\"A.\"}}\n{\"answer\":{\"calls\":[{\"name\":\"bash\",\"arguments\":{\"command\":\"pwd > ../where\"}}]}}\n{\"answer\":{\"text\":\"B.\"}}\n";
+    let runs = Runs::of(script);
+    runs.env.write(
+        "work/.agent-cli/settings.json",
+        "{\"systemPrompt\":\"Of the project.\"}",
+    );
+    let where_now = || {
+        String::from_utf8(runs.env.read("where"))
+            .expect("text")
+            .replace(
+                &runs
+                    .env
+                    .folder()
+                    .canonicalize()
+                    .expect("a folder")
+                    .display()
+                    .to_string(),
+                "[DIR]",
+            )
+    };
+    runs.play(&["-p", "hi", "--cwd", "work"]).success();
+    assert_eq!(
+        where_now(),
+        "[DIR]/work\n{\"systemPrompt\":\"Of the project.\"}"
+    );
+    let session = runs.session();
+    let session = session.to_str().expect("a path");
+    let prompt = |text: &str| {
+        std::fs::read_to_string(session)
+            .expect("a session")
+            .contains(text)
+    };
+    assert!(prompt("Of the project.") && prompt("The working folder is"));
+    // From another folder, by its file: the tools are where they were, and the settings those of that project.
+    assert_eq!(
+        runs.play(&["-p", "more", "--session", session]).success(),
+        "B.\n"
+    );
+    assert_eq!(where_now(), "[DIR]/work\n");
+    let lines = std::fs::read_to_string(session).expect("a session");
+    assert_eq!(
+        lines.matches("\"role\":\"system\"").count(),
+        1,
+        "nothing about it has changed"
+    );
+}
