@@ -125,22 +125,32 @@ fn a_handoff_at_the_threshold_waits_for_the_end_of_the_turn() {
             window(8192),
             calls(read),
             answer("read"),
-            summary("the document"),
+            summary("the document").repeat(9),
             answer("more"),
         ];
         let house = House::new(&script.concat())
             .compaction(json!({ "strategy": "handoff", "autoContinue": "always" }));
-        house.put("a.txt", &words(3000));
+        house.put_lines("a.txt", 3000);
         let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
         assert_snapshot!(life.ask("look").await, @"
         user: look
         answer (toolUse):  +1
         tool read
         answer (stop): read
+        auto-compaction threshold handoff
+        another session
+        auto-compacted handoff by scripted/script
+        answer (stop): more
         turn done
         ");
         let path = successor(&house, life.path());
-        assert_snapshot!(written(&path), @"");
+        assert_snapshot!(written(&path), @"
+        custom message handoff
+        system: 
+        model script
+        developer: The older part of this conversation has been summarized to m
+        assistant (stop): more
+        ");
         life.close().await;
     });
 }

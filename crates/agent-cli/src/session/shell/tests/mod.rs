@@ -188,6 +188,11 @@ impl House {
         std::fs::write(self.work().join(name), text).unwrap();
     }
 
+    /// Puts a file of about so many tokens into the workspace, in lines.
+    fn put_lines(&self, name: &str, tokens: usize) {
+        self.put(name, &words(tokens).replace("amet ", "amet\n"));
+    }
+
     /// Begins a new session.
     fn live(&self) -> Life<'_> {
         let mut store = LiveStore::create(&self.sessions(), &self.work(), None);
@@ -616,7 +621,9 @@ fn line(event: &SessionEvent) -> Option<String> {
             ..
         } => {
             let summary = summary_entry_id.as_ref().map(|_| " with a summary");
-            let editor = editor_text.as_ref().map(|text| format!(" editor: {text}"));
+            let editor = editor_text
+                .as_ref()
+                .map(|text| format!(" editor: {}", head(text)));
             let cancelled = if *cancelled { " cancelled" } else { "" };
             format!(
                 "navigated{}{}{cancelled}",

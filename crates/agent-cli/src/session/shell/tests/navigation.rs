@@ -160,7 +160,7 @@ fn going_back_counts_messages_of_the_user() {
             focus: None,
         };
         let told = life.command_and(back).await;
-        assert!(told.starts_with("navigated editor: #1 "), "{told}");
+        assert!(told.starts_with("navigated editor: #1"), "{told}");
         life.close().await;
     });
 }

@@ -50,12 +50,14 @@ fn results_of_tools_that_exceed_the_threshold_are_compacted_between() {
     run(async {
         let read = json!([{ "name": "read", "arguments": { "path": "a.txt" } }]);
         let house = House::new(&[window(SMALL), summaries(), calls(read), answer("yes")].concat());
-        house.put("a.txt", &words(3000));
+        house.put_lines("a.txt", 3000);
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.ask("look").await, @"
         user: look
         answer (toolUse):  +1
         tool read
+        auto-compaction threshold context-full
+        auto-compacted context-full by scripted/script
         answer (stop): yes
         turn done
         ");
@@ -72,6 +74,7 @@ fn results_of_tools_that_exceed_the_threshold_are_compacted_between() {
         user: look
         assistant (toolUse): read({"path":"a.txt"})
         toolResult: lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
+        compaction
         assistant (stop): yes
         "#);
         life.close().await;
@@ -494,7 +497,7 @@ fn a_cancelled_automatic_compaction_is_not_tried_again_in_its_turn() {
             answer("yes"),
         ];
         let house = House::new(&script.concat());
-        house.put("a.txt", &words(3000));
+        house.put_lines("a.txt", 3000);
         let mut life = house.open_session(LONG);
         life.say("look");
         life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
@@ -504,10 +507,10 @@ fn a_cancelled_automatic_compaction_is_not_tried_again_in_its_turn() {
         user: look
         answer (toolUse):  +1
         tool read
-        answer (toolUse):  +1
-        tool read
         auto-compaction threshold context-full
         auto-compacted aborted: Compaction cancelled
+        answer (toolUse):  +1
+        tool read
         answer (stop): yes
         turn done
         ");
