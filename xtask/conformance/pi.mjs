@@ -11,7 +11,7 @@ const PACKAGE = "@earendil-works/pi-coding-agent";
 const PINNED = "0.87.1";
 
 /** Finds pi's package folder from either that folder itself or the folder that holds its node_modules. */
-function packageFolder(dir) {
+export function packageFolder(dir) {
   for (const candidate of [resolve(dir), resolve(dir, "node_modules", PACKAGE), resolve(dir, PACKAGE)]) {
     const manifest = join(candidate, "package.json");
     if (!existsSync(manifest)) continue;

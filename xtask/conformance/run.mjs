@@ -1,12 +1,14 @@
 // The conformance run: the same sessions, leaves and settings go to pi's own functions (in this process) and to
-// agent-cli, and every answer is compared. The last line is `N passed, M failed`; the exit code is 1 when any failed.
+// agent-cli, and every answer is compared; sessions that the agent itself has lived (live.mjs) are among them. The
+// last line is `N passed, M failed`; the exit code is 1 when any failed.
 //
 //   node run.mjs --pi DIR --bin AGENT_CLI [--extra FILE ...] [--only N ...] [--match TEXT] [--dir DIR] [--verbose]
 //   node run.mjs --pi DIR --pi-only       runs pi's side alone and prints how varied the cases are
-import { execFileSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
+import { ask, compare, compareContext, differ, Difference, pick, show } from "./compare.mjs";
+import { liveCases, playAll } from "./live.mjs";
 import { loadPi } from "./pi.mjs";
 import { makeSessions } from "./sessions.mjs";
 
@@ -118,79 +120,7 @@ function buildCases(sources, pi, folder) {
 }
 
 // ---------------------------------------------------------------------------------------------------------------
-// agent-cli
-
-function runBinary(bin, args) {
-  try {
-    const stdout = execFileSync(bin, args, { encoding: "utf8", maxBuffer: 1 << 29, stdio: ["ignore", "pipe", "pipe"], timeout: 60000 });
-    return { code: 0, stdout, stderr: "" };
-  } catch (error) {
-    if (error.status == null) return { code: `no exit code (${error.signal ?? error.code})`, stdout: error.stdout ?? "", stderr: error.stderr ?? error.message };
-    return { code: error.status, stdout: error.stdout, stderr: error.stderr };
-  }
-}
-
-class Difference extends Error {}
-const differ = (where, expected, actual) => {
-  throw new Difference(`${where}\n    pi:        ${expected}\n    agent-cli: ${actual}`);
-};
-
-/** Runs agent-cli and returns its exit code and its one JSON document. */
-function ask(bin, args, allowed = [0]) {
-  const { code, stdout, stderr } = runBinary(bin, args);
-  const said = stderr.trim().split("\n").slice(-3).join(" | ").slice(0, 300);
-  if (!allowed.includes(code)) differ("exit code", allowed.join(" or "), `${code}${said && `: ${said}`}`);
-  try {
-    return { code, document: JSON.parse(stdout) };
-  } catch (error) {
-    return differ("stdout", "one JSON document", `${error.message}; ${stdout.length} characters`);
-  }
-}
-
-// ---------------------------------------------------------------------------------------------------------------
 // Comparing
-
-const show = (value) => {
-  const shown = JSON.stringify(value) ?? "(absent)";
-  return shown.length > 160 ? `${shown.slice(0, 160)}... (${shown.length} characters)` : shown;
-};
-
-/** Throws at the first place where `actual` does not say what `expected` says; other fields of `actual` are free. */
-function compare(expected, actual, where) {
-  if (typeof expected === "string" && typeof actual === "string") {
-    const [a, b] = [expected.toWellFormed(), actual.toWellFormed()];
-    if (a === b) return;
-    let at = 0;
-    while (a[at] === b[at]) at++;
-    const piece = (s) => (s.length <= 90 ? show(s) : `${show(s.slice(Math.max(0, at - 30), at + 60))} (${s.length} UTF-16 units)`);
-    differ(a.length > 90 || b.length > 90 ? `${where} (first difference at UTF-16 unit ${at})` : where, piece(a), piece(b));
-  }
-  if (Array.isArray(expected) && Array.isArray(actual)) {
-    const shared = Math.min(expected.length, actual.length);
-    for (let i = 0; i < shared; i++) compare(expected[i], actual[i], `${where}[${i}]`);
-    if (expected.length === actual.length) return;
-    const next = (list) => `${list.length} items${list.length > shared ? `, next: ${show(list[shared])}` : ""}`;
-    differ(`${where}: length`, next(expected), next(actual));
-  }
-  if (expected !== null && typeof expected === "object" && actual !== null && typeof actual === "object" && !Array.isArray(actual)) {
-    for (const key of Object.keys(expected)) compare(expected[key], actual[key], where ? `${where}.${key}` : key);
-    return;
-  }
-  if (!Object.is(expected, actual)) differ(where, show(expected), show(actual));
-}
-
-const pick = (object, keys) => Object.fromEntries(keys.map((key) => [key, object[key]]));
-
-function compareContext(expected, actual) {
-  compare(pick(expected, ["leaf", "thinking_level"]), actual, "");
-  // A model_change that names no provider (another client's form) gives pi no usable model; nothing to hold anyone to.
-  if (expected.model === null || expected.model.provider !== null) compare(expected.model, actual.model, "model");
-  compare(expected.messages.map((m) => pick(m, ["entry_id", "role", "tokens"])), actual.messages, "messages");
-  expected.messages.forEach((message, i) => {
-    if (message.text !== "" && !actual.messages[i].text) differ(`messages[${i}].text`, "some text", show(actual.messages[i].text));
-  });
-  compare(expected.tokens, actual.tokens, "tokens");
-}
 
 function comparePlan(expected, { code, document }, session) {
   const idle = code === 3 || Boolean(document.nothing_to_do);
@@ -240,6 +170,7 @@ function compareWritten({ source, args, out }, bin, pi) {
 
 /** Runs one case: "passed", "skipped", "pi fails", or a Difference thrown. */
 async function runCase(one, bin, pi) {
+  if (one.check) return one.check();
   if (one.out) return compareWritten(one, bin, pi);
   let expected;
   try {
@@ -357,9 +288,15 @@ options.extra.forEach((given, i) => {
   const text = readFileSync(file, "utf8");
   sources.push({ name, file, text, version: JSON.parse(text.slice(0, text.indexOf("\n"))).version ?? 1, leaves: [], pairs: [] });
 });
+// What the agent writes while it runs goes through the same comparisons.
+const plays = options.piOnly ? [] : playAll(options.bin, folder);
+for (const { name, files } of plays) {
+  files.forEach((file, i) => sources.push({ name: `live-${name}-${i + 1}`, file, text: readFileSync(file, "utf8"), version: 3, leaves: [], pairs: [] }));
+}
 for (const source of sources) source.session = pi.openSession(source.file);
 
 const all = buildCases(sources, pi, folder);
+for (const one of await liveCases(plays, options.bin, pi, options.pi)) all.push({ number: all.length + 1, ...one });
 const chosen = all.filter((one) => (options.only.length === 0 || options.only.includes(one.number)) && (!options.match || one.name.includes(options.match) || one.kind === options.match));
 const started = Date.now();
 console.log(`${sources.length} sessions, ${chosen.length} cases`);

@@ -26,6 +26,8 @@ pub(super) struct Driver {
     pub printer: Printer,
     /// What goes on, as far as it is known here.
     pub phase: Phase,
+    /// Messages that were said and that the session has not told of yet: a rest before that is an older one.
+    pub unheard: usize,
     /// The user has cancelled.
     pub interrupted: bool,
     /// Why a message could not even be kept.
@@ -96,10 +98,16 @@ impl Driver {
         {
             self.session = (session_id.clone(), path.as_ref().map(PathBuf::from));
         }
+        match event {
+            SessionEvent::Queued { .. } => self.unheard = self.unheard.saturating_sub(1),
+            // What is not kept is not queued either.
+            SessionEvent::Error { .. } => self.unheard = 0,
+            _ => {}
+        }
         let is_idle = matches!(event, SessionEvent::Idle { .. });
         match &mut self.phase {
             Phase::Closing => {}
-            phase if is_idle => *phase = Phase::Resting,
+            phase if is_idle && self.unheard == 0 => *phase = Phase::Resting,
             Phase::Asked { refused, .. } => {
                 if let SessionEvent::Error { message } = event {
                     *refused = Some(message.clone());
@@ -158,6 +166,7 @@ impl Driver {
     }
 
     fn send(&mut self, command: Command) {
+        self.unheard += usize::from(matches!(command, Command::Say { .. }));
         let asked = match &command {
             Command::Say { .. } => Some(Asked::Message),
             // A label is written at once, and nothing is stopped where nothing runs.

@@ -58,6 +58,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         due: prepared.due,
         printer: Printer::new(form),
         phase: Phase::Resting,
+        unheard: 0,
         interrupted: false,
         refused: None,
         session: (String::new(), None),
