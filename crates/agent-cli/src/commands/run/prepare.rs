@@ -11,7 +11,7 @@ use std::time::Duration;
 use compaction_core::{Profile, TokenCount, prompts};
 use hooks::HookSet;
 use llm_providers::{Reasoning, ScriptAction, ScriptPlay};
-use session_model::build_context;
+use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::args::{Global, ModeArg, RunArgs, ThinkingArg};
 use crate::commands::run::script::{ScriptFile, scratch_copy};
@@ -110,6 +110,7 @@ impl Prepared {
             which.check_work()?;
         }
         let secret_variables = secret_variables(args, &settings)?;
+        let reasoning = reasoning(args, &which);
         let cwd = match copied {
             true => scratch_copy(&cwd)?,
             false => cwd,
@@ -145,7 +146,7 @@ impl Prepared {
                 tools,
                 tool_context,
                 system_prompt: system_prompt(args, &settings, &cwd),
-                reasoning: reasoning(args),
+                reasoning,
             },
             prompt,
             script,
@@ -232,22 +233,31 @@ fn models(
     settings: &AppSettings,
     which: &Which,
 ) -> Result<LiveModels, Error> {
-    let named = match (&args.provider, &args.model) {
+    let given = match (&args.provider, &args.model) {
         (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
         (None, Some(model)) => Some(model.clone()),
         (Some(provider), None) => Some(provider.clone()),
-        (None, None) if settings.model.is_none() => before(which),
         (None, None) => None,
     };
-    let named = Named {
-        model: named.as_deref(),
+    let before = before(which).filter(|_| given.is_none());
+    let by_name = |model: Option<&str>| LiveModels::of(&named(args, window, model), settings);
+    match (before, &settings.model) {
+        // The session goes on with its own model, if it can be asked from here.
+        (Some(before), Some(_)) => by_name(Some(&before)).or_else(|_| by_name(None)),
+        (Some(before), None) => by_name(Some(&before)),
+        (None, _) => by_name(given.as_deref()),
+    }
+}
+
+fn named<'a>(args: &'a RunArgs, window: Option<TokenCount>, model: Option<&'a str>) -> Named<'a> {
+    Named {
+        model,
         base_url: args.base_url.as_deref(),
         wire: args.wire,
         api_key_env: args.api_key_env.as_deref(),
         window,
         record: args.record.as_deref(),
-    };
-    LiveModels::of(&named, settings)
+    }
 }
 
 /// Returns the model that answered in the session last; scripts are named by their file.
@@ -309,12 +319,29 @@ fn system_prompt(args: &RunArgs, settings: &AppSettings, cwd: &Path) -> String {
     prompt
 }
 
-fn reasoning(args: &RunArgs) -> Reasoning {
+fn reasoning(args: &RunArgs, which: &Which) -> Reasoning {
     match args.thinking {
-        None => Reasoning::Default,
+        None => which
+            .tree()
+            .and_then(level_before)
+            .unwrap_or(Reasoning::Default),
         Some(ThinkingArg::Off) => Reasoning::Off,
         Some(ThinkingArg::Low) => Reasoning::Low,
         Some(ThinkingArg::Medium) => Reasoning::Medium,
         Some(ThinkingArg::High) => Reasoning::High,
+    }
+}
+
+/// Returns how much the model of a session has thought, where the session says so.
+fn level_before(tree: &SessionTree) -> Option<Reasoning> {
+    let path = tree.path(tree.leaf());
+    path.newest(EntryKind::ThinkingLevelChange)?;
+    let context = build_context(&path, Profile::Own.context_rules());
+    match context.thinking_level.as_str() {
+        "off" => Some(Reasoning::Off),
+        "minimal" | "low" => Some(Reasoning::Low),
+        "medium" => Some(Reasoning::Medium),
+        "high" | "xhigh" => Some(Reasoning::High),
+        _ => None,
     }
 }

@@ -1,7 +1,7 @@
 //! What is written: messages, answers, results, edits; and what could not be written before goes first.
 
 use compaction_core::prompts;
-use llm_providers::Tool;
+use llm_providers::{Reasoning, Tool};
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
@@ -105,6 +105,16 @@ impl AgentSession {
         let model = self.models.model.reference();
         if context.model.as_ref() != Some(&model) {
             entries.push(EntryDraft::ModelChange(model).into());
+        }
+        let level = match self.reasoning {
+            Reasoning::Default => None,
+            Reasoning::Off => Some("off"),
+            Reasoning::Low => Some("low"),
+            Reasoning::Medium => Some("medium"),
+            Reasoning::High => Some("high"),
+        };
+        if let Some(level) = level.filter(|level| *level != context.thinking_level) {
+            entries.push(EntryDraft::ThinkingLevelChange(level.to_owned()).into());
         }
         Ok(entries)
     }

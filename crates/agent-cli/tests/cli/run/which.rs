@@ -208,3 +208,23 @@ fn a_session_works_where_it_has_worked() {
         "nothing about it has changed"
     );
 }
+
+#[test]
+fn how_much_the_model_thinks_is_kept_with_the_session() {
+    let runs = Runs::of(TWICE);
+    let levels = |runs: &Runs| {
+        let text = std::fs::read_to_string(runs.session()).expect("a session");
+        let lines = text
+            .lines()
+            .filter(|line| line.contains("thinking_level_change"));
+        let levels = lines.map(|line| {
+            let entry: serde_json::Value = serde_json::from_str(line).expect("an entry");
+            entry["thinkingLevel"].as_str().expect("a level").to_owned()
+        });
+        levels.collect::<Vec<_>>()
+    };
+    runs.play(&["-p", "hi", "--thinking", "high"]).success();
+    assert_eq!(levels(&runs), ["high"]);
+    runs.play(&["-c", "-p", "and now?"]).success();
+    assert_eq!(levels(&runs), ["high"], "it goes on as before");
+}
