@@ -19,13 +19,10 @@ fn look() -> String {
     read("small.txt")
 }
 
-fn house(script: &[String], more: Value) -> House {
+fn house(script: &[String]) -> House {
     let script = [&[window(8192)], script].concat().concat();
-    let mut settings =
+    let settings =
         json!({ "keepRecentTokens": 500, "background": { "enabled": true, "atPercent": 50 } });
-    for (key, value) in more.as_object().unwrap() {
-        settings[key] = value.clone();
-    }
     let house = House::new(&script).compaction(settings);
     house.put("small.txt", "small");
     house.put_lines("large.txt", 3500);
@@ -57,7 +54,7 @@ fn what_was_prepared_is_spliced_in_and_what_was_said_meanwhile_stays() {
             answer("done"),
             summaries(),
         ];
-        let house = house(&script, json!({}));
+        let house = house(&script);
         let mut life = house.open_session(HALF);
         life.say("work");
         life.until(is_tool_end).await;
@@ -131,7 +128,7 @@ fn undoing_a_splice_gives_back_everything_that_was_there_before_it() {
             answer("done"),
             summaries(),
         ];
-        let house = house(&script, json!({}));
+        let house = house(&script);
         let mut life = house.open_session(HALF);
         life.ask("work").await;
         let session = SessionFile::open(life.path()).unwrap();
@@ -168,7 +165,7 @@ fn undoing_a_splice_gives_back_everything_that_was_there_before_it() {
 /// The summarizer lets wait for so many seconds: a model that answers with a pause.
 fn slow_summarizer(house: &mut House, seconds: u64) {
     let text =
-        line_of(json!({ "answer": { "text": "## Goal\nslow", "pause_ms": seconds * 1000 } }));
+        line_of(&json!({ "answer": { "text": "## Goal\nslow", "pause_ms": seconds * 1000 } }));
     let slow = house.model("slow", &text.repeat(9), 8192);
     house.models.summarizers = vec![Candidate {
         summarizer: Summarizer::Model {
@@ -184,7 +181,7 @@ fn slow_summarizer(house: &mut House, seconds: u64) {
 #[test]
 fn a_preparation_that_is_under_way_at_the_threshold_is_waited_for() {
     run(async {
-        let mut house = house(&[look(), read("large.txt"), answer("done")], json!({}));
+        let mut house = house(&[look(), read("large.txt"), answer("done")]);
         slow_summarizer(&mut house, 4);
         let mut life = house.open_session(HALF);
         let before = tokio::time::Instant::now();
@@ -208,7 +205,7 @@ fn a_preparation_that_is_under_way_at_the_threshold_is_waited_for() {
 #[test]
 fn a_preparation_that_takes_too_long_gives_way_to_a_plain_compaction() {
     run(async {
-        let mut house = house(&[look(), read("large.txt"), answer("done")], json!({}));
+        let mut house = house(&[look(), read("large.txt"), answer("done")]);
         slow_summarizer(&mut house, 60);
         let mut life = house.open_session(HALF);
         life.say("work");
@@ -234,9 +231,10 @@ fn a_preparation_that_takes_too_long_gives_way_to_a_plain_compaction() {
 fn a_preparation_is_forgotten_when_the_leaf_moves() {
     run(async {
         let script = [look(), answer("a"), answer("b"), summaries()];
-        let house = house(&script, json!({}));
+        let house = house(&script);
         let mut life = house.open_session(HALF);
         life.ask("work").await;
+        assert!(!house.summaries.lock().unwrap().is_empty());
         let back = Command::Back {
             count: 1,
             summarize: false,
@@ -259,9 +257,10 @@ fn a_preparation_is_forgotten_when_the_leaf_moves() {
 fn a_manual_compaction_discards_what_was_prepared() {
     run(async {
         let script = [look(), look(), answer("a"), summaries()];
-        let house = house(&script, json!({}));
+        let house = house(&script);
         let mut life = house.open_session(HALF);
         life.ask("work").await;
+        assert!(!house.summaries.lock().unwrap().is_empty());
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
         compacted context-full by scripted/script
@@ -274,24 +273,27 @@ fn a_manual_compaction_discards_what_was_prepared() {
 #[test]
 fn a_preparation_for_another_context_is_stale() {
     run(async {
+        let both = ["medium.txt", "large.txt"];
+        let both = both.map(|path| json!({ "name": "read", "arguments": { "path": path } }));
         let script = [
+            read("medium.txt"),
             look(),
             look(),
-            look(),
-            read("large.txt"),
+            calls(json!(both)),
             answer("a"),
             summaries(),
         ];
-        let mut house = house(&script, json!({}));
-        // Pruned between the preparation and the threshold, and still above it.
-        let prune = &mut house.settings.compaction.prune;
-        prune.protect_tokens = TokenCount(2500);
-        prune.minimum_savings = TokenCount(10);
-        prune.minimum_tokens = TokenCount(1);
-        prune.protected_tools.clear();
-        let notation = "u:300 call:1:5 res:1:200 a:1200 u:300 a:1200 u:300 a:600";
-        let mut life = house.open_session(notation);
-        assert_snapshot!(life.ask("work").await, @"
+        let mut house = house(&script);
+        house.put_lines("medium.txt", 500);
+        // What was read twice is pruned at the threshold, and that is not enough.
+        house.settings.compaction.prune.minimum_savings = TokenCount(10);
+        let mut life = house.open_session(HALF);
+        life.say("work");
+        for _ in 0..3 {
+            life.until(is_tool_end).await;
+        }
+        assert!(!house.summaries.lock().unwrap().is_empty());
+        assert_snapshot!(life.rest().await, @"
         user: work
         answer (toolUse):  +1
         tool read
@@ -299,12 +301,16 @@ fn a_preparation_for_another_context_is_stale() {
         tool read
         answer (toolUse):  +1
         tool read
-        answer (toolUse):  +1
+        answer (toolUse):  +2
         tool read
-        pruned 5
+        tool read
+        pruned 1
+        auto-compaction threshold context-full
+        auto-compacted context-full by scripted/script
         answer (stop): a
         turn done
         ");
+        assert!(!life.result().prepared);
         life.close().await;
     });
 }
@@ -312,7 +318,7 @@ fn a_preparation_for_another_context_is_stale() {
 #[test]
 fn closing_does_not_wait_for_a_preparation() {
     run(async {
-        let mut house = house(&[look(), answer("done")], json!({}));
+        let mut house = house(&[look(), answer("done")]);
         slow_summarizer(&mut house, 60);
         let mut life = house.open_session(HALF);
         let before = tokio::time::Instant::now();

@@ -152,7 +152,7 @@ fn a_hook_supplies_the_compaction() {
         assert_eq!(compaction.summary, "what the hook knows");
         assert_eq!(compaction.first_kept.as_str(), "e5");
         assert_eq!(compaction.tokens_before, 4321);
-        assert_eq!(compaction.from_extension, true);
+        assert!(compaction.from_extension);
         let details = compaction.details.unwrap().to_value();
         assert_eq!(details, json!({ "by": "test", "undoTo": "e8" }));
         let preserved = compaction.preserve_data.unwrap().to_value();
@@ -209,11 +209,8 @@ fn what_hooks_add_reaches_the_request_and_the_entry() {
         });
         let mut life = house.open_session(LONG);
         life.command_and(compact()).await;
-        let asked = house.summaries.lock().unwrap();
-        let texts = asked[0].messages.iter().map(LlmMessage::content);
-        let text: String = texts.flat_map(|content| content.texts()).collect();
+        let text = text_of(&house.summaries.lock().unwrap()[0]);
         assert!(text.contains("the release is on Friday"), "{text}");
-        drop(asked);
         let compaction = newest(life.path());
         assert_eq!(compaction.preserve_data.unwrap().to_value(), preserved);
         life.close().await;
@@ -232,11 +229,10 @@ fn the_context_of_hooks_reaches_the_document_of_a_handoff() {
         });
         let mut life = house.open_session(LONG);
         life.command_and(Command::Handoff { focus: None }).await;
-        let asked = house.summaries.lock().unwrap();
-        let last = asked[0].messages.last().unwrap();
+        let asked = house.summaries.lock().unwrap()[0].clone();
+        let last = asked.messages.last().unwrap();
         let text = last.content().joined_text("");
         assert!(text.contains("the release is on Friday"), "{text}");
-        drop(asked);
         life.close().await;
     });
 }

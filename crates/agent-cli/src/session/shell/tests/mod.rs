@@ -137,7 +137,9 @@ impl House {
 
     /// Sets what stands under `compaction` in the settings.
     fn compaction(mut self, settings: Value) -> Self {
-        self.settings = serde_json::from_value(json!({ "compaction": settings })).unwrap();
+        let mut all = json!({});
+        all["compaction"] = settings;
+        self.settings = serde_json::from_value(all).unwrap();
         self.settings.check().unwrap();
         self
     }
@@ -681,16 +683,16 @@ fn compact() -> Command {
     Command::Compact { focus: None }
 }
 
-fn line_of(value: Value) -> String {
+fn line_of(value: &Value) -> String {
     format!("{value}\n")
 }
 
 fn answer(text: &str) -> String {
-    line_of(json!({ "answer": { "text": text } }))
+    line_of(&json!({ "answer": { "text": text } }))
 }
 
 fn summary(text: &str) -> String {
-    line_of(json!({ "summary": { "text": text } }))
+    line_of(&json!({ "summary": { "text": text } }))
 }
 
 /// Returns more summaries than are asked for.
@@ -699,14 +701,22 @@ fn summaries() -> String {
 }
 
 fn calls(calls: Value) -> String {
-    line_of(json!({ "answer": { "calls": calls } }))
+    let mut answer = json!({ "answer": {} });
+    answer["answer"]["calls"] = calls;
+    line_of(&answer)
+}
+
+/// Returns the whole text of a request.
+fn text_of(request: &Request) -> String {
+    let contents = request.messages.iter().map(LlmMessage::content);
+    contents.flat_map(session_model::Content::texts).collect()
 }
 
 fn window(window: u64) -> String {
-    line_of(json!({ "script": 1, "window": window }))
+    line_of(&json!({ "script": 1, "window": window }))
 }
 
 /// A model's error of this kind.
 fn error(kind: &str) -> String {
-    line_of(json!({ "error": { "kind": kind } }))
+    line_of(&json!({ "error": { "kind": kind } }))
 }

@@ -62,11 +62,8 @@ fn a_branch_that_is_left_is_summarized_on_request() {
         let house = House::new(&[summary("## Goal\nwhat was left"), answer("on")].concat());
         let mut life = house.open_session(TWO_TURNS);
         assert_snapshot!(life.command_and(with_summary(Some("e2"))).await, @"navigated with a summary");
-        let asked = house.summaries.lock().unwrap();
-        let texts = asked[0].messages.iter().map(LlmMessage::content);
-        let text: String = texts.flat_map(|content| content.texts()).collect();
+        let text = text_of(&house.summaries.lock().unwrap()[0]);
         assert!(text.contains("the end"), "{text}");
-        drop(asked);
         life.ask("go on").await;
         assert_snapshot!(house.newest_request().join("\n"), @"
         user: #1

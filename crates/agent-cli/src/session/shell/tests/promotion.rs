@@ -88,7 +88,7 @@ fn the_larger_model_answers_what_overflowed_the_smaller_one() {
 #[test]
 fn the_larger_model_takes_over_from_an_answer_that_was_cut_off() {
     run(async {
-        let cut_off = line_of(json!({ "answer": { "text": "half", "stop": "length" } }));
+        let cut_off = line_of(&json!({ "answer": { "text": "half", "stop": "length" } }));
         let house = house(&cut_off, &answer("whole"));
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.ask("go on").await, @"

@@ -185,7 +185,7 @@ fn what_waits_when_the_user_stops_is_held_until_somebody_says_something() {
 fn a_turn_that_fails_keeps_what_waits() {
     run(async {
         let script = [
-            line_of(json!({ "error": { "kind": "auth", "after_text": words(100) } })),
+            line_of(&json!({ "error": { "kind": "auth", "after_text": words(100) } })),
             answer("b"),
             answer("c"),
         ];

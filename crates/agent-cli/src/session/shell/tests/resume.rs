@@ -301,7 +301,7 @@ fn a_session_of_another_agent_keeps_its_instructions_and_gets_these_tools() {
         user: two
         assistant (stop): b
         ");
-        let asked = house.asked.lock().unwrap();
+        let asked = house.asked.lock().unwrap().clone();
         assert_snapshot!(asked[0].system, @"
         you are another agent
 
@@ -311,7 +311,6 @@ fn a_session_of_another_agent_keeps_its_instructions_and_gets_these_tools() {
         let own: Vec<&str> = house.tools.names().collect();
         assert_eq!(tools.len(), own.len(), "{tools:?}");
         assert_eq!(asked[0].tools, asked[1].tools);
-        drop(asked);
         life.close().await;
     });
 }

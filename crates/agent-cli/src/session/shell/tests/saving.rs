@@ -281,7 +281,7 @@ fn a_message_without_a_place_is_refused_and_can_be_said_again() {
 fn an_omission_that_cannot_be_written_leaves_the_answer_where_it_is() {
     run(async {
         let script = [
-            line_of(json!({ "answer": { "text": words(40), "stop": "length" } })),
+            line_of(&json!({ "answer": { "text": words(40), "stop": "length" } })),
             answer("b"),
             summaries(),
         ];

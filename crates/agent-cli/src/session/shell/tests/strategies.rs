@@ -31,7 +31,9 @@ impl Hook for CancelsThree {
 }
 
 fn house(script: &str, strategy: Value) -> House {
-    House::new(script).compaction(json!({ "keepRecentTokens": 500, "strategy": strategy }))
+    let mut settings = json!({ "keepRecentTokens": 500 });
+    settings["strategy"] = strategy;
+    House::new(script).compaction(settings)
 }
 
 #[test]
@@ -100,7 +102,7 @@ fn off_refuses_manual_compactions_and_runs_no_others() {
 #[test]
 fn a_failed_model_is_followed_by_the_built_in_rules() {
     run(async {
-        let script = line_of(json!({ "summary": { "error": { "kind": "overloaded" } } }));
+        let script = line_of(&json!({ "summary": { "error": { "kind": "overloaded" } } }));
         let house = house(&script, json!("context-full"));
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
@@ -115,11 +117,11 @@ fn a_failed_model_is_followed_by_the_built_in_rules() {
 #[test]
 fn the_next_candidate_is_asked_when_one_fails() {
     run(async {
-        let script = line_of(json!({ "summary": { "error": { "kind": "overloaded" } } }));
+        let script = line_of(&json!({ "summary": { "error": { "kind": "overloaded" } } }));
         let mut house = house(&script, json!("context-full"));
         house.summarizer(
             &[
-                line_of(json!({ "script": 1, "name": "second" })),
+                line_of(&json!({ "script": 1, "name": "second" })),
                 summaries(),
             ]
             .concat(),

@@ -159,13 +159,12 @@ fn results_stand_in_the_order_of_their_calls() {
         toolResult: there is no tool dance; call one of read, write, edit, bash
         assistant (stop): done
         "#);
-        let asked = house.asked.lock().unwrap();
+        let asked = house.asked.lock().unwrap().clone();
         assert!(
             asked
                 .iter()
                 .all(|request| request.tool_choice == ToolChoice::Auto)
         );
-        drop(asked);
         life.close().await;
     });
 }

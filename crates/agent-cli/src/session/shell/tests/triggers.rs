@@ -284,7 +284,7 @@ fn an_overflow_after_a_compaction_ends_the_turn() {
 }
 
 fn cut_off(text: &str) -> String {
-    line_of(json!({ "answer": { "text": text, "stop": "length" } }))
+    line_of(&json!({ "answer": { "text": text, "stop": "length" } }))
 }
 
 #[test]
