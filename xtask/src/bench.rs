@@ -1,7 +1,8 @@
-//! Time and memory beside a newline scan of the same file and beside pi, and of trimming; every measurement in a
-//! fresh process.
+//! Time and memory beside a newline scan of the same file and beside pi, of trimming, and of a long life; every
+//! measurement in a fresh process.
 
 mod child;
+mod live;
 mod measure;
 mod prose;
 mod session;
@@ -21,7 +22,7 @@ usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
-  --only PART     sessions, or trim: fitting a conversation into a window
+  --only PART     sessions, trim: fitting a conversation into a window, or live: thousands of turns
   --no-pi         measure this project alone
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
   --json          every figure as JSON
@@ -33,6 +34,7 @@ enum Part {
     All,
     Sessions,
     Trim,
+    Live,
 }
 
 /// How the figures are shown.
@@ -60,11 +62,16 @@ pub fn run(arguments: &[String]) -> Outcome {
             trimming: trim::measure(&build_child()?, options.runs)?,
             ..Report::default()
         },
+        Part::Live => Report {
+            living: live::measure(&release_binary()?)?,
+            ..Report::default()
+        },
         part => {
             let programs = build(&options)?;
             let mut report = sessions(&programs, &options)?;
             if part == Part::All {
                 report.trimming = trim::measure(&programs.child, options.runs)?;
+                report.living = live::measure(&programs.agent_cli)?;
             }
             report
         }
@@ -89,7 +96,7 @@ fn sessions(programs: &Programs, options: &Options) -> Outcome<Report> {
     Ok(Report {
         rows,
         notes: notes(programs, options.runs)?,
-        trimming: Vec::new(),
+        ..Report::default()
     })
 }
 
@@ -128,6 +135,7 @@ fn part(name: &str) -> Outcome<Part> {
     match name {
         "sessions" => Ok(Part::Sessions),
         "trim" => Ok(Part::Trim),
+        "live" => Ok(Part::Live),
         _ => Err(format!("there is no part {name}\n\n{USAGE}")),
     }
 }

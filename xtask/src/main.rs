@@ -25,7 +25,7 @@ cargo xtask COMMAND
                 also: e2e-llm install, e2e-llm serve
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
-  bench         time and memory beside a newline scan and beside pi, as ratios; trimming
+  bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life
 ";
 
 fn main() -> ExitCode {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::measure::{Row, Sample, median_peak, median_time};
-use super::trim;
+use super::{live, trim};
 
 const HEADINGS: [&str; 8] = [
     "entries",
@@ -25,13 +25,15 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The figures of trimming.
     pub trimming: Vec<trim::Row>,
+    /// The figures of a long life.
+    pub living: Vec<live::Row>,
 }
 
 impl Report {
     /// Returns the table for a terminal.
     pub fn text(&self) -> String {
         if self.rows.is_empty() {
-            return self.trimming();
+            return self.others();
         }
         let cells = self.cells();
         let widths: Vec<usize> = (0..HEADINGS.len())
@@ -54,13 +56,13 @@ impl Report {
             out.push_str(note);
             out.push('\n');
         }
-        out + &self.trimming()
+        out + &self.others()
     }
 
     /// Returns the table in Markdown.
     pub fn markdown(&self) -> String {
         if self.rows.is_empty() {
-            return self.trimming();
+            return self.others();
         }
         let mut out = format!("| {} |\n", HEADINGS.join(" | "));
         out.push_str("| ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
@@ -71,20 +73,35 @@ impl Report {
         for note in &self.notes {
             out.push_str(&format!("- {note}\n"));
         }
-        out + &self.trimming()
+        out + &self.others()
     }
 
-    fn trimming(&self) -> String {
-        match self.trimming.is_empty() {
-            true => String::new(),
-            false => format!("\n## Trimming\n\n{}", trim::markdown(&self.trimming)),
+    fn others(&self) -> String {
+        let mut out = String::new();
+        if !self.trimming.is_empty() {
+            out.push_str(&format!(
+                "\n## Trimming\n\n{}",
+                trim::markdown(&self.trimming)
+            ));
         }
+        if !self.living.is_empty() {
+            out.push_str(&format!(
+                "\n## A long life\n\n{}",
+                live::markdown(&self.living)
+            ));
+        }
+        out
     }
 
     /// Returns every figure.
     pub fn json(&self) -> Value {
         let rows: Vec<Value> = self.rows.iter().map(row_json).collect();
-        json!({ "rows": rows, "notes": self.notes, "trimming": trim::json(&self.trimming) })
+        json!({
+            "rows": rows,
+            "notes": self.notes,
+            "trimming": trim::json(&self.trimming),
+            "living": live::json(&self.living),
+        })
     }
 
     fn cells(&self) -> Vec<[String; 8]> {
