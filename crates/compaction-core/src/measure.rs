@@ -92,10 +92,8 @@ struct BilledAnswer {
 
 /// Returns the place on the path of the newest entry that changed the context before it.
 fn newest_edit(path: &SessionPath<'_>) -> Option<usize> {
-    let edit = path.newest(EntryKind::ContextEdit);
-    let compaction = path.newest(EntryKind::Compaction);
-    let places = [edit, compaction].into_iter().flatten();
-    places.map(|(place, _)| place).max()
+    let newest = path.newest_of(&[EntryKind::ContextEdit, EntryKind::Compaction]);
+    newest.map(|(place, _)| place)
 }
 
 /// Returns the answers after the newest edit whose usage can be trusted, in order.

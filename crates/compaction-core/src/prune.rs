@@ -121,9 +121,19 @@ pub fn plan_prune(
     cache: PromptCache,
 ) -> Result<PrunePlan, NothingToPrune> {
     let context = build_context(path, options.profile.context_rules());
+    plan_prune_for_context(path, &context, options, cache)
+}
+
+/// Does the same for a context that has been rebuilt already (by the rules of the options' profile).
+pub fn plan_prune_for_context(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    options: &PlanOptions,
+    cache: PromptCache,
+) -> Result<PrunePlan, NothingToPrune> {
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
-    let results = results(&context, counter);
+    let results = results(context, counter);
     let mut pruned = superseded(&results, &settings.prune);
     pruned.extend(old(&results, &settings.prune, &pruned));
     pruned.sort_unstable();
@@ -148,7 +158,7 @@ pub fn plan_prune(
             minimum: settings.prune.minimum_savings,
         });
     }
-    let measure = measure(path, &context, options.profile);
+    let measure = measure(path, context, options.profile);
     let due = threshold(options.window, settings, &options.profile.rules())
         .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
     if cache == PromptCache::Warm && !due {

@@ -287,8 +287,17 @@ impl Builder<'_, '_> {
             return place;
         }
         let before = &self.path.entries()[..place];
-        let mut found = before.iter();
-        if let Some(kept) = found.position(|index| *tree.id(*index) == *compaction.first_kept) {
+        let kept = match tree.ids_are_unique() {
+            // What is kept stands near the end.
+            true => tree
+                .find(&compaction.first_kept)
+                .and_then(|kept| before.iter().rposition(|index| *index == kept)),
+            false => {
+                let mut found = before.iter();
+                found.position(|index| *tree.id(*index) == *compaction.first_kept)
+            }
+        };
+        if let Some(kept) = kept {
             return kept;
         }
         if self.rules == ContextRules::Pi {
@@ -327,7 +336,10 @@ impl Builder<'_, '_> {
             _ => None,
         })?;
         // An edit of it counts wherever it stands on the path.
-        let edits = self.path.entries().iter().rev();
+        let edits = match tree.has_kind(EntryKind::ContextEdit) {
+            true => self.path.entries().iter().rev(),
+            false => [].iter().rev(),
+        };
         let mut edits = edits.filter(|index| tree.kind(**index) == EntryKind::ContextEdit);
         let edit = edits.find_map(|index| match tree.entry(*index).ok()?.body {
             EntryBody::ContextEdit {
@@ -350,7 +362,11 @@ impl Builder<'_, '_> {
             .map(|projected| (projected.index, &projected.entry))
             .collect();
         let tree = self.path.tree();
-        let mut level = None;
+        // A level that was never set is not looked for down to the root.
+        let mut level = match tree.has_kind(EntryKind::ThinkingLevelChange) {
+            true => None,
+            false => Some("off".to_owned()),
+        };
         let mut model = None;
         for index in self.path.entries().iter().rev() {
             if level.is_some() && model.is_some() {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use session_model::{EntryBody, EntryKind, SessionPath};
+use session_model::{EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
 
 use super::facts::Facts;
 use super::text::one_line;
@@ -210,25 +210,63 @@ pub(super) fn plain_name(name: &str) -> String {
 /// Returns the todos of a branch that are not done, what is worked on first. The calls of the whole path count, also
 /// those that a compaction took out of the context.
 pub fn open_todos(path: &SessionPath<'_>) -> Vec<String> {
-    let tree = path.tree();
-    let mut list = TodoList::default();
-    for index in path.entries() {
-        if tree.kind(*index) != EntryKind::Message {
-            continue;
+    let mut todos = OpenTodos::default();
+    todos.follow(path);
+    todos.open()
+}
+
+/// The todo list of a session that grows, of which only what is new is read.
+#[derive(Debug, Clone, Default)]
+pub struct OpenTodos {
+    list: TodoList,
+    /// How many entries of the path have been read, and the last of them.
+    read: Option<(usize, EntryIndex)>,
+}
+
+impl OpenTodos {
+    /// Reads what `path` has gone on with since; all of it where it is another path. The tree must be the same.
+    pub fn follow(&mut self, path: &SessionPath<'_>) {
+        let entries = path.entries();
+        let known = self
+            .read
+            .filter(|(count, last)| entries.get(count - 1) == Some(last));
+        let count = match known {
+            Some((count, _)) => count,
+            None => {
+                self.list = TodoList::default();
+                0
+            }
+        };
+        for index in &entries[count..] {
+            self.list.take(path.tree(), *index);
         }
-        let Ok(entry) = tree.entry(*index) else {
-            continue;
+        self.read = entries.last().map(|last| (entries.len(), *last));
+    }
+
+    /// Returns the todos that are not done, what is worked on first.
+    pub fn open(&self) -> Vec<String> {
+        let mut facts = Facts::default();
+        self.list.clone().write(&mut facts);
+        facts.open
+    }
+}
+
+impl TodoList {
+    /// Applies the calls of an entry.
+    fn take(&mut self, tree: &SessionTree, index: EntryIndex) {
+        if tree.kind(index) != EntryKind::Message {
+            return;
+        }
+        let Ok(entry) = tree.entry(index) else {
+            return;
         };
         let EntryBody::Message(message) = &entry.body else {
-            continue;
+            return;
         };
         for call in message.tool_calls() {
             if let (true, Some(arguments)) = (is_todo_tool(&call.name), &call.arguments) {
-                list.apply(&arguments.to_value());
+                self.apply(&arguments.to_value());
             }
         }
     }
-    let mut facts = Facts::default();
-    list.write(&mut facts);
-    facts.open
 }

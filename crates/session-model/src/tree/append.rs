@@ -51,6 +51,7 @@ impl SessionTree {
             &ids[row.id_start as usize..][..row.id_len as usize]
         };
         let row = rows.len() as u32;
+        let kind = EntryKind::from_name(&head.kind);
         let slot = self.by_id.entry(
             hash_id(&id),
             |other| id_of(other) == id,
@@ -67,9 +68,11 @@ impl SessionTree {
             id_start: self.ids.len() as u32,
             id_len: id.len() as u32,
             parent,
-            kind: EntryKind::from_name(&head.kind),
+            kind,
         });
         self.ids.push_str(&id);
+        self.kinds.add(kind);
+        self.grow_trunk(EntryIndex(row));
         Ok(EntryIndex(row))
     }
 }

@@ -1,7 +1,7 @@
 //! Decoding: from blocks of bytes to a tree, without looking into bodies. It never fails on content.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
@@ -11,6 +11,7 @@ use crate::entry::{EntryId, EntryKind};
 use crate::head::{EntryHead, Head, Repair, plain_head, read_head};
 use crate::json;
 use crate::source::LineSource;
+use crate::tree::kinds::Kinds;
 use crate::tree::{NO_PARENT, Row, SessionTree, hash_id};
 
 /// A tree, and what was noticed while its lines were read.
@@ -47,6 +48,7 @@ pub struct Decoder {
     line: u64,
     header: Option<crate::head::Header>,
     rows: Vec<Row>,
+    kinds: Kinds,
     ids: String,
     /// Some entry states its id.
     has_ids: bool,
@@ -142,6 +144,8 @@ impl Decoder {
             rows: std::mem::take(&mut self.rows),
             ids: std::mem::take(&mut self.ids),
             by_id,
+            kinds: self.kinds,
+            trunk: OnceLock::new(),
             source,
         };
         self.link_parents(&mut tree);
@@ -308,6 +312,8 @@ impl Decoder {
                 }
             }
         }
+        let kind = EntryKind::from_name(&head.kind);
+        self.kinds.add(kind);
         self.rows.push(Row {
             offset,
             len,
@@ -315,7 +321,7 @@ impl Decoder {
             id_start,
             id_len,
             parent,
-            kind: EntryKind::from_name(&head.kind),
+            kind,
         });
     }
 

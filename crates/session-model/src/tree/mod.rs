@@ -2,11 +2,12 @@
 
 mod append;
 mod decode;
+mod kinds;
 mod link;
 mod path;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
 
@@ -17,6 +18,7 @@ use crate::source::{LineSource, SourceError, Span};
 
 pub use append::AppendEntryError;
 pub use decode::{Decoded, Decoder, decode_bytes};
+use kinds::Kinds;
 pub use path::{SessionPath, Turn};
 
 /// The number of an entry: its place in the order of the file, counted from 0.
@@ -65,6 +67,10 @@ pub struct SessionTree {
     rows: Vec<Row>,
     ids: String,
     by_id: HashTable<u32>,
+    /// The kinds that some entry has.
+    kinds: Kinds,
+    /// The path to the last entry, once somebody asked for it; appending goes on with it.
+    trunk: OnceLock<Arc<Vec<EntryIndex>>>,
     source: Arc<dyn LineSource>,
 }
 
@@ -135,6 +141,16 @@ impl SessionTree {
     /// Returns the kind of an entry.
     pub fn kind(&self, index: EntryIndex) -> EntryKind {
         self.row(index).kind
+    }
+
+    /// Returns false when no entry is of this kind, on whatever branch.
+    pub fn has_kind(&self, kind: EntryKind) -> bool {
+        self.kinds.has(kind)
+    }
+
+    /// Returns whether no id is used twice.
+    pub(crate) fn ids_are_unique(&self) -> bool {
+        self.by_id.len() == self.rows.len()
     }
 
     /// Returns the parent of an entry, or `None` at a root.

@@ -1,5 +1,7 @@
 //! Paths through the tree: from a root to a leaf.
 
+use std::sync::{Arc, OnceLock};
+
 use crate::entry::EntryKind;
 use crate::tree::{EntryIndex, Leaf, SessionTree};
 
@@ -7,7 +9,7 @@ use crate::tree::{EntryIndex, Leaf, SessionTree};
 #[derive(Debug, Clone)]
 pub struct SessionPath<'a> {
     tree: &'a SessionTree,
-    entries: Vec<EntryIndex>,
+    entries: Arc<Vec<EntryIndex>>,
 }
 
 /// A turn on a path: what a user asked for and everything up to the next request.
@@ -20,8 +22,20 @@ pub struct Turn {
 }
 
 impl SessionTree {
-    /// Returns the path that ends at `leaf`.
+    /// Returns the path that ends at `leaf`. The one that ends at the last entry, where a session grows, is
+    /// walked once and kept.
     pub fn path(&self, leaf: Leaf) -> SessionPath<'_> {
+        let entries = match leaf == self.leaf() {
+            true => self.trunk.get_or_init(|| self.walk(leaf)).clone(),
+            false => self.walk(leaf),
+        };
+        SessionPath {
+            tree: self,
+            entries,
+        }
+    }
+
+    fn walk(&self, leaf: Leaf) -> Arc<Vec<EntryIndex>> {
         let mut entries = Vec::new();
         let mut at = match leaf {
             Leaf::At(index) => Some(index),
@@ -32,9 +46,15 @@ impl SessionTree {
             at = self.parent(index);
         }
         entries.reverse();
-        SessionPath {
-            tree: self,
-            entries,
+        Arc::new(entries)
+    }
+
+    /// Lets the kept path go on to `last`, which was appended; one that it does not go on from is forgotten.
+    pub(super) fn grow_trunk(&mut self, last: EntryIndex) {
+        let parent = self.parent(last);
+        match self.trunk.get_mut() {
+            Some(trunk) if trunk.last().copied() == parent => Arc::make_mut(trunk).push(last),
+            _ => self.trunk = OnceLock::new(),
         }
     }
 
@@ -42,7 +62,7 @@ impl SessionTree {
     pub fn common_ancestor(&self, one: Leaf, other: Leaf) -> Option<EntryIndex> {
         let one = self.path(one);
         let other = self.path(other);
-        let pairs = one.entries.iter().zip(&other.entries);
+        let pairs = one.entries.iter().zip(&*other.entries);
         let shared = pairs.take_while(|(a, b)| a == b).last();
         shared.map(|(index, _)| *index)
     }
@@ -73,8 +93,16 @@ impl<'a> SessionPath<'a> {
 
     /// Returns the newest entry of `kind` and its place on the path.
     pub fn newest(&self, kind: EntryKind) -> Option<(usize, EntryIndex)> {
+        self.newest_of(&[kind])
+    }
+
+    /// Returns the newest entry of any of these kinds and its place on the path.
+    pub fn newest_of(&self, kinds: &[EntryKind]) -> Option<(usize, EntryIndex)> {
+        if !kinds.iter().any(|kind| self.tree.has_kind(*kind)) {
+            return None;
+        }
         let mut places = self.entries.iter().enumerate().rev();
-        let found = places.find(|(_, index)| self.tree.kind(**index) == kind);
+        let found = places.find(|(_, index)| kinds.contains(&self.tree.kind(**index)));
         found.map(|(place, index)| (place, *index))
     }
 
