@@ -270,3 +270,41 @@ impl TodoList {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use session_model::{Leaf, decode_bytes};
+
+    use super::{OpenTodos, open_todos};
+
+    #[test]
+    fn todos_that_are_followed_are_those_of_the_whole_path() {
+        let call = |id: &str, parent: &str, arguments: &str| {
+            format!(
+                r#"{{"type":"message","id":"{id}","parentId":{parent},"message":{{"role":"assistant","content":[{{"type":"toolCall","id":"c{id}","name":"todo","arguments":{arguments}}}]}}}}"#
+            )
+        };
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s"}"#.to_owned(),
+            call("a", "null", r#"{"todos":["one","two"]}"#),
+            call("b", "\"a\"", r#"{"action":"done","text":"one"}"#),
+            call("c", "\"b\"", r#"{"action":"add","text":"three"}"#),
+            // Another branch, on which nothing is done yet.
+            call("d", "\"a\"", r#"{"action":"add","text":"four"}"#),
+            call("e", "\"d\"", r#"{"action":"clear"}"#),
+            // And back to the first.
+            call("f", "\"c\"", r#"{"action":"done","text":"two"}"#),
+        ];
+        let tree = decode_bytes(lines.join("\n").into_bytes()).tree;
+        let mut followed = OpenTodos::default();
+        let mut seen = Vec::new();
+        for index in tree.indices() {
+            let path = tree.path(Leaf::At(index));
+            followed.follow(&path);
+            assert_eq!(followed.open(), open_todos(&path), "{}", tree.id(index));
+            seen.push(followed.open().join(" "));
+        }
+        let want = ["one two", "two", "two three", "one two four", "", "three"];
+        assert_eq!(seen, want);
+    }
+}

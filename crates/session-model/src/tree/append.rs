@@ -80,6 +80,7 @@ impl SessionTree {
 #[cfg(test)]
 mod tests {
     use super::AppendEntryError;
+    use crate::entry::EntryKind;
     use crate::tree::{Leaf, decode_bytes};
 
     #[test]
@@ -111,5 +112,51 @@ mod tests {
             ]
         );
         assert_eq!(tree.len(), 2);
+    }
+
+    #[test]
+    fn paths_of_a_tree_that_grows_are_those_of_one_that_was_read() {
+        let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n".to_owned();
+        let mut grown = decode_bytes(text.clone().into()).tree;
+        // A chain, a branch off its middle, and a second root.
+        let parents = ["", "a", "b", "c", "b", "e", "", "g"];
+        for (number, (id, parent)) in (2..).zip("abcdefgh".chars().zip(parents)) {
+            let kind = if id == 'e' { "context_edit" } else { "custom" };
+            let parent = match parent {
+                "" => "null".to_owned(),
+                parent => format!("\"{parent}\""),
+            };
+            let line = format!("{{\"type\":\"{kind}\",\"id\":\"{id}\",\"parentId\":{parent}}}");
+            let added = grown.append(line.as_bytes(), text.len() as u64, number);
+            assert!(added.is_ok());
+            text.push_str(&line);
+            text.push('\n');
+            let read = decode_bytes(text.clone().into()).tree;
+            for leaf in read.indices().map(Leaf::At) {
+                assert_eq!(grown.path(leaf).entries(), read.path(leaf).entries());
+                for kind in EntryKind::ALL {
+                    assert_eq!(grown.has_kind(kind), read.has_kind(kind));
+                    assert_eq!(
+                        grown.path(leaf).newest(kind),
+                        read.path(leaf).newest(kind),
+                        "{kind:?} before {leaf:?}"
+                    );
+                }
+            }
+        }
+        // A copy goes its own way.
+        let copy = grown.clone();
+        let line = "{\"type\":\"custom\",\"id\":\"i\",\"parentId\":\"h\"}";
+        let added = grown.append(line.as_bytes(), text.len() as u64, 10);
+        assert!(added.is_ok());
+        let ids = |tree: &crate::tree::SessionTree| {
+            let path = tree.path(tree.leaf());
+            let ids = path.entries().iter().map(|index| tree.id(*index));
+            ids.collect::<String>()
+        };
+        assert_eq!(
+            (ids(&copy), ids(&grown)),
+            ("gh".to_owned(), "ghi".to_owned())
+        );
     }
 }

@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use compaction_core::{Profile, TokenCount, measure};
+use compaction_core::TokenCount;
 use llm_providers::{
     Answer, CancellationToken, Event as Piece, Progress, ProviderError, ProviderErrorKind, Request,
     classify, complete,
 };
-use session_model::{AssistantMessage, Block, Content, Cost, StopReason, Usage, build_context};
+use session_model::{AssistantMessage, Block, Content, Cost, StopReason, Usage};
 
 use crate::session::event::SessionEvent;
 use crate::session::machine::{AnswerEnd, Job};
@@ -48,13 +48,13 @@ const LEAST_OUTPUT: u64 = 256;
 
 impl AgentSession {
     pub(super) fn ask(&mut self, job: Job) {
-        let tree = self.store.tree();
-        let path = tree.path(self.store.leaf());
-        let context = build_context(&path, Profile::Own.context_rules());
+        let path = self.path();
+        let view = self.view();
         let model = self.models.model.clone();
-        let tokens = measure(&path, &context, Profile::Own).tokens;
+        let tokens = view.measured(&path).tokens;
         let prepare = |replays| {
-            let (mut request, _) = Request::for_context(&path, &context, &*model.provider, replays);
+            let (mut request, _) =
+                Request::for_context(&path, &view.context, &*model.provider, replays);
             request.max_output = max_output(&model, tokens);
             request.reasoning = self.reasoning;
             request.cache_key = Some(self.store.id().to_owned());

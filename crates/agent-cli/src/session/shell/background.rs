@@ -3,7 +3,7 @@
 use compaction_core::Profile;
 use serde_json::json;
 use session_model::json::RawJson;
-use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf, build_context};
+use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf};
 
 use crate::session::machine::{Ended, Job, Reason, Wish};
 use crate::session::shell::AgentSession;
@@ -115,12 +115,12 @@ impl AgentSession {
     fn tokens_since(&self, leaf: Option<&EntryId>, omits_failed: bool) -> u64 {
         let tree = self.store.tree();
         let path = tree.path(self.store.leaf());
-        let context = build_context(&path, Profile::Own.context_rules());
+        let view = self.view();
         let known = leaf.and_then(|leaf| path.place_of(leaf));
         let first = known.map_or(0, |place| place + 1);
         let after: std::collections::BTreeSet<_> = path.entries()[first..].iter().collect();
         let counter = Profile::Own.counter();
-        let entries = context.entries.iter();
+        let entries = view.context.entries.iter();
         let entries = entries.filter(|projected| after.contains(&projected.index));
         let entries = entries.filter(|projected| {
             !(omits_failed && self.failed.as_ref() == Some(&projected.entry.id))

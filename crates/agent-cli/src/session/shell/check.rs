@@ -1,10 +1,9 @@
 //! A check: old output is pruned, then the context is measured; and the larger model that may take over.
 
 use compaction_core::{
-    PlanOptions, Profile, PromptCache, Threshold, TokenCount, measure, open_todos, plan_prune,
-    threshold,
+    PlanOptions, Profile, PromptCache, Threshold, TokenCount, plan_prune_for_context, threshold,
 };
-use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind, build_context};
+use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind};
 
 use crate::session::event::SessionEvent;
 use crate::session::machine::{CheckPoint, Verdict};
@@ -15,10 +14,8 @@ impl AgentSession {
         // Where this fails, so does what the check is for, and that is told.
         let _ = self.append(Vec::new());
         self.prune(point);
-        let tree = self.store.tree();
-        let path = tree.path(self.store.leaf());
-        let context = build_context(&path, Profile::Own.context_rules());
-        let measured = measure(&path, &context, Profile::Own);
+        let view = self.view();
+        let measured = view.measured(&self.path());
         let waiting = match point {
             CheckPoint::BeforePrompt => self.waiting_tokens(),
             CheckPoint::BetweenTools | CheckPoint::AfterTurn | CheckPoint::WhenIdle => {
@@ -26,7 +23,7 @@ impl AgentSession {
             }
         };
         let mut tokens = measured.tokens + waiting;
-        if context.system.is_none() {
+        if view.context.system.is_none() {
             // Not in the session yet, but in the request.
             tokens += self.preamble_tokens();
         }
@@ -51,7 +48,7 @@ impl AgentSession {
             idle_due: settings.idle_enabled && tokens >= settings.idle_threshold_tokens,
             can_promote: self.models.can_promote(),
             speculate,
-            work_left: turn_is_over && (due || handoff_due) && !open_todos(&path).is_empty(),
+            work_left: turn_is_over && (due || handoff_due) && self.has_open_todos(),
         }
     }
 
@@ -72,11 +69,9 @@ impl AgentSession {
             settings: self.settings.clone(),
             ..PlanOptions::for_window(self.models.model.window)
         };
-        let plan = {
-            let path = self.store.tree().path(self.store.leaf());
-            plan_prune(&path, &options, self.prompt_cache())
-        };
-        let Ok(plan) = plan else {
+        let context = &self.view().context;
+        let cache = self.prompt_cache();
+        let Ok(plan) = plan_prune_for_context(&self.path(), context, &options, cache) else {
             return;
         };
         let entries = plan.apply().into_iter().map(Into::into).collect();
@@ -133,9 +128,7 @@ impl AgentSession {
 
     /// Tells how full the window is.
     pub(super) fn tell_context(&self) {
-        let path = self.store.tree().path(self.store.leaf());
-        let context = build_context(&path, Profile::Own.context_rules());
-        let measured = measure(&path, &context, Profile::Own);
+        let measured = self.view().measured(&self.path());
         self.events.send(SessionEvent::Context {
             tokens: measured.tokens.0,
             window: self.models.model.window.0,
@@ -164,9 +157,7 @@ impl AgentSession {
 
     /// Lets the model answer that the branch names, where it is one of ours.
     pub(super) fn follow_branch(&mut self) {
-        let path = self.store.tree().path(self.store.leaf());
-        let context = build_context(&path, Profile::Own.context_rules());
-        let Some(named) = context.model else {
+        let Some(named) = self.view().context.model.clone() else {
             return;
         };
         if self.models.go_back_to(&named) {

@@ -6,8 +6,7 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
     AgentMessage, AssistantMessage, Content, ContextEditDraft, EntryBody, EntryDraft, EntryId,
-    LabelDraft, Leaf, MessageDraft, StopReason, SystemMessage, UserMessage, build_context,
-    current_system,
+    LabelDraft, Leaf, MessageDraft, StopReason, SystemMessage, UserMessage, current_system,
 };
 
 use crate::error::Error;
@@ -94,8 +93,8 @@ impl AgentSession {
     /// Returns what has to be said before the model is asked: its instructions and tools, and that it is this model,
     /// where the session does not say so yet.
     fn preamble(&self) -> Result<Vec<NewEntry>, Error> {
-        let path = self.store.tree().path(self.store.leaf());
-        let context = build_context(&path, compaction_core::Profile::Own.context_rules());
+        let view = self.view();
+        let context = &view.context;
         let mut entries = Vec::new();
         let now = context.messages().map(|(_, message)| &**message);
         let now = current_system(now);
@@ -327,9 +326,8 @@ impl AgentSession {
 
     /// Returns whether an edit took the entry out of the context.
     fn is_omitted(&self, id: &EntryId) -> bool {
-        let path = self.store.tree().path(self.store.leaf());
-        let context = build_context(&path, compaction_core::Profile::Own.context_rules());
-        let mut entries = context.entries.iter();
+        let view = self.view();
+        let mut entries = view.context.entries.iter();
         entries.any(|projected| projected.entry.id == *id && projected.omitted)
     }
 }

@@ -19,6 +19,7 @@ mod jobs;
 mod navigation;
 mod tell;
 mod tools;
+mod view;
 
 #[cfg(test)]
 mod tests;
@@ -170,6 +171,7 @@ pub struct AgentSession {
     /// The newest answer, when it failed and should leave the context.
     failed: Option<EntryId>,
     prepared: Option<Prepared>,
+    views: view::Views,
     /// The calls that run next were begun before the session was opened.
     resumes_calls: bool,
     idle_timer: Option<Job>,
@@ -204,6 +206,7 @@ impl AgentSession {
             store_error: None,
             failed: None,
             prepared: None,
+            views: view::Views::default(),
             resumes_calls: false,
             idle_timer: None,
             result: None,
