@@ -55,33 +55,37 @@ impl LiveModels {
                 window: named.window.map(|window| window.0),
             })
             .map_err(|error| usage(&error))?;
+        // Where no model is set for summaries, whoever answers writes them.
+        let own = settings.compaction.model.is_none();
+        let own_summarizers = |resolved: &Resolved| match own {
+            true => candidates(
+                std::slice::from_ref(resolved),
+                NativeArg::Auto,
+                settings,
+                &http,
+            ),
+            false => Ok(Vec::new()),
+        };
         let mut promotions = VecDeque::new();
         for name in &settings.compaction.promotion_models {
-            promotions.push_back(live(&by_name(&catalog, name)?, &http)?);
+            let resolved = by_name(&catalog, name)?;
+            promotions.push_back(live(&resolved, &http, own_summarizers(&resolved)?)?);
         }
-        let summaries = settings.compaction.model.iter();
-        let summaries = summaries.chain(&settings.compaction.fallback_models);
+        let set = settings.compaction.model.iter();
         let mut resolved = Vec::new();
-        for name in summaries {
+        for name in set.chain(&settings.compaction.fallback_models) {
             resolved.push(by_name(&catalog, name)?);
         }
-        if settings.compaction.model.is_none() {
-            resolved.insert(0, main.clone());
-        }
-        let mut summarizers = candidates(&resolved, NativeArg::Auto, settings, &http)?;
+        let mut others = candidates(&resolved, NativeArg::Auto, settings, &http)?;
         let endpoint = settings.compaction.remote_endpoint.as_ref();
         if let Some(endpoint) = endpoint.filter(|_| settings.compaction.remote_enabled) {
-            let first = summarizers
-                .iter()
-                .position(|candidate| candidate.way == Way::Summary);
-            let place = first.unwrap_or(summarizers.len());
-            summarizers.insert(place, remote(endpoint, settings, &http)?);
+            others.push(remote(endpoint, settings, &http)?);
         }
         Ok(Self {
-            model: live(&main, &http)?,
+            model: live(&main, &http, own_summarizers(&main)?)?,
             promotions,
             former: Vec::new(),
-            summarizers,
+            others,
             policy: http::policy(settings),
             // A running session is better off with a summary by rule than with none.
             fallback: Fallback::Extractive,
@@ -106,10 +110,11 @@ impl LiveModels {
                 prices: None,
                 api: "scripted".to_owned(),
                 window,
+                summarizers: Vec::new(),
             },
             promotions: VecDeque::new(),
             former: Vec::new(),
-            summarizers: summaries.into_iter().collect(),
+            others: summaries.into_iter().collect(),
             policy: RetryPolicy::NEVER,
             fallback: Fallback::Extractive,
         }
@@ -127,7 +132,11 @@ fn by_name(catalog: &Catalog, name: &str) -> Result<Resolved, Error> {
     catalog.resolve(&selection).map_err(|error| usage(&error))
 }
 
-fn live(resolved: &Resolved, http: &HttpClient) -> Result<LiveModel, Error> {
+fn live(
+    resolved: &Resolved,
+    http: &HttpClient,
+    summarizers: Vec<Candidate>,
+) -> Result<LiveModel, Error> {
     let candidate = super::candidate(resolved, http)?;
     let window = resolved.model.capabilities.window.unwrap_or_default();
     Ok(LiveModel {
@@ -135,5 +144,6 @@ fn live(resolved: &Resolved, http: &HttpClient) -> Result<LiveModel, Error> {
         prices: candidate.prices,
         api: resolved.provider.wire.api().to_owned(),
         window: TokenCount(window),
+        summarizers,
     })
 }

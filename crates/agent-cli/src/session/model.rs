@@ -3,12 +3,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use compaction_core::TokenCount;
+use compaction_core::{Summarizer, TokenCount};
 use llm_providers::catalog::ModelInfo;
 use llm_providers::{Provider, RetryPolicy};
 use session_model::ModelRef;
 
-use crate::summarize::{Candidate, Fallback};
+use crate::summarize::{Candidate, Fallback, Way};
 
 /// A model that answers.
 #[derive(Clone)]
@@ -21,6 +21,8 @@ pub struct LiveModel {
     pub api: String,
     /// Its window; zero when unknown.
     pub window: TokenCount,
+    /// The ways in which it writes summaries itself, where no other model is set for that.
+    pub summarizers: Vec<Candidate>,
 }
 
 impl LiveModel {
@@ -47,8 +49,8 @@ pub struct LiveModels {
     pub promotions: VecDeque<LiveModel>,
     /// Those that have answered before; a branch may lead back to one.
     pub former: Vec<LiveModel>,
-    /// Those that write summaries, in order; none when the built-in rules do.
-    pub summarizers: Vec<Candidate>,
+    /// Those that write summaries beside the model itself.
+    pub others: Vec<Candidate>,
     /// When failed requests are sent again.
     pub policy: RetryPolicy,
     /// What happens when no model writes a summary.
@@ -56,6 +58,19 @@ pub struct LiveModels {
 }
 
 impl LiveModels {
+    /// Returns those that write summaries, in the order in which they are asked: native forms, the remote endpoint,
+    /// then models in words, the one that answers first. None when the built-in rules write.
+    pub fn summarizers(&self) -> Vec<Candidate> {
+        let all = self.model.summarizers.iter().chain(&self.others);
+        let mut all: Vec<Candidate> = all.cloned().collect();
+        all.sort_by_key(|candidate| match (&candidate.way, &candidate.summarizer) {
+            (Way::Native(_), _) => 0,
+            (Way::Summary, Summarizer::Remote { .. }) => 1,
+            (Way::Summary, _) => 2,
+        });
+        all
+    }
+
     /// Returns whether a larger model could take over.
     pub fn can_promote(&self) -> bool {
         let window = self.model.window;

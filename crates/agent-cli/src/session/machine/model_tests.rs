@@ -87,6 +87,8 @@ struct Message {
 
 #[derive(Debug)]
 struct World {
+    /// What the newest transition both begins and ends.
+    cancelled_at_once: Vec<Job>,
     machine: Machine,
     pending: Vec<(Job, Work)>,
     /// The background compactions that were neither used nor discarded, and whether they are ready.
@@ -123,6 +125,7 @@ struct World {
 impl World {
     fn new(policy: Policy, habit: AnswerEnd) -> Self {
         Self {
+            cancelled_at_once: Vec::new(),
             machine: Machine::new(policy),
             pending: Vec::new(),
             prepared: Vec::new(),
@@ -499,6 +502,11 @@ impl World {
         let rests = effects
             .iter()
             .any(|effect| matches!(effect, Effect::Tell(Told::Resting { .. })));
+        let cancels = effects.iter().filter_map(|effect| match effect {
+            Effect::Cancel { job } => Some(*job),
+            _ => None,
+        });
+        self.cancelled_at_once = cancels.collect();
         for effect in effects {
             self.carry_out(effect)?;
         }
@@ -516,7 +524,9 @@ impl World {
     fn begin(&mut self, job: Job, work: Work) -> Checked {
         ensure(job > self.newest_job, "no number is used twice")?;
         self.newest_job = job;
-        let stores = matches!(work, Work::Store(_));
+        // Calls that are cancelled as they begin only get their results.
+        let stores = matches!(work, Work::Store(_))
+            || work == Work::Tools && self.cancelled_at_once.contains(&job);
         ensure(
             stores || !work.is_exclusive() || self.aborted.is_none(),
             "a turn that was aborted only writes",

@@ -243,6 +243,14 @@ impl Step {
 
     /// Does what follows, or what is wanted instead by now.
     pub(super) fn follow(&mut self, next: Next) -> State {
+        let stops = !matches!(self.memory.wanted, None | Some(AfterStop::GoOn));
+        if next == Next::RunTools && stops {
+            // No call is parted from its result: these get results that say that they did not run.
+            let job = self.memory.job();
+            self.effects.push(Effect::RunTools { job });
+            self.effects.push(Effect::Cancel { job });
+            return State::Stopping { job };
+        }
         match self.memory.wanted.take() {
             None | Some(AfterStop::GoOn) => self.go(next),
             Some(AfterStop::Close) => {

@@ -389,7 +389,7 @@ fn what_steers_while_messages_are_written_is_written_before_the_request_too() {
 #[test]
 fn what_steers_while_a_compaction_runs_is_written_before_the_request() {
     assert_snapshot!(run("between | checked due; steer s; ended well; stored"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     steer s -> -
     ended well -> [threshold over], store#9 s
     stored -> ask#10
@@ -697,7 +697,7 @@ fn an_abort_in_a_promotion_that_fails_ends_the_turn() {
 #[test]
 fn an_abort_in_a_compaction_ends_the_turn() {
     assert_snapshot!(run("between | checked due; abort; ended cancelled"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     abort -> cancel#8
     ended cancelled -> [threshold over aborted: Compaction cancelled], [turn aborted], [rest], idle#9
     ");
@@ -805,7 +805,7 @@ fn an_end_under_a_strange_number_changes_nothing() {
 #[test]
 fn a_compaction_that_ended_twice_counts_once() {
     assert_snapshot!(run("between | checked due; ended failed no model #8; ended failed no model #8"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     ended failed no model #8 -> [threshold over: Auto-compaction failed: no model], ask#9
     ended failed no model #8 -> -
     ");
@@ -885,9 +885,9 @@ fn a_manual_compaction_that_finds_calls_lets_the_turn_go_on() {
     assert_snapshot!(run("asking | compact; answered calls; stored; ended well; stored"), @"
     compact -> cancel#3
     answered calls -> store#4 answer
-    stored -> [compaction#5 manual], compact#5 manual configured
-    ended well -> [manual over retries], store#6 continue
-    stored -> ask#7
+    stored -> tools#5, cancel#5
+    ended well -> -
+    stored -> -
     ");
 }
 
@@ -926,9 +926,9 @@ fn a_manual_compaction_while_an_answer_is_written_runs_before_the_tools() {
     assert_snapshot!(run("asking | answered calls; compact; stored; ended well; stored"), @"
     answered calls -> store#4 answer
     compact -> -
-    stored -> [compaction#5 manual], compact#5 manual configured
-    ended well -> [manual over retries], store#6 continue
-    stored -> ask#7
+    stored -> tools#5, cancel#5
+    ended well -> -
+    stored -> -
     ");
 }
 
@@ -1056,7 +1056,7 @@ fn a_wanted_compaction_that_is_cancelled_in_a_check_lets_the_check_decide() {
     assert_snapshot!(run("between | compact; abort-compaction; checked due"), @"
     compact -> -
     abort-compaction -> [refused: Compaction cancelled]
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     ");
 }
 
@@ -1275,7 +1275,7 @@ fn an_overflow_whose_compaction_is_cancelled_ends_the_turn() {
 #[test]
 fn an_overflow_is_recovered_from_in_a_turn_that_declined_a_compaction() {
     assert_snapshot!(run("between | checked due; abort-compaction; ended cancelled; answered overflow too large; stored"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     abort-compaction -> cancel#8
     ended cancelled -> [threshold over aborted: Compaction cancelled], ask#9
     answered overflow too large -> store#10 answer
@@ -1382,7 +1382,7 @@ fn the_threshold_before_a_prompt_compacts_and_sends() {
 #[test]
 fn the_threshold_between_tools_compacts_and_asks() {
     assert_snapshot!(run("between | checked due; ended well"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     ended well -> [threshold over], ask#9
     ");
 }
@@ -1398,7 +1398,7 @@ fn the_threshold_after_a_turn_compacts_and_the_turn_is_over() {
 #[test]
 fn the_threshold_goes_on_where_its_compaction_failed() {
     assert_snapshot!(run("between | checked due; ended failed no model answered; answered done; stored; checked due; ended failed no model answered"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     ended failed no model answered -> [threshold over: Auto-compaction failed: no model answered], ask#9
     answered done -> store#10 answer
     stored -> check#11 after_turn
@@ -1447,7 +1447,7 @@ fn the_threshold_after_a_turn_promotes_first() {
 fn the_threshold_compacts_where_it_could_not_promote() {
     assert_snapshot!(run("between | checked due promote; not-promoted no key for it"), @"
     checked due promote -> promote#8
-    not-promoted no key for it -> [error: no key for it], [compaction#9 threshold], compact#9 threshold configured
+    not-promoted no key for it -> [error: no key for it], [compaction#9 threshold], compact#9 threshold here
     ");
 }
 
@@ -1466,7 +1466,7 @@ fn the_threshold_with_automatic_compaction_off_only_promotes() {
 
 #[test]
 fn the_threshold_wins_over_images() {
-    assert_snapshot!(run("between | checked due images"), @"checked due images -> [compaction#8 threshold], compact#8 threshold configured");
+    assert_snapshot!(run("between | checked due images"), @"checked due images -> [compaction#8 threshold], compact#8 threshold here");
 }
 
 // Going on after a turn.
@@ -1589,14 +1589,14 @@ fn a_handoff_that_waited_is_not_needed_after_a_change_of_model() {
 #[test]
 fn too_many_images_compact_between_tools() {
     assert_snapshot!(run("between | checked images; ended well"), @"
-    checked images -> [compaction#8 image], compact#8 image configured
+    checked images -> [compaction#8 image], compact#8 image here
     ended well -> [image over], ask#9
     ");
 }
 
 #[test]
 fn images_do_not_promote() {
-    assert_snapshot!(run("between | checked images promote"), @"checked images promote -> [compaction#8 image], compact#8 image configured");
+    assert_snapshot!(run("between | checked images promote"), @"checked images promote -> [compaction#8 image], compact#8 image here");
 }
 
 #[test]
@@ -1702,7 +1702,7 @@ fn an_idle_session_with_automatic_compaction_off_rests() {
 #[test]
 fn three_failed_or_refused_compactions_in_a_row_stop_the_automatic_ones_with_one_notice() {
     assert_snapshot!(run("failing | checked 100 due; ended failed c; batch; checked 100 due; answered overflow too large; stored; elapsed; checked 100 idle"), @"
-    checked 100 due -> [compaction#20 threshold], compact#20 threshold configured
+    checked 100 due -> [compaction#20 threshold], compact#20 threshold here
     ended failed c -> [threshold over: Auto-compaction failed: c], [automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back], ask#21
     answered calls -> store#22 answer
     stored -> tools#23
@@ -1723,7 +1723,7 @@ fn a_success_between_failures_keeps_the_automatic_ones() {
     stored -> tools#23
     tools -> store#24 results
     stored -> check#25 between_tools
-    checked 100 due -> [compaction#26 threshold], compact#26 threshold configured
+    checked 100 due -> [compaction#26 threshold], compact#26 threshold here
     ended failed c -> [threshold over: Auto-compaction failed: c], ask#27
     ");
 }
@@ -1731,7 +1731,7 @@ fn a_success_between_failures_keeps_the_automatic_ones() {
 #[test]
 fn a_cancelled_compaction_is_no_failure() {
     assert_snapshot!(run("failing | checked 100 due; abort-compaction; ended cancelled"), @"
-    checked 100 due -> [compaction#20 threshold], compact#20 threshold configured
+    checked 100 due -> [compaction#20 threshold], compact#20 threshold here
     abort-compaction -> cancel#20
     ended cancelled -> [threshold over aborted: Compaction cancelled], ask#21
     ");
@@ -1757,7 +1757,7 @@ fn a_manual_failure_does_not_start_the_automatic_ones_again() {
 fn another_model_starts_the_automatic_ones_again() {
     assert_snapshot!(run("halted | model; checked 100 due"), @"
     model -> -
-    checked 100 due -> [compaction#26 threshold], compact#26 threshold configured
+    checked 100 due -> [compaction#26 threshold], compact#26 threshold here
     ");
 }
 
@@ -1770,7 +1770,7 @@ fn a_promotion_starts_the_automatic_ones_again() {
     stored -> tools#29
     tools -> store#30 results
     stored -> check#31 between_tools
-    checked 100 due -> [compaction#32 threshold], compact#32 threshold configured
+    checked 100 due -> [compaction#32 threshold], compact#32 threshold here
     ");
 }
 
@@ -1782,7 +1782,7 @@ fn a_context_that_shrank_by_a_tenth_starts_the_automatic_ones_again() {
     stored -> tools#28
     tools -> store#29 results
     stored -> check#30 between_tools
-    checked 89 due -> [compaction#31 threshold], compact#31 threshold configured
+    checked 89 due -> [compaction#31 threshold], compact#31 threshold here
     ");
 }
 
@@ -1798,14 +1798,14 @@ fn a_change_of_branch_starts_the_automatic_ones_again() {
 fn switching_on_starts_the_automatic_ones_again() {
     assert_snapshot!(run("halted | automatic on; checked 100 due"), @"
     automatic on -> -
-    checked 100 due -> [compaction#26 threshold], compact#26 threshold configured
+    checked 100 due -> [compaction#26 threshold], compact#26 threshold here
     ");
 }
 
 #[test]
 fn a_compaction_that_freed_too_little_stops_the_automatic_ones() {
     assert_snapshot!(run("between | checked 100 due; ended little; batch; checked 85 due; batch; checked 77 due; batch; checked 76 due"), @"
-    checked 100 due -> [compaction#8 threshold], compact#8 threshold configured
+    checked 100 due -> [compaction#8 threshold], compact#8 threshold here
     ended little -> [threshold over], [automatic compaction stops: the newest compaction freed too little; compact by hand, change the model, or go back], ask#9
     answered calls -> store#10 answer
     stored -> tools#11
@@ -1821,7 +1821,7 @@ fn a_compaction_that_freed_too_little_stops_the_automatic_ones() {
     stored -> tools#21
     tools -> store#22 results
     stored -> check#23 between_tools
-    checked 76 due -> [compaction#24 threshold], compact#24 threshold configured
+    checked 76 due -> [compaction#24 threshold], compact#24 threshold here
     ");
 }
 
@@ -1859,7 +1859,7 @@ fn switched_off_manual_compactions_work() {
 #[test]
 fn a_declined_compaction_is_not_tried_again_in_the_turn() {
     assert_snapshot!(run("between | checked due; abort-compaction; ended cancelled; answered calls; stored; steer s; tools; stored; checked due; stored; answered done; stored; checked due; say q; checked due"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     abort-compaction -> cancel#8
     ended cancelled -> [threshold over aborted: Compaction cancelled], ask#9
     answered calls -> store#10 answer
@@ -2313,7 +2313,7 @@ fn a_session_ends_when_the_answer_has_stopped() {
 #[test]
 fn a_session_ends_when_the_compaction_has_stopped() {
     assert_snapshot!(run("between | checked due; close; ended cancelled"), @"
-    checked due -> [compaction#8 threshold], compact#8 threshold configured
+    checked due -> [compaction#8 threshold], compact#8 threshold here
     close -> cancel#8
     ended cancelled -> [threshold over aborted: Compaction cancelled], [turn aborted], [closed]
     ");

@@ -216,7 +216,12 @@ impl Step {
             return self.goes_on_without(after);
         }
         memory.handoff_due = false;
-        self.compact(reason, None, Wish::Configured, after)
+        // A handoff further down the list waits for the end of a turn too.
+        let wish = match after {
+            AfterCompaction::Ask => Wish::InThisSession,
+            _ => Wish::Configured,
+        };
+        self.compact(reason, None, wish, after)
     }
 
     fn speculate(&mut self, point: CheckPoint, verdict: Verdict) {

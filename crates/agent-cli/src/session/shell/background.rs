@@ -7,7 +7,7 @@ use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf};
 
 use crate::session::machine::{Ended, Job, Reason, Wish};
 use crate::session::shell::AgentSession;
-use crate::session::shell::compaction::{Entries, Product};
+use crate::session::shell::compaction::{Entries, Product, TARGET};
 use crate::session::shell::jobs::Done;
 use crate::session::store::NewEntry;
 
@@ -67,20 +67,30 @@ impl AgentSession {
         entries.result.prepared = true;
         entries.result.tokens_before += followed;
         entries.result.tokens_after += followed;
-        let lands = self.threshold().is_none_or(|threshold| {
-            let target = threshold.tokens.scaled(8, 10);
-            entries.result.tokens_after <= target.0
-        });
-        // Whoever undoes it wants what was said meanwhile.
-        if let Leaf::At(index) = self.store.leaf()
-            && let Some(draft) = entries.drafts.last_mut()
-        {
-            let leaf = self.store.tree().id(index);
-            if let Ok(leaf) = RawJson::of(&json!(leaf)) {
-                compaction_core::add_detail(draft, "undoTo", &leaf);
+        // The entry tells of the session as it is now; whoever undoes it wants what was said meanwhile.
+        let leaf = match self.store.leaf() {
+            Leaf::At(index) => Some(self.store.tree().id(index).to_owned()),
+            Leaf::Root => None,
+        };
+        if let Some(draft) = entries.drafts.last_mut() {
+            let details = [
+                ("undoTo", json!(leaf)),
+                ("estimatedTokensBefore", json!(entries.result.tokens_before)),
+                ("estimatedTokensAfter", json!(entries.result.tokens_after)),
+            ];
+            for (key, value) in details.iter().filter(|(_, value)| !value.is_null()) {
+                if let Ok(value) = RawJson::of(value) {
+                    compaction_core::add_detail(draft, key, &value);
+                }
+            }
+            if let EntryDraft::Compaction(compaction) = draft {
+                compaction.tokens_before += followed;
             }
         }
-        let entries = Entries { lands, ..entries };
+        let entries = Entries {
+            lands: true,
+            ..entries
+        };
         self.write_entries(entries, omits_failed)
     }
 
@@ -105,10 +115,11 @@ impl AgentSession {
         });
         let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
         let after = prepared.entries.result.tokens_after + followed;
-        let fits = self
+        // One that would not land is no better than a new one.
+        let lands = self
             .threshold()
-            .is_none_or(|threshold| after <= threshold.tokens.0);
-        !changed && fits
+            .is_none_or(|threshold| after <= threshold.tokens.scaled(TARGET, 10).0);
+        !changed && lands
     }
 
     /// Returns the tokens of what was said after `leaf`, what failed left out when it is to go.

@@ -17,10 +17,8 @@ impl AgentSession {
         let view = self.view();
         let measured = view.measured(&self.path());
         let waiting = match point {
-            CheckPoint::BeforePrompt => self.waiting_tokens(),
-            CheckPoint::BetweenTools | CheckPoint::AfterTurn | CheckPoint::WhenIdle => {
-                TokenCount::ZERO
-            }
+            CheckPoint::BeforePrompt | CheckPoint::BetweenTools => self.waiting_tokens(point),
+            CheckPoint::AfterTurn | CheckPoint::WhenIdle => TokenCount::ZERO,
         };
         let mut tokens = measured.tokens + waiting;
         if view.context.system.is_none() {
@@ -105,11 +103,13 @@ impl AgentSession {
     }
 
     /// Returns the tokens of the messages that are about to be sent.
-    fn waiting_tokens(&self) -> TokenCount {
+    /// Returns the tokens of what is sent next: what steers, and at the beginning of a turn the first of the others.
+    fn waiting_tokens(&self, point: CheckPoint) -> TokenCount {
         let counter = Profile::Own.counter();
         let memory = &self.machine.memory;
-        let due = memory.steering.iter().chain(memory.follow_ups.front());
-        let due: Vec<_> = due.collect();
+        let first = memory.follow_ups.front();
+        let first = first.filter(|_| point == CheckPoint::BeforePrompt);
+        let due: Vec<_> = memory.steering.iter().chain(first).collect();
         let waiting = self.store.queued().iter();
         let waiting = waiting.filter(|message| due.contains(&&message.id));
         waiting.map(|message| counter.text(&message.text)).sum()

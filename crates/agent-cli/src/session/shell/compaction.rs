@@ -97,7 +97,7 @@ impl From<Ended> for Miss {
 }
 
 /// How far below the threshold a compaction must land, in tenths.
-const TARGET: u64 = 8;
+pub(super) const TARGET: u64 = 8;
 
 /// How much stays word for word of a context that overflowed, at most, in tenths.
 const OVERFLOWED: u64 = 4;
@@ -150,7 +150,7 @@ impl CompactionJob {
                 Err(nothing) => Err(Miss::Next(Ended::Nothing(nothing.to_string()))),
             },
             Strategy::ContextFull => {
-                let candidates = &self.models.summarizers;
+                let candidates = &self.models.summarizers();
                 self.summarized(&path, &context, options, candidates).await
             }
             Strategy::Extractive => self.summarized(&path, &context, options, &[]).await,

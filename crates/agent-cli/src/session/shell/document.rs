@@ -51,11 +51,11 @@ impl CompactionJob {
         let events = self.events.clone();
         let mut watch = move |step: Step<'_>| events.step(&step);
         let mut run = self.summary_run(&mut watch);
-        if !self.models.summarizers.is_empty() {
+        if !self.models.summarizers().is_empty() {
             // Where models give no document, another strategy is better than one by rule.
             run.fallback = Fallback::None;
         }
-        let done = handoff(&job, &self.models.summarizers, &mut run).await;
+        let done = handoff(&job, &self.models.summarizers(), &mut run).await;
         let report = run.report;
         self.events.account(&report);
         let text = done.map_err(ended)?;

@@ -181,7 +181,15 @@ impl AgentSession {
             self.events.send(event);
             return Ok(());
         }
-        let mut draft = drafted(AgentMessage::Assistant(message))?;
+        let draft = drafted(AgentMessage::Assistant(message.clone()));
+        let mut draft = draft.or_else(|error| {
+            // What cannot be written is said instead of lost.
+            let text = format!("{}\n[{error}]", message.content.joined_text("\n"));
+            drafted(AgentMessage::Assistant(AssistantMessage {
+                content: Content::Blocks(vec![session_model::Block::text(text)]),
+                ..message
+            }))
+        })?;
         if let Some(cost) = given.cost() {
             draft = draft.with_cost(cost);
         }
@@ -278,7 +286,7 @@ impl AgentSession {
                 AgentMessage::Assistant(_) if self.is_omitted(&entry.id) => Opening::Unanswered,
                 AgentMessage::Assistant(answer) => {
                     let opening = self.opening_after(answer, compacted);
-                    if matches!(opening, Opening::Answered(_)) {
+                    if matches!(opening, Opening::Answered(_) | Opening::Unanswered) {
                         self.failed = Some(entry.id);
                     }
                     opening
@@ -313,8 +321,8 @@ impl AgentSession {
                 let error = answer.error_message.clone().unwrap_or_default();
                 Opening::Answered(AnswerEnd::Overflow(error))
             }
-            // Calls of an answer that broke off may be half of what was meant.
-            StopReason::Length | StopReason::Error | StopReason::Aborted => Opening::Rest,
+            // One that broke off is asked for anew; its calls may be half of what was meant.
+            StopReason::Length | StopReason::Error | StopReason::Aborted => Opening::Unanswered,
             StopReason::Stop | StopReason::ToolUse | StopReason::Other(_) => {
                 match self.pending_calls().is_empty() {
                     true => Opening::Rest,

@@ -57,6 +57,14 @@ impl CompactionJob {
             return Err(Ended::Failed("a hook gave an empty summary".to_owned()));
         }
         let before = plan.tokens_in_context();
+        let is_there =
+            |entry: &session_model::ProjectedEntry| entry.entry.id == replaced.first_kept;
+        if !context.entries.iter().any(is_there) {
+            return Err(Ended::Failed(format!(
+                "a hook keeps from {}, which an earlier compaction took out of the context",
+                replaced.first_kept
+            )));
+        }
         let after = tokens_after(plan, context, &path.entries()[place..], &replaced.summary);
         if after >= before {
             let inflated = ApplyError::Inflated { before, after };

@@ -325,6 +325,13 @@ impl AgentSession {
             self.fail(format!("cannot write the session: {error}"));
             return;
         }
+        if opening == Opening::Unanswered && self.failed.is_some() {
+            let omission = self.omission();
+            if let Err(error) = self.append(omission) {
+                self.fail(format!("cannot write the session: {error}"));
+                return;
+            }
+        }
         self.resumes_calls = opening == Opening::PendingCalls;
         self.machine.memory.can_promote = self.models.can_promote();
         self.feed(Event::Resume(opening));

@@ -122,7 +122,7 @@ impl AgentSession {
             let quarter = window.scaled(1, 4);
             let cap = settings.compaction.extractive_max_tokens.min(quarter);
             let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, Profile::Own.counter());
-            let candidates = &models.summarizers;
+            let candidates = &models.summarizers();
             let answered = answer_plan(candidates, window, &plan_for, &by_rule, &mut run).await;
             let report = run.report;
             events.account(&report);

@@ -98,6 +98,17 @@ impl Batch {
             name: call.name.clone(),
             arguments,
         });
+        if self.context.cancel.is_cancelled() {
+            let output = ToolOutput::error("cancelled before it ran");
+            self.events.send(SessionEvent::ToolEnd {
+                call_id: call.id.clone(),
+                name: call.name.clone(),
+                is_error: true,
+                seconds: 0.0,
+                output: output.content.joined_text("\n"),
+            });
+            return entry(call, &output);
+        }
         let lost = self.after_crash && self.tools.repeat(&call.name) == Repeat::Unsafe;
         let output = match lost {
             false => self.tools.run(call, &self.context).await,

@@ -61,14 +61,14 @@ fn what_was_prepared_is_spliced_in_and_what_was_said_meanwhile_stays() {
         life.deliver("and mind this", Delivery::Steer);
         assert_snapshot!(life.rest().await, @"
         user: work
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         user: and mind this
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         auto-compaction threshold context-full
         auto-compacted context-full by scripted/script prepared
@@ -167,7 +167,7 @@ fn slow_summarizer(house: &mut House, seconds: u64) {
     let text =
         line_of(&json!({ "answer": { "text": "## Goal\nslow", "pause_ms": seconds * 1000 } }));
     let slow = house.model("slow", &text.repeat(9), 8192);
-    house.models.summarizers = vec![Candidate {
+    house.models.others = vec![Candidate {
         summarizer: Summarizer::Model {
             provider: "scripted".to_owned(),
             model: "slow".to_owned(),
@@ -187,9 +187,9 @@ fn a_preparation_that_is_under_way_at_the_threshold_is_waited_for() {
         let before = tokio::time::Instant::now();
         assert_snapshot!(life.ask("work").await, @"
         user: work
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         auto-compaction threshold context-full
         auto-compacted context-full by scripted/slow prepared
@@ -213,9 +213,9 @@ fn a_preparation_that_takes_too_long_gives_way_to_a_plain_compaction() {
             .await;
         assert_snapshot!(life.rest().await, @"
         user: work
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         auto-compaction threshold context-full
         auto-compacted context-full by scripted/slow
@@ -295,13 +295,13 @@ fn a_preparation_for_another_context_is_stale() {
         assert!(!house.summaries.lock().unwrap().is_empty());
         assert_snapshot!(life.rest().await, @"
         user: work
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
-        answer (toolUse):  +2
+        answer (tool_use):  +2
         tool read
         tool read
         pruned 1

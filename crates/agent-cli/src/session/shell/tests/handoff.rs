@@ -134,7 +134,7 @@ fn a_handoff_at_the_threshold_waits_for_the_end_of_the_turn() {
         let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
         assert_snapshot!(life.ask("look").await, @"
         user: look
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         answer (stop): read
         auto-compaction threshold handoff

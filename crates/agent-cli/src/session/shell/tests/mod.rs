@@ -118,7 +118,7 @@ impl House {
         let mut models = LiveModels::of_script(&play, TokenCount(window));
         let (asked, summaries) = (Asked::default(), Asked::default());
         models.model.provider = recorded(models.model.provider, None, &asked);
-        for candidate in &mut models.summarizers {
+        for candidate in &mut models.others {
             candidate.provider = recorded(candidate.provider.clone(), None, &summaries);
         }
         Self {
@@ -159,6 +159,7 @@ impl House {
             prices: None,
             api: "scripted".to_owned(),
             window: TokenCount(window),
+            summarizers: Vec::new(),
         }
     }
 
@@ -167,7 +168,7 @@ impl House {
         let play = Script::parse(script).unwrap().play(0, 0);
         let provider = Arc::new(play.summaries().unwrap());
         self.others.push(play);
-        self.models.summarizers.push(Candidate {
+        self.models.others.push(Candidate {
             summarizer: Summarizer::Model {
                 provider: "scripted".to_owned(),
                 model: provider.model().to_owned(),

@@ -128,6 +128,9 @@ fn an_answer_that_was_cut_off_is_asked_for_again() {
     });
 }
 
+/// What is told where the answer that failed is asked for anew and nothing is compacted.
+const ASKED_ANEW: &str = "answer (stop): anew\nturn done";
+
 #[test]
 fn calls_of_an_answer_that_was_cut_off_do_not_run() {
     run(async {
@@ -135,8 +138,9 @@ fn calls_of_an_answer_that_was_cut_off_do_not_run() {
             { "type": "toolCall", "id": "1", "name": "bash", "arguments": { "command": "rm -r" } },
         ]});
         for stop in ["aborted", "error"] {
-            let (told, new) = resumed(&answer("never"), &ending_in(OLD, stop, &calls)).await;
-            assert_eq!((told.as_str(), new.as_str()), ("", ""), "{stop}");
+            let (told, new) = resumed(&answer("anew"), &ending_in(OLD, stop, &calls)).await;
+            assert_eq!(told, ASKED_ANEW, "{stop}");
+            assert!(new.contains("omission"), "{stop}: {new}");
         }
         let (told, _) = resumed(&answer("whole"), &ending_in(OLD, "length", &calls)).await;
         assert!(!told.contains("tool bash"), "{told}");
@@ -176,11 +180,13 @@ fn an_overflow_of_another_model_is_not_recovered_from() {
     run(async {
         let mut other = overflow();
         other["model"] = json!("larger");
-        let (told, new) = resumed(&answer("never"), &ending_in(OLD, "error", &other)).await;
-        assert_eq!((told.as_str(), new.as_str()), ("", ""));
+        let (told, new) = resumed(&answer("anew"), &ending_in(OLD, "error", &other)).await;
+        assert_eq!(told, ASKED_ANEW);
+        assert!(!new.contains("compaction"), "{new}");
         let other = json!({ "model": "larger" });
-        let (told, new) = resumed(&answer("never"), &ending_in(OLD, "length", &other)).await;
-        assert_eq!((told.as_str(), new.as_str()), ("", ""));
+        let (told, new) = resumed(&answer("anew"), &ending_in(OLD, "length", &other)).await;
+        assert_eq!(told, ASKED_ANEW);
+        assert!(!new.contains("compaction"), "{new}");
     });
 }
 
@@ -193,8 +199,9 @@ fn an_answer_older_than_the_newest_compaction_is_not_recovered_from() {
         });
         for (stop, more) in [("error", overflow()), ("length", json!({}))] {
             let lines = format!("{}{compaction}\n", ending_in(OLD, stop, &more));
-            let (told, new) = resumed(&answer("never"), &lines).await;
-            assert_eq!((told.as_str(), new.as_str()), ("", ""), "{stop}");
+            let (told, new) = resumed(&answer("anew"), &lines).await;
+            assert_eq!(told, ASKED_ANEW, "{stop}");
+            assert!(!new.contains("compaction"), "{stop}: {new}");
         }
     });
 }
@@ -235,7 +242,7 @@ fn resuming_what_runs_changes_nothing() {
         }
         assert_snapshot!(life.rest().await, @"
         user: write it
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool write
         answer (stop): done
         turn done

@@ -185,7 +185,7 @@ fn every_call_of_a_batch_that_is_stopped_gets_a_result() {
             .await;
         insta::assert_snapshot!(life.command_and(Command::Abort).await, @"
         user: work
-        answer (toolUse):  +3
+        answer (tool_use):  +3
         tool bash failed
         tool bash failed
         tool read failed
@@ -203,8 +203,8 @@ fn every_call_of_a_batch_that_is_stopped_gets_a_result() {
         user: work
         assistant (toolUse): bash({"command":"sleep 1000"}) bash({"command":"touch ran"})
         toolResult: cancelled
-        toolResult: cancelled
-        toolResult: cancelled
+        toolResult: cancelled before it ran
+        toolResult: cancelled before it ran
         user: and now
         assistant (stop): then this
         "#);

@@ -54,7 +54,7 @@ fn results_of_tools_that_exceed_the_threshold_are_compacted_between() {
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.ask("look").await, @"
         user: look
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         auto-compaction threshold context-full
         auto-compacted context-full by scripted/script
@@ -146,7 +146,7 @@ fn a_turn_with_an_open_todo_is_continued_after_its_compaction() {
         let (told, written) = after_a_turn(json!(true), Some("pending")).await;
         assert_snapshot!(told, @"
         user: write much
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool todo failed
         answer (stop): lorem ipsum dolor sit amet lorem ipsum d
         auto-compaction threshold context-full
@@ -505,11 +505,11 @@ fn a_cancelled_automatic_compaction_is_not_tried_again_in_its_turn() {
         life.send(Command::AbortCompaction);
         assert_snapshot!(life.rest().await, @"
         user: look
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         auto-compaction threshold context-full
         auto-compacted aborted: Compaction cancelled
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read
         answer (stop): yes
         turn done
