@@ -542,3 +542,27 @@ fn messages_said_during_a_compaction_are_sent_after_it() {
         life.close().await;
     });
 }
+
+#[test]
+fn an_answer_may_take_what_is_left_of_the_window_and_never_nothing() {
+    run(async {
+        let script = [window(SMALL), answer("a"), answer("b")].concat();
+        let house = House::new(&script).compaction(json!({ "enabled": false }));
+        let mut life = house.open_session(LONG);
+        life.ask("one").await;
+        life.ask(&words(3000)).await;
+        let asked = house.asked.lock().unwrap().clone();
+        let caps: Vec<u64> = asked
+            .iter()
+            .filter_map(|request| request.max_output)
+            .collect();
+        let context = life.heard.iter().find_map(|event| match event {
+            SessionEvent::Context { tokens, .. } => Some(*tokens),
+            _ => None,
+        });
+        let left = SMALL - context.unwrap();
+        assert!(left / 2 < caps[0] && caps[0] <= left, "{caps:?} of {left}");
+        assert_eq!(caps[1], 256);
+        life.close().await;
+    });
+}
