@@ -33,11 +33,11 @@ fn what_steers_goes_before_the_next_request_and_follow_ups_begin_turns() {
         user: look
         answer (tool_use):  +1
         tool read
-        user: left
-        user: a bit more left
         answer (stop): steered
         turn done
+        user: left
         user: then this
+        user: a bit more left
         answer (stop): second
         turn done
         user: then that
@@ -50,9 +50,9 @@ fn what_steers_goes_before_the_next_request_and_follow_ups_begin_turns() {
         user: look
         assistant (toolUse): read({"path":"a.txt"})
         toolResult: text
+        assistant (stop): steered
         user: left
         user: a bit more left
-        assistant (stop): steered
         user: then this
         assistant (stop): second
         user: then that
