@@ -43,7 +43,9 @@ use crate::session::event::{CompactionResult, SessionEvent};
 use crate::session::machine::Navigation;
 use crate::session::model::{LiveModel, LiveModels};
 use crate::session::store::{Delivery, LiveStore, read_pending};
-use crate::session::tools::{Approval, ToolContext, ToolLimits, Toolbox, Workspace};
+use crate::session::tools::{
+    AgentTool, Approval, Repeat, ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace,
+};
 use crate::store::{SessionFile, SyncPolicy};
 use crate::summarize::{Candidate, Way};
 
@@ -81,6 +83,46 @@ impl Provider for Recorded {
 
     fn capabilities(&self) -> &Capabilities {
         self.provider.capabilities()
+    }
+}
+
+/// What slow tools noted.
+type Log = Arc<Mutex<Vec<String>>>;
+
+/// A tool that takes its time and notes when it begins and ends.
+struct Slow {
+    name: &'static str,
+    log: Log,
+}
+
+impl AgentTool for Slow {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+
+    fn description(&self) -> &'static str {
+        "takes its time"
+    }
+
+    fn parameters(&self) -> Value {
+        json!({ "type": "object" })
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Safe
+    }
+
+    fn run<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let what = ["path", "command"]
+                .iter()
+                .find_map(|key| arguments[*key].as_str());
+            let what = format!("{} {}", self.name, what.unwrap_or_default());
+            self.log.lock().unwrap().push(format!("{what} begins"));
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            self.log.lock().unwrap().push(format!("{what} ends"));
+            ToolOutput::error("done")
+        })
     }
 }
 
@@ -177,6 +219,17 @@ impl House {
             way: Way::Summary,
             prices: None,
         });
+    }
+
+    /// Gives the agent tools that only take their time, a second each; returns what they note.
+    fn slow_tools(&mut self) -> Log {
+        let log = Log::default();
+        let tools = ["read", "write", "edit", "bash"].map(|name| {
+            let log = log.clone();
+            Arc::new(Slow { name, log }) as Arc<dyn AgentTool>
+        });
+        self.tools = Toolbox::of(tools.to_vec());
+        log
     }
 
     fn sessions(&self) -> PathBuf {

@@ -19,8 +19,8 @@ fn what_steers_goes_before_the_next_request_and_follow_ups_begin_turns() {
             answer("second"),
             answer("third"),
         ];
-        let house = House::new(&script.concat());
-        house.put("a.txt", "text");
+        let mut house = House::new(&script.concat());
+        house.slow_tools();
         let mut life = house.live();
         life.say("look");
         life.until(|event| matches!(event, SessionEvent::ToolStart { .. }))
@@ -31,13 +31,13 @@ fn what_steers_goes_before_the_next_request_and_follow_ups_begin_turns() {
         life.deliver("then that", Delivery::FollowUp);
         assert_snapshot!(life.rest().await, @"
         user: look
-        answer (tool_use):  +1
-        tool read
+        answer (toolUse):  +1
+        tool read failed
+        user: left
+        user: a bit more left
         answer (stop): steered
         turn done
-        user: left
         user: then this
-        user: a bit more left
         answer (stop): second
         turn done
         user: then that
@@ -49,10 +49,10 @@ fn what_steers_goes_before_the_next_request_and_follow_ups_begin_turns() {
         model script
         user: look
         assistant (toolUse): read({"path":"a.txt"})
-        toolResult: text
-        assistant (stop): steered
+        toolResult: done
         user: left
         user: a bit more left
+        assistant (stop): steered
         user: then this
         assistant (stop): second
         user: then that
@@ -200,13 +200,7 @@ fn a_turn_that_fails_keeps_what_waits() {
         turn failed: scripted/script: the script says auth
         idle, 1 wait
         ");
-        assert_snapshot!(life.command_and(Command::Resume).await, @"
-        answer (stop): b
-        turn done
-        user: two
-        answer (stop): c
-        turn done
-        ");
+        assert_snapshot!(life.command_and(Command::Resume).await, @"idle, 1 wait");
         life.close().await;
     });
 }

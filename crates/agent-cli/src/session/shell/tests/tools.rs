@@ -6,57 +6,11 @@ use llm_providers::ToolChoice;
 use serde_json::json;
 
 use super::*;
-use crate::session::tools::{AgentTool, Repeat, ToolOutput};
-
-type Log = Arc<Mutex<Vec<String>>>;
-
-/// A tool that takes its time and notes when it begins and ends.
-struct Slow {
-    name: &'static str,
-    log: Log,
-}
-
-impl AgentTool for Slow {
-    fn name(&self) -> &'static str {
-        self.name
-    }
-
-    fn description(&self) -> &'static str {
-        "takes its time"
-    }
-
-    fn parameters(&self) -> Value {
-        json!({ "type": "object" })
-    }
-
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
-    }
-
-    fn run<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let what = ["path", "command"]
-                .iter()
-                .find_map(|key| arguments[*key].as_str());
-            let what = format!("{} {}", self.name, what.unwrap_or_default());
-            self.log.lock().unwrap().push(format!("{what} begins"));
-            tokio::time::sleep(Duration::from_secs(1)).await;
-            self.log.lock().unwrap().push(format!("{what} ends"));
-            ToolOutput::error("done")
-        })
-    }
-}
 
 /// Returns what was going on at once, a line for each time: the calls that began before one of them ended.
 async fn groups(made: Value) -> String {
     let mut house = House::new(&[calls(made), answer("done")].concat());
-    let log = Log::default();
-    let names = ["read", "write", "edit", "bash"];
-    let tools = names.map(|name| {
-        let log = log.clone();
-        Arc::new(Slow { name, log }) as Arc<dyn AgentTool>
-    });
-    house.tools = Toolbox::of(tools.to_vec());
+    let log = house.slow_tools();
     std::fs::create_dir(house.work().join("sub")).unwrap();
     let mut life = house.live();
     life.ask("work").await;
