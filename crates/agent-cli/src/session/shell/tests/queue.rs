@@ -31,7 +31,7 @@ fn what_steers_goes_before_the_next_request_and_follow_ups_begin_turns() {
         life.deliver("then that", Delivery::FollowUp);
         assert_snapshot!(life.rest().await, @"
         user: look
-        answer (toolUse):  +1
+        answer (tool_use):  +1
         tool read failed
         user: left
         user: a bit more left
@@ -200,7 +200,13 @@ fn a_turn_that_fails_keeps_what_waits() {
         turn failed: scripted/script: the script says auth
         idle, 1 wait
         ");
-        assert_snapshot!(life.command_and(Command::Resume).await, @"idle, 1 wait");
+        assert_snapshot!(life.command_and(Command::Resume).await, @"
+        answer (stop): b
+        turn done
+        user: two
+        answer (stop): c
+        turn done
+        ");
         life.close().await;
     });
 }
