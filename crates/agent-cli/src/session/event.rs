@@ -158,7 +158,7 @@ pub enum SessionEvent {
     CompactionStart {
         /// Always `manual`.
         reason: &'static str,
-        /// The strategy that the settings name first; a handoff that was asked for shows in the result.
+        /// The strategy that is tried first.
         strategy: &'static str,
     },
     /// The compaction that was asked for is over.

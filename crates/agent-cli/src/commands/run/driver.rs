@@ -30,8 +30,8 @@ pub(super) struct Driver {
     pub unheard: usize,
     /// The user has cancelled.
     pub interrupted: bool,
-    /// Why a message could not even be kept.
-    pub refused: Option<String>,
+    /// Why a turn that was asked for could not even begin.
+    pub refused: Option<Refused>,
     /// The session that runs now: its id, and its file where it has one or will have one.
     pub session: (String, Option<PathBuf>),
 }
@@ -41,12 +41,14 @@ pub(super) struct Driver {
 pub(super) enum Phase {
     /// Nothing: it waits for a command.
     Resting,
-    /// A command was sent while it was resting, and it has not begun.
+    /// It was asked for something while it was resting, and it has not begun.
     Asked {
         /// What for.
         what: Asked,
+        /// The message that was said is on the disk.
+        kept: bool,
         /// What went wrong so far.
-        refused: Option<String>,
+        error: Option<String>,
     },
     /// It is at work.
     Working,
@@ -57,10 +59,19 @@ pub(super) enum Phase {
 /// What a session was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Asked {
-    /// To take a message.
-    Message,
+    /// A turn.
+    Turn,
     /// Anything else.
     Work,
+}
+
+/// A turn that could not begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Refused {
+    /// Why.
+    pub why: String,
+    /// The message waits in the session.
+    pub kept: bool,
 }
 
 impl Driver {
@@ -98,40 +109,54 @@ impl Driver {
         {
             self.session = (session_id.clone(), path.as_ref().map(PathBuf::from));
         }
-        match event {
-            SessionEvent::Queued { .. } => self.unheard = self.unheard.saturating_sub(1),
+        if let SessionEvent::Queued { .. } = event {
+            self.unheard = self.unheard.saturating_sub(1);
+        } else if let SessionEvent::Error { .. } = event {
             // What is not kept is not queued either.
-            SessionEvent::Error { .. } => self.unheard = 0,
-            _ => {}
+            self.unheard = 0;
         }
-        let is_idle = matches!(event, SessionEvent::Idle { .. });
-        match &mut self.phase {
-            Phase::Closing => {}
-            phase if is_idle && self.unheard == 0 => *phase = Phase::Resting,
-            Phase::Asked { refused, .. } => {
-                if let SessionEvent::Error { message } = event {
-                    *refused = Some(message.clone());
-                } else {
-                    // It has begun.
-                    self.phase = Phase::Working;
-                }
+        if self.phase == Phase::Closing {
+            return;
+        }
+        if let SessionEvent::Idle { .. } = event {
+            if self.unheard == 0 {
+                self.rest();
             }
-            Phase::Resting | Phase::Working => {}
+        } else if let Phase::Asked { what, kept, error } = &mut self.phase {
+            if let SessionEvent::Error { message } = event {
+                *error = Some(message.clone());
+            } else if let SessionEvent::Queued { .. } = event {
+                *kept = true;
+            } else if *what == Asked::Work || matches!(event, SessionEvent::TurnStart) {
+                self.phase = Phase::Working;
+            }
+        }
+    }
+
+    /// Nothing goes on any more. A turn that was asked for and has not begun never will.
+    fn rest(&mut self) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Resting);
+        if let Phase::Asked {
+            what: Asked::Turn,
+            kept,
+            error: Some(why),
+        } = phase
+        {
+            self.refused = Some(Refused { why, kept });
         }
     }
 
     /// Does what is due by now.
     fn act(&mut self) {
         if let Phase::Asked {
+            error: Some(_),
             what,
-            refused: Some(why),
-        } = &self.phase
+            kept,
+        } = self.phase
+            && (what == Asked::Work || !kept)
         {
-            if *what == Asked::Message {
-                self.refused = Some(why.clone());
-            }
             // What is refused at once leaves the session at rest.
-            self.phase = Phase::Resting;
+            self.rest();
         }
         if self.phase == Phase::Closing {
             return;
@@ -168,11 +193,10 @@ impl Driver {
     fn send(&mut self, command: Command) {
         self.unheard += usize::from(matches!(command, Command::Say { .. }));
         let asked = match &command {
-            Command::Say { .. } => Some(Asked::Message),
+            Command::Say { .. } | Command::Resume => Some(Asked::Turn),
             // A label is written at once, and nothing is stopped where nothing runs.
             Command::Label { .. } | Command::Abort | Command::Close => None,
-            Command::Resume
-            | Command::Compact { .. }
+            Command::Compact { .. }
             | Command::Handoff { .. }
             | Command::Navigate(_)
             | Command::Back { .. }
@@ -183,7 +207,8 @@ impl Driver {
         if let (Phase::Resting, Some(what)) = (&self.phase, asked) {
             self.phase = Phase::Asked {
                 what,
-                refused: None,
+                kept: false,
+                error: None,
             };
         }
         // A session that has ended needs no command.

@@ -122,8 +122,10 @@ impl Ended {
                 self.hint("")
             )));
         }
-        if let Some(why) = &self.driver.refused {
-            return Err(Error::Failure(for_sessions(why)));
+        if let Some(refused) = &self.driver.refused {
+            let more = if refused.kept { "" } else { " -p ..." };
+            let why = for_sessions(&refused.why);
+            return Err(Error::Failure(format!("{why}{}", self.hint(more))));
         }
         match &self.finished.turn {
             Some(TurnEnd::Failed(message)) => {

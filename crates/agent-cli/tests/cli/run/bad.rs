@@ -180,25 +180,27 @@ fn a_full_disk() {
     let runs = Runs::of(TWICE);
     let limited = |blocks: usize, options: &str| {
         let line = format!(
-            "ulimit -f {blocks}; trap '' XFSZ; exec {BINARY} -p hi --provider scripted:script.jsonl {options}"
+            "ulimit -f {blocks}; trap '' XFSZ; exec {BINARY} --provider scripted:script.jsonl {options}"
         );
         runs.output(&mut runs.around("sh", &["-c", &line]))
     };
     // Not even the message can be kept.
-    assert_snapshot!(limited(0, ""), @"
+    assert_snapshot!(limited(0, "-p hi"), @"
     exit 1
     --- stderr
     error: the message is not kept: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR
     ");
     assert_eq!(runs.sessions().len(), 0);
     // The message can be kept, what the session says first cannot.
-    assert_snapshot!(limited(1, ""), @"
+    assert_snapshot!(limited(1, "-p hi"), @"
     exit 1
     --- stderr
-    error: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR; what could not be written is lost
+    error: cannot write the session: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR
     to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");
     assert_eq!(runs.sessions().len(), 0);
+    // Nor can it go on yet.
+    assert_eq!(limited(1, "-c").code, Some(1));
     // With room it goes on where it was.
     assert_eq!(runs.play(&["-c"]).success(), "Hello.\n");
 }

@@ -211,7 +211,7 @@ fn a_run_with_everything() {
     context estimated=false threshold=13600 tokens=# window=16000
     turn_end end="done" error=null
     idle waiting=0
-    compaction_start reason="manual" strategy="context-full"
+    compaction_start reason="manual" strategy="handoff"
     compaction_progress notable=false text="29 characters"
     session_switch from=<1> path=[DIR]/data/[FOLDER]/[STAMP]_[SESSION].jsonl session_id=<12>
     compaction_end aborted=false error=null reason="manual" result={result cost_usd=null entry_id=null first_kept_entry_id=null kept_entries=0 prepared=false seconds=# shortened_entries=0 strategy="handoff" summarized_entries=11 summarizer="scripted/all" summary="## Goal\nGo on with the notes.\n\n<read-files>\nnotes.txt\n</read-files>" tokens_after=# tokens_before=#} will_retry=false
