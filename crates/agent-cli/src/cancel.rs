@@ -1,4 +1,4 @@
-//! Cancellation by the user: Ctrl-C is noticed between steps, never in the middle of a write.
+//! Cancellation by the user: Ctrl-C, SIGTERM and SIGHUP are noticed between steps, never in the middle of a write.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,16 +6,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use llm_providers::CancellationToken;
 
 use crate::error::Error;
+use crate::session::tools::kill_all;
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 static TOKEN: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
-/// Lets Ctrl-C be noticed by [`check`] from now on. A second Ctrl-C ends the program at once.
+/// Lets Ctrl-C, SIGTERM and SIGHUP be noticed by [`check`] from now on. A second one ends the program at once, and
+/// the commands that it runs.
 pub fn listen() {
     // Without a handler the system's own applies, which is no worse than before.
     let _ = ctrlc::set_handler(|| {
         if CANCELLED.swap(true, Ordering::SeqCst) {
-            std::process::exit(130);
+            kill_all(|| std::process::exit(130));
         }
         TOKEN.cancel();
     });

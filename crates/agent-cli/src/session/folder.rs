@@ -53,9 +53,12 @@ fn root_of(
 }
 
 /// Returns the folder for sessions that work in `cwd`: its name can be read, and a hash at its end keeps two
-/// directories apart that read the same.
+/// directories apart that read the same. A link to a directory is that directory.
 pub fn folder_for(root: &Path, cwd: &Path) -> PathBuf {
-    let cwd = std::path::absolute(cwd).unwrap_or_else(|_| cwd.to_owned());
+    let cwd = cwd
+        .canonicalize()
+        .or_else(|_| std::path::absolute(cwd))
+        .unwrap_or_else(|_| cwd.to_owned());
     // Without a slash at its end and the like, which name the same directory.
     let cwd: PathBuf = cwd.components().collect();
     let readable: String = cwd

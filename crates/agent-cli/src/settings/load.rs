@@ -70,8 +70,10 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, Error> {
     let mut tree = Value::Object(Map::new());
     let mut origins = BTreeMap::new();
     for part in &parts {
-        if part.layer == Layer::Project {
-            refuse_what_projects_may_not(part, sources)?;
+        match part.layer {
+            Layer::Project => refuse_what_projects_may_not(part, "a project", sources)?,
+            Layer::Script => refuse_what_projects_may_not(part, "a script", sources)?,
+            Layer::Default | Layer::Global | Layer::File | Layer::Environment | Layer::Set => {}
         }
         let settings = read(&part.tree.value).map_err(|(path, said)| part.error(&path, &said))?;
         let checked = settings.check();
@@ -240,20 +242,25 @@ pub(super) fn leaves(tree: &Value) -> Vec<KeyPath> {
     found
 }
 
-/// What a project may not set: a repository that was cloned must not be able to send a key or a session elsewhere, or
-/// to let commands run.
-const NOT_FOR_PROJECTS: [&[&str]; 8] = [
+/// What a project or a script may not set: a repository that was cloned must not be able to send a key or a session
+/// elsewhere, to choose who gets it, or to let commands run.
+const NOT_FOR_PROJECTS: [&[&str]; 13] = [
+    &["model"],
     &["providers"],
+    &["compaction", "model"],
+    &["compaction", "fallbackModels"],
+    &["compaction", "promotionModels"],
     &["compaction", "remoteEndpoint"],
     &["compaction", "remoteTokenEnv"],
     &["compaction", "remoteAllowInsecure"],
     &["tools", "bash"],
+    &["tools", "enabled"],
     &["session", "dir"],
     &["http"],
     &["hooks"],
 ];
 
-/// What a project may say of a model. Anything else, such as an address, is the user's business.
+/// What a project or a script may say of a model. Anything else, such as an address, is the user's business.
 const OF_MODELS_FOR_PROJECTS: [&str; 9] = [
     "window",
     "maxOutput",
@@ -269,7 +276,8 @@ const OF_MODELS_FOR_PROJECTS: [&str; 9] = [
 /// What says where something is sent and with which key, wherever it stands.
 const ADDRESSES: [&str; 4] = ["baseUrl", "headers", "apiKeyEnv", "allowInsecure"];
 
-fn refuse_what_projects_may_not(part: &Part, sources: &Sources) -> Result<(), Error> {
+/// Refuses what neither a project nor a script may set; `who` is which of them it is.
+fn refuse_what_projects_may_not(part: &Part, who: &str, sources: &Sources) -> Result<(), Error> {
     let refused = part.tree.places.iter().filter(|(path, _)| {
         let forbidden = NOT_FOR_PROJECTS
             .iter()
@@ -290,7 +298,7 @@ fn refuse_what_projects_may_not(part: &Part, sources: &Sources) -> Result<(), Er
         Some(folder) => format!("the global file {}", folder.join("settings.json").display()),
         None => "the global settings file".to_owned(),
     };
-    let said = format!("a project may not set {path}; put it in {global}");
+    let said = format!("{who} may not set {path}; put it in {global}");
     Err(part.error(path, &said))
 }
 

@@ -195,28 +195,37 @@ fn every_value_says_where_it_comes_from() {
 
 #[test]
 fn the_project_is_found_from_inside_it() {
-    let place = Place::new().project(r#"{"model": "in/repo"}"#);
-    place.write("home/.agent-cli/settings.json", r#"{"model": "in/home"}"#);
-    place.write(".agent-cli/settings.json", r#"{"model": "outside/all"}"#);
-    let model = |cwd: &str, home: &str| {
+    let place = Place::new().project(r#"{"systemPrompt": "in/repo"}"#);
+    place.write(
+        "home/.agent-cli/settings.json",
+        r#"{"systemPrompt": "in/home"}"#,
+    );
+    place.write(
+        ".agent-cli/settings.json",
+        r#"{"systemPrompt": "outside/all"}"#,
+    );
+    let prompt = |cwd: &str, home: &str| {
         let sources = Sources {
             cwd: Some(place.path(cwd)),
             home: Some(place.path(home)),
             ..place.sources.clone()
         };
-        load_layers(&sources).expect("settings").settings.model
+        load_layers(&sources)
+            .expect("settings")
+            .settings
+            .system_prompt
     };
-    assert_eq!(model("home/repo/src", "home").as_deref(), Some("in/repo"));
-    assert_eq!(model("home/repo", "home").as_deref(), Some("in/repo"));
-    assert_eq!(model("home", "home"), None);
+    assert_eq!(prompt("home/repo/src", "home").as_deref(), Some("in/repo"));
+    assert_eq!(prompt("home/repo", "home").as_deref(), Some("in/repo"));
+    assert_eq!(prompt("home", "home"), None);
     // Who is not at home trusts nobody's parents, only the folder itself.
-    assert_eq!(model("config", "home"), None);
-    assert_eq!(model("home", "config").as_deref(), Some("in/home"));
+    assert_eq!(prompt("config", "home"), None);
+    assert_eq!(prompt("home", "config").as_deref(), Some("in/home"));
     place.write(
         "home/repo/src/.agent-cli/settings.json",
-        r#"{"model": "in/src"}"#,
+        r#"{"systemPrompt": "in/src"}"#,
     );
-    assert_eq!(model("home/repo/src", "home").as_deref(), Some("in/src"));
+    assert_eq!(prompt("home/repo/src", "home").as_deref(), Some("in/src"));
 }
 
 #[test]
@@ -398,6 +407,11 @@ fn a_project_may_not_send_anything_elsewhere() {
         ("compaction.remoteEndpoint", json!("https://evil.example")),
         ("compaction.remoteTokenEnv", json!("OPENAI_API_KEY")),
         ("compaction.remoteAllowInsecure", json!(true)),
+        ("model", json!("evil/model")),
+        ("compaction.model", json!("evil/model")),
+        ("compaction.fallbackModels", json!(["evil/model"])),
+        ("compaction.promotionModels", json!(["evil/model"])),
+        ("tools.enabled", json!(["read"])),
         ("tools.bash", json!("allow")),
         ("session.dir", json!("/tmp")),
         ("http.attempts", json!(1)),
@@ -424,6 +438,14 @@ fn a_project_may_not_send_anything_elsewhere() {
         let line = json!({"key": key, "value": value}).to_string();
         place.write("home/repo/.agent-cli/settings.jsonl", line);
         assert!(place.error().contains(&wanted), "{}", place.error());
+        // Nor does a script.
+        let mut place = Place::new();
+        place.sources.extra = Some(("script play.jsonl".to_owned(), path.tree(value)));
+        let wanted = format!(
+            "(script play.jsonl): {}",
+            wanted.replace("project", "script")
+        );
+        assert!(place.error().contains(&wanted), "{}", place.error());
     }
 }
 
@@ -443,7 +465,7 @@ fn a_list_is_no_object() {
 #[test]
 fn a_project_may_set_the_rest() {
     let place = Place::new().project(
-        r#"{"model": "openai/gpt-5", "compaction": {"strategy": "extractive"}, "tools": {"enabled": ["read"]},
+        r#"{"systemPrompt": "Be brief.", "compaction": {"strategy": "extractive"}, "tools": {"outputBytes": 2000},
             "session": {"sync": "interval"}, "branchSummary": {"enabled": true},
             "models": {"openai/gpt-6.2-sol": {"window": 5000, "maxOutput": 100, "tools": true, "images": true,
                 "reasoning": true, "adaptiveThinking": true, "nativeStandalone": true, "nativeInBand": true,

@@ -83,6 +83,16 @@ pub fn clean(text: &str) -> String {
     text.chars().map(visible).collect()
 }
 
+/// Returns a text of several lines without control characters; its line breaks and tabs stay.
+pub fn clean_lines(text: &str) -> String {
+    let visible = |character: char| match character {
+        '\n' | '\t' => character,
+        control if control.is_control() => ' ',
+        plain => plain,
+    };
+    text.chars().map(visible).collect()
+}
+
 /// Returns the first line of `text` that is not blank, cut to `width` characters, without control characters.
 pub fn first_line(text: &str, width: usize) -> String {
     let line = text.lines().find(|line| !line.trim().is_empty());
@@ -103,7 +113,7 @@ pub fn rule(title: &str, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{first_line, tokens};
+    use super::{clean_lines, first_line, tokens};
     use compaction_core::TokenCount;
 
     #[test]
@@ -116,6 +126,12 @@ mod tests {
             "0", "999", "1.0k", "1.0k", "1.1k", "31.8k", "999.9k", "1.0M", "12.3M",
         ];
         assert_eq!(shown, want);
+    }
+
+    #[test]
+    fn a_text_of_several_lines_keeps_them_and_steers_no_terminal() {
+        let text = "a\tb\n\u{1b}]0;title\u{7}c\r\n\u{9b}2J\u{0}\u{2713}\n";
+        assert_eq!(clean_lines(text), "a\tb\n ]0;title c \n 2J \u{2713}\n");
     }
 
     #[test]

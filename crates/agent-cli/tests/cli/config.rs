@@ -10,13 +10,13 @@ fn layered() -> TestEnv {
     let env = TestEnv::sample();
     env.write(
         "config/settings.json",
-        "{\n  \"model\": \"openai/gpt-5\",\n  \"compaction\": {\n    \"keepRecentTokens\": 300,\n    \"thresholdPercent\": 50\n  },\n  \
+        "{\n  \"model\": \"openai/gpt-5\",\n  \"compaction\": {\n    \"keepRecentTokens\": 300,\n    \"thresholdPercent\": 50, \"fallbackModels\": [\"a/b\", \"c/d\"]\n  },\n  \
          \"providers\": {\n    \"lab\": {\n      \"baseUrl\": \"http://127.0.0.1:9000/v1\",\n      \
          \"headers\": { \"X-Key\": \"sk-planted-0123456789\" }\n    }\n  }\n}\n",
     );
     env.write(
         ".agent-cli/settings.json",
-        "{ \"compaction\": {\n  \"keepRecentTokens\": 400,\n  \"fallbackModels\": [\"a/b\", \"c/d\"] } }",
+        "{ \"compaction\": {\n  \"keepRecentTokens\": 400 } }",
     );
     env
 }
@@ -45,7 +45,7 @@ fn values_and_where_they_come_from() {
     --- stdout
     model                        "openai/gpt-5"                    [DIR]/config/settings.json, line 2
     compaction.keepRecentTokens  400                               [DIR]/.agent-cli/settings.json, line 2
-    compaction.fallbackModels    ["a/b","c/d"]                     [DIR]/.agent-cli/settings.json, line 3
+    compaction.fallbackModels    ["a/b","c/d"]                     [DIR]/config/settings.json, line 5
     compaction.thresholdPercent  50                                [DIR]/config/settings.json, line 5
     compaction.idleEnabled       true                              AGENT_CLI__compaction__idleEnabled
     providers.lab.baseUrl        "http://127.0.0.1:9000/v1"        [DIR]/config/settings.json, line 9
@@ -65,7 +65,7 @@ fn values_and_where_they_come_from() {
     assert_snapshot!(shown(&env.run(&["config", "show", "compaction.fallbackModels"])), @r#"
     exit 0
     --- stdout
-    compaction.fallbackModels  ["a/b","c/d"]                     [DIR]/.agent-cli/settings.json, line 3
+    compaction.fallbackModels  ["a/b","c/d"]                     [DIR]/config/settings.json, line 5
     "#);
     assert_snapshot!(shown(&env.run(&["config", "show", "compaction.prunes"])), @"
     exit 2

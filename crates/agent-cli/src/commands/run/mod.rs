@@ -20,7 +20,7 @@ use crate::models::block_on;
 use crate::session::machine::TurnEnd;
 use crate::session::shell::{AgentSession, Command, Finished};
 use crate::session::store::{Delivery, LiveStore};
-use crate::ui::{DIM, clean, styled, tokens};
+use crate::ui::{DIM, clean, clean_lines, styled, tokens};
 
 use driver::{Driver, Phase};
 use prepare::Prepared;
@@ -212,15 +212,7 @@ impl Ended {
 fn print_answer(answer: &str) -> Result<(), Error> {
     let mut out = std::io::stdout().lock();
     let shown = match out.is_terminal() {
-        true => {
-            let kept = |mark| matches!(mark, '\n' | '\t');
-            let pieces = answer.split_inclusive(kept);
-            let pieces = pieces.map(|piece| match piece.strip_suffix(kept) {
-                Some(text) => format!("{}{}", clean(text), &piece[text.len()..]),
-                None => clean(piece),
-            });
-            pieces.collect()
-        }
+        true => clean_lines(answer),
         false => answer.to_owned(),
     };
     match writeln!(out, "{shown}").and_then(|()| out.flush()) {

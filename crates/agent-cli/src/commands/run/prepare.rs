@@ -127,11 +127,11 @@ impl Prepared {
                 ..ToolLimits::default()
             },
             approval: match settings.tools.bash {
-                // A script is the user's own; what it runs is what the user asked to run.
-                _ if script.is_some() || approves => Approval::Allow,
-                BashPolicy::Allow => Approval::Allow,
-                BashPolicy::Ask => Approval::Ask,
                 BashPolicy::Deny => Approval::Deny,
+                BashPolicy::Allow => Approval::Allow,
+                // A script is the user's own; what it runs is what the user asked to run.
+                BashPolicy::Ask if script.is_some() || approves => Approval::Allow,
+                BashPolicy::Ask => Approval::Ask,
             },
             overflow: overflow(&store),
             secret_variables,

@@ -96,6 +96,22 @@ fn folders_can_be_read_and_are_never_shared() {
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_to_a_folder_is_that_folder() {
+    let place = tempfile::tempdir().expect("a folder for the test");
+    let (real, link) = (place.path().join("real"), place.path().join("link"));
+    std::fs::create_dir(&real).expect("a folder");
+    std::os::unix::fs::symlink(&real, &link).expect("a link");
+    let root = Path::new("/root");
+    assert_eq!(folder_for(root, &link), folder_for(root, &real));
+    assert_eq!(
+        folder_for(root, &link.join("../real/")),
+        folder_for(root, &real)
+    );
+    assert_ne!(folder_for(root, &link.join("new")), folder_for(root, &real));
+}
+
 #[test]
 fn a_list_tells_what_is_there_and_the_newest_comes_first() {
     let place = tempfile::tempdir().expect("a folder for the test");

@@ -26,8 +26,19 @@ const LEFTOVERS: Duration = Duration::from_millis(250);
 /// How long output is read after everybody was killed; only who left the group can still hold the pipe.
 const REMAINS: Duration = Duration::from_millis(40);
 
-/// Ends of the names of environment variables that hold secrets.
-const SECRET_ENDS: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
+/// Words of the names of environment variables that hold secrets, between underscores.
+const SECRET_WORDS: [&str; 7] = [
+    "SECRET",
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "APIKEY",
+];
+
+/// Ends of such names, behind something else.
+const SECRET_ENDS: [&str; 2] = ["_KEY", "_PAT"];
 
 /// The tool.
 pub(super) struct Bash;
@@ -179,6 +190,7 @@ pub(super) fn is_secret(name: &OsStr, listed: &[String]) -> bool {
     let upper: OsString = name.to_ascii_uppercase();
     let upper = upper.to_string_lossy();
     SECRET_ENDS.iter().any(|end| upper.ends_with(end))
+        || upper.split('_').any(|word| SECRET_WORDS.contains(&word))
         || listed.iter().any(|listed| name == OsStr::new(listed))
 }
 

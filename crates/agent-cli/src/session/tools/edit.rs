@@ -125,7 +125,7 @@ fn change(
     gate: &Gate,
 ) -> Result<ToolOutput, String> {
     let said = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
-    let place = workspace.resolve(path)?;
+    let place = workspace.resolve_to_change(path)?;
     let original = Original::read(place, limits.edit_bytes).map_err(said)?;
     let changes = find_changes(&original.text, edits).map_err(said)?;
     original

@@ -35,6 +35,7 @@ use session_model::ToolCall;
 use session_model::json::RawJson;
 
 pub use output::ToolOutput;
+pub(crate) use process::kill_all;
 pub use workspace::Workspace;
 
 /// Returns the tools there are, in the order in which models see them.

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::process::{ExitStatus, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::process::{Child, ChildStdout, Command};
@@ -27,10 +28,9 @@ impl Running {
         command.kill_on_drop(true);
         #[cfg(unix)]
         command.process_group(0);
-        let child = command.spawn()?;
+        let (child, group) = Group::spawn(&mut command)?;
         // The command holds the other end of the pipe; as long as it does, the pipe has no end.
         drop(command);
-        let group = Group::of(&child);
         let running = Self { group, child };
         #[cfg(unix)]
         let reader = std::os::fd::OwnedFd::from(reader);
@@ -50,7 +50,7 @@ impl Running {
 
     /// Kills what is left of the group and returns how the command ended, if the system can tell in time.
     pub(super) async fn bury(mut self) -> Option<ExitStatus> {
-        self.group.kill();
+        self.group.end();
         let _ = self.child.start_kill();
         let waited = tokio::time::timeout(BURIAL, self.child.wait()).await;
         let status = waited.ok().and_then(Result::ok);
@@ -59,21 +59,49 @@ impl Running {
     }
 }
 
+/// The groups that may have somebody alive, for whoever ends the program while they run.
+#[cfg(unix)]
+static RUNNING: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
+#[cfg(not(unix))]
+static RUNNING: Mutex<()> = Mutex::new(());
+
+/// Kills every command that runs, and does `then` before another one can start.
+pub(crate) fn kill_all(then: impl FnOnce()) {
+    let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    #[cfg(unix)]
+    running.iter().copied().for_each(kill_group);
+    then();
+    drop(running);
+}
+
+#[cfg(unix)]
+fn kill_group(leader: rustix::process::Pid) {
+    // An error says that nobody is left.
+    let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+}
+
 /// The number of a group whose leader is not buried.
 #[cfg(unix)]
 struct Group(Option<rustix::process::Pid>);
 
 #[cfg(unix)]
 impl Group {
-    fn of(child: &Child) -> Self {
+    /// Starts the command; whoever kills all commands meets it either listed or not started.
+    fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        let child = command.spawn()?;
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Self(id.and_then(rustix::process::Pid::from_raw))
+        let leader = id.and_then(rustix::process::Pid::from_raw);
+        running.extend(leader);
+        Ok((child, Self(leader)))
     }
 
-    fn kill(&self) {
+    /// Kills who is left, and takes the group off the list while its number is still ours.
+    fn end(&self) {
         if let Some(leader) = self.0 {
-            // An error says that nobody is left.
-            let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
+            let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+            kill_group(leader);
+            running.retain(|other| *other != leader);
         }
     }
 
@@ -101,7 +129,7 @@ impl Group {
 #[cfg(unix)]
 impl Drop for Group {
     fn drop(&mut self) {
-        self.kill();
+        self.end();
     }
 }
 
@@ -111,11 +139,12 @@ struct Group;
 
 #[cfg(not(unix))]
 impl Group {
-    fn of(_child: &Child) -> Self {
-        Self
+    fn spawn(command: &mut Command) -> io::Result<(Child, Self)> {
+        let _running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok((command.spawn()?, Self))
     }
 
-    fn kill(&self) {}
+    fn end(&self) {}
 
     fn forget(&mut self) {}
 }

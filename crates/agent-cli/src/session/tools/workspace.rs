@@ -10,6 +10,9 @@ use crate::error::Error;
 /// The most links that one path may lead through.
 const MOST_LINKS: usize = 40;
 
+/// The folder of a project's settings, wherever in the workspace it is.
+const SETTINGS_FOLDER: &str = ".agent-cli";
+
 /// What a tool works in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
@@ -62,6 +65,25 @@ impl Workspace {
             ));
         }
         walked.map_err(|(_, reason)| format!("path: {path}: {reason}"))
+    }
+
+    /// Returns what [`Workspace::resolve`] does, for a file that is to be changed: settings are refused, because
+    /// they would be in force at the next start.
+    pub fn resolve_to_change(&self, path: &str) -> Result<PathBuf, String> {
+        let found = self.resolve(path)?;
+        // The root counts too, when it is the folder of settings itself.
+        let above = self.root.parent().unwrap_or(&self.root);
+        let within = found.strip_prefix(above).unwrap_or(&found);
+        let is_settings = |component: Component<'_>| {
+            // Some file systems do not tell upper case from lower.
+            component.as_os_str().eq_ignore_ascii_case(SETTINGS_FOLDER)
+        };
+        match within.components().any(is_settings) {
+            true => Err(format!(
+                "path: {path}: settings in {SETTINGS_FOLDER} are the user's alone; say what is to be changed there"
+            )),
+            false => Ok(found),
+        }
     }
 }
 

@@ -62,7 +62,7 @@ impl AgentTool for Write {
 fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<ToolOutput, String> {
     let Arguments { path, content } = arguments;
     let said = |reason: String| format!("cannot write {path}: {reason}");
-    let place = workspace.resolve(path)?;
+    let place = workspace.resolve_to_change(path)?;
     if path.ends_with('/') {
         return Err(said("names a folder; name a file in it".to_owned()));
     }

@@ -1,9 +1,9 @@
-//! A run that is stopped: by Ctrl-C, or because nobody reads it.
+//! A run that is stopped: by Ctrl-C or another signal, or because nobody reads it.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use insta::assert_snapshot;
@@ -58,7 +58,7 @@ impl Running {
     }
 
     fn interrupt(&self) {
-        interrupt(self.child.id());
+        signal("INT", self.child.id());
     }
 
     /// Waits for the end; returns what was printed from now on.
@@ -71,10 +71,30 @@ impl Running {
     }
 }
 
-fn interrupt(pid: u32) {
+fn signal(name: &str, pid: u32) {
     let mut kill = Command::new("kill");
-    let sent = kill.args(["-INT", &pid.to_string()]).status();
+    let sent = kill.args([&format!("-{name}"), &pid.to_string()]).status();
     assert!(sent.expect("the signal is sent").success());
+}
+
+/// How long a test waits for what must happen; only a failing one waits so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Makes the named pipe `fifo`; what is returned hears when somebody has written to it, and when everybody has closed
+/// it. A command that did `exec 3>fifo` holds it open until it ends.
+fn listen(runs: &Runs) -> Receiver<&'static str> {
+    let path = runs.env.path("fifo");
+    let made = Command::new("mkfifo").arg(&path).status();
+    assert!(made.expect("mkfifo runs").success());
+    let (sender, heard) = channel();
+    std::thread::spawn(move || {
+        let mut pipe = std::fs::File::open(path).expect("the pipe");
+        pipe.read_exact(&mut [0]).expect("a byte");
+        let _ = sender.send("begun");
+        pipe.read_to_end(&mut Vec::new()).expect("an end");
+        let _ = sender.send("gone");
+    });
+    heard
 }
 
 #[test]
@@ -149,11 +169,63 @@ fn a_second_ctrl_c_ends_at_once() {
     let (sender, ended) = channel();
     std::thread::spawn(move || sender.send(child.wait().expect("the program ends")));
     let status = (0..100).find_map(|_| {
-        interrupt(pid);
+        signal("INT", pid);
         // Two signals at once would be one.
         ended.recv_timeout(Duration::from_millis(200)).ok()
     });
     assert_eq!(status.expect("ended").code(), Some(130));
+    drop(stdout);
+}
+
+#[test]
+fn other_signals_stop_a_run_and_its_command() {
+    for name in ["TERM", "HUP"] {
+        let command = "exec 3>fifo; echo begun >&3; exec sleep 300.4711";
+        let call = serde_json::json!({ "name": "bash", "arguments": { "command": command } });
+        let answer = serde_json::json!({ "answer": { "text": "I wait.", "calls": [call] } });
+        let runs = Runs::of(&format!(
+            "{answer}\n{{\"answer\":{{\"text\":\"Done.\"}}}}\n"
+        ));
+        let heard = listen(&runs);
+        let running = Running::start(&mut runs.command(&["-p", "wait"]));
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok("begun"));
+        signal(name, running.child.id());
+        let output = running.end(&runs);
+        assert_eq!(output.code, Some(130), "{output}");
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok("gone"), "{name}");
+        // The session can be read, and goes on.
+        let session = runs.session();
+        let path = session.to_str().expect("a path").to_owned();
+        assert_eq!(runs.run(&["doctor", &path]).code, Some(0));
+        assert_eq!(runs.play(&["-c", "-p", "and now?"]).success(), "Done.\n");
+    }
+}
+
+/// Nobody reads what is printed, so the first signal cannot end anything, not even the command.
+#[test]
+fn a_second_signal_ends_the_command_too() {
+    let command = "exec 3>fifo; echo begun >&3; exec sleep 300.4712";
+    let long = "much text ".repeat(20_000);
+    let arguments = serde_json::json!({ "command": command, "description": long });
+    let call = serde_json::json!({ "name": "bash", "arguments": arguments });
+    let answer = serde_json::json!({ "answer": { "calls": [call] } });
+    let runs = Runs::of(&format!("{answer}\n"));
+    let heard = listen(&runs);
+    let running = Running::start(&mut runs.command(&["-p", "wait"]));
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok("begun"));
+    let Running {
+        mut child, stdout, ..
+    } = running;
+    let pid = child.id();
+    let (sender, ended) = channel();
+    std::thread::spawn(move || sender.send(child.wait().expect("the program ends")));
+    let status = (0..100).find_map(|_| {
+        signal("TERM", pid);
+        // Two signals at once would be one.
+        ended.recv_timeout(Duration::from_millis(200)).ok()
+    });
+    assert_eq!(status.expect("ended").code(), Some(130));
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok("gone"));
     drop(stdout);
 }
 

@@ -329,14 +329,35 @@ fn settings_of_a_script_are_in_force() {
         format!("{header}\n{}", "{\"answer\":{\"text\":\"A.\"}}\n")
     };
     let runs = Runs::of(&script(
-        json!({ "systemPrompt": "Speak Dutch.", "tools": { "enabled": ["read"] } }),
+        json!({ "systemPrompt": "Speak Dutch.", "tools": { "outputBytes": 2000 } }),
     ));
     runs.play(&["-p", "hi"]).success();
     let session = std::fs::read_to_string(runs.session()).expect("a session");
     assert!(session.contains("Speak Dutch."), "{session}");
-    assert!(session.contains("\"name\":\"read\"") && !session.contains("\"name\":\"bash\""));
+    let runs = Runs::of(&script(json!({ "tools": { "bash": "allow" } })));
+    assert_snapshot!(runs.refused(2, &["-p", "hi"]), @"error: settings (script script.jsonl): a script may not set tools.bash; put it in the global file [DIR]/config/settings.json");
     let runs = Runs::of(&script(json!({ "compaction": { "keepRecentToken": 1 } })));
     assert_snapshot!(runs.refused(2, &["-p", "hi"]), @"error: settings (script script.jsonl): compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
+}
+
+#[test]
+fn commands_that_are_denied_run_for_nobody() {
+    let script = "{\"answer\":{\"calls\":[{\"name\":\"bash\",\"arguments\":{\"command\":\"touch made\"}}]}}\n{\"answer\":{\"text\":\"Done.\"}}\n";
+    for (settings, options, runs_it) in [
+        (r#"{"tools": {"bash": "deny"}}"#, &["-p", "hi"][..], false),
+        (
+            r#"{"tools": {"bash": "deny"}}"#,
+            &["-p", "hi", "--allow", "bash"],
+            false,
+        ),
+        (r#"{"tools": {"bash": "ask"}}"#, &["-p", "hi"], true),
+        (r#"{"tools": {"bash": "allow"}}"#, &["-p", "hi"], true),
+    ] {
+        let runs = Runs::of(script);
+        runs.env.write("config/settings.json", settings);
+        assert_eq!(runs.play(options).success(), "Done.\n");
+        assert_eq!(runs.env.path("made").exists(), runs_it, "{settings}");
+    }
 }
 
 #[test]

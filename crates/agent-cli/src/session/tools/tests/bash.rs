@@ -311,14 +311,44 @@ fn secrets_are_told_by_name() {
         "DB_PASSWORD",
         "PLAIN",
         "PLAINER",
+        "MY_TOKEN_X",
+        "TOKEN",
+        "PASSWD",
+        "APIKEY",
+        "AWS_SECRET_ACCESS_KEY",
+        "GITHUB_PAT",
+        "GOOGLE_APPLICATION_CREDENTIALS",
+        "GIT_CREDENTIAL",
+        "SSH_PRIVATE_KEY",
         "PATH",
         "TOKENS",
-        "MY_TOKEN_X",
+        "SSH_AUTH_SOCK",
+        "KEYBOARD",
+        "MONKEY",
+        "KEY",
+        "PAT",
+        "MANPATH",
+        "SECRETARY_NAME",
     ];
     let secrets: Vec<&str> = names.into_iter().filter(secret).collect();
     assert_eq!(
         secrets,
-        ["X_API_KEY", "x_token", "A_SECRET", "DB_PASSWORD", "PLAIN"]
+        [
+            "X_API_KEY",
+            "x_token",
+            "A_SECRET",
+            "DB_PASSWORD",
+            "PLAIN",
+            "MY_TOKEN_X",
+            "TOKEN",
+            "PASSWD",
+            "APIKEY",
+            "AWS_SECRET_ACCESS_KEY",
+            "GITHUB_PAT",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "GIT_CREDENTIAL",
+            "SSH_PRIVATE_KEY",
+        ]
     );
 }
 

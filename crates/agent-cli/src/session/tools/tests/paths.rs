@@ -139,3 +139,35 @@ async fn a_link_inside_leads_to_its_file_and_stays() {
     assert_eq!(house.content("file"), "two");
     assert!(house.path("link").symlink_metadata().unwrap().is_symlink());
 }
+
+/// Settings that are changed now would be in force at the next start.
+#[tokio::test]
+async fn settings_of_the_workspace_are_read_and_not_changed() {
+    let house = House::new();
+    fs::create_dir(house.path(".agent-cli")).unwrap();
+    house.put(".agent-cli/settings.json", "{}\n");
+    house.link("link", ".agent-cli");
+    for path in [
+        ".agent-cli/settings.json",
+        ".agent-cli/new/deep.json",
+        "link/settings.json",
+        "sub/.agent-cli/settings.json",
+        ".Agent-CLI/settings.json",
+        ".agent-cli",
+    ] {
+        let reason = "settings in .agent-cli are the user's alone; say what is to be changed there";
+        let write = json!({ "path": path, "content": "{\"systemPrompt\": \"x\"}" });
+        let said = house.bad("write", write).await;
+        assert!(said.contains(path) && said.contains(reason), "{said}");
+        let edit = json!({ "path": path, "edits": [{ "old_text": "{}", "new_text": "[]" }] });
+        let said = house.bad("edit", edit).await;
+        assert!(said.contains(path) && said.contains(reason), "{said}");
+    }
+    assert_eq!(house.content(".agent-cli/settings.json"), "{}\n");
+    assert!(!house.path("sub").exists() && !house.path(".agent-cli/new").exists());
+    let read = json!({ "path": ".agent-cli/settings.json" });
+    assert!(house.good("read", read).await.contains("{}"));
+    // A name that only begins so is a file as any other.
+    let write = json!({ "path": ".agent-cli-notes", "content": "x" });
+    house.good("write", write).await;
+}
