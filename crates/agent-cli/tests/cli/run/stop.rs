@@ -193,6 +193,7 @@ fn other_signals_stop_a_run_and_its_command() {
         let output = running.end(&runs);
         assert_eq!(output.code, Some(130), "{output}");
         assert_eq!(heard.recv_timeout(PATIENCE), Ok("gone"), "{name}");
+        std::fs::remove_file(runs.env.path("fifo")).expect("removed");
         // The session can be read, and goes on.
         let session = runs.session();
         let path = session.to_str().expect("a path").to_owned();
