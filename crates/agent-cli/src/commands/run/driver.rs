@@ -28,6 +28,8 @@ pub(super) struct Driver {
     pub phase: Phase,
     /// Messages that were said and that the session has not told of yet: a rest before that is an older one.
     pub unheard: usize,
+    /// What the user of the script wants besides messages is under way.
+    pub acting: bool,
     /// The user has cancelled.
     pub interrupted: bool,
     /// Why a turn that was asked for could not even begin.
@@ -135,6 +137,7 @@ impl Driver {
 
     /// Nothing goes on any more. A turn that was asked for and has not begun never will.
     fn rest(&mut self) {
+        self.acting = false;
         let phase = std::mem::replace(&mut self.phase, Phase::Resting);
         if let Phase::Asked {
             what: Asked::Turn,
@@ -178,11 +181,18 @@ impl Driver {
             let Some(action) = self.due.pop_front() else {
                 return;
             };
+            self.acting |= is_work(&action);
             self.send(command(action));
         }
         if self.phase == Phase::Resting {
             self.close();
         }
+    }
+
+    /// Returns whether the user of the script was stopped before all was done.
+    pub fn is_cut_short(&self) -> bool {
+        let left = self.script.as_ref().map(ScriptPlay::take_actions);
+        self.acting || !self.due.is_empty() || left.is_some_and(|left| !left.is_empty())
     }
 
     fn close(&mut self) {
@@ -224,6 +234,16 @@ fn needs_rest(action: &ScriptAction) -> bool {
         | ScriptAction::Handoff { .. }
         | ScriptAction::Navigate { .. }
         | ScriptAction::Label { .. } => true,
+    }
+}
+
+/// Returns whether an action takes time and is no message.
+fn is_work(action: &ScriptAction) -> bool {
+    match action {
+        ScriptAction::Compact { .. }
+        | ScriptAction::Handoff { .. }
+        | ScriptAction::Navigate { .. } => true,
+        ScriptAction::Say { .. } | ScriptAction::Label { .. } | ScriptAction::Abort => false,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Running a session: `agent-cli -p PROMPT`, and going on with one that is there.
 
 mod driver;
+mod given;
 mod prepare;
 mod printer;
 mod progress;
@@ -27,6 +28,9 @@ use prepare::Prepared;
 use printer::{Form, Printer, tell};
 use progress::Progress;
 use which::GoOn;
+
+#[cfg(test)]
+mod tests;
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     let prepared = match Prepared::of(args, global) {
@@ -59,6 +63,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         printer: Printer::new(form),
         phase: Phase::Resting,
         unheard: 0,
+        acting: false,
         interrupted: false,
         refused: None,
         session: (String::new(), None),
@@ -97,13 +102,17 @@ struct Ended {
 
 impl Ended {
     fn outcome(mut self) -> Result<Outcome, Error> {
-        if self.driver.interrupted {
+        if self.driver.interrupted && !self.is_finished() {
             // A message that has no answer yet is asked again without another one.
             let more = match self.driver.printer.broke_off() {
                 true => " -p ...",
                 false => "",
             };
-            return Err(Error::Stopped(format!("stopped{}", self.hint(more))));
+            let waiting = self.waiting();
+            return Err(Error::Stopped(format!(
+                "stopped{waiting}{}",
+                self.hint(more)
+            )));
         }
         if let Some(error) = self.driver.printer.take_failure() {
             return match error.kind() {
@@ -116,9 +125,14 @@ impl Ended {
             };
         }
         if let Some(error) = &self.finished.unsaved {
+            let lost = match self.finished.lost {
+                0 => "",
+                1.. => "; what could not be written is lost",
+            };
             return Err(Error::Failure(format!(
-                "{}; what could not be written is lost{}",
+                "cannot write the session: {}{lost}{}{}",
                 for_sessions(error),
+                self.waiting(),
                 self.hint("")
             )));
         }
@@ -130,6 +144,10 @@ impl Ended {
         match &self.finished.turn {
             Some(TurnEnd::Failed(message)) => {
                 self.tell_spent();
+                let given = self.driver.printer.answer();
+                if self.is_text && !given.is_empty() {
+                    print_answer(given)?;
+                }
                 Err(Error::Provider {
                     message: format!("{}{}", clean(message), self.hint(" -p ...")),
                     kind: "turn_failed",
@@ -150,6 +168,13 @@ impl Ended {
             Some(TurnEnd::Aborted) => self.done("aborted"),
             None | Some(TurnEnd::Done) => self.done("done"),
         }
+    }
+
+    /// Returns whether a run that was stopped had nothing left to do.
+    fn is_finished(&self) -> bool {
+        self.finished.turn == Some(TurnEnd::Done)
+            && self.finished.waiting == 0
+            && !self.driver.is_cut_short()
     }
 
     fn done(mut self, end: &str) -> Result<Outcome, Error> {
@@ -196,6 +221,15 @@ impl Ended {
                 tokens(TokenCount(usage.output)),
             ),
         ));
+    }
+
+    /// Returns how many messages wait on the disk, to stand behind an error.
+    fn waiting(&self) -> String {
+        match (&self.go_on, self.finished.waiting) {
+            (None, _) | (Some(_), 0) => String::new(),
+            (Some(_), 1) => "; 1 message waits and is sent on going on".to_owned(),
+            (Some(_), waiting) => format!("; {waiting} messages wait and are sent on going on"),
+        }
     }
 
     /// Returns how somebody goes on, to stand behind an error.

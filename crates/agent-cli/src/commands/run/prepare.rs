@@ -92,20 +92,21 @@ impl Prepared {
             false => global.load_app_settings_with(extra, &cwd)?,
         };
         let tools = toolbox(args, &settings)?;
-        let (models, script) = match script {
+        let (models, script, due) = match script {
             Some(script) => {
                 let own = script.script.header.window.map(TokenCount);
                 let window = window.or(own).unwrap_or(SCRIPT_WINDOW);
-                let (answers, summaries) = which.given();
-                let play = script.script.play(answers, summaries);
-                (LiveModels::of_script(&play, window), Some(play))
+                let given = which.given();
+                let play = script.script.play(given.answers, given.summaries);
+                let due = given.left_of(play.take_actions().into());
+                (LiveModels::of_script(&play, window), Some(play), due)
             }
-            None => (models(args, window, &settings, &which)?, None),
+            None => (
+                models(args, window, &settings, &which)?,
+                None,
+                VecDeque::new(),
+            ),
         };
-        let due: VecDeque<_> = script
-            .as_ref()
-            .map(|play| play.take_actions().into())
-            .unwrap_or_default();
         if prompt.is_none() && due.is_empty() {
             which.check_work()?;
         }

@@ -1,9 +1,8 @@
-//! A script in a model's place: reading it, what of it a session holds already, and the folder it works on.
+//! A script in a model's place: reading it, and the folder it works on.
 
 use std::path::{Path, PathBuf};
 
 use llm_providers::Script;
-use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionTree, StopReason};
 
 use crate::error::Error;
 
@@ -96,36 +95,4 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// Returns how many answers and summaries of a script are among the entries of a session.
-pub(super) fn given(
-    tree: &SessionTree,
-    entries: impl IntoIterator<Item = EntryIndex>,
-) -> (usize, usize) {
-    let mut answers = 0;
-    let mut summaries = 0;
-    for index in entries {
-        match tree.kind(index) {
-            EntryKind::Message => {
-                if let Ok(entry) = tree.entry(index)
-                    && let EntryBody::Message(message) = &entry.body
-                    && let AgentMessage::Assistant(answer) = &**message
-                    && answer.provider == "scripted"
-                    && answer.stop_reason != StopReason::Aborted
-                {
-                    answers += 1;
-                }
-            }
-            EntryKind::Compaction | EntryKind::BranchSummary => {
-                let line = tree.raw_line(index).unwrap_or_default();
-                let scripted = b"\"provider\":\"scripted\"";
-                if line.windows(scripted.len()).any(|bytes| bytes == scripted) {
-                    summaries += 1;
-                }
-            }
-            _ => {}
-        }
-    }
-    (answers, summaries)
 }

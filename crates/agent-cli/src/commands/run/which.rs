@@ -6,7 +6,7 @@ use clap::ValueEnum;
 use session_model::SessionTree;
 
 use crate::args::{Global, RunArgs};
-use crate::commands::run::script::given;
+use crate::commands::run::given::Given;
 use crate::commands::shell_name;
 use crate::error::Error;
 use crate::session::folder::{find, folder_for, newest};
@@ -72,14 +72,14 @@ impl Which {
         }
     }
 
-    /// Returns how many answers and summaries of a script the session holds.
-    pub fn given(&self) -> (usize, usize) {
+    /// Returns what of a script the session holds, and the sessions that were handed on to it.
+    pub fn given(&self) -> Given {
         match self {
-            Self::New | Self::At(_) | Self::Memory => (0, 0),
-            Self::Open(store) => given(store.tree(), store.tree().indices()),
+            Self::New | Self::At(_) | Self::Memory => Given::default(),
+            Self::Open(store) => Given::of(store.tree(), store.tree().indices(), store.queued()),
             Self::Fork(source) => {
                 let path = source.tree().path(source.tree().leaf());
-                given(source.tree(), path.entries().iter().copied())
+                Given::of(source.tree(), path.entries().iter().copied(), &[])
             }
         }
     }

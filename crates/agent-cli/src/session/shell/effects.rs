@@ -21,7 +21,10 @@ impl AgentSession {
             }
             Effect::Store { job, write } => {
                 let event = match self.write(&write) {
-                    Ok(()) => Event::Stored { job },
+                    Ok(()) => {
+                        self.store_error = None;
+                        Event::Stored { job }
+                    }
                     Err(error) => {
                         let error = super::said(&error);
                         self.store_error = Some(error.clone());

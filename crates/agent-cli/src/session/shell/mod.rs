@@ -132,8 +132,12 @@ pub enum Command {
 pub struct Finished {
     /// How the newest turn ended; none when there was no turn.
     pub turn: Option<TurnEnd>,
-    /// What could not be written, and why.
+    /// Why the session could not be written; none when the newest write did not fail.
     pub unsaved: Option<String>,
+    /// How many answers and results could not be written.
+    pub lost: usize,
+    /// How many messages of the user wait: to be sent or, while the session has no file, to be answered.
+    pub waiting: usize,
     /// The session at the end.
     pub session_id: String,
     /// Where it is; none when nothing was written.
@@ -314,7 +318,7 @@ impl AgentSession {
             return;
         }
         if let Err(error) = self.append(Vec::new()) {
-            self.fail(format!("cannot write the session: {error}"));
+            self.unwritten(&error);
             return;
         }
         let opening = self.opening();
@@ -322,7 +326,7 @@ impl AgentSession {
         if opening != Opening::Rest
             && let Err(error) = self.write_preamble()
         {
-            self.fail(format!("cannot write the session: {error}"));
+            self.unwritten(&error);
             return;
         }
         if opening == Opening::Unanswered && self.failed.is_some() {
@@ -354,6 +358,11 @@ impl AgentSession {
 
     fn fail(&mut self, message: String) {
         self.events.send(SessionEvent::Error { message });
+    }
+
+    fn unwritten(&mut self, error: &Error) {
+        self.fail(format!("cannot write the session: {error}"));
+        self.store_error = Some(error.to_string());
     }
 
     /// Tells the machine what happened, and does what it says, until there is nothing to be told.
@@ -401,7 +410,9 @@ impl AgentSession {
         });
         Finished {
             turn: self.turn,
-            unsaved: self.store_error.filter(|_| !self.unsaved.is_empty()),
+            unsaved: self.store_error,
+            lost: self.unsaved.len(),
+            waiting: self.store.waiting(),
             session_id: self.store.id().to_owned(),
             path,
             usage: spent.usage,

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use session_model::{AgentMessage, EntryDraft, EntryId, Leaf, MessageDraft, SessionTree, Stamp};
+use session_model::{
+    AgentMessage, EntryBody, EntryDraft, EntryId, EntryIndex, Leaf, MessageDraft, SessionTree,
+    Stamp,
+};
 
 use super::grown::Grown;
 use super::pending::Pending;
@@ -281,6 +284,22 @@ impl LiveStore {
     /// Returns the messages that wait, the oldest first.
     pub fn queued(&self) -> &[Queued] {
         &self.queue
+    }
+
+    /// Returns how many messages of the user wait: to be sent or, while there is no file, to be answered.
+    pub fn waiting(&self) -> usize {
+        let tree = self.tree();
+        let is_user = |index: &EntryIndex| {
+            let Ok(entry) = tree.entry(*index) else {
+                return false;
+            };
+            matches!(&entry.body, EntryBody::Message(message) if matches!(**message, AgentMessage::User(_)))
+        };
+        let unanswered = match self.place {
+            Place::Unborn(_) => tree.indices().filter(is_user).count(),
+            Place::Memory(_) | Place::Born(_) => 0,
+        };
+        self.queue.len() + unanswered
     }
 
     /// Appends messages that wait as messages of the user, each under its own id, and takes them off the queue.
