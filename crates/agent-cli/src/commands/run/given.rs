@@ -14,6 +14,9 @@ use session_model::{
 use crate::session::store::Queued;
 use crate::store::SessionFile;
 
+#[cfg(test)]
+mod tests;
+
 /// How many files are read back at most.
 const MAX_PARENTS: usize = 100;
 

@@ -195,7 +195,7 @@ fn a_full_disk() {
     assert_snapshot!(limited(1, "-p hi"), @"
     exit 1
     --- stderr
-    error: cannot write the session: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR
+    error: cannot write the session: cannot append to [DIR]/data/[FOLDER]/[STAMP]_[SESSION].pending.jsonl: the disk is full; nothing was changed; make room, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent on going on
     to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");
     assert_eq!(runs.sessions().len(), 0);
@@ -203,6 +203,39 @@ fn a_full_disk() {
     assert_eq!(limited(1, "-c").code, Some(1));
     // With room it goes on where it was.
     assert_eq!(runs.play(&["-c"]).success(), "Hello.\n");
+}
+
+/// The message can be kept, but it cannot be sent.
+#[cfg(unix)]
+#[test]
+fn a_session_that_cannot_grow() {
+    let script = format!(
+        "{}\n{}\n",
+        serde_json::json!({ "answer": { "text": "much text ".repeat(800) } }),
+        r#"{"answer":{"text":"After all."}}"#
+    );
+    let runs = Runs::of(&script);
+    runs.play(&["--session", "s.jsonl", "-p", "hi"]).success();
+    let run = |options: &str| {
+        let line = format!(
+            "ulimit -f 4; trap '' XFSZ; exec {BINARY} --provider scripted:script.jsonl --session s.jsonl {options}"
+        );
+        runs.output(&mut runs.around("sh", &["-c", &line]))
+    };
+    assert_snapshot!(run("-p more"), @"
+    exit 1
+    --- stderr
+    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent on going on
+    to go on: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
+    ");
+    assert_snapshot!(run("--tools none"), @"
+    exit 1
+    --- stderr
+    error: cannot write the session: cannot append to [DIR]/s.jsonl: File too large (os error 27); nothing was changed; raise the limit, or keep sessions elsewhere with --session-dir DIR; 1 message waits and is sent on going on
+    to go on: agent-cli --session [DIR]/s.jsonl --provider scripted:script.jsonl
+    ");
+    let output = runs.play(&["--session", "s.jsonl"]);
+    assert_eq!(output.success(), "After all.\n");
 }
 
 /// A session that others may read but not write.

@@ -2,6 +2,7 @@
 
 mod bad;
 mod events;
+mod going_on;
 mod model;
 mod stop;
 mod text;

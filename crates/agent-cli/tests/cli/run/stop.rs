@@ -20,7 +20,7 @@ const WAITS: &str = r#"{"script":1,"name":"waits","window":16000}
 "#;
 
 /// A run that is under way.
-struct Running {
+pub struct Running {
     child: Child,
     stdout: BufReader<ChildStdout>,
     seen: String,
@@ -28,7 +28,7 @@ struct Running {
 
 impl Running {
     /// Starts a run that prints events.
-    fn start(command: &mut Command) -> Self {
+    pub fn start(command: &mut Command) -> Self {
         let mut child = command
             .args(["--mode", "json"])
             .stdout(Stdio::piped())
@@ -44,7 +44,7 @@ impl Running {
     }
 
     /// Reads until an event of this type was printed.
-    fn until(&mut self, kind: &str) -> Value {
+    pub fn until(&mut self, kind: &str) -> Value {
         loop {
             let mut line = String::new();
             let read = self.stdout.read_line(&mut line).expect("a line");
@@ -57,12 +57,12 @@ impl Running {
         }
     }
 
-    fn interrupt(&self) {
+    pub fn interrupt(&self) {
         signal("INT", self.child.id());
     }
 
     /// Waits for the end; returns what was printed from now on.
-    fn end(mut self, runs: &Runs) -> Output {
+    pub fn end(mut self, runs: &Runs) -> Output {
         let mut rest = String::new();
         self.stdout.read_to_string(&mut rest).expect("text");
         let mut output = self.child.wait_with_output().expect("the program ends");
@@ -140,7 +140,7 @@ fn ctrl_c_before_the_first_answer_loses_no_message() {
     running.interrupt();
     let output = running.end(&runs);
     assert_eq!(output.code, Some(130), "{output}");
-    assert_snapshot!(output.stderr, @"error: stopped; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
+    assert_snapshot!(output.stderr, @"error: stopped; 1 message waits and is sent on going on; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl");
     assert_eq!(
         runs.sessions().len(),
         0,

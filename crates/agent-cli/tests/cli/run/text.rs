@@ -304,6 +304,25 @@ fn a_turn_that_fails() {
 }
 
 #[test]
+fn the_answer_of_a_turn_that_fails_is_printed_all_the_same() {
+    let script = r#"{"script":1,"settings":{"compaction":{"enabled":false}}}
+{"answer":{"text":"Half of the","stop":"length"}}
+"#;
+    let runs = Runs::of(script);
+    assert_snapshot!(runs.play(&["-p", "hi"]), @"
+    exit 5
+    --- stdout
+    Half of the
+    --- stderr
+    scripted/script, window 128.0k, in [DIR], session [SESSION]
+    > hi
+    [N] read, [N] written
+    error: Incomplete response recovery failed: the answer was cut off (automatic compaction is switched off)
+    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    ");
+}
+
+#[test]
 fn colours_are_for_terminals() {
     let runs = Runs::of(TWICE);
     let output = runs.play(&["-p", "hi"]);
