@@ -217,7 +217,7 @@ fn handoff_at(tree: &SessionTree, index: EntryIndex) -> Option<Handoff> {
     let left_at = details.and_then(|details| details.string_member("parentLeaf"));
     (message.custom_type == HANDOFF_MESSAGE).then(|| Handoff {
         id: entry.id.clone(),
-        left_at: left_at.map(|id| EntryId::new(&*id)),
+        left_at: left_at.map(|id| EntryId::new(&id)),
     })
 }
 
