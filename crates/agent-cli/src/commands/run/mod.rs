@@ -142,6 +142,7 @@ impl Ended {
             return Err(Error::Failure(format!("{why}{}", self.hint(more))));
         }
         match &self.finished.turn {
+            // What failed is asked anew where the session goes on without another message.
             Some(TurnEnd::Failed(message)) => {
                 self.tell_spent();
                 let given = self.driver.printer.answer();
@@ -149,7 +150,7 @@ impl Ended {
                     print_answer(given)?;
                 }
                 Err(Error::Provider {
-                    message: format!("{}{}", clean(message), self.hint(" -p ...")),
+                    message: format!("{}{}", clean(message), self.hint("")),
                     kind: "turn_failed",
                     report: None,
                 })

@@ -72,7 +72,8 @@ impl Progress {
             _ => {
                 let line = self.line(event);
                 let mut lines = Vec::new();
-                if line.is_some() {
+                // A turn may begin without a message: with what the session was left with.
+                if line.is_some() || matches!(event, SessionEvent::TurnStart) {
                     lines.extend(self.held.drain(..).map(Held::line));
                 }
                 lines.extend(line);

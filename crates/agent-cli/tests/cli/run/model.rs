@@ -146,6 +146,6 @@ fn a_model_that_refuses() {
     > hi
     [N] read, [N] written
     error: test/alpha: who are you (status 401)
-    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set http.attempts=2 -p ...
+    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set http.attempts=2
     ");
 }

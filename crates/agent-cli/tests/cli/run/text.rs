@@ -281,7 +281,7 @@ fn the_document_of_a_run_that_did_nothing_or_failed() {
         "exit_code": 5,
         "fault": "turn_failed",
         "kind": "provider",
-        "message": "scripted/script: no; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ..."
+        "message": "scripted/script: no; to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl"
       }
     }
     "#);
@@ -299,6 +299,24 @@ fn a_turn_that_fails() {
     > hi
     [N] read, [N] written
     error: scripted/script: no money
+    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
+    ");
+}
+
+#[test]
+fn a_turn_that_failed_is_asked_anew() {
+    let runs = Runs::of(
+        "{\"error\":{\"kind\":\"quota\",\"message\":\"no money\"}}\n{\"answer\":{\"text\":\"Paid.\"}}\n",
+    );
+    assert_eq!(runs.play(&["-p", "hi"]).code, Some(5));
+    assert_snapshot!(runs.play(&["--continue"]), @"
+    exit 0
+    --- stdout
+    Paid.
+    --- stderr
+    scripted/script, window 128.0k, in [DIR], session [SESSION],
+    4 entries so far
+    [N] read, [N] written
     to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");
 }
