@@ -336,7 +336,7 @@ fn the_answer_of_a_turn_that_fails_is_printed_all_the_same() {
     > hi
     [N] read, [N] written
     error: Incomplete response recovery failed: the answer was cut off (automatic compaction is switched off)
-    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");
 }
 
