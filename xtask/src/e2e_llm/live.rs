@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use llm_providers::Wire;
 use serde_json::{Value, json};
 
-use super::cases::{Case, LARGE, SMALL};
+use super::cases::{Case, SMALL};
 use super::command::{Trouble, again, model, wrong};
 use super::provider::{FREE, WIRES};
 use super::said::{Life, Said};
@@ -16,6 +16,9 @@ use crate::run::Outcome;
 
 /// The window that the program believes in where only the server knows how small it is.
 const BELIEVED: u32 = 100_000;
+
+/// The window of the server that a whole conversation overflows.
+const FULL: u32 = 4096;
 
 /// How soon a program that is stopped must have ended.
 const PROMPT: Duration = Duration::from_secs(1);
@@ -40,7 +43,7 @@ pub fn cases(program: &Path) -> Vec<Case> {
         cases.push(match wire {
             Wire::Chat => Case {
                 name: format!("live-{wire_name}"),
-                setup: Setup::notes(LARGE),
+                setup: Setup::notes(FULL),
                 run: Box::new(move |server| again(|| lives(&with, server))),
             },
             Wire::Responses | Wire::Messages => Case {
@@ -66,9 +69,9 @@ pub fn cases(program: &Path) -> Vec<Case> {
 /// summarizes and is asked again. The third would not fit either, which the program knows by then.
 fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
     let life = Life::new(program, server, (Wire::Chat, "chat"), "live-chat")?;
-    let first = life.say(&list(server, "network", 650)?, BELIEVED, &[])?;
+    let first = life.say(&list(server, "network", 1300)?, BELIEVED, &[])?;
     answered(&first)?;
-    let second = life.say(&list(server, "disk", 1350)?, BELIEVED, &[])?;
+    let second = life.say(&list(server, "disk", 2750)?, BELIEVED, &[])?;
     let (failed, overflow) = overflowed(&second)?;
     let summarizer = &overflow["summarizer"];
     if *summarizer != model().as_str() {
@@ -79,7 +82,7 @@ fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
     }
     // The newest answer stays; the long message before it goes.
     let keep = [&BY_RULE[..], &["--set", "compaction.keepRecentTokens=50"]].concat();
-    let third = life.say(&list(server, "memory", 400)?, LARGE, &keep)?;
+    let third = life.say(&list(server, "memory", 800)?, FULL, &keep)?;
     answered(&third)?;
     let (place, ended) = third.compaction("threshold")?;
     let (told, _) = third.told("message").next().ok_or_else(none)?;

@@ -1,7 +1,7 @@
 //! The session that is written while it is lived in: born late, locked, and never without what was said.
 //!
 //! A new session has no file until the first answer is there; what was typed before, and what waits to be
-//! sent, is in a [pending file](pending) beside it. A message waits under the id that its entry will have, so
+//! sent, is in a pending file beside it. A message waits under the id that its entry will have, so
 //! whatever happens between the two files, it is sent once.
 
 mod grown;

@@ -1,6 +1,6 @@
 //! The tools of the agent: reading, writing and editing files of the workspace, and running commands.
 //!
-//! A new tool is a file here and a line in [`standard`]. What a tool needs to
+//! A new tool is a file here and a line in the list behind [`Toolbox::standard`]. What a tool needs to
 //! know of its surroundings comes in a [`ToolContext`]; what it returns is data
 //! for a model, free of control characters, errors included.
 
