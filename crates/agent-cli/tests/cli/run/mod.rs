@@ -150,6 +150,10 @@ fn collect(root: &Path, folder: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
                 files.insert(format!("{name}/"), Vec::new());
                 collect(root, &path, files);
             }
+            // Whoever opens a pipe would wait.
+            false if !path.is_file() => {
+                files.insert(name, Vec::new());
+            }
             false => {
                 files.insert(name, std::fs::read(&path).expect("a file"));
             }
