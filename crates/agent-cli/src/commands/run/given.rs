@@ -3,6 +3,7 @@
 //! A session that began with a handoff goes on from another file, and so does its script.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
 
 use compaction_core::{HANDOFF_MESSAGE, LEAF_ENTRY};
@@ -32,11 +33,20 @@ pub(super) struct Given {
 /// What a session shows of something that its user did.
 #[derive(Debug, PartialEq, Eq)]
 enum Deed {
-    Said(String),
+    /// This, told apart by a hash: a session may hold more text than memory does.
+    Said(u64),
     Compacted,
     Moved,
     Labelled,
     HandedOff,
+}
+
+impl Deed {
+    fn said(text: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        text.hash(&mut hasher);
+        Self::Said(hasher.finish())
+    }
 }
 
 impl Given {
@@ -48,7 +58,7 @@ impl Given {
         queued: &[Queued],
     ) -> Self {
         let mut given = Self::in_file(tree, entries);
-        let waiting = queued.iter().map(|queued| Deed::Said(queued.text.clone()));
+        let waiting = queued.iter().map(|queued| Deed::said(&queued.text));
         given.deeds.extend(waiting);
         let mut before = handoff(tree).zip(parent(tree));
         for _ in 0..MAX_PARENTS {
@@ -89,7 +99,8 @@ impl Given {
                     return;
                 };
                 if let AgentMessage::User(message) = &**message {
-                    self.deeds.push(Deed::Said(message.content.joined_text("")));
+                    self.deeds
+                        .push(Deed::said(&message.content.joined_text("")));
                 } else if let AgentMessage::Assistant(answer) = &**message
                     && answer.provider == "scripted"
                     && answer.stop_reason != StopReason::Aborted
@@ -173,7 +184,7 @@ impl Given {
 impl Deed {
     fn shows(&self, action: &ScriptAction) -> bool {
         match action {
-            ScriptAction::Say { text, .. } => matches!(self, Self::Said(said) if said == text),
+            ScriptAction::Say { text, .. } => *self == Self::said(text),
             ScriptAction::Compact { .. } => *self == Self::Compacted,
             ScriptAction::Navigate { .. } => *self == Self::Moved,
             ScriptAction::Label { .. } => *self == Self::Labelled,

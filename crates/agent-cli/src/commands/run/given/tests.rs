@@ -30,7 +30,7 @@ fn left(due: &str, deeds: &str) -> String {
         "handoff" => Deed::HandedOff,
         "navigate" => Deed::Moved,
         "label" => Deed::Labelled,
-        text => Deed::Said(text.to_owned()),
+        text => Deed::said(text),
     };
     let given = Given {
         deeds: deeds.split_whitespace().map(deed).collect(),
