@@ -3,10 +3,10 @@
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hooks::process::kill_all;
 use llm_providers::CancellationToken;
 
 use crate::error::Error;
-use crate::session::tools::kill_all;
 
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 static TOKEN: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);

@@ -1,7 +1,7 @@
 //! A hook that refuses compaction of short sessions. Run: `cargo run -p hooks --example keep_out`
 
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_compaction};
-use hooks::{BeforeCompactEvent, BeforeCompactResult, Hook, HookError, HookSet};
+use hooks::{BeforeCompactEvent, BeforeCompactResult, Hook, HookContext, HookFuture, HookSet};
 
 /// Cancels compactions that would summarize fewer than this many entries.
 struct AtLeast(usize);
@@ -11,19 +11,24 @@ impl Hook for AtLeast {
         "at-least"
     }
 
-    fn before_compact(
-        &self,
-        event: &BeforeCompactEvent<'_>,
-    ) -> Result<BeforeCompactResult, HookError> {
+    fn before_compact<'a>(
+        &'a self,
+        event: &'a BeforeCompactEvent<'_>,
+        _context: &'a HookContext,
+    ) -> HookFuture<'a, BeforeCompactResult> {
         let summarized = event.plan.ids(compaction_core::Fate::Summarized).count();
-        Ok(match summarized < self.0 {
-            true => BeforeCompactResult::Cancel,
+        let answer = match summarized < self.0 {
+            true => BeforeCompactResult::Cancel {
+                reason: Some(format!("only {summarized} entries would be summarized")),
+            },
             false => BeforeCompactResult::Proceed,
-        })
+        };
+        Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut lines = String::from("{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n");
     let mut parent = "null".to_owned();
     for n in 0..12 {
@@ -44,11 +49,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         hooks.register(AtLeast(limit));
         let event = BeforeCompactEvent {
             plan: &plan,
-            branch: &[],
+            path: &path,
             custom_instructions: None,
+            reason: "manual",
             will_retry: false,
         };
-        let merged = hooks.before_compact(&event);
+        let merged = hooks.before_compact(&event, &HookContext::default()).await;
         println!("at least {limit} entries: {:?}", merged.result);
     }
     Ok(())

@@ -1,120 +1,114 @@
-//! The hook points: what each is told and what it may return.
+//! The trait that hooks implement.
 
-use compaction_core::{BranchPlan, CompactionPlan};
-use serde_json::{Map, Value};
-use session_model::EntryId;
+use std::path::PathBuf;
+use std::pin::Pin;
 
-/// Why a hook failed.
-#[derive(Debug, thiserror::Error)]
+use tokio_util::sync::CancellationToken;
+
+use crate::event::{
+    BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,
+    BeforeTreeEvent, BeforeTreeResult, CompactingEvent, CompactingResult, Notification,
+    ToolCallEvent, ToolCallResult,
+};
+use crate::point::HookPoint;
+
+/// Why a hook failed, in words that people read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct HookError(pub String);
 
-/// What a hook is told before a compaction.
-#[derive(Debug, Clone, Copy)]
-pub struct BeforeCompactEvent<'a> {
-    /// What would be done.
-    pub plan: &'a CompactionPlan,
-    /// The ids of the entries on the path, root first.
-    pub branch: &'a [EntryId],
-    /// What the user asked the summary to focus on.
-    pub custom_instructions: Option<&'a str>,
-    /// Whether the turn is retried afterwards.
-    pub will_retry: bool,
+/// What a hook answers, some time.
+pub type HookFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, HookError>> + Send + 'a>>;
+
+/// The session in which hooks are asked.
+#[derive(Debug, Clone, Default)]
+pub struct HookContext {
+    /// Its id.
+    pub session_id: String,
+    /// Its file; none for one that is never written.
+    pub session_path: Option<PathBuf>,
+    /// The folder that is worked in.
+    pub cwd: PathBuf,
+    /// Fires when nobody waits for the answer any more; a hook that is still at work should end.
+    pub cancel: CancellationToken,
 }
 
-/// What a hook may do to a compaction.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum BeforeCompactResult {
-    /// Nothing.
-    #[default]
-    Proceed,
-    /// It does not happen.
-    Cancel,
-    /// It happens with this in the place of the plan's own summary.
-    Replace(Box<CompactionOverride>),
-}
-
-/// A compaction that a hook supplies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CompactionOverride {
-    /// The summary.
-    pub summary: String,
-    /// A short form for lists.
-    pub short_summary: Option<String>,
-    /// The first entry that stays; must be on the path.
-    pub first_kept: EntryId,
-    /// Tokens of the context before.
-    pub tokens_before: u64,
-    /// What is kept with the entry.
-    pub details: Option<Value>,
-    /// Provider payloads.
-    pub preserve_data: Map<String, Value>,
-}
-
-/// What a hook may add to the requests of a compaction.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct CompactingResult {
-    /// A prompt in the place of the base prompt.
-    pub prompt: Option<String>,
-    /// Lines of additional context.
-    pub context: Vec<String>,
-    /// Data stored on the compaction entry.
-    pub preserve_data: Map<String, Value>,
-}
-
-/// What a hook is told before a change of branch.
-#[derive(Debug, Clone, Copy)]
-pub struct BeforeTreeEvent<'a> {
-    /// What would be done, the entries to summarize and the common ancestor included.
-    pub plan: &'a BranchPlan,
-    /// Whether the user wants a summary.
-    pub user_wants_summary: bool,
-}
-
-/// What a hook may do to a change of branch.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub enum BeforeTreeResult {
-    /// Nothing.
-    #[default]
-    Proceed,
-    /// It does not happen.
-    Cancel,
-    /// Its summary is this one, if the user wants one.
-    Summary(BranchSummaryOverride),
-}
-
-/// A branch summary that a hook supplies.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BranchSummaryOverride {
-    /// The summary.
-    pub summary: String,
-    /// What is kept with the entry.
-    pub details: Option<Value>,
-}
-
-/// Something that looks at compactions and changes of branch. Every method does nothing unless written.
+/// Something that looks at a session and may have a say. Every method does nothing unless written.
+///
+/// A hook is asked on the session's own task: what takes long must be awaited, never blocked on.
 pub trait Hook: Send + Sync {
     /// Returns the name that failures are reported under.
     fn name(&self) -> &str;
 
-    /// `session_before_compact`: may cancel or replace a compaction.
-    fn before_compact(
-        &self,
-        event: &BeforeCompactEvent<'_>,
-    ) -> Result<BeforeCompactResult, HookError> {
-        let _ = event;
-        Ok(BeforeCompactResult::Proceed)
+    /// Returns whether it wants to be asked or told at `point`; nothing is prepared for one that does not.
+    fn wants(&self, point: HookPoint) -> bool {
+        let _ = point;
+        true
+    }
+
+    /// `before_prompt`: may add context to a message of the user.
+    fn before_prompt<'a>(
+        &'a self,
+        event: &'a BeforePromptEvent<'_>,
+        context: &'a HookContext,
+    ) -> HookFuture<'a, BeforePromptResult> {
+        let _ = (event, context);
+        nothing()
+    }
+
+    /// `tool_call`: may block a tool call.
+    fn tool_call<'a>(
+        &'a self,
+        event: &'a ToolCallEvent<'_>,
+        context: &'a HookContext,
+    ) -> HookFuture<'a, ToolCallResult> {
+        let _ = (event, context);
+        nothing()
+    }
+
+    /// `session_before_compact`: may cancel or supply a compaction.
+    fn before_compact<'a>(
+        &'a self,
+        event: &'a BeforeCompactEvent<'_>,
+        context: &'a HookContext,
+    ) -> HookFuture<'a, BeforeCompactResult> {
+        let _ = (event, context);
+        nothing()
     }
 
     /// `session.compacting`: may add to the requests of a compaction.
-    fn compacting(&self, session_id: &str) -> Result<CompactingResult, HookError> {
-        let _ = session_id;
-        Ok(CompactingResult::default())
+    fn compacting<'a>(
+        &'a self,
+        event: &'a CompactingEvent<'_>,
+        context: &'a HookContext,
+    ) -> HookFuture<'a, CompactingResult> {
+        let _ = (event, context);
+        nothing()
     }
 
     /// `session_before_tree`: may cancel a change of branch or supply its summary.
-    fn before_tree(&self, event: &BeforeTreeEvent<'_>) -> Result<BeforeTreeResult, HookError> {
-        let _ = event;
-        Ok(BeforeTreeResult::Proceed)
+    fn before_tree<'a>(
+        &'a self,
+        event: &'a BeforeTreeEvent<'_>,
+        context: &'a HookContext,
+    ) -> HookFuture<'a, BeforeTreeResult> {
+        let _ = (event, context);
+        nothing()
     }
+
+    /// Told of what has happened: `session_start`, `session_shutdown`, `tool_result`, `turn_end`,
+    /// `session_compact`, `session_compact_failed`, `session_tree`.
+    fn notify<'a>(
+        &'a self,
+        notification: &'a Notification,
+        context: &'a HookContext,
+    ) -> HookFuture<'a, ()> {
+        let _ = (notification, context);
+        nothing()
+    }
+}
+
+/// Returns the answer of a hook that has nothing to say.
+fn nothing<'a, T: Default + Send + 'a>() -> HookFuture<'a, T> {
+    Box::pin(std::future::ready(Ok(T::default())))
 }

@@ -1,4 +1,4 @@
-//! Hook points around compaction and navigation, and the rules by which their results merge.
+//! Hook points of coding-agent sessions, and the rules by which the results of several hooks merge.
 //!
 //! A [`Hook`] looks at what is about to happen and may cancel it, replace it, or
 //! add to it. Hooks run in the order in which they were registered in a
@@ -6,7 +6,7 @@
 //! reported and never stops the others.
 //!
 //! ```
-//! use hooks::{CompactingResult, Hook, HookError, HookSet};
+//! use hooks::{CompactingEvent, CompactingResult, Hook, HookContext, HookFuture, HookSet};
 //!
 //! struct Memory;
 //!
@@ -15,26 +15,46 @@
 //!         "memory"
 //!     }
 //!
-//!     fn compacting(&self, _session_id: &str) -> Result<CompactingResult, HookError> {
-//!         Ok(CompactingResult {
-//!             context: vec!["the release is on Friday".to_owned()],
-//!             ..CompactingResult::default()
+//!     fn compacting<'a>(
+//!         &'a self,
+//!         _event: &'a CompactingEvent<'_>,
+//!         _context: &'a HookContext,
+//!     ) -> HookFuture<'a, CompactingResult> {
+//!         Box::pin(async {
+//!             Ok(CompactingResult {
+//!                 context: vec!["the release is on Friday".to_owned()],
+//!                 ..CompactingResult::default()
+//!             })
 //!         })
 //!     }
 //! }
 //!
+//! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
 //! let mut hooks = HookSet::default();
 //! hooks.register(Memory);
-//! let merged = hooks.compacting("session");
+//! let event = CompactingEvent {
+//!     strategy: "context-full",
+//!     messages: &[],
+//! };
+//! let merged = hooks.compacting(&event, &HookContext::default()).await;
 //! assert_eq!(merged.result.context, ["the release is on Friday"]);
 //! assert!(merged.failures.is_empty());
+//! # });
 //! ```
 
+mod command;
+mod event;
 mod hook;
 mod merge;
+mod point;
+pub mod process;
 
-pub use hook::{
-    BeforeCompactEvent, BeforeCompactResult, BeforeTreeEvent, BeforeTreeResult,
-    BranchSummaryOverride, CompactingResult, CompactionOverride, Hook, HookError,
+pub use command::{CommandHook, HookCommand, TIMEOUT};
+pub use event::{
+    BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,
+    BeforeTreeEvent, BeforeTreeResult, BranchSummaryOverride, CompactingEvent, CompactingResult,
+    CompactionOverride, Notification, ToolCallEvent, ToolCallResult,
 };
+pub use hook::{Hook, HookContext, HookError, HookFuture};
 pub use merge::{HookFailure, HookSet, Merged};
+pub use point::{HookPoint, UnknownPoint};

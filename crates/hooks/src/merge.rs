@@ -1,15 +1,24 @@
 //! Running hooks in order and merging what they return.
 
-use crate::hook::{
-    BeforeCompactEvent, BeforeCompactResult, BeforeTreeEvent, BeforeTreeResult, CompactingResult,
-    Hook, HookError,
-};
+use std::panic::AssertUnwindSafe;
 
-/// A hook that failed, and why.
+use futures_util::FutureExt;
+
+use crate::event::{
+    BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,
+    BeforeTreeEvent, BeforeTreeResult, CompactingEvent, CompactingResult, Notification,
+    ToolCallEvent, ToolCallResult,
+};
+use crate::hook::{Hook, HookContext, HookFuture};
+use crate::point::HookPoint;
+
+/// A hook that failed, where, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookFailure {
     /// The hook's name.
     pub hook: String,
+    /// Where it was asked or told.
+    pub point: HookPoint,
     /// What it said.
     pub reason: String,
 }
@@ -19,8 +28,20 @@ pub struct HookFailure {
 pub struct Merged<T> {
     /// The merged result.
     pub result: T,
+    /// The hook that cancelled, blocked or supplied; none where nobody did.
+    pub decided_by: Option<String>,
     /// The hooks that failed; they change nothing but are shown.
     pub failures: Vec<HookFailure>,
+}
+
+/// What an answer means for the hooks that come after it.
+enum Weight {
+    /// It says nothing by itself.
+    Light,
+    /// It stands until a later one takes its place.
+    Stands,
+    /// Nobody else is asked.
+    Final,
 }
 
 /// Hooks in the order in which they were registered.
@@ -35,123 +56,176 @@ impl HookSet {
         self.hooks.push(Box::new(hook));
     }
 
-    /// Asks whether a compaction may happen. The first that cancels ends the asking;
-    /// of several replacements the last counts; a hook that merely proceeds discards nothing.
-    pub fn before_compact(&self, event: &BeforeCompactEvent<'_>) -> Merged<BeforeCompactResult> {
+    /// Returns whether any hook wants to be asked or told at `point`.
+    pub fn wants(&self, point: HookPoint) -> bool {
+        self.hooks.iter().any(|hook| hook.wants(point))
+    }
+
+    /// Collects what hooks add to a message of the user: contexts one after the other.
+    pub async fn before_prompt(
+        &self,
+        event: &BeforePromptEvent<'_>,
+        context: &HookContext,
+    ) -> Merged<BeforePromptResult> {
         self.merge(
-            |hook| hook.before_compact(event),
-            |result: &mut BeforeCompactResult, answer| {
-                if answer != BeforeCompactResult::Proceed {
-                    *result = answer;
-                }
-                *result == BeforeCompactResult::Cancel
+            HookPoint::BeforePrompt,
+            context,
+            |hook| hook.before_prompt(event, context),
+            |result: &mut BeforePromptResult, answer| {
+                result.context.extend(answer.context);
+                Weight::Light
             },
         )
+        .await
+    }
+
+    /// Asks whether a tool call may run. The first that blocks it ends the asking.
+    pub async fn tool_call(
+        &self,
+        event: &ToolCallEvent<'_>,
+        context: &HookContext,
+    ) -> Merged<ToolCallResult> {
+        self.merge(
+            HookPoint::ToolCall,
+            context,
+            |hook| hook.tool_call(event, context),
+            |result: &mut ToolCallResult, answer| match answer {
+                ToolCallResult::Proceed => Weight::Light,
+                ToolCallResult::Block { .. } => {
+                    *result = answer;
+                    Weight::Final
+                }
+            },
+        )
+        .await
+    }
+
+    /// Asks whether a compaction may happen. The first that cancels ends the asking; of several replacements
+    /// the last counts; a hook that merely proceeds discards nothing.
+    pub async fn before_compact(
+        &self,
+        event: &BeforeCompactEvent<'_>,
+        context: &HookContext,
+    ) -> Merged<BeforeCompactResult> {
+        self.merge(
+            HookPoint::SessionBeforeCompact,
+            context,
+            |hook| hook.before_compact(event, context),
+            |result: &mut BeforeCompactResult, answer| {
+                let weight = match &answer {
+                    BeforeCompactResult::Proceed => return Weight::Light,
+                    BeforeCompactResult::Cancel { .. } => Weight::Final,
+                    BeforeCompactResult::Replace(_) => Weight::Stands,
+                };
+                *result = answer;
+                weight
+            },
+        )
+        .await
     }
 
     /// Collects what hooks add to the requests of a compaction: contexts one after the other,
     /// data merged by key, of several prompts the last.
-    pub fn compacting(&self, session_id: &str) -> Merged<CompactingResult> {
+    pub async fn compacting(
+        &self,
+        event: &CompactingEvent<'_>,
+        context: &HookContext,
+    ) -> Merged<CompactingResult> {
         self.merge(
-            |hook| hook.compacting(session_id),
+            HookPoint::SessionCompacting,
+            context,
+            |hook| hook.compacting(event, context),
             |result: &mut CompactingResult, answer| {
                 result.context.extend(answer.context);
                 result.preserve_data.extend(answer.preserve_data);
                 if answer.prompt.is_some() {
                     result.prompt = answer.prompt;
                 }
-                false
+                Weight::Light
             },
         )
+        .await
     }
 
     /// Asks whether a change of branch may happen. The first that cancels ends the asking; a summary
     /// counts only when the user wants one, and of several the last.
-    pub fn before_tree(&self, event: &BeforeTreeEvent<'_>) -> Merged<BeforeTreeResult> {
+    pub async fn before_tree(
+        &self,
+        event: &BeforeTreeEvent<'_>,
+        context: &HookContext,
+    ) -> Merged<BeforeTreeResult> {
         self.merge(
-            |hook| hook.before_tree(event),
+            HookPoint::SessionBeforeTree,
+            context,
+            |hook| hook.before_tree(event, context),
             |result: &mut BeforeTreeResult, answer| {
-                let counts = match &answer {
-                    BeforeTreeResult::Proceed => false,
-                    BeforeTreeResult::Cancel => true,
-                    BeforeTreeResult::Summary(_) => event.user_wants_summary,
+                let weight = match &answer {
+                    BeforeTreeResult::Proceed => return Weight::Light,
+                    BeforeTreeResult::Summary(_) if !event.user_wants_summary => {
+                        return Weight::Light;
+                    }
+                    BeforeTreeResult::Summary(_) => Weight::Stands,
+                    BeforeTreeResult::Cancel { .. } => Weight::Final,
                 };
-                if counts {
-                    *result = answer;
-                }
-                *result == BeforeTreeResult::Cancel
+                *result = answer;
+                weight
             },
         )
+        .await
     }
 
-    /// Asks every hook in order until `add` says that it is enough.
-    fn merge<T: Default>(
+    /// Tells every hook what has happened, in order; returns those that failed.
+    pub async fn notify(
         &self,
-        ask: impl Fn(&dyn Hook) -> Result<T, HookError>,
-        mut add: impl FnMut(&mut T, T) -> bool,
+        notification: &Notification,
+        context: &HookContext,
+    ) -> Vec<HookFailure> {
+        let told = self.merge(
+            notification.point(),
+            context,
+            |hook| hook.notify(notification, context),
+            |(): &mut (), ()| Weight::Light,
+        );
+        told.await.failures
+    }
+
+    /// Asks every hook in order until one of them has the last word, or nobody waits any more.
+    async fn merge<'a, T: Default>(
+        &'a self,
+        point: HookPoint,
+        context: &HookContext,
+        ask: impl Fn(&'a dyn Hook) -> HookFuture<'a, T>,
+        mut add: impl FnMut(&mut T, T) -> Weight,
     ) -> Merged<T> {
         let mut merged = Merged {
             result: T::default(),
+            decided_by: None,
             failures: Vec::new(),
         };
-        for hook in &self.hooks {
-            match ask(&**hook) {
-                Ok(answer) => {
-                    if add(&mut merged.result, answer) {
+        for hook in self.hooks.iter().filter(|hook| hook.wants(point)) {
+            if context.cancel.is_cancelled() {
+                break;
+            }
+            let failed = |reason| HookFailure {
+                hook: hook.name().to_owned(),
+                point,
+                reason,
+            };
+            // A hook may panic when it is called as well as when it is awaited.
+            let asked = AssertUnwindSafe(async { ask(&**hook).await }).catch_unwind();
+            match asked.await {
+                Ok(Ok(answer)) => match add(&mut merged.result, answer) {
+                    Weight::Light => {}
+                    Weight::Stands => merged.decided_by = Some(hook.name().to_owned()),
+                    Weight::Final => {
+                        merged.decided_by = Some(hook.name().to_owned());
                         break;
                     }
-                }
-                Err(error) => merged.failures.push(HookFailure {
-                    hook: hook.name().to_owned(),
-                    reason: error.0,
-                }),
+                },
+                Ok(Err(error)) => merged.failures.push(failed(error.0)),
+                Err(_) => merged.failures.push(failed("it panicked".to_owned())),
             }
         }
         merged
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::HookSet;
-    use crate::hook::{CompactingResult, Hook, HookError};
-
-    struct Fixed(Result<CompactingResult, &'static str>);
-
-    impl Hook for Fixed {
-        fn name(&self) -> &str {
-            "fixed"
-        }
-
-        fn compacting(&self, _: &str) -> Result<CompactingResult, HookError> {
-            self.0
-                .clone()
-                .map_err(|reason| HookError(reason.to_owned()))
-        }
-    }
-
-    #[test]
-    fn contexts_concatenate_data_merges_and_failures_are_shown() {
-        let data = |value: serde_json::Value| value.as_object().cloned().unwrap_or_default();
-        let mut hooks = HookSet::default();
-        hooks.register(Fixed(Ok(CompactingResult {
-            prompt: Some("first".to_owned()),
-            context: vec!["a".to_owned()],
-            preserve_data: data(json!({ "x": 1, "y": 1 })),
-        })));
-        hooks.register(Fixed(Err("broken")));
-        hooks.register(Fixed(Ok(CompactingResult {
-            prompt: None,
-            context: vec!["b".to_owned()],
-            preserve_data: data(json!({ "y": 2 })),
-        })));
-        let merged = hooks.compacting("s");
-        assert_eq!(merged.result.context, ["a", "b"]);
-        assert_eq!(merged.result.prompt.as_deref(), Some("first"));
-        assert_eq!(merged.result.preserve_data, data(json!({ "x": 1, "y": 2 })));
-        assert_eq!(merged.failures.len(), 1);
-        assert_eq!(merged.failures[0].reason, "broken");
     }
 }

@@ -107,6 +107,49 @@ pub enum SessionEvent {
         /// The beginning of what it gave back.
         output: String,
     },
+    /// A tool call has to be allowed: it waits until somebody answers.
+    ApprovalRequest {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// What it would do: the command, for `bash`.
+        subject: String,
+    },
+    /// It is known whether a tool call that had to be allowed may run.
+    ApprovalEnd {
+        /// The call.
+        call_id: String,
+        /// `once`, `always`, `deny` or `never`; none when it was cancelled.
+        decision: Option<&'static str>,
+    },
+    /// A hook failed; nothing else changes because of that.
+    HookFailed {
+        /// The hook.
+        hook: String,
+        /// Where it was asked or told.
+        point: &'static str,
+        /// What went wrong.
+        reason: String,
+    },
+    /// Instructions of the project came into the context, or left it.
+    Instructions {
+        /// Why: `start`, `touched` (a file of their folder), `compaction` or `changed`.
+        reason: &'static str,
+        /// The files.
+        files: Vec<InstructionFile>,
+    },
+    /// A server of tools is there, failed, or is gone.
+    ToolServer {
+        /// Its name in the settings.
+        name: String,
+        /// `ready`, `failed` or `gone`.
+        state: &'static str,
+        /// How many tools it brings.
+        tools: usize,
+        /// What went wrong.
+        error: Option<String>,
+    },
     /// How full the window is.
     Context {
         /// Tokens of the context.
@@ -245,6 +288,19 @@ pub enum SessionEvent {
         /// What they cost in USD, where prices are known.
         cost_usd: Option<f64>,
     },
+}
+
+/// A file with instructions of the project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InstructionFile {
+    /// Where it is.
+    pub path: String,
+    /// Its size in tokens, by estimate.
+    pub tokens: u64,
+    /// `loaded`, `changed`, `gone`, or `refused` with a reason.
+    pub state: &'static str,
+    /// Why it was refused, or cut.
+    pub note: Option<String>,
 }
 
 /// Tokens that were billed.

@@ -4,6 +4,7 @@
 //! it writes to the [`store`], asks models, runs [`tools`], and tells what
 //! happened as events.
 
+pub mod approval;
 pub mod event;
 pub mod folder;
 pub mod machine;

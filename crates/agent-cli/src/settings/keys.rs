@@ -4,9 +4,9 @@ use llm_providers::catalog::{ModelOverride, ProviderOverride, QuirksOverride};
 use serde_json::Value;
 use session_model::json::Members;
 
-use super::AppSettings;
 use super::path::{KeyPath, Step};
 use super::schema;
+use super::{AppSettings, HookSetting, ToolServerSetting};
 
 /// A setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -21,8 +21,8 @@ pub struct Key {
     pub default: Value,
 }
 
-/// What stands for the name of a provider.
-const ANY_PROVIDER: &str = "NAME";
+/// What stands for the name of a provider, a hook or a server.
+const ANY_NAME: &str = "NAME";
 /// What stands for the name of a model.
 const ANY_MODEL: &str = "PROVIDER/MODEL";
 
@@ -34,8 +34,10 @@ pub fn keys() -> Vec<Key> {
         ..ProviderOverride::default()
     };
     let sample = AppSettings {
-        providers: [(ANY_PROVIDER.to_owned(), provider)].into(),
+        providers: [(ANY_NAME.to_owned(), provider)].into(),
         models: [(ANY_MODEL.to_owned(), ModelOverride::default())].into(),
+        hooks: [(ANY_NAME.to_owned(), HookSetting::default())].into(),
+        mcp_servers: [(ANY_NAME.to_owned(), ToolServerSetting::default())].into(),
         ..AppSettings::default()
     };
     let keys = values(&sample).into_iter().map(|(path, default)| {
@@ -79,7 +81,9 @@ pub(crate) fn keys_of(path: &KeyPath) -> Vec<Key> {
 pub(crate) fn general(path: &KeyPath) -> KeyPath {
     let mut path = path.clone();
     let stands = match path.0.first() {
-        Some(Step::Name(name)) if name == "providers" => ANY_PROVIDER,
+        Some(Step::Name(name)) if ["providers", "hooks", "mcpServers"].contains(&name.as_str()) => {
+            ANY_NAME
+        }
         Some(Step::Name(name)) if name == "models" => ANY_MODEL,
         Some(_) | None => return path,
     };

@@ -244,7 +244,7 @@ pub(super) fn leaves(tree: &Value) -> Vec<KeyPath> {
 
 /// What a project or a script may not set: a repository that was cloned must not be able to send a key or a session
 /// elsewhere, to choose who gets it, or to let commands run.
-const NOT_FOR_PROJECTS: [&[&str]; 13] = [
+const NOT_FOR_PROJECTS: [&[&str]; 16] = [
     &["model"],
     &["providers"],
     &["compaction", "model"],
@@ -255,9 +255,12 @@ const NOT_FOR_PROJECTS: [&[&str]; 13] = [
     &["compaction", "remoteAllowInsecure"],
     &["tools", "bash"],
     &["tools", "enabled"],
+    &["tools", "policies"],
+    &["tools", "folders"],
     &["session", "dir"],
     &["http"],
     &["hooks"],
+    &["mcpServers"],
 ];
 
 /// What a project or a script may say of a model. Anything else, such as an address, is the user's business.

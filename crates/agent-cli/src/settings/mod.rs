@@ -1,5 +1,6 @@
 //! Settings: what there is to set, and the layers that it comes from.
 
+mod external;
 mod fault;
 mod keys;
 mod load;
@@ -16,6 +17,7 @@ use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, Pr
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use external::{CommandSetting, HookSetting, InstructionSettings, ToolServerSetting};
 pub use keys::{Key, key_table, keys};
 pub use load::{Loaded, load_layers};
 pub(crate) use schema::plain;
@@ -51,6 +53,12 @@ pub struct AppSettings {
     pub session: SessionSettings,
     /// The agent's tools.
     pub tools: ToolSettings,
+    /// The instructions of a project, and skills.
+    pub instructions: InstructionSettings,
+    /// Programs that are asked or told at points in the life of a session, by name; they run in the order of their names.
+    pub hooks: BTreeMap<String, HookSetting>,
+    /// Servers of the Model Context Protocol whose tools stand beside the agent's own, by name.
+    pub mcp_servers: BTreeMap<String, ToolServerSetting>,
 }
 
 /// The settings under `session`.
@@ -94,6 +102,10 @@ pub struct ToolSettings {
     pub enabled: Option<Vec<String>>,
     /// Whether commands run: after a question, without one, or not at all.
     pub bash: BashPolicy,
+    /// The same for other tools, by name; those of servers are named server__tool, and server__* is all of one server.
+    pub policies: BTreeMap<String, BashPolicy>,
+    /// Folders beside the workspace that files may be read and changed in.
+    pub folders: Vec<String>,
     /// How long a command may take, in seconds.
     #[schemars(range(min = 1))]
     pub bash_timeout_seconds: u64,
@@ -102,7 +114,7 @@ pub struct ToolSettings {
     pub output_bytes: u64,
 }
 
-/// Whether commands run.
+/// Whether a tool runs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BashPolicy {
@@ -120,6 +132,8 @@ impl Default for ToolSettings {
         Self {
             enabled: None,
             bash: BashPolicy::Ask,
+            policies: BTreeMap::new(),
+            folders: Vec::new(),
             bash_timeout_seconds: 120,
             output_bytes: 50_000,
         }
@@ -199,6 +213,7 @@ impl AppSettings {
                 1,
             ),
             ("tools.outputBytes", self.tools.output_bytes, 1000),
+            ("instructions.maxBytes", self.instructions.max_bytes, 1000),
         ];
         match least.iter().find(|(_, value, least)| value < least) {
             Some((key, value, least)) => {

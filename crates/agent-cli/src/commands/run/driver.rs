@@ -205,7 +205,9 @@ impl Driver {
         let asked = match &command {
             Command::Say { .. } | Command::Resume => Some(Asked::Turn),
             // A label is written at once, and nothing is stopped where nothing runs.
-            Command::Label { .. } | Command::Abort | Command::Close => None,
+            Command::Label { .. } | Command::Abort | Command::Approve { .. } | Command::Close => {
+                None
+            }
             Command::Compact { .. }
             | Command::Handoff { .. }
             | Command::Navigate(_)

@@ -2,7 +2,7 @@
 //!
 //! Everything that can be refused is looked at first; only then something is made.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount, prompts};
 use hooks::HookSet;
-use llm_providers::{Reasoning, ScriptAction, ScriptPlay};
+use llm_providers::{Reasoning, Redactor, ScriptAction, ScriptPlay, Secret};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::args::{Global, ModeArg, RunArgs, ThinkingArg};
@@ -18,11 +18,12 @@ use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
 use crate::models::Named;
+use crate::session::approval::{Approvals, Policy};
 use crate::session::folder::sessions_root;
 use crate::session::model::LiveModels;
 use crate::session::shell::SessionConfig;
 use crate::session::store::LiveStore;
-use crate::session::tools::{Approval, ToolContext, ToolLimits, Toolbox, Workspace};
+use crate::session::tools::{ToolContext, ToolLimits, Toolbox, Workspace};
 use crate::settings::{AppSettings, BashPolicy};
 
 /// A session that can run.
@@ -127,15 +128,11 @@ impl Prepared {
                 bash_timeout: Duration::from_secs(settings.tools.bash_timeout_seconds),
                 ..ToolLimits::default()
             },
-            approval: match settings.tools.bash {
-                BashPolicy::Deny => Approval::Deny,
-                BashPolicy::Allow => Approval::Allow,
-                // A script is the user's own; what it runs is what the user asked to run.
-                BashPolicy::Ask if script.is_some() || approves => Approval::Allow,
-                BashPolicy::Ask => Approval::Ask,
-            },
+            approvals: Approvals::new(policies(&settings, script.is_some() || approves), false),
             overflow: overflow(&store),
+            redactor: Arc::new(redactor(&secret_variables)),
             secret_variables,
+            history: None,
         };
         Ok(Self {
             config: SessionConfig {
@@ -286,6 +283,33 @@ fn toolbox(args: &RunArgs, settings: &AppSettings) -> Result<Toolbox, Error> {
             Error::Usage(format!("{place}: {error}; or none alone, for no tools"))
         }),
     }
+}
+
+/// Returns the policy of each tool that has one; `bash` says whether the user allows commands for this run.
+fn policies(settings: &AppSettings, bash: bool) -> BTreeMap<String, Policy> {
+    let policy = |setting: BashPolicy| match setting {
+        BashPolicy::Ask => Policy::Ask,
+        BashPolicy::Allow => Policy::Allow,
+        BashPolicy::Deny => Policy::Deny,
+    };
+    let named = settings.tools.policies.iter();
+    let mut policies: BTreeMap<String, Policy> = named
+        .map(|(name, setting)| (name.clone(), policy(*setting)))
+        .collect();
+    let own = match settings.tools.bash {
+        // A script is the user's own; what it runs is what the user asked to run.
+        BashPolicy::Ask if bash => Policy::Allow,
+        other => policy(other),
+    };
+    policies.insert("bash".to_owned(), own);
+    policies
+}
+
+/// Returns what takes the values of these variables out of texts.
+fn redactor(variables: &[String]) -> Redactor {
+    let values = variables.iter().filter_map(|name| std::env::var(name).ok());
+    let secrets: Vec<Secret> = values.filter_map(|value| Secret::new(&value)).collect();
+    Redactor::new(&secrets)
 }
 
 /// Returns where the whole text of output goes that was cut.

@@ -3,7 +3,7 @@
 use compaction_core::TokenCount;
 use serde_json::Value;
 
-use crate::session::event::{CompactionResult, SessionEvent};
+use crate::session::event::{CompactionResult, InstructionFile, SessionEvent};
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens};
 
 /// What people were not told yet.
@@ -178,8 +178,27 @@ impl Progress {
                 None => format!("-- {} has no label any more", clean(entry_id)),
             }])),
             SessionEvent::Notice { text } => Some(note(text)),
+            SessionEvent::ApprovalRequest { tool, subject, .. } => {
+                Some(note(&format!("{tool} waits to be allowed: {subject}")))
+            }
+            SessionEvent::HookFailed {
+                hook,
+                point,
+                reason,
+            } => Some(warning(&format!("hook {hook} failed at {point}: {reason}"))),
+            SessionEvent::Instructions { reason, files } => instructions(reason, files),
+            SessionEvent::ToolServer {
+                name, tools, error, ..
+            } => Some(match error {
+                Some(error) => warning(&format!("tool server {name}: {error}")),
+                None => mark(&[
+                    format!("-- tool server {}", clean(name)),
+                    counted(*tools, "tool"),
+                ]),
+            }),
             SessionEvent::TurnEnd { end: "aborted", .. } => Some(mark(&["-- stopped".to_owned()])),
             SessionEvent::Queued { .. }
+            | SessionEvent::ApprovalEnd { .. }
             | SessionEvent::TurnStart
             | SessionEvent::TextDelta { .. }
             | SessionEvent::ThinkingDelta { .. }
@@ -194,6 +213,23 @@ impl Progress {
             | SessionEvent::SessionEnd { .. } => None,
         }
     }
+}
+
+/// Returns which instructions came into the context; what could not is a warning.
+fn instructions(reason: &str, files: &[InstructionFile]) -> Option<String> {
+    let lines = files
+        .iter()
+        .filter_map(|file| match (&file.note, file.state) {
+            (Some(why), _) => Some(warning(&format!("{}: {why}", file.path))),
+            // That they are there from the beginning is as it should be.
+            (None, _) if reason == "start" => None,
+            (None, state) => Some(note(&format!(
+                "{} {state}, {} tokens",
+                file.path, file.tokens
+            ))),
+        });
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn note(text: &str) -> String {

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CompactionResult, SessionEvent, TokenUsage};
+use super::{CompactionResult, InstructionFile, SessionEvent, TokenUsage};
 
 const ID: &str = "01994a7e-6a10-7c3f-8d52-0e4b9f6a1c77";
 const PATH: &str = "/home/ann/.local/share/agent-cli/sessions/home-ann-parser-7d1f4f1a0b6c2e95/2026-01-05T09-12-44-112Z_01994a7e-6a10-7c3f-8d52-0e4b9f6a1c77.jsonl";
@@ -17,6 +17,7 @@ const USAGE: TokenUsage = TokenUsage {
 /// Returns one event of each kind, in the order in which a session may tell them.
 pub(crate) fn samples() -> Vec<SessionEvent> {
     let mut all = turn();
+    all.extend(surroundings());
     all.extend(window());
     all.extend(compactions());
     all.extend(moves());
@@ -75,6 +76,40 @@ fn turn() -> Vec<SessionEvent> {
             is_error: false,
             seconds: 0.002,
             output: "fn parse(text: &str) -> Option<Duration> {\n".to_owned(),
+        },
+        SessionEvent::ApprovalRequest {
+            call_id: "call_2".to_owned(),
+            tool: "bash".to_owned(),
+            subject: "cargo test".to_owned(),
+        },
+        SessionEvent::ApprovalEnd {
+            call_id: "call_2".to_owned(),
+            decision: Some("always"),
+        },
+    ]
+}
+
+fn surroundings() -> Vec<SessionEvent> {
+    vec![
+        SessionEvent::HookFailed {
+            hook: "memory".to_owned(),
+            point: "before_prompt",
+            reason: "it took longer than 30 seconds and was killed".to_owned(),
+        },
+        SessionEvent::Instructions {
+            reason: "start",
+            files: vec![InstructionFile {
+                path: "AGENTS.md".to_owned(),
+                tokens: 412,
+                state: "loaded",
+                note: None,
+            }],
+        },
+        SessionEvent::ToolServer {
+            name: "github".to_owned(),
+            state: "ready",
+            tools: 26,
+            error: None,
         },
     ]
 }

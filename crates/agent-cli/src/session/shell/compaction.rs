@@ -8,7 +8,7 @@ use compaction_core::{
     PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
     plan_elision, plan_for_context, plan_prune, threshold,
 };
-use hooks::HookSet;
+use hooks::{HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
 use session_model::json::RawJson;
 use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
@@ -36,6 +36,8 @@ pub(super) struct CompactionJob {
     pub models: LiveModels,
     /// Who may object.
     pub hooks: Arc<HookSet>,
+    /// The session as hooks are told of it.
+    pub hook_context: HookContext,
     /// Why.
     pub reason: Reason,
     /// What the summary should focus on.
@@ -217,11 +219,11 @@ impl CompactionJob {
         mut options: PlanOptions,
         candidates: &[Candidate],
     ) -> Result<Product, Miss> {
-        let added = self.hooks.compacting(&self.session_id());
-        self.events.hook_failures(&added.failures);
+        let strategy = options.settings.compaction.strategy.first();
+        let added = self.collect_from_hooks(strategy, context).await;
         options.hooks = HookInput {
-            prompt: added.result.prompt,
-            context: added.result.context,
+            prompt: added.prompt,
+            context: added.context,
         };
         let trigger = self.trigger();
         let plan_for = |limits: SummarizerLimits| {
@@ -241,7 +243,7 @@ impl CompactionJob {
             }
             Err(nothing) => return Err(Ended::Nothing(nothing.to_string()).into()),
         };
-        if let Some(replaced) = self.ask_hooks(&first, path)? {
+        if let Some(replaced) = self.ask_hooks(&first, path).await? {
             return Ok(self.overridden(&first, (path, context), &replaced)?);
         }
         let request_for = |candidate: &Candidate, replays: bool| {
@@ -261,7 +263,7 @@ impl CompactionJob {
         let report = run.report;
         self.events.account(&report);
         let Compacted { plan, mut applied } = done.map_err(ended)?;
-        for (key, value) in &added.result.preserve_data {
+        for (key, value) in &added.preserve_data {
             if let Ok(value) = RawJson::of(value) {
                 applied.preserve(key, &value);
             }

@@ -18,11 +18,10 @@ impl CompactionJob {
         context: &SessionContext,
     ) -> Result<Product, Ended> {
         const NOTHING_SAID: &str = "nothing was said in this session";
-        let added = self.hooks.compacting(&self.session_id());
-        self.events.hook_failures(&added.failures);
+        let added = self.collect_from_hooks(Strategy::Handoff, context).await;
         // Of what hooks add, a handoff takes only the lines of context.
         let mut focus: Vec<String> = self.focus.iter().cloned().collect();
-        focus.extend(added.result.context);
+        focus.extend(added.context);
         let focus = (!focus.is_empty()).then(|| focus.join("\n"));
         let plan_for = |limits: SummarizerLimits| {
             let options = HandoffOptions {

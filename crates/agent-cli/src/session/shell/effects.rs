@@ -133,6 +133,7 @@ impl AgentSession {
             strategies: self.strategies(reason, wish),
             models: self.models.clone(),
             hooks: self.hooks.clone(),
+            hook_context: self.hook_context(),
             reason,
             focus,
             will_retry: omits_failed,

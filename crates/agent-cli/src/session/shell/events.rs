@@ -6,6 +6,7 @@ use hooks::HookFailure;
 use session_model::Usage;
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::session::approval::{Decision, Told};
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, Step};
 
@@ -48,8 +49,27 @@ impl Events {
 
     pub fn hook_failures(&self, failures: &[HookFailure]) {
         for failure in failures {
-            self.notice(format!("hook {} failed: {}", failure.hook, failure.reason));
+            self.send(SessionEvent::HookFailed {
+                hook: failure.hook.clone(),
+                point: failure.point.name(),
+                reason: failure.reason.clone(),
+            });
         }
+    }
+
+    /// Tells of a question whether a call may run.
+    pub fn approval(&self, told: Told<'_>) {
+        self.send(match told {
+            Told::Asked(question) => SessionEvent::ApprovalRequest {
+                call_id: question.call_id.clone(),
+                tool: question.tool.clone(),
+                subject: question.subject.clone(),
+            },
+            Told::Ended(question, decision) => SessionEvent::ApprovalEnd {
+                call_id: question.call_id.clone(),
+                decision: decision.map(Decision::name),
+            },
+        });
     }
 
     /// Adds what an answer took.

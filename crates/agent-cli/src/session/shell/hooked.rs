@@ -1,41 +1,81 @@
 //! What hooks make of a compaction: they may refuse it, or supply it.
 
-use compaction_core::{ApplyError, CompactionPlan, Profile, TokenCount};
-use hooks::{BeforeCompactEvent, BeforeCompactResult, CompactionOverride};
+use compaction_core::{ApplyError, CompactionPlan, Profile, Strategy, TokenCount};
+use hooks::{
+    BeforeCompactEvent, BeforeCompactResult, CompactingEvent, CompactingResult, CompactionOverride,
+    HookContext,
+};
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, CompactionDraft, EntryDraft, EntryId, EntryIndex, FirstKept, SessionContext,
-    SessionPath, SummaryMessage,
+    AgentMessage, CompactionDraft, EntryDraft, EntryIndex, FirstKept, SessionContext, SessionPath,
+    SummaryMessage,
 };
 
 use crate::session::event::CompactionResult;
 use crate::session::machine::Ended;
 use crate::session::shell::compaction::{CompactionJob, Entries, Miss, Product};
 
+/// Returns what people read when a hook did not want something.
+pub(super) fn cancelled_by(hook: Option<&str>, reason: Option<&str>, what: &str) -> String {
+    let hook = hook.map_or("a hook".to_owned(), |hook| format!("hook {hook}"));
+    match reason {
+        Some(reason) => format!("{hook} cancelled {what}: {reason}"),
+        None => format!("{hook} cancelled {what}"),
+    }
+}
+
 impl CompactionJob {
+    /// Returns the session as hooks are told of it.
+    fn hook_context(&self) -> HookContext {
+        HookContext {
+            cancel: self.cancel.clone(),
+            ..self.hook_context.clone()
+        }
+    }
+
+    /// Collects what hooks add to the requests.
+    pub(super) async fn collect_from_hooks(
+        &self,
+        strategy: Strategy,
+        context: &SessionContext,
+    ) -> CompactingResult {
+        let messages: Vec<&AgentMessage> =
+            context.messages().map(|(_, message)| &**message).collect();
+        let event = CompactingEvent {
+            strategy: strategy.name(),
+            messages: &messages,
+        };
+        let added = self.hooks.compacting(&event, &self.hook_context()).await;
+        self.events.hook_failures(&added.failures);
+        added.result
+    }
+
     /// Asks the hooks; returns the compaction that one of them supplies.
-    pub(super) fn ask_hooks(
+    pub(super) async fn ask_hooks(
         &self,
         plan: &CompactionPlan,
         path: &SessionPath<'_>,
     ) -> Result<Option<Box<CompactionOverride>>, Miss> {
-        let ids = path.entries().iter();
-        let branch: Vec<EntryId> = ids
-            .map(|index| EntryId::new(self.tree.id(*index)))
-            .collect();
-        let asked = self.hooks.before_compact(&BeforeCompactEvent {
+        let event = BeforeCompactEvent {
             plan,
-            branch: &branch,
+            path,
             custom_instructions: self.focus.as_deref(),
+            reason: self.reason.name(),
             will_retry: self.will_retry,
-        });
+        };
+        let asked = self
+            .hooks
+            .before_compact(&event, &self.hook_context())
+            .await;
         self.events.hook_failures(&asked.failures);
         match asked.result {
             BeforeCompactResult::Proceed => Ok(None),
-            BeforeCompactResult::Cancel => Err(Miss::Refused(Ended::Nothing(
-                "a hook cancelled it".to_owned(),
-            ))),
+            BeforeCompactResult::Cancel { reason } => {
+                let hook = asked.decided_by.as_deref();
+                let said = cancelled_by(hook, reason.as_deref(), "it");
+                Err(Miss::Refused(Ended::Nothing(said)))
+            }
             BeforeCompactResult::Replace(replaced) => Ok(Some(replaced)),
         }
     }

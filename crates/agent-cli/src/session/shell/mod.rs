@@ -17,6 +17,7 @@ mod handoff;
 mod hooked;
 mod jobs;
 mod navigation;
+mod notify;
 mod tell;
 mod tools;
 mod view;
@@ -26,18 +27,20 @@ mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{AutoContinue, Settings, Strategy};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
-use hooks::HookSet;
+use hooks::{HookSet, Notification};
 use llm_providers::{CancellationToken, Reasoning};
 use session_model::EntryId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::error::Error;
+use crate::session::approval::Decision;
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::session::machine::{
     Continue, Event, Job, Machine, Navigation, Opening, Policy, State, TurnEnd, Wish, transition,
@@ -49,6 +52,7 @@ use crate::session::tools::{ToolContext, Toolbox};
 use background::Prepared;
 use events::Events;
 use jobs::{Done, Running};
+use notify::{Notifier, notifier};
 
 /// What a session is made of.
 pub struct SessionConfig {
@@ -123,6 +127,13 @@ pub enum Command {
     },
     /// Automatic compaction is switched on or off.
     SetAutomatic(bool),
+    /// The question whether a call may run is answered.
+    Approve {
+        /// The call's id.
+        call_id: String,
+        /// The answer.
+        decision: Decision,
+    },
     /// The session should end.
     Close,
 }
@@ -156,6 +167,7 @@ pub struct AgentSession {
     models: LiveModels,
     settings: Settings,
     hooks: Arc<HookSet>,
+    notifier: Notifier,
     tools: Toolbox,
     tool_context: ToolContext,
     system_prompt: String,
@@ -189,6 +201,12 @@ impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
     pub fn new(config: SessionConfig, events: UnboundedSender<SessionEvent>) -> Self {
         let policy = policy(&config.settings);
+        let events = Events::new(events);
+        let teller = events.clone();
+        let approvals = config.tool_context.approvals.clone();
+        let approvals = approvals.telling(move |told| teller.approval(told));
+        // Until it runs, nobody is told.
+        let (notifier, _) = notifier(config.hooks.clone(), events.clone());
         Self {
             machine: Machine::new(policy),
             store: config.store,
@@ -196,11 +214,15 @@ impl AgentSession {
             models: config.models,
             settings: config.settings,
             hooks: config.hooks,
+            notifier,
             tools: config.tools,
-            tool_context: config.tool_context,
+            tool_context: ToolContext {
+                approvals,
+                ..config.tool_context
+            },
             system_prompt: config.system_prompt,
             reasoning: config.reasoning,
-            events: Events::new(events),
+            events,
             due: VecDeque::new(),
             jobs: FuturesUnordered::new(),
             cancels: BTreeMap::new(),
@@ -227,6 +249,11 @@ impl AgentSession {
     /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
     pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) -> Finished {
         self.open();
+        let (notifier, notifications) = notifier(self.hooks.clone(), self.events.clone());
+        self.notifier = notifier;
+        let end_of_telling = notifications.end();
+        let mut telling = pin!(notifications.run());
+        let mut told = false;
         let mut commanded = true;
         while !self.closed {
             tokio::select! {
@@ -239,9 +266,15 @@ impl AgentSession {
                     }
                 },
                 Some((job, done)) = self.jobs.next(), if !self.jobs.is_empty() => self.finish(job, done),
+                () = &mut telling, if !told => told = true,
             }
         }
-        self.finished().await
+        self.settle().await;
+        self.notify(Notification::SessionShutdown { reason: "end" });
+        if !told {
+            end_of_telling.wait(telling).await;
+        }
+        self.finished()
     }
 
     fn open(&mut self) {
@@ -306,6 +339,11 @@ impl AgentSession {
                 if self.settings.compaction.strategy.first() == Strategy::Off =>
             {
                 self.fail("compaction.strategy is off; set another to compact".to_owned());
+            }
+            Command::Approve { call_id, decision } => {
+                if !self.tool_context.approvals.answer(&call_id, decision) {
+                    self.fail(format!("no call {call_id} waits to be allowed"));
+                }
             }
             Command::SetAutomatic(automatic) => self.feed(Event::SetAutomatic(automatic)),
             Command::Close => self.feed(Event::Close),
@@ -389,7 +427,7 @@ impl AgentSession {
     }
 
     /// Waits for what was told to end, so that no request is left running.
-    async fn finished(mut self) -> Finished {
+    async fn settle(&mut self) {
         for cancel in self.cancels.values() {
             cancel.cancel();
         }
@@ -397,6 +435,9 @@ impl AgentSession {
         if let Err(error) = self.append(Vec::new()) {
             self.store_error = Some(error.to_string());
         }
+    }
+
+    fn finished(self) -> Finished {
         let spent = self.events.spent();
         let is_written = self.store.is_born();
         let path = self.store.path().filter(|_| is_written);

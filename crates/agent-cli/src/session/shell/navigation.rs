@@ -4,7 +4,7 @@ use compaction_core::{
     BranchInstructions, BranchOptions, BranchPlan, Profile, SummarizerLimits, branch_budget,
     plan_branch_summary,
 };
-use hooks::{BeforeTreeEvent, BeforeTreeResult};
+use hooks::{BeforeTreeEvent, BeforeTreeResult, HookContext};
 use session_model::json::RawJson;
 use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
 
@@ -13,6 +13,7 @@ use crate::session::machine::{Ended, Job, Navigation};
 use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::{bill, ended};
 use crate::session::shell::entries::leaf_name;
+use crate::session::shell::hooked::cancelled_by;
 use crate::session::shell::jobs::Done;
 use crate::session::store::NewEntry;
 use crate::summarize::{ModelReport, Run, Step, answer_plan};
@@ -37,6 +38,7 @@ impl AgentSession {
         };
         let models = self.models.clone();
         let hooks = self.hooks.clone();
+        let hook_context = self.hook_context();
         let events = self.events.clone();
         let settings = self.settings.clone();
         let session = self.store.id().to_owned();
@@ -68,15 +70,27 @@ impl AgentSession {
             for said in &plan.diagnostics {
                 events.notice(said.to_string());
             }
-            let asked = hooks.before_tree(&BeforeTreeEvent {
+            let event = BeforeTreeEvent {
+                tree: &tree,
                 plan: &plan,
+                old_leaf: from,
+                target: to,
                 user_wants_summary: navigation.summarize,
-            });
+            };
+            let context = HookContext {
+                cancel: cancel.clone(),
+                ..hook_context
+            };
+            let asked = hooks.before_tree(&event, &context).await;
+            if cancel.is_cancelled() {
+                return Done::Navigation(Err(Ended::Cancelled));
+            }
             events.hook_failures(&asked.failures);
             let supplied = match asked.result {
                 BeforeTreeResult::Proceed => None,
-                BeforeTreeResult::Cancel => {
-                    let why = "a hook cancelled the move".to_owned();
+                BeforeTreeResult::Cancel { reason } => {
+                    let hook = asked.decided_by.as_deref();
+                    let why = cancelled_by(hook, reason.as_deref(), "the move");
                     return Done::Navigation(Err(Ended::Failed(why)));
                 }
                 BeforeTreeResult::Summary(summary) => Some(summary),

@@ -1,9 +1,11 @@
 //! The calls of an answer: which are open, and running them beside each other where they cannot disturb each other.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Instant;
 
 use futures_util::future::join_all;
+use hooks::{HookContext, HookPoint, HookSet, Notification, ToolCallEvent, ToolCallResult};
 use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{
@@ -15,9 +17,11 @@ use crate::session::machine::Job;
 use crate::session::shell::AgentSession;
 use crate::session::shell::entries::drafted;
 use crate::session::shell::events::Events;
+use crate::session::shell::hooked::cancelled_by;
 use crate::session::shell::jobs::Done;
+use crate::session::shell::notify::Notifier;
 use crate::session::store::NewEntry;
-use crate::session::tools::{Repeat, ToolContext, ToolOutput, Toolbox, Workspace};
+use crate::session::tools::{History, Repeat, ToolContext, ToolOutput, Toolbox, Workspace};
 
 /// How much of an output an event tells, in characters.
 const TOLD: usize = 2000;
@@ -28,7 +32,16 @@ impl AgentSession {
         let after_crash = std::mem::take(&mut self.resumes_calls);
         let batch = Batch {
             tools: self.tools.clone(),
-            context: self.tool_context.clone(),
+            context: ToolContext {
+                history: Some(History {
+                    tree: self.store.tree().clone(),
+                    leaf: self.store.leaf(),
+                }),
+                ..self.tool_context.clone()
+            },
+            hooks: self.hooks.clone(),
+            hook_context: self.hook_context(),
+            notifier: self.notifier.clone(),
             events: self.events.clone(),
             after_crash,
         };
@@ -37,7 +50,15 @@ impl AgentSession {
                 cancel,
                 ..batch.context.clone()
             };
-            let batch = Batch { context, ..batch };
+            let hook_context = HookContext {
+                cancel: context.cancel.clone(),
+                ..batch.hook_context.clone()
+            };
+            let batch = Batch {
+                context,
+                hook_context,
+                ..batch
+            };
             Done::Results(batch.run(calls).await)
         });
     }
@@ -72,6 +93,9 @@ impl AgentSession {
 struct Batch {
     tools: Toolbox,
     context: ToolContext,
+    hooks: Arc<HookSet>,
+    hook_context: HookContext,
+    notifier: Notifier,
     events: Events,
     after_crash: bool,
 }
@@ -96,7 +120,7 @@ impl Batch {
         self.events.send(SessionEvent::ToolStart {
             call_id: call.id.clone(),
             name: call.name.clone(),
-            arguments,
+            arguments: arguments.clone(),
         });
         if self.context.cancel.is_cancelled() {
             let output = ToolOutput::error("cancelled before it ran");
@@ -111,7 +135,7 @@ impl Batch {
         }
         let lost = self.after_crash && self.tools.repeat(&call.name) == Repeat::Unsafe;
         let output = match lost {
-            false => self.tools.run(call, &self.context).await,
+            false => self.allowed(call, &arguments).await,
             true => ToolOutput::error(
                 "the session was interrupted while this call ran, and its result is lost; it may have been carried out: look before you repeat it",
             ),
@@ -124,7 +148,33 @@ impl Batch {
             seconds: started.elapsed().as_secs_f64(),
             output: text.chars().take(TOLD).collect(),
         });
+        let told = Notification::ToolResult {
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            arguments,
+            is_error: output.is_error,
+            output: text,
+        };
+        self.notifier.tell(told, self.hook_context.clone());
         entry(call, &output)
+    }
+
+    /// Runs a call unless a hook, the settings or the user are against it.
+    async fn allowed(&self, call: &ToolCall, arguments: &Value) -> ToolOutput {
+        if self.hooks.wants(HookPoint::ToolCall) {
+            let event = ToolCallEvent {
+                call_id: &call.id,
+                tool: &call.name,
+                arguments,
+            };
+            let asked = self.hooks.tool_call(&event, &self.hook_context).await;
+            self.events.hook_failures(&asked.failures);
+            if let ToolCallResult::Block { reason } = asked.result {
+                let hook = asked.decided_by.as_deref();
+                return ToolOutput::error(cancelled_by(hook, reason.as_deref(), "this call"));
+            }
+        }
+        self.tools.run(call, &self.context).await
     }
 }
 

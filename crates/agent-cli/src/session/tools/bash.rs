@@ -1,12 +1,12 @@
 //! `bash`: a shell command in the workspace.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
 use std::num::NonZeroU64;
 use std::pin::pin;
 use std::process::ExitStatus;
 use std::time::Duration;
 
+use hooks::process::{Running, remove_secrets};
 use llm_providers::BoxFuture;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -17,28 +17,13 @@ use tokio::time::{sleep, timeout};
 
 use super::arguments::{parse, schema};
 use super::capture::Capture;
-use super::process::Running;
-use super::{AgentTool, Approval, Repeat, ToolContext, ToolLimits, ToolOutput};
+use super::{AgentTool, Repeat, ToolContext, ToolLimits, ToolOutput};
 
 /// How long what a command left running may still write before it is killed.
 const LEFTOVERS: Duration = Duration::from_millis(250);
 
 /// How long output is read after everybody was killed; only who left the group can still hold the pipe.
 const REMAINS: Duration = Duration::from_millis(40);
-
-/// Words of the names of environment variables that hold secrets, between underscores.
-const SECRET_WORDS: [&str; 7] = [
-    "SECRET",
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "APIKEY",
-];
-
-/// Ends of such names, behind something else.
-const SECRET_ENDS: [&str; 2] = ["_KEY", "_PAT"];
 
 /// The tool.
 pub(super) struct Bash;
@@ -59,11 +44,11 @@ struct Arguments {
 }
 
 impl AgentTool for Bash {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "bash"
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         "Runs a shell command in the workspace and returns what it writes, errors included. There is no \
          input and no terminal. Whatever it leaves in the background ends with it. Of long output the \
          beginning and the end are shown, and the file with the rest is named."
@@ -77,6 +62,12 @@ impl AgentTool for Bash {
         Repeat::Unsafe
     }
 
+    fn asks_leave(&self, arguments: &Value) -> Option<String> {
+        // A call that cannot run is told what is wrong with it instead.
+        let arguments = parse::<Arguments>(arguments).ok()?;
+        Some(arguments.command)
+    }
+
     fn run<'a>(
         &'a self,
         arguments: &'a Value,
@@ -86,7 +77,6 @@ impl AgentTool for Bash {
             let ready = parse::<Arguments>(arguments).and_then(|arguments| {
                 let limit = time_limit(arguments.timeout_seconds, &context.limits)?;
                 check_command(&arguments.command)?;
-                check_approval(context.approval)?;
                 Ok((arguments.command, limit))
             });
             match ready {
@@ -117,20 +107,6 @@ fn check_command(command: &str) -> Result<(), String> {
     match command.contains('\0') {
         true => Err("command: holds a NUL character; leave it out".to_owned()),
         false => Ok(()),
-    }
-}
-
-fn check_approval(approval: Approval) -> Result<(), String> {
-    match approval {
-        Approval::Allow => Ok(()),
-        Approval::Ask => Err(
-            "commands have to be allowed and nobody can be asked; run again with --allow bash"
-                .to_owned(),
-        ),
-        Approval::Deny => Err(
-            "commands are not allowed here; do it with the other tools, or say what is to be run"
-                .to_owned(),
-        ),
     }
 }
 
@@ -177,21 +153,8 @@ fn start(shell: &str, command: &str, context: &ToolContext) -> io::Result<(Runni
     let mut shell = Command::new(shell);
     shell.arg("-c").arg(command);
     shell.current_dir(context.workspace.root());
-    for (name, _) in std::env::vars_os() {
-        if is_secret(&name, &context.secret_variables) {
-            shell.env_remove(name);
-        }
-    }
+    remove_secrets(&mut shell, &context.secret_variables);
     Running::start(shell)
-}
-
-/// Returns whether a variable holds a secret: because it is listed, or by its name.
-pub(super) fn is_secret(name: &OsStr, listed: &[String]) -> bool {
-    let upper: OsString = name.to_ascii_uppercase();
-    let upper = upper.to_string_lossy();
-    SECRET_ENDS.iter().any(|end| upper.ends_with(end))
-        || upper.split('_').any(|word| SECRET_WORDS.contains(&word))
-        || listed.iter().any(|listed| name == OsStr::new(listed))
 }
 
 async fn watch(

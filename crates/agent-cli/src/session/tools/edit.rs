@@ -79,11 +79,11 @@ impl Arguments {
 }
 
 impl AgentTool for Edit {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "edit"
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         "Replaces pieces of a file. Each old_text must stand in the file exactly so, and once; when one \
          of them does not, nothing is changed. Returns what changed as a diff."
     }

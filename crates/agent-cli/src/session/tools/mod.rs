@@ -12,7 +12,6 @@ mod edit;
 mod file;
 mod image;
 mod output;
-mod process;
 mod read;
 mod replacement;
 mod screen;
@@ -29,13 +28,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
-use llm_providers::{BoxFuture, CancellationToken, Tool};
+use llm_providers::{BoxFuture, CancellationToken, Redactor, Tool};
 use serde_json::{Map, Value};
-use session_model::ToolCall;
 use session_model::json::RawJson;
+use session_model::{Leaf, SessionTree, ToolCall};
+
+use crate::session::approval::{Approvals, Question};
 
 pub use output::ToolOutput;
-pub(crate) use process::kill_all;
 pub use workspace::Workspace;
 
 /// Returns the tools there are, in the order in which models see them.
@@ -60,12 +60,16 @@ pub struct ToolContext {
     pub cancel: CancellationToken,
     /// What a call may take and return.
     pub limits: ToolLimits,
-    /// Whether commands may run.
-    pub approval: Approval,
+    /// Decides about calls that have to be allowed.
+    pub approvals: Approvals,
     /// The folder for the whole text of output that was cut; without one that text is lost.
     pub overflow: Option<PathBuf>,
     /// Environment variables that never reach a command, besides those whose name tells.
     pub secret_variables: Vec<String>,
+    /// Takes keys out of whatever a call returns.
+    pub redactor: Arc<Redactor>,
+    /// The session as it was when the calls began, for tools that look into it; none where there is none.
+    pub history: Option<History>,
 }
 
 /// What a call may take and return.
@@ -104,15 +108,13 @@ impl Default for ToolLimits {
     }
 }
 
-/// Whether commands may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Approval {
-    /// They may.
-    Allow,
-    /// Somebody is to be asked; where nobody can be, they may not.
-    Ask,
-    /// They may not.
-    Deny,
+/// A session at one of its entries.
+#[derive(Debug, Clone)]
+pub struct History {
+    /// The entries, those of other branches and what compactions took out of the context included.
+    pub tree: SessionTree,
+    /// Where it stands.
+    pub leaf: Leaf,
 }
 
 /// Whether a call whose result was lost may simply run again.
@@ -127,10 +129,10 @@ pub enum Repeat {
 /// Something that a model can call.
 pub trait AgentTool: Send + Sync {
     /// Returns the name that the model calls.
-    fn name(&self) -> &'static str;
+    fn name(&self) -> &str;
 
     /// Returns what it does, for the model.
-    fn description(&self) -> &'static str;
+    fn description(&self) -> &str;
 
     /// Returns the JSON Schema of its arguments.
     fn parameters(&self) -> Value;
@@ -138,7 +140,14 @@ pub trait AgentTool: Send + Sync {
     /// Returns whether a call whose result was lost may run again.
     fn repeat(&self) -> Repeat;
 
-    /// Runs one call. Ends soon after `context.cancel` fires.
+    /// Returns what the call would do, in the words in which it is allowed and remembered; none for a call that
+    /// needs no leave.
+    fn asks_leave(&self, arguments: &Value) -> Option<String> {
+        let _ = arguments;
+        None
+    }
+
+    /// Runs one call that is allowed. Ends soon after `context.cancel` fires.
     fn run<'a>(
         &'a self,
         arguments: &'a Value,
@@ -196,7 +205,7 @@ impl Toolbox {
     }
 
     /// Returns the names.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.tools.iter().map(|tool| tool.name())
     }
 
@@ -205,7 +214,7 @@ impl Toolbox {
         self.get(name).map_or(Repeat::Unsafe, AgentTool::repeat)
     }
 
-    /// Runs one call. Never fails: whatever goes wrong is a result that tells the model what to do.
+    /// Runs one call, once it is allowed. Never fails: whatever goes wrong is a result that tells the model what to do.
     pub async fn run(&self, call: &ToolCall, context: &ToolContext) -> ToolOutput {
         let Some(tool) = self.get(&call.name) else {
             let known = match self.known() {
@@ -226,9 +235,20 @@ impl Toolbox {
         if context.cancel.is_cancelled() {
             return ToolOutput::cancelled();
         }
+        if let Some(subject) = tool.asks_leave(&arguments) {
+            let question = Question {
+                call_id: call.id.clone(),
+                tool: call.name.clone(),
+                subject,
+            };
+            let decided = context.approvals.decide(&question, &context.cancel).await;
+            if let Err(refused) = decided {
+                return refused.cleaned();
+            }
+        }
         let running = AssertUnwindSafe(tool.run(&arguments, context)).catch_unwind();
         match running.await {
-            Ok(output) => output.cleaned(),
+            Ok(output) => output.without_keys(&context.redactor).cleaned(),
             Err(_) => ToolOutput::failed(tool.name()),
         }
     }

@@ -1,5 +1,6 @@
 //! What a call returns.
 
+use llm_providers::Redactor;
 use serde_json::Value;
 use session_model::{Block, Content};
 
@@ -60,15 +61,32 @@ impl ToolOutput {
         }
     }
 
+    /// Returns the result without keys.
+    pub(super) fn without_keys(mut self, redactor: &Redactor) -> Self {
+        self.each_text(|text| {
+            let clean = redactor.clean_answer(text);
+            if clean != *text {
+                *text = clean;
+            }
+        });
+        self
+    }
+
     /// Returns the result without control characters other than newlines and tabs.
     pub(super) fn cleaned(mut self) -> Self {
+        self.each_text(clean);
+        self
+    }
+
+    /// Changes every text, those of the details included.
+    fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
         if let Content::Text(text) = &mut self.content {
-            clean(text);
+            change(text);
         }
         if let Content::Blocks(blocks) = &mut self.content {
             for block in blocks {
                 match block {
-                    Block::Text(block) => clean(&mut block.text),
+                    Block::Text(block) => change(&mut block.text),
                     Block::Image(_)
                     | Block::Thinking(_)
                     | Block::ToolCall(_)
@@ -77,9 +95,8 @@ impl ToolOutput {
             }
         }
         if let Some(details) = &mut self.details {
-            clean_value(details);
+            each_string(details, &mut change);
         }
-        self
     }
 }
 
@@ -89,11 +106,19 @@ fn clean(text: &mut String) {
     }
 }
 
-fn clean_value(value: &mut Value) {
+fn each_string(value: &mut Value, change: &mut impl FnMut(&mut String)) {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => clean(text),
-        Value::Array(items) => items.iter_mut().for_each(clean_value),
-        Value::Object(members) => members.values_mut().for_each(clean_value),
+        Value::String(text) => change(text),
+        Value::Array(items) => {
+            for item in items {
+                each_string(item, change);
+            }
+        }
+        Value::Object(members) => {
+            for member in members.values_mut() {
+                each_string(member, change);
+            }
+        }
     }
 }

@@ -39,11 +39,11 @@ struct Arguments {
 }
 
 impl AgentTool for Read {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "read"
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         "Shows a text file as it is, or an image (PNG, JPEG, GIF, WebP). Of a long file only a part is \
          shown; a notice at the end then names the offset to read on with."
     }

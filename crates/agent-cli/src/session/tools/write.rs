@@ -23,11 +23,11 @@ struct Arguments {
 }
 
 impl AgentTool for Write {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "write"
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         "Makes a file, or replaces all that is in it. Missing folders are made. To change a part of a \
          file, use edit."
     }

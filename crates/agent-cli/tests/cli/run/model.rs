@@ -125,8 +125,8 @@ fn commands_run_only_where_that_is_allowed() {
         .collect();
     assert_snapshot!(told.join("\n"), @"
     bash echo ran > ran
-      x commands have to be allowed and nobody can be asked; run again with
-        --allow bash
+      x bash has to be allowed and nobody can be asked; run again with --allow
+        bash
     ");
     let allowed = asked();
     assert_eq!(

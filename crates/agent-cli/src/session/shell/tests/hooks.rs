@@ -2,7 +2,8 @@
 
 use ::hooks::{
     BeforeCompactEvent, BeforeCompactResult, BeforeTreeEvent, BeforeTreeResult,
-    BranchSummaryOverride, CompactingResult, CompactionOverride, Hook, HookError,
+    BranchSummaryOverride, CompactingEvent, CompactingResult, CompactionOverride, Hook,
+    HookContext, HookError, HookFuture,
 };
 use insta::assert_snapshot;
 use serde_json::json;
@@ -20,9 +21,12 @@ struct Says {
     before_tree: Option<Result<BeforeTreeResult, &'static str>>,
 }
 
-fn said<T: Clone + Default>(fixed: &Option<Result<T, &'static str>>) -> Result<T, HookError> {
+fn said<'a, T: Clone + Default + Send + 'a>(
+    fixed: &Option<Result<T, &'static str>>,
+) -> HookFuture<'a, T> {
     let fixed = fixed.clone().unwrap_or_else(|| Ok(T::default()));
-    fixed.map_err(|why| HookError(why.to_owned()))
+    let answer = fixed.map_err(|why| HookError(why.to_owned()));
+    Box::pin(std::future::ready(answer))
 }
 
 impl Hook for Says {
@@ -30,19 +34,29 @@ impl Hook for Says {
         "test"
     }
 
-    fn before_compact(
-        &self,
-        event: &BeforeCompactEvent<'_>,
-    ) -> Result<BeforeCompactResult, HookError> {
-        assert_eq!(event.branch.last(), Some(&event.plan.leaf));
+    fn before_compact<'a>(
+        &'a self,
+        event: &'a BeforeCompactEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, BeforeCompactResult> {
+        let newest = event.path.leaf_id();
+        assert_eq!(newest, Some(event.plan.leaf.as_str()));
         said(&self.before_compact)
     }
 
-    fn compacting(&self, _: &str) -> Result<CompactingResult, HookError> {
+    fn compacting<'a>(
+        &'a self,
+        _: &'a CompactingEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, CompactingResult> {
         said(&self.compacting)
     }
 
-    fn before_tree(&self, _: &BeforeTreeEvent<'_>) -> Result<BeforeTreeResult, HookError> {
+    fn before_tree<'a>(
+        &'a self,
+        _: &'a BeforeTreeEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, BeforeTreeResult> {
         said(&self.before_tree)
     }
 }
@@ -92,7 +106,7 @@ fn newest(path: &Path) -> Compaction {
 #[test]
 fn a_hook_cancels_a_manual_compaction_and_no_other_strategy_is_tried() {
     run(async {
-        let mut house = house(before_compact(BeforeCompactResult::Cancel));
+        let mut house = house(before_compact(BeforeCompactResult::Cancel { reason: None }));
         house = house.compaction(json!({
             "keepRecentTokens": 500, "strategy": ["context-full", "extractive", "prune-only"],
         }));
@@ -100,7 +114,7 @@ fn a_hook_cancels_a_manual_compaction_and_no_other_strategy_is_tried() {
         let before = house.files();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
-        compacted: a hook cancelled it
+        compacted: hook test cancelled it
         ");
         assert_eq!(house.files(), before);
         life.close().await;
@@ -111,20 +125,21 @@ fn a_hook_cancels_a_manual_compaction_and_no_other_strategy_is_tried() {
 fn three_automatic_compactions_that_a_hook_cancels_stop_them() {
     run(async {
         let script = [window(8192), answer("a").repeat(5)].concat();
-        let house = House::new(&script).hook(before_compact(BeforeCompactResult::Cancel));
+        let house =
+            House::new(&script).hook(before_compact(BeforeCompactResult::Cancel { reason: None }));
         let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:1200 u:300 a:1000");
         assert_snapshot!(life.ask(&words(3000)).await, @"
         auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: a hook cancelled it
+        auto-compacted: Auto-compaction failed: hook test cancelled it
         user: lorem ipsum dolor sit amet lorem ipsum d
         answer (stop): a
         auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: a hook cancelled it
+        auto-compacted: Auto-compaction failed: hook test cancelled it
         turn done
         ");
         assert_snapshot!(life.ask("more").await, @"
         auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: a hook cancelled it
+        auto-compacted: Auto-compaction failed: hook test cancelled it
         notice: automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back
         user: more
         answer (stop): a
@@ -248,12 +263,12 @@ fn a_hook_that_fails_is_told_and_stops_nothing() {
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
-        notice: hook test failed: broken too
-        notice: hook test failed: broken
+        hook test failed at session.compacting: broken too
+        hook test failed at session_before_compact: broken
         compacted context-full by scripted/script
         ");
         assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"
-        notice: hook test failed: broken as well
+        hook test failed at session_before_tree: broken as well
         navigated
         ");
         life.close().await;
@@ -264,12 +279,12 @@ fn a_hook_that_fails_is_told_and_stops_nothing() {
 fn a_hook_cancels_a_move() {
     run(async {
         let house = house(Says {
-            before_tree: Some(Ok(BeforeTreeResult::Cancel)),
+            before_tree: Some(Ok(BeforeTreeResult::Cancel { reason: None })),
             ..Says::default()
         });
         let mut life = house.open_session(LONG);
         let before = house.files();
-        assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"error: a hook cancelled the move");
+        assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"error: hook test cancelled the move");
         assert_eq!(house.files(), before);
         life.close().await;
     });

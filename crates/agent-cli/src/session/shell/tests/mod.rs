@@ -39,12 +39,13 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{AgentSession, Command, Finished, SessionConfig};
+use crate::session::approval::Approvals;
 use crate::session::event::{CompactionResult, SessionEvent};
 use crate::session::machine::Navigation;
 use crate::session::model::{LiveModel, LiveModels};
 use crate::session::store::{Delivery, LiveStore, read_pending};
 use crate::session::tools::{
-    AgentTool, Approval, Repeat, ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace,
+    AgentTool, Repeat, ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace,
 };
 use crate::store::{SessionFile, SyncPolicy};
 use crate::summarize::{Candidate, Way};
@@ -96,11 +97,11 @@ struct Slow {
 }
 
 impl AgentTool for Slow {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         self.name
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         "takes its time"
     }
 
@@ -303,7 +304,9 @@ impl House {
                 workspace: Arc::new(Workspace::open(&self.work()).unwrap()),
                 cancel: CancellationToken::new(),
                 limits: ToolLimits::default(),
-                approval: Approval::Allow,
+                approvals: Approvals::allow_all(),
+                redactor: Arc::default(),
+                history: None,
                 overflow: None,
                 secret_variables: Vec::new(),
             },
@@ -689,6 +692,24 @@ fn line(event: &SessionEvent) -> Option<String> {
         }
         SessionEvent::SessionSwitch { .. } => "another session".to_owned(),
         SessionEvent::Labelled { label, .. } => format!("label {label:?}"),
+        SessionEvent::ApprovalRequest { tool, subject, .. } => {
+            format!("asks for {tool}: {subject}")
+        }
+        SessionEvent::ApprovalEnd { decision, .. } => match decision {
+            Some(decision) => format!("allowed {decision}"),
+            None => "not asked any more".to_owned(),
+        },
+        SessionEvent::HookFailed {
+            hook,
+            point,
+            reason,
+        } => format!("hook {hook} failed at {point}: {reason}"),
+        SessionEvent::Instructions { reason, files } => {
+            let files = files.iter();
+            let files = files.map(|file| format!(" {} {}", file.path, file.state));
+            format!("instructions {reason}:{}", files.collect::<String>())
+        }
+        SessionEvent::ToolServer { name, state, .. } => format!("server {name} {state}"),
         SessionEvent::Notice { text } => format!("notice: {text}"),
         SessionEvent::Error { message } => format!("error: {message}"),
         SessionEvent::TurnEnd { end, error } => match error {

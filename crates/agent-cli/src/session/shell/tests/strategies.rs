@@ -1,6 +1,6 @@
 //! The strategies that settings name, the pruning before a check, and when automatic compactions stop.
 
-use ::hooks::{BeforeCompactEvent, BeforeCompactResult, Hook, HookError};
+use ::hooks::{BeforeCompactEvent, BeforeCompactResult, Hook, HookContext, HookFuture};
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -21,12 +21,17 @@ impl Hook for CancelsThree {
         "test"
     }
 
-    fn before_compact(&self, _: &BeforeCompactEvent<'_>) -> Result<BeforeCompactResult, HookError> {
+    fn before_compact<'a>(
+        &'a self,
+        _: &'a BeforeCompactEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, BeforeCompactResult> {
         let before = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        Ok(match before {
-            0..3 => BeforeCompactResult::Cancel,
+        let answer = match before {
+            0..3 => BeforeCompactResult::Cancel { reason: None },
             _ => BeforeCompactResult::Proceed,
-        })
+        };
+        Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
@@ -228,16 +233,16 @@ fn three_failures_in_a_row_stop_automatic_compactions_until_a_manual_one_helps()
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.ask(&words(3000)).await, @"
         auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: a hook cancelled it
+        auto-compacted: Auto-compaction failed: hook test cancelled it
         user: lorem ipsum dolor sit amet lorem ipsum d
         answer (stop): a
         auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: a hook cancelled it
+        auto-compacted: Auto-compaction failed: hook test cancelled it
         turn done
         ");
         assert_snapshot!(life.ask("more").await, @"
         auto-compaction threshold context-full
-        auto-compacted: Auto-compaction failed: a hook cancelled it
+        auto-compacted: Auto-compaction failed: hook test cancelled it
         notice: automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back
         user: more
         answer (stop): a

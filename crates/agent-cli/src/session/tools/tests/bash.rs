@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{House, text};
-use crate::session::tools::Approval;
-use crate::session::tools::bash::is_secret;
+use crate::session::approval::{Approvals, Policy};
 use crate::session::tools::screen::Screen;
+use hooks::process::is_secret;
 
 /// How long a test waits for what must happen; only a failing one waits so long.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -388,9 +388,9 @@ fn secrets_do_not_reach_a_command() {
 async fn nobody_runs_commands_unasked() {
     let mut house = House::new();
     let command = json!({ "command": "touch made", "description": "makes a file" });
-    house.context.approval = Approval::Ask;
-    assert_snapshot!(house.bad("bash", command.clone()).await, @"commands have to be allowed and nobody can be asked; run again with --allow bash");
-    house.context.approval = Approval::Deny;
-    assert_snapshot!(house.bad("bash", command).await, @"commands are not allowed here; do it with the other tools, or say what is to be run");
+    house.context.approvals = Approvals::new([].into(), false);
+    assert_snapshot!(house.bad("bash", command.clone()).await, @"bash has to be allowed and nobody can be asked; run again with --allow bash");
+    house.context.approvals = Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);
+    assert_snapshot!(house.bad("bash", command).await, @"bash is not allowed here; do it with the other tools, or say what is to be run");
     assert!(!house.path("made").exists());
 }

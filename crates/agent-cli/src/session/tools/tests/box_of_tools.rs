@@ -10,7 +10,8 @@ use session_model::ToolCall;
 use session_model::json::RawJson;
 
 use super::{House, call, text};
-use crate::session::tools::{AgentTool, Approval, Repeat, ToolContext, ToolOutput, Toolbox};
+use crate::session::approval::{Approvals, Policy};
+use crate::session::tools::{AgentTool, Repeat, ToolContext, ToolOutput, Toolbox};
 
 #[test]
 fn models_are_told_of_every_tool() {
@@ -142,9 +143,11 @@ fn models_are_told_of_every_tool() {
 fn tools_are_chosen_by_name() {
     let names = |names: &[&str]| {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        Toolbox::named(&names).map(|chosen| chosen.names().collect::<Vec<_>>())
+        let chosen = Toolbox::named(&names)?;
+        Ok(chosen.names().map(str::to_owned).collect::<Vec<_>>())
     };
-    assert_eq!(names(&["bash", "read", "bash"]), Ok(vec!["read", "bash"]));
+    let two = ["read", "bash"].map(str::to_owned).to_vec();
+    assert_eq!(names(&["bash", "read", "bash"]), Ok::<_, String>(two));
     assert_snapshot!(names(&["read", "fly"]).unwrap_err(), @"there is no tool fly; choose from read, write, edit, bash");
     assert_eq!(Toolbox::none().names().count(), 0);
 }
@@ -226,11 +229,11 @@ async fn arguments_that_do_not_fit_are_named() {
 struct Odd;
 
 impl AgentTool for Odd {
-    fn name(&self) -> &'static str {
+    fn name(&self) -> &str {
         "odd"
     }
 
-    fn description(&self) -> &'static str {
+    fn description(&self) -> &str {
         "Does odd things."
     }
 
@@ -299,7 +302,8 @@ proptest! {
     fn arguments_of_any_shape_have_a_result(arguments in small_json(), path in "[a-c./]{0,4}", fit in any::<bool>()) {
         let mut house = House::new();
         // What such a command would do is anybody's guess.
-        house.context.approval = Approval::Deny;
+        house.context.approvals =
+            Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);
         let mut arguments = arguments;
         if let Some(members) = arguments.as_object_mut().filter(|_| fit) {
             members.insert("path".to_owned(), Value::from(path));

@@ -17,7 +17,9 @@ use session_model::ToolCall;
 use session_model::json::RawJson;
 use tempfile::TempDir;
 
-use super::{Approval, ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
+use crate::session::approval::Approvals;
+
+use super::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
 
 /// A workspace `work` beside a folder `outside`.
 struct House {
@@ -36,7 +38,9 @@ impl House {
             workspace: Arc::new(workspace),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
-            approval: Approval::Allow,
+            approvals: Approvals::allow_all(),
+            redactor: Arc::default(),
+            history: None,
             overflow: Some(folder.path().join("overflow")),
             secret_variables: Vec::new(),
         };

@@ -1,17 +1,20 @@
-//! A command as a group of processes: none of them outlives the call.
+//! Programs that are run for a session: as a group of processes none of which outlives the call, and without the
+//! secrets of the environment.
 
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::process::{Child, ChildStdout, Command};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
 /// How long the system may take to bury a process that was killed.
 const BURIAL: Duration = Duration::from_millis(40);
 
 /// A running command and everything it started, unless that left the group.
-pub(super) struct Running {
+#[derive(Debug)]
+pub struct Running {
     /// Before the child, so that whoever is left dies while the group's number is still ours.
     group: Group,
     child: Child,
@@ -20,18 +23,14 @@ pub(super) struct Running {
 impl Running {
     /// Starts the command in a group of its own, without input; what it writes comes out of the returned pipe
     /// in the order in which it was written, errors among the rest.
-    pub(super) fn start(mut command: Command) -> io::Result<(Self, ChildStdout)> {
+    pub fn start(mut command: Command) -> io::Result<(Self, ChildStdout)> {
         let (reader, writer) = io::pipe()?;
         command.stdin(Stdio::null());
         command.stdout(writer.try_clone()?);
         command.stderr(writer);
-        command.kill_on_drop(true);
-        #[cfg(unix)]
-        command.process_group(0);
-        let (child, group) = Group::spawn(&mut command)?;
+        let running = Self::spawn(&mut command)?;
         // The command holds the other end of the pipe; as long as it does, the pipe has no end.
         drop(command);
-        let running = Self { group, child };
         #[cfg(unix)]
         let reader = std::os::fd::OwnedFd::from(reader);
         #[cfg(windows)]
@@ -40,8 +39,36 @@ impl Running {
         Ok((running, output))
     }
 
+    /// Starts the command in a group of its own, with a pipe for each of its streams.
+    pub fn start_with_pipes(mut command: Command) -> io::Result<(Self, Pipes)> {
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::piped());
+        command.stderr(Stdio::piped());
+        let mut running = Self::spawn(&mut command)?;
+        let child = &mut running.child;
+        match (child.stdin.take(), child.stdout.take(), child.stderr.take()) {
+            (Some(input), Some(output), Some(errors)) => {
+                let pipes = Pipes {
+                    input,
+                    output,
+                    errors,
+                };
+                Ok((running, pipes))
+            }
+            _ => Err(io::Error::other("the system gave no pipes")),
+        }
+    }
+
+    fn spawn(command: &mut Command) -> io::Result<Self> {
+        command.kill_on_drop(true);
+        #[cfg(unix)]
+        command.process_group(0);
+        let (child, group) = Group::spawn(command)?;
+        Ok(Self { group, child })
+    }
+
     /// Waits until the command itself has ended. It is not buried yet, so that nobody else gets its number.
-    pub(super) async fn ended(&mut self) {
+    pub async fn ended(&mut self) {
         #[cfg(unix)]
         self.group.leader_ended().await;
         #[cfg(not(unix))]
@@ -49,7 +76,7 @@ impl Running {
     }
 
     /// Kills what is left of the group and returns how the command ended, if the system can tell in time.
-    pub(super) async fn bury(mut self) -> Option<ExitStatus> {
+    pub async fn bury(mut self) -> Option<ExitStatus> {
         self.group.end();
         let _ = self.child.start_kill();
         let waited = tokio::time::timeout(BURIAL, self.child.wait()).await;
@@ -59,6 +86,50 @@ impl Running {
     }
 }
 
+/// The streams of a command.
+#[derive(Debug)]
+pub struct Pipes {
+    /// What it reads.
+    pub input: ChildStdin,
+    /// What it writes.
+    pub output: ChildStdout,
+    /// What it complains of.
+    pub errors: ChildStderr,
+}
+
+/// Words of the names of environment variables that hold secrets, between underscores.
+const SECRET_WORDS: [&str; 7] = [
+    "SECRET",
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "CREDENTIAL",
+    "CREDENTIALS",
+    "APIKEY",
+];
+
+/// Ends of such names, behind something else.
+const SECRET_ENDS: [&str; 2] = ["_KEY", "_PAT"];
+
+/// Takes the variables that hold secrets out of a command's environment: those that are listed, and those whose
+/// name tells.
+pub fn remove_secrets(command: &mut Command, listed: &[String]) {
+    for (name, _) in std::env::vars_os() {
+        if is_secret(&name, listed) {
+            command.env_remove(name);
+        }
+    }
+}
+
+/// Returns whether a variable holds a secret: because it is listed, or by its name.
+pub fn is_secret(name: &OsStr, listed: &[String]) -> bool {
+    let upper: OsString = name.to_ascii_uppercase();
+    let upper = upper.to_string_lossy();
+    SECRET_ENDS.iter().any(|end| upper.ends_with(end))
+        || upper.split('_').any(|word| SECRET_WORDS.contains(&word))
+        || listed.iter().any(|listed| name == OsStr::new(listed))
+}
+
 /// The groups that may have somebody alive, for whoever ends the program while they run.
 #[cfg(unix)]
 static RUNNING: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
@@ -66,7 +137,7 @@ static RUNNING: Mutex<Vec<rustix::process::Pid>> = Mutex::new(Vec::new());
 static RUNNING: Mutex<()> = Mutex::new(());
 
 /// Kills every command that runs, and does `then` before another one can start.
-pub(crate) fn kill_all(then: impl FnOnce()) {
+pub fn kill_all(then: impl FnOnce()) {
     let running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
     #[cfg(unix)]
     running.iter().copied().for_each(kill_group);
@@ -82,6 +153,7 @@ fn kill_group(leader: rustix::process::Pid) {
 
 /// The number of a group whose leader is not buried.
 #[cfg(unix)]
+#[derive(Debug)]
 struct Group(Option<rustix::process::Pid>);
 
 #[cfg(unix)]
@@ -135,6 +207,7 @@ impl Drop for Group {
 
 /// Elsewhere only the command itself is known.
 #[cfg(not(unix))]
+#[derive(Debug)]
 struct Group;
 
 #[cfg(not(unix))]

@@ -1,0 +1,234 @@
+//! What hooks are asked and told, and what they may answer.
+
+use compaction_core::{BranchPlan, CompactionPlan};
+use serde_json::{Map, Value};
+use session_model::{AgentMessage, EntryId, Leaf, SessionPath, SessionTree};
+
+use crate::point::HookPoint;
+
+/// A message of the user that is about to be sent.
+#[derive(Debug, Clone, Copy)]
+pub struct BeforePromptEvent<'a> {
+    /// What it says.
+    pub text: &'a str,
+    /// The id that it will have in the session.
+    pub entry_id: &'a EntryId,
+}
+
+/// What a hook adds to a message of the user.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BeforePromptResult {
+    /// Texts that the model reads beside the message.
+    pub context: Vec<String>,
+}
+
+/// A tool call that is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct ToolCallEvent<'a> {
+    /// The call's id.
+    pub call_id: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// Its arguments.
+    pub arguments: &'a Value,
+}
+
+/// What a hook may do to a tool call.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum ToolCallResult {
+    /// Nothing.
+    #[default]
+    Proceed,
+    /// It does not run; the model is told why.
+    Block {
+        /// Why.
+        reason: Option<String>,
+    },
+}
+
+/// A compaction that is about to run.
+#[derive(Debug, Clone, Copy)]
+pub struct BeforeCompactEvent<'a> {
+    /// What would be done.
+    pub plan: &'a CompactionPlan,
+    /// The entries of the branch, root first.
+    pub path: &'a SessionPath<'a>,
+    /// What the user asked the summary to focus on.
+    pub custom_instructions: Option<&'a str>,
+    /// Why it runs: `manual`, `overflow`, `incomplete`, `threshold`, `image` or `idle`.
+    pub reason: &'a str,
+    /// Whether the turn is asked again afterwards.
+    pub will_retry: bool,
+}
+
+/// What a hook may do to a compaction.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum BeforeCompactResult {
+    /// Nothing.
+    #[default]
+    Proceed,
+    /// It does not happen.
+    Cancel {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// It happens with this in the place of the plan's own summary.
+    Replace(Box<CompactionOverride>),
+}
+
+/// A compaction that a hook supplies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionOverride {
+    /// The summary.
+    pub summary: String,
+    /// A short form for lists.
+    pub short_summary: Option<String>,
+    /// The first entry that stays; must be on the path.
+    pub first_kept: EntryId,
+    /// Tokens of the context before.
+    pub tokens_before: u64,
+    /// What is kept with the entry.
+    pub details: Option<Value>,
+    /// Provider payloads.
+    pub preserve_data: Map<String, Value>,
+}
+
+/// The requests of a compaction are being made.
+#[derive(Debug, Clone, Copy)]
+pub struct CompactingEvent<'a> {
+    /// The strategy: `context-full`, `restore` or `handoff`; a handoff takes the context lines alone.
+    pub strategy: &'a str,
+    /// The messages that are summarized.
+    pub messages: &'a [&'a AgentMessage],
+}
+
+/// What a hook may add to the requests of a compaction.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct CompactingResult {
+    /// A prompt in the place of the base prompt.
+    pub prompt: Option<String>,
+    /// Lines of additional context.
+    pub context: Vec<String>,
+    /// Data stored on the compaction entry.
+    pub preserve_data: Map<String, Value>,
+}
+
+/// The leaf is about to move.
+#[derive(Debug, Clone, Copy)]
+pub struct BeforeTreeEvent<'a> {
+    /// The session.
+    pub tree: &'a SessionTree,
+    /// What would be done, the entries to summarize and the common ancestor included.
+    pub plan: &'a BranchPlan,
+    /// Where the leaf stands.
+    pub old_leaf: Leaf,
+    /// Where it is to go.
+    pub target: Leaf,
+    /// Whether the user wants a summary.
+    pub user_wants_summary: bool,
+}
+
+/// What a hook may do to a change of branch.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum BeforeTreeResult {
+    /// Nothing.
+    #[default]
+    Proceed,
+    /// It does not happen.
+    Cancel {
+        /// Why.
+        reason: Option<String>,
+    },
+    /// Its summary is this one, if the user wants one.
+    Summary(BranchSummaryOverride),
+}
+
+/// A branch summary that a hook supplies.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BranchSummaryOverride {
+    /// The summary.
+    pub summary: String,
+    /// What is kept with the entry.
+    pub details: Option<Value>,
+}
+
+/// Something that has happened; nothing is expected back.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Notification {
+    /// `session_start`: the session is open.
+    SessionStart {
+        /// Entries that were there already.
+        entries: usize,
+        /// The model, as `provider/model`.
+        model: String,
+    },
+    /// `session_shutdown`: the session ends.
+    SessionShutdown {
+        /// Why: `end`, or `handoff` or `fork` when another session goes on.
+        reason: &'static str,
+    },
+    /// `tool_result`: a tool has run.
+    ToolResult {
+        /// The call's id.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        arguments: Value,
+        /// Whether it failed.
+        is_error: bool,
+        /// The text that the model sees.
+        output: String,
+    },
+    /// `turn_end`: a turn is over.
+    TurnEnd {
+        /// `done`, `failed` or `aborted`.
+        end: &'static str,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// `session_compact`: a compaction is written.
+    SessionCompact {
+        /// The very entry, as it stands in the file.
+        entry: Value,
+        /// Whether a hook supplied it.
+        from_extension: bool,
+        /// Why it ran.
+        reason: &'static str,
+    },
+    /// `session_compact_failed`: a compaction failed or was cancelled.
+    SessionCompactFailed {
+        /// Why it ran.
+        reason: &'static str,
+        /// What went wrong.
+        error: Option<String>,
+        /// Whether it was cancelled.
+        aborted: bool,
+        /// Whether the turn is asked again all the same.
+        will_retry: bool,
+    },
+    /// `session_tree`: the leaf has moved.
+    SessionTree {
+        /// Where it stands now; none before everything.
+        new_leaf: Option<String>,
+        /// Where it stood.
+        old_leaf: Option<String>,
+        /// The entry of the summary, as it stands in the file.
+        summary_entry: Option<Value>,
+    },
+}
+
+impl Notification {
+    /// Returns the point that it belongs to.
+    pub const fn point(&self) -> HookPoint {
+        match self {
+            Self::SessionStart { .. } => HookPoint::SessionStart,
+            Self::SessionShutdown { .. } => HookPoint::SessionShutdown,
+            Self::ToolResult { .. } => HookPoint::ToolResult,
+            Self::TurnEnd { .. } => HookPoint::TurnEnd,
+            Self::SessionCompact { .. } => HookPoint::SessionCompact,
+            Self::SessionCompactFailed { .. } => HookPoint::SessionCompactFailed,
+            Self::SessionTree { .. } => HookPoint::SessionTree,
+        }
+    }
+}
