@@ -43,6 +43,7 @@ mod extractive;
 mod files;
 mod fold;
 mod handoff;
+mod loss;
 mod measure;
 mod plan;
 pub mod prompts;
@@ -64,6 +65,9 @@ pub use extract::{OpenTodos, open_todos};
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
+pub use loss::{
+    CompactionLoss, KindLoss, Literal, LiteralKind, LossReport, TotalLoss, Verbatim, loss_report,
+};
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, ElisionPlan, Fate,

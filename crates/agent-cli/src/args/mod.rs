@@ -103,6 +103,8 @@ pub enum Command {
     Handoff(HandoffArgs),
     /// Find again what was said, on every branch, also what a compaction took out of the context.
     Recall(RecallArgs),
+    /// Show what compactions put out of the model's sight, and what their summaries invented.
+    Loss(LossArgs),
     /// Show the turns and branches of a session.
     Tree(TreeArgs),
     /// Go back to before the newest compaction or change of branch.
@@ -129,6 +131,14 @@ pub struct SessionArgs {
     /// Stand at this entry instead of the last one; `root` is before everything.
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
+}
+
+/// Options of `loss`.
+#[derive(Debug, Args)]
+pub struct LossArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
 }
 
 /// The window of the model.

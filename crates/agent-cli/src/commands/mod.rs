@@ -8,6 +8,7 @@ mod context;
 mod doctor;
 mod handoff;
 mod inspect;
+mod loss;
 mod migrate;
 mod models;
 mod plan;
@@ -85,6 +86,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Branch(args) => branch::run(args, global),
         Command::Handoff(args) => handoff::run(args, global),
         Command::Recall(args) => recall::run(args, global),
+        Command::Loss(args) => loss::run(args, global),
         Command::Tree(args) => tree::run(args, global),
         Command::Undo(args) => undo::run(args, global),
         Command::Migrate(args) => migrate::run(args),

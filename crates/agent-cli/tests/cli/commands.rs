@@ -70,6 +70,7 @@ fn help() {
       handoff      Write a document from which a new session goes on, and begin that session with it
       recall       Find again what was said, on every branch, also what a compaction took out of the
                    context
+      loss         Show what compactions put out of the model's sight, and what their summaries invented
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       migrate      Write a session of version 1 or 2 as version 3

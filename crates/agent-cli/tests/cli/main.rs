@@ -8,6 +8,7 @@ mod damage;
 mod env;
 mod faults;
 mod json;
+mod loss;
 mod recall;
 mod run;
 mod sessions;

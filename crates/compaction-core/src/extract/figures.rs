@@ -11,7 +11,8 @@ const UNITS: &str = "ms s sec secs second seconds min mins minute minutes h hr h
      columns files sekunden minuten stunden tage zeilen zeichen secondes heures jours \
      segundos minutos horas";
 
-fn is_unit(word: &str) -> bool {
+/// Returns whether a word in lower case is a unit.
+pub(crate) fn is_unit(word: &str) -> bool {
     UNITS.split(' ').any(|unit| unit == word)
 }
 

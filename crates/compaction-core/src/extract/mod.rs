@@ -41,10 +41,13 @@ mod tests;
 use crate::request::SourceMessage;
 
 use facts::{Facts, Item};
+pub(crate) use figures::is_unit;
 use fit::{Gauge, fit};
 use merge::merge;
 use parse::parse;
+use rules::RuleBook;
 use scan::scan;
+use signals::{Outcome, judge};
 use text::{ends_of, one_line, sentences};
 
 /// What a summary is for, and so which sections it has.
@@ -99,6 +102,20 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
         count: input.count,
     };
     fit(&mut facts, input.kind, gauge)
+}
+
+/// Returns the user's rules that a message states, in their order: byte for byte but for line breaks, neutralised
+/// tags and the marker of a cut.
+pub(crate) fn rules_in(text: &str) -> Vec<String> {
+    RuleBook::new().rules_of(&sentences(text), "")
+}
+
+/// Returns the lines that tell why a command failed, from what it printed; none when it did not fail.
+pub(crate) fn error_lines_of(output: &str, is_error: bool) -> Vec<String> {
+    match judge(output, is_error) {
+        Outcome::Failed { lines, .. } => lines,
+        Outcome::Passed | Outcome::Denied => Vec::new(),
+    }
 }
 
 /// Returns the first sentence of the goal, at most 120 characters long: for lists.

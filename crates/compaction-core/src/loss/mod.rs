@@ -1,0 +1,285 @@
+//! The loss report: what of a session its compactions keep in sight, and what they put out of it.
+//!
+//! A compaction takes messages out of the context. The literals in them (paths, errors, figures, names,
+//! addresses, commands), the user's messages and the user's rules are looked up in what the model can read
+//! afterwards: the summary and what stays word for word. What is not there is not lost: the entry is in the
+//! session and can be read by its id. And what a summary quotes as the user's words is held against what the user
+//! said.
+//!
+//! The report needs nothing but the entries, so it works for the sessions of other agents as well.
+
+mod literals;
+mod quotes;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::Serialize;
+use session_model::{
+    AgentMessage, ContextRules, EntryBody, EntryId, EntryIndex, EntryKind, Leaf, SessionContext,
+    SessionPath, build_context,
+};
+
+use crate::extract::rules_in;
+use crate::tokens::{TokenCount, TokenCounter};
+
+pub use literals::{Literal, LiteralKind};
+
+use literals::{Readable, folded, literals_of, user_text};
+use quotes::{is_said, quotes_of_user};
+
+/// How many of a kind there were and where they are now. Each is in one place.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct KindLoss {
+    /// How many different ones were taken out of the context.
+    pub total: usize,
+    /// Those that the model can still read.
+    pub in_context: usize,
+    /// Those that it can find again by the id of their entry.
+    pub recoverable: usize,
+    /// Those that nobody can find again: none, as long as entries are only ever added.
+    pub gone: usize,
+}
+
+/// How many texts there were and how many of them stand word for word in the context.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Verbatim {
+    /// How many were taken out of the context.
+    pub total: usize,
+    /// Those that the model can still read word for word.
+    pub verbatim: usize,
+}
+
+/// What one compaction put out of sight.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CompactionLoss {
+    /// The compaction.
+    pub entry_id: EntryId,
+    /// Tokens of the messages that it took out of the context.
+    pub removed_tokens: TokenCount,
+    /// Tokens of its summary.
+    pub summary_tokens: TokenCount,
+    /// The literals in them, by the name of their kind.
+    pub kinds: BTreeMap<&'static str, KindLoss>,
+    /// The messages of the user.
+    pub user_messages: Verbatim,
+    /// The rules that the user stated.
+    pub rules: Verbatim,
+    /// What the summary quotes as the user's words and the user never said.
+    pub invented: Vec<String>,
+}
+
+/// What all compactions of a branch together put out of sight, held against the context as it is now.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct TotalLoss {
+    /// How many compactions there are.
+    pub compactions: usize,
+    /// Tokens of the messages that they took out of the context.
+    pub removed_tokens: TokenCount,
+    /// The literals in them, by the name of their kind.
+    pub kinds: BTreeMap<&'static str, KindLoss>,
+    /// The messages of the user.
+    pub user_messages: Verbatim,
+    /// The rules that the user stated.
+    pub rules: Verbatim,
+    /// How many quotes were invented.
+    pub invented: usize,
+}
+
+/// What the compactions of a branch put out of sight.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct LossReport {
+    /// Each of them, oldest first.
+    pub compactions: Vec<CompactionLoss>,
+    /// All of them together.
+    pub totals: TotalLoss,
+}
+
+/// What was taken out of a context, in the forms in which it is looked up.
+#[derive(Debug, Default)]
+struct Removed {
+    literals: BTreeSet<Literal>,
+    user_messages: BTreeSet<String>,
+    rules: BTreeSet<String>,
+    tokens: TokenCount,
+}
+
+impl Removed {
+    fn add(&mut self, message: &AgentMessage, counter: &dyn TokenCounter) {
+        self.tokens = self.tokens + counter.message(message);
+        self.literals.extend(literals_of(message));
+        if let Some(text) = user_text(message) {
+            let rules = rules_in(&text).into_iter();
+            self.rules.extend(rules.map(|rule| folded(&rule)));
+            self.user_messages.insert(folded(&text));
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        self.tokens = self.tokens + other.tokens;
+        self.literals.extend(other.literals);
+        self.user_messages.extend(other.user_messages);
+        self.rules.extend(other.rules);
+    }
+
+    fn kinds(&self, readable: &Readable) -> BTreeMap<&'static str, KindLoss> {
+        let mut kinds: BTreeMap<_, _> = LiteralKind::ALL
+            .map(|kind| (kind.name(), KindLoss::default()))
+            .into();
+        for literal in &self.literals {
+            let kind = kinds.entry(literal.kind.name()).or_default();
+            kind.total += 1;
+            match readable.has(literal) {
+                true => kind.in_context += 1,
+                // It was read from its entry just now.
+                false => kind.recoverable += 1,
+            }
+        }
+        kinds
+    }
+}
+
+fn verbatim(texts: &BTreeSet<String>, readable: &Readable) -> Verbatim {
+    let verbatim = texts.iter().filter(|text| readable.has_text(text));
+    Verbatim {
+        total: texts.len(),
+        verbatim: verbatim.count(),
+    }
+}
+
+/// Returns what the compactions of a path put out of sight. `proceed` is asked before each of them; `None` once it
+/// says no.
+pub fn loss_report(
+    path: &SessionPath<'_>,
+    rules: ContextRules,
+    counter: &dyn TokenCounter,
+    proceed: &mut dyn FnMut() -> bool,
+) -> Option<LossReport> {
+    let tree = path.tree();
+    let mut report = LossReport::default();
+    let mut all = Removed::default();
+    let mut said: Vec<String> = Vec::new();
+    let mut heard = 0;
+    for (place, index) in path.entries().iter().enumerate() {
+        if tree.kind(*index) != EntryKind::Compaction {
+            continue;
+        }
+        if !proceed() {
+            return None;
+        }
+        let Ok(entry) = tree.entry(*index) else {
+            continue;
+        };
+        let EntryBody::Compaction(compaction) = &entry.body else {
+            continue;
+        };
+        let leaf_before = tree.parent(*index).map_or(Leaf::Root, Leaf::At);
+        let before = build_context(&tree.path(leaf_before), rules);
+        let after = build_context(&tree.path(Leaf::At(*index)), rules);
+        let removed = removed_between(&before, &after, counter);
+        said.extend(user_messages(path, heard, place));
+        heard = place;
+        let readable = readable(&after);
+        let quotes = quotes_of_user(&compaction.summary).into_iter();
+        let unsaid: Vec<String> = quotes
+            .filter(|quote| !is_said(quote, said.iter()))
+            .collect();
+        let invented = found_nowhere(unsaid, path, place);
+        report.totals.invented += invented.len();
+        report.compactions.push(CompactionLoss {
+            entry_id: entry.id.clone(),
+            removed_tokens: removed.tokens,
+            summary_tokens: counter.text(&compaction.summary),
+            kinds: removed.kinds(&readable),
+            user_messages: verbatim(&removed.user_messages, &readable),
+            rules: verbatim(&removed.rules, &readable),
+            invented,
+        });
+        all.merge(removed);
+    }
+    let now = readable(&build_context(path, rules));
+    report.totals = TotalLoss {
+        compactions: report.compactions.len(),
+        removed_tokens: all.tokens,
+        kinds: all.kinds(&now),
+        user_messages: verbatim(&all.user_messages, &now),
+        rules: verbatim(&all.rules, &now),
+        invented: report.totals.invented,
+    };
+    Some(report)
+}
+
+/// Returns what one context has and the next one has not. Summaries are replaced, not removed.
+fn removed_between(
+    before: &SessionContext,
+    after: &SessionContext,
+    counter: &dyn TokenCounter,
+) -> Removed {
+    let kept: BTreeMap<EntryIndex, &[Arc<AgentMessage>]> = after
+        .entries
+        .iter()
+        .map(|projected| (projected.index, projected.messages.as_slice()))
+        .collect();
+    let mut removed = Removed::default();
+    for projected in &before.entries {
+        let left = kept.get(&projected.index).copied().unwrap_or_default();
+        if left == projected.messages.as_slice() {
+            continue;
+        }
+        for message in &projected.messages {
+            removed.add(message, counter);
+        }
+    }
+    removed
+}
+
+fn readable(context: &SessionContext) -> Readable {
+    let mut readable = Readable::default();
+    for (_, message) in context.messages() {
+        readable.add(message);
+    }
+    readable.finish();
+    readable
+}
+
+/// Returns the quotes that nobody said and nothing printed before a place of the path. A line about the user may
+/// quote something else; that is no invention.
+fn found_nowhere(mut quotes: Vec<String>, path: &SessionPath<'_>, to: usize) -> Vec<String> {
+    let tree = path.tree();
+    for index in path.entries()[..to].iter().rev() {
+        if quotes.is_empty() {
+            break;
+        }
+        // What an earlier summary invented is an invention still.
+        if tree.kind(*index) != EntryKind::Message {
+            continue;
+        }
+        let Ok(entry) = tree.entry(*index) else {
+            continue;
+        };
+        let mut readable = Readable::default();
+        for message in entry.messages() {
+            readable.add(&message);
+        }
+        quotes.retain(|quote| !is_said(quote, std::iter::once(readable.text())));
+    }
+    quotes
+}
+
+/// Returns what the user said between two places of a path, white space folded.
+fn user_messages<'a>(
+    path: &'a SessionPath<'_>,
+    from: usize,
+    to: usize,
+) -> impl Iterator<Item = String> + 'a {
+    let tree = path.tree();
+    let entries = path.entries()[from..to].iter();
+    let entries = entries.filter(|index| tree.kind(**index) == EntryKind::Message);
+    entries.filter_map(|index| match tree.entry(*index).ok()?.body {
+        EntryBody::Message(message) => user_text(&message).map(|text| folded(&text)),
+        _ => None,
+    })
+}

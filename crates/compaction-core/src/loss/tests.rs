@@ -1,0 +1,179 @@
+//! Literals, quotes, and reports on small sessions.
+
+use std::collections::BTreeSet;
+
+use session_model::{ContextRules, decode_bytes};
+
+use super::literals::add_prose;
+use super::quotes::{is_said, quotes_of_user};
+use super::{LiteralKind, LossReport, loss_report};
+use crate::rules::Profile;
+
+fn prose(text: &str) -> Vec<String> {
+    let mut found = BTreeSet::new();
+    add_prose(text, &mut found);
+    found
+        .into_iter()
+        .map(|literal| format!("{} {}", literal.kind.name(), literal.text))
+        .collect()
+}
+
+#[test]
+fn prose_is_taken_apart() {
+    assert_eq!(
+        prose("Look at `src/store/mod.rs:12`, then (see https://x.example/a?b=1)."),
+        ["path src/store/mod.rs", "url https://x.example/a?b=1"]
+    );
+    assert_eq!(
+        prose("The timeout is 30 s, not 1,500ms; keep 85% of 12 and step 3."),
+        ["number 1500 ms", "number 30 s", "number 85 %"]
+    );
+    assert_eq!(
+        prose(
+            "parse_line() calls Decoder::push, `readBlock` and retry(); either/or and and/or are words"
+        ),
+        [
+            "identifier Decoder::push",
+            "identifier parse_line",
+            "identifier readBlock",
+            "identifier retry"
+        ]
+    );
+    assert_eq!(
+        prose("plain words, 1/2 and 3.5 of them; e.g. nothing..."),
+        Vec::<String>::new()
+    );
+    assert_eq!(
+        prose("README.md and ./run and ~/x"),
+        ["path ./run", "path README.md", "path ~/x"]
+    );
+}
+
+#[test]
+fn only_quotes_of_the_user_are_held_against_the_user() {
+    let summary = "## Goal\nThe user said \"never touch the lock file\" and “keep it small, please”.\n\
+        The error was \"no such file or directory\".\n## User messages\n- \"make the parser fast\"\n\
+        ## Next\n- \"some other long quote\"\n```\nuser \"in a fence it is code\"\n```\n";
+    assert_eq!(
+        quotes_of_user(summary),
+        [
+            "never touch the lock file",
+            "keep it small, please",
+            "make the parser fast"
+        ]
+    );
+}
+
+#[test]
+fn a_quote_may_leave_out_and_end_differently() {
+    let said = ["Please never touch the lock file, and don’t add crates."];
+    for quote in [
+        "never touch the lock file",
+        "never touch … don't add crates",
+        "Please never touch ... add crates!",
+    ] {
+        assert!(is_said(quote, said.iter()), "{quote}");
+    }
+    for quote in ["never touch the tests", "add crates … never touch"] {
+        assert!(!is_said(quote, said.iter()), "{quote}");
+    }
+}
+
+/// Returns a session whose lines are `role text`, compacted with this summary so that the last message stays.
+fn lines(said: &[(&str, &str)], summary: &str) -> Vec<u8> {
+    let mut lines = vec![serde_json::json!({"type": "session", "version": 3, "id": "s"})];
+    let mut parent = serde_json::Value::Null;
+    for (number, (role, text)) in said.iter().enumerate() {
+        let id = format!("e{number}");
+        let content = match *role {
+            "assistant" => serde_json::json!([{"type": "text", "text": text}]),
+            _ => serde_json::json!(text),
+        };
+        lines.push(serde_json::json!({
+            "type": "message", "id": id, "parentId": parent,
+            "message": {"role": role, "content": content},
+        }));
+        parent = serde_json::json!(id);
+    }
+    let kept = parent.clone();
+    lines.push(serde_json::json!({
+        "type": "compaction", "id": "c", "parentId": parent, "summary": summary,
+        "firstKeptEntryId": kept, "tokensBefore": 9,
+    }));
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    text.into_bytes()
+}
+
+fn session(said: &[(&str, &str)], summary: &str) -> LossReport {
+    let session = decode_bytes(lines(said, summary).into());
+    let path = session.tree.path(session.tree.leaf());
+    let counter = Profile::Own.counter();
+    loss_report(&path, ContextRules::Own, counter, &mut || true).unwrap()
+}
+
+const SAID: [(&str, &str); 4] = [
+    (
+        "user",
+        "Never touch Cargo.lock. Make src/parse.rs read 3 MB in 20 ms.",
+    ),
+    (
+        "assistant",
+        "I change parse_line in src/parse.rs, look at docs/form.md and show \"lines per second\".",
+    ),
+    ("user", "good"),
+    ("assistant", "done; src/parse.rs is fast"),
+];
+
+#[test]
+fn what_a_summary_leaves_out_is_recoverable() {
+    let report = session(
+        &SAID,
+        "## Goal\nThe user said \"be quick about it\".\nThe user sees \"lines per second\".",
+    );
+    let loss = &report.compactions[0];
+    let kind = |kind: LiteralKind| loss.kinds[kind.name()];
+    // The file is named by what stays; the rest is out of sight.
+    assert_eq!(
+        (
+            kind(LiteralKind::Path).total,
+            kind(LiteralKind::Path).in_context
+        ),
+        (3, 1)
+    );
+    assert_eq!(kind(LiteralKind::Path).recoverable, 2);
+    assert_eq!(kind(LiteralKind::Number).recoverable, 2);
+    assert_eq!(kind(LiteralKind::Identifier).recoverable, 1);
+    assert_eq!(
+        (loss.user_messages.total, loss.user_messages.verbatim),
+        (2, 0)
+    );
+    assert_eq!((loss.rules.total, loss.rules.verbatim), (1, 0));
+    assert_eq!(loss.invented, ["be quick about it"]);
+    assert!(report.totals.kinds.values().all(|kind| kind.gone == 0));
+    assert_eq!(report.totals.invented, 1);
+}
+
+#[test]
+fn what_a_summary_keeps_is_in_the_context() {
+    let summary = "## Goal\nThe user said: \"Never touch Cargo.lock. Make src/parse.rs read 3 MB in 20 ms.\"\n\
+        - parse_line in /work/src/parse.rs, docs/form.md\n\"good\"";
+    let report = session(&SAID, summary);
+    let loss = &report.compactions[0];
+    for (name, kind) in &loss.kinds {
+        assert_eq!(kind.in_context, kind.total, "{name}");
+    }
+    assert_eq!(loss.user_messages.verbatim, 2);
+    assert_eq!(loss.rules.verbatim, 1);
+    assert!(loss.invented.is_empty());
+}
+
+#[test]
+fn a_report_can_be_stopped() {
+    let counter = Profile::Own.counter();
+    let session = decode_bytes(lines(&SAID, "a summary").into());
+    let path = session.tree.path(session.tree.leaf());
+    assert_eq!(
+        loss_report(&path, ContextRules::Own, counter, &mut || false),
+        None
+    );
+}
