@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use serde_json::Value;
+use session_model::json::RawJson;
 use session_model::{AgentMessage, Block, Content, ToolCall};
 
 use crate::extract::{error_lines_of, is_unit};
@@ -338,10 +339,7 @@ impl Readable {
                 };
                 content.texts().for_each(&mut add);
                 for call in content.tool_calls() {
-                    let arguments = call
-                        .arguments
-                        .as_ref()
-                        .map(|arguments| arguments.to_value());
+                    let arguments = call.arguments.as_ref().map(RawJson::to_value);
                     each_string(&arguments.unwrap_or_default(), &mut add);
                 }
             }

@@ -109,7 +109,7 @@ struct Removed {
 
 impl Removed {
     fn add(&mut self, message: &AgentMessage, counter: &dyn TokenCounter) {
-        self.tokens = self.tokens + counter.message(message);
+        self.tokens += counter.message(message);
         self.literals.extend(literals_of(message));
         if let Some(text) = user_text(message) {
             let rules = rules_in(&text).into_iter();
@@ -119,7 +119,7 @@ impl Removed {
     }
 
     fn merge(&mut self, other: Self) {
-        self.tokens = self.tokens + other.tokens;
+        self.tokens += other.tokens;
         self.literals.extend(other.literals);
         self.user_messages.extend(other.user_messages);
         self.rules.extend(other.rules);
