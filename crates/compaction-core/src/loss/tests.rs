@@ -105,7 +105,7 @@ fn lines(said: &[(&str, &str)], summary: &str) -> Vec<u8> {
 }
 
 fn session(said: &[(&str, &str)], summary: &str) -> LossReport {
-    let session = decode_bytes(lines(said, summary).into());
+    let session = decode_bytes(lines(said, summary));
     let path = session.tree.path(session.tree.leaf());
     let counter = Profile::Own.counter();
     loss_report(&path, ContextRules::Own, counter, &mut || true).unwrap()
@@ -170,7 +170,7 @@ fn what_a_summary_keeps_is_in_the_context() {
 #[test]
 fn a_report_can_be_stopped() {
     let counter = Profile::Own.counter();
-    let session = decode_bytes(lines(&SAID, "a summary").into());
+    let session = decode_bytes(lines(&SAID, "a summary"));
     let path = session.tree.path(session.tree.leaf());
     assert_eq!(
         loss_report(&path, ContextRules::Own, counter, &mut || false),
