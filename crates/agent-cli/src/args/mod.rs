@@ -1,8 +1,10 @@
 //! The command line.
 
+mod compare;
 mod config;
 mod run;
 
+pub use compare::{CompareArgs, LossArgs};
 pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
 pub use run::{ModeArg, RunArgs, ThinkingArg};
 
@@ -105,6 +107,8 @@ pub enum Command {
     Recall(RecallArgs),
     /// Show what compactions put out of the model's sight, and what their summaries invented.
     Loss(LossArgs),
+    /// Show what several strategies would make of a session, side by side.
+    Compare(CompareArgs),
     /// Show the turns and branches of a session.
     Tree(TreeArgs),
     /// Go back to before the newest compaction or change of branch.
@@ -131,14 +135,6 @@ pub struct SessionArgs {
     /// Stand at this entry instead of the last one; `root` is before everything.
     #[arg(long, value_name = "ID")]
     pub leaf: Option<String>,
-}
-
-/// Options of `loss`.
-#[derive(Debug, Args)]
-pub struct LossArgs {
-    /// The session.
-    #[command(flatten)]
-    pub session: SessionArgs,
 }
 
 /// The window of the model.

@@ -9,7 +9,7 @@ use llm_providers::Request;
 use serde_json::{Value, json};
 use session_model::{EntryId, SessionContext, SessionPath, build_context};
 
-use crate::args::{CompactArgs, Global};
+use crate::args::{CompactArgs, Global, PlanArgs};
 use crate::commands::plan::{
     Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, plan_input, strategy,
 };
@@ -40,7 +40,7 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         let limits = own_limits(models.window);
         let planned = plan(&path, &context, &args.plan, limits, models.window, global)?;
         let mut document = document(&planned, &path, &context, models.window, global)?;
-        let done = execute(planned, &path, &context, args, &models, global)?;
+        let done = execute(planned, &path, &context, &args.plan, &models, global)?;
         if let Done::Compacted(compacted, _) = &done {
             // A model may have been asked by a plan of its own: for its window, or in smaller pieces.
             document = json!(compaction_document(&compacted.plan));
@@ -82,17 +82,18 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
 }
 
 /// What came of a plan.
-enum Done {
+pub(super) enum Done {
     Nothing(String, ModelReport),
     Edits(Edits),
     Compacted(Box<Compacted>, ModelReport),
 }
 
-fn execute(
+/// Carries a plan out, to the point of being written.
+pub(super) fn execute(
     planned: Planned,
     path: &SessionPath<'_>,
     context: &SessionContext,
-    args: &CompactArgs,
+    args: &PlanArgs,
     models: &Models,
     global: &Global,
 ) -> Result<Done, Error> {
@@ -110,7 +111,7 @@ fn execute(
         return by_rule(*first);
     }
     let limits = own_limits(models.window);
-    let (trigger, options) = plan_input(&args.plan, limits, models.window, global)?;
+    let (trigger, options) = plan_input(args, limits, models.window, global)?;
     let plan_for = |limits: SummarizerLimits| {
         let options = PlanOptions {
             summarizer: limits,

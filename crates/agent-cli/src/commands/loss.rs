@@ -1,6 +1,6 @@
 //! `loss`: what the compactions of a session put out of the model's sight, and what their summaries invented.
 
-use compaction_core::{CompactionLoss, KindLoss, LiteralKind, TotalLoss, Verbatim, loss_report};
+use compaction_core::{CompactionLoss, ContextLoss, LiteralKind, TotalLoss, loss_report};
 use serde_json::{Value, json};
 
 use crate::args::{Global, LossArgs};
@@ -46,28 +46,19 @@ fn of_compaction(number: usize, loss: &CompactionLoss) -> String {
     let title = format!(
         "compaction #{number}  {}  {} taken out, summary {}",
         clean(&loss.entry_id),
-        tokens(loss.removed_tokens),
+        tokens(loss.loss.removed_tokens),
         tokens(loss.summary_tokens)
     );
     let mut text = format!("{}\n", styled(BOLD, &rule(&title, width())));
-    text.push_str(&shares(
-        &loss
-            .kinds
-            .iter()
-            .map(|(name, kind)| (*name, *kind))
-            .collect::<Vec<_>>(),
-    ));
-    text.push_str(&verbatims(loss.user_messages, loss.rules));
+    text.push_str(&of_loss(&loss.loss));
     if !loss.invented.is_empty() {
         let what = counted(loss.invented.len(), "quote");
         let line = format!("   invented     {what} that the user never said\n");
         text.push_str(&styled(WARN, &line));
         for quote in loss.invented.iter().take(SHOWN) {
             let room = width().saturating_sub(18);
-            text.push_str(&format!(
-                "                \"{}\"\n",
-                first_line(quote, room)
-            ));
+            let quote = first_line(quote, room);
+            text.push_str(&format!("                \"{quote}\"\n"));
         }
     }
     text
@@ -76,37 +67,28 @@ fn of_compaction(number: usize, loss: &CompactionLoss) -> String {
 fn of_all(totals: &TotalLoss) -> String {
     let title = format!(
         "all of them, held against the context as it is now  {} taken out",
-        tokens(totals.removed_tokens)
+        tokens(totals.loss.removed_tokens)
     );
-    let mut text = format!("{}\n", styled(BOLD, &rule(&title, width())));
-    text.push_str(&shares(
-        &totals
-            .kinds
-            .iter()
-            .map(|(name, kind)| (*name, *kind))
-            .collect::<Vec<_>>(),
-    ));
-    text.push_str(&verbatims(totals.user_messages, totals.rules));
-    text
+    let title = styled(BOLD, &rule(&title, width()));
+    format!("{title}\n{}", of_loss(&totals.loss))
 }
 
 /// Returns one line for each kind of which there was something.
-fn shares(kinds: &[(&str, KindLoss)]) -> String {
+fn of_loss(loss: &ContextLoss) -> String {
     let mut text = String::new();
     for kind in LiteralKind::ALL {
-        let found = kinds.iter().find(|(name, _)| *name == kind.name());
-        let Some((_, loss)) = found.filter(|(_, loss)| loss.total > 0) else {
-            continue;
-        };
-        let name = plural(kind);
-        text.push_str(&line(name, loss.in_context, loss.total, "in sight"));
+        let found = loss.kinds.get(kind.name());
+        if let Some(found) = found.filter(|found| found.total > 0) {
+            text.push_str(&line(
+                plural(kind),
+                found.in_context,
+                found.total,
+                "in sight",
+            ));
+        }
     }
-    text
-}
-
-fn verbatims(messages: Verbatim, rules: Verbatim) -> String {
-    let mut text = String::new();
-    for (name, found) in [("your messages", messages), ("your rules", rules)] {
+    let messages = ("your messages", loss.user_messages);
+    for (name, found) in [messages, ("your rules", loss.rules)] {
         if found.total > 0 {
             text.push_str(&line(name, found.verbatim, found.total, "word for word"));
         }
@@ -125,7 +107,8 @@ fn line(name: &str, left: usize, total: usize, how: &str) -> String {
     )
 }
 
-fn plural(kind: LiteralKind) -> &'static str {
+/// Returns the name of a kind as people read it.
+pub(super) fn plural(kind: LiteralKind) -> &'static str {
     match kind {
         LiteralKind::Path => "paths",
         LiteralKind::Error => "errors",

@@ -2,6 +2,7 @@
 
 mod branch;
 mod compact;
+mod compare;
 mod completions;
 mod config;
 mod context;
@@ -87,6 +88,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Handoff(args) => handoff::run(args, global),
         Command::Recall(args) => recall::run(args, global),
         Command::Loss(args) => loss::run(args, global),
+        Command::Compare(args) => compare::run(args, global),
         Command::Tree(args) => tree::run(args, global),
         Command::Undo(args) => undo::run(args, global),
         Command::Migrate(args) => migrate::run(args),

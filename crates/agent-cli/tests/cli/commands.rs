@@ -71,6 +71,7 @@ fn help() {
       recall       Find again what was said, on every branch, also what a compaction took out of the
                    context
       loss         Show what compactions put out of the model's sight, and what their summaries invented
+      compare      Show what several strategies would make of a session, side by side
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       migrate      Write a session of version 1 or 2 as version 3

@@ -29,11 +29,11 @@ fn people_see_what_is_out_of_sight_and_what_was_invented() {
        addresses     [..........]   0%  0 of 1 in sight
        your messages [..........]   0%  0 of 1 word for word
        your rules    [==========] 100%  1 of 1 word for word
-    -- compaction #2  k2  34 taken out, summary 11 ---------------------------------
+    -- compaction #2  k2  8 taken out, summary 11 ----------------------------------
        your messages [..........]   0%  0 of 1 word for word
        invented     1 quote that the user never said
                     "please rewrite everything in Go"
-    -- all of them, held against the context as it is now  80 taken out ------------
+    -- all of them, held against the context as it is now  54 taken out ------------
        paths         [..........]   0%  0 of 2 in sight
        figures       [..........]   0%  0 of 1 in sight
        names         [..........]   0%  0 of 1 in sight

@@ -19,8 +19,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use session_model::{
-    AgentMessage, ContextRules, EntryBody, EntryId, EntryIndex, EntryKind, Leaf, SessionContext,
-    SessionPath, build_context,
+    AgentMessage, ContextEditDraft, ContextRules, EntryBody, EntryDraft, EntryId, EntryIndex,
+    EntryKind, FirstKept, Leaf, SessionContext, SessionPath, SummaryMessage, build_context,
 };
 
 use crate::extract::rules_in;
@@ -53,21 +53,29 @@ pub struct Verbatim {
     pub verbatim: usize,
 }
 
-/// What one compaction put out of sight.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct CompactionLoss {
-    /// The compaction.
-    pub entry_id: EntryId,
-    /// Tokens of the messages that it took out of the context.
+/// What was taken out of a context, and how much of it can be read all the same.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ContextLoss {
+    /// Tokens of the messages that were taken out.
     pub removed_tokens: TokenCount,
-    /// Tokens of its summary.
-    pub summary_tokens: TokenCount,
     /// The literals in them, by the name of their kind.
     pub kinds: BTreeMap<&'static str, KindLoss>,
     /// The messages of the user.
     pub user_messages: Verbatim,
     /// The rules that the user stated.
     pub rules: Verbatim,
+}
+
+/// What one compaction put out of sight.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CompactionLoss {
+    /// The compaction.
+    pub entry_id: EntryId,
+    /// Tokens of its summary.
+    pub summary_tokens: TokenCount,
+    /// What it took out of the context.
+    #[serde(flatten)]
+    pub loss: ContextLoss,
     /// What the summary quotes as the user's words and the user never said.
     pub invented: Vec<String>,
 }
@@ -77,14 +85,9 @@ pub struct CompactionLoss {
 pub struct TotalLoss {
     /// How many compactions there are.
     pub compactions: usize,
-    /// Tokens of the messages that they took out of the context.
-    pub removed_tokens: TokenCount,
-    /// The literals in them, by the name of their kind.
-    pub kinds: BTreeMap<&'static str, KindLoss>,
-    /// The messages of the user.
-    pub user_messages: Verbatim,
-    /// The rules that the user stated.
-    pub rules: Verbatim,
+    /// What they took out of the context.
+    #[serde(flatten)]
+    pub loss: ContextLoss,
     /// How many quotes were invented.
     pub invented: usize,
 }
@@ -109,6 +112,10 @@ struct Removed {
 
 impl Removed {
     fn add(&mut self, message: &AgentMessage, counter: &dyn TokenCounter) {
+        if matches!(message, AgentMessage::CompactionSummary(_)) {
+            // A summary is replaced by the next one.
+            return;
+        }
         self.tokens += counter.message(message);
         self.literals.extend(literals_of(message));
         if let Some(text) = user_text(message) {
@@ -123,6 +130,15 @@ impl Removed {
         self.literals.extend(other.literals);
         self.user_messages.extend(other.user_messages);
         self.rules.extend(other.rules);
+    }
+
+    fn loss(&self, readable: &Readable) -> ContextLoss {
+        ContextLoss {
+            removed_tokens: self.tokens,
+            kinds: self.kinds(readable),
+            user_messages: verbatim(&self.user_messages, readable),
+            rules: verbatim(&self.rules, readable),
+        }
     }
 
     fn kinds(&self, readable: &Readable) -> BTreeMap<&'static str, KindLoss> {
@@ -191,11 +207,8 @@ pub fn loss_report(
         report.totals.invented += invented.len();
         report.compactions.push(CompactionLoss {
             entry_id: entry.id.clone(),
-            removed_tokens: removed.tokens,
             summary_tokens: counter.text(&compaction.summary),
-            kinds: removed.kinds(&readable),
-            user_messages: verbatim(&removed.user_messages, &readable),
-            rules: verbatim(&removed.rules, &readable),
+            loss: removed.loss(&readable),
             invented,
         });
         all.merge(removed);
@@ -203,16 +216,13 @@ pub fn loss_report(
     let now = readable(&build_context(path, rules));
     report.totals = TotalLoss {
         compactions: report.compactions.len(),
-        removed_tokens: all.tokens,
-        kinds: all.kinds(&now),
-        user_messages: verbatim(&all.user_messages, &now),
-        rules: verbatim(&all.rules, &now),
+        loss: all.loss(&now),
         invented: report.totals.invented,
     };
     Some(report)
 }
 
-/// Returns what one context has and the next one has not. Summaries are replaced, not removed.
+/// Returns what one context has and the next one has not.
 fn removed_between(
     before: &SessionContext,
     after: &SessionContext,
@@ -234,6 +244,62 @@ fn removed_between(
         }
     }
     removed
+}
+
+/// Returns what drafts would take out of a context if they were appended: edits of entries, and a compaction.
+pub fn loss_of_drafts(
+    context: &SessionContext,
+    drafts: &[EntryDraft],
+    counter: &dyn TokenCounter,
+) -> ContextLoss {
+    let mut edits: BTreeMap<&EntryId, &ContextEditDraft> = BTreeMap::new();
+    let mut compaction = None;
+    for draft in drafts {
+        match draft {
+            EntryDraft::ContextEdit(edit) => drop(edits.insert(&edit.target, edit)),
+            EntryDraft::Compaction(draft) => compaction = Some(&**draft),
+            EntryDraft::BranchSummary(_)
+            | EntryDraft::Custom(_)
+            | EntryDraft::CustomMessage(_)
+            | EntryDraft::Message(_)
+            | EntryDraft::Label(_)
+            | EntryDraft::SessionInfo(_)
+            | EntryDraft::ModelChange(_)
+            | EntryDraft::ThinkingLevelChange(_) => {}
+        }
+    }
+    let mut removed = Removed::default();
+    let mut readable = Readable::default();
+    let mut keeps = compaction.is_none();
+    if let Some(compaction) = compaction {
+        readable.add(&AgentMessage::CompactionSummary(SummaryMessage {
+            summary: compaction.summary.clone(),
+            timestamp: None,
+        }));
+    }
+    for projected in &context.entries {
+        let id = &projected.entry.id;
+        keeps |= compaction.is_some_and(|compaction| match &compaction.first_kept {
+            FirstKept::Entry(first) => first == id,
+            FirstKept::None => false,
+        });
+        for message in &projected.messages {
+            let left = match (keeps, edits.get(id)) {
+                (true, None) => {
+                    readable.add(message);
+                    continue;
+                }
+                (true, Some(edit)) => edit.replacement.clone(),
+                (false, _) => None,
+            };
+            if let Some(content) = left {
+                readable.add(&message.with_content(content));
+            }
+            removed.add(message, counter);
+        }
+    }
+    readable.finish();
+    removed.loss(&readable)
 }
 
 fn readable(context: &SessionContext) -> Readable {

@@ -131,7 +131,7 @@ fn what_a_summary_leaves_out_is_recoverable() {
         "## Goal\nThe user said \"be quick about it\".\nThe user sees \"lines per second\".",
     );
     let loss = &report.compactions[0];
-    let kind = |kind: LiteralKind| loss.kinds[kind.name()];
+    let kind = |kind: LiteralKind| loss.loss.kinds[kind.name()];
     // The file is named by what stays; the rest is out of sight.
     assert_eq!(
         (
@@ -144,12 +144,15 @@ fn what_a_summary_leaves_out_is_recoverable() {
     assert_eq!(kind(LiteralKind::Number).recoverable, 2);
     assert_eq!(kind(LiteralKind::Identifier).recoverable, 1);
     assert_eq!(
-        (loss.user_messages.total, loss.user_messages.verbatim),
+        (
+            loss.loss.user_messages.total,
+            loss.loss.user_messages.verbatim
+        ),
         (2, 0)
     );
-    assert_eq!((loss.rules.total, loss.rules.verbatim), (1, 0));
+    assert_eq!((loss.loss.rules.total, loss.loss.rules.verbatim), (1, 0));
     assert_eq!(loss.invented, ["be quick about it"]);
-    assert!(report.totals.kinds.values().all(|kind| kind.gone == 0));
+    assert!(report.totals.loss.kinds.values().all(|kind| kind.gone == 0));
     assert_eq!(report.totals.invented, 1);
 }
 
@@ -159,11 +162,11 @@ fn what_a_summary_keeps_is_in_the_context() {
         - parse_line in /work/src/parse.rs, docs/form.md\n\"good\"";
     let report = session(&SAID, summary);
     let loss = &report.compactions[0];
-    for (name, kind) in &loss.kinds {
+    for (name, kind) in &loss.loss.kinds {
         assert_eq!(kind.in_context, kind.total, "{name}");
     }
-    assert_eq!(loss.user_messages.verbatim, 2);
-    assert_eq!(loss.rules.verbatim, 1);
+    assert_eq!(loss.loss.user_messages.verbatim, 2);
+    assert_eq!(loss.loss.rules.verbatim, 1);
     assert!(loss.invented.is_empty());
 }
 

@@ -1,0 +1,43 @@
+//! Options of `loss` and `compare`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{ModelArgs, SessionArgs, WindowArgs};
+
+/// Options of `loss`.
+#[derive(Debug, Args)]
+pub struct LossArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
+
+/// Options of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The strategies, parted by commas: context-full, extractive, prune-only.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "context-full,extractive,prune-only"
+    )]
+    pub strategies: Vec<String>,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// What the summaries should focus on.
+    #[arg(long, value_name = "TEXT")]
+    pub focus: Option<String>,
+    /// Who writes the summaries of context-full.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Write the comparison to this new file, as a page for a browser.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}

@@ -1,0 +1,169 @@
+//! `compare`: several strategies on one session, side by side. The session is not changed.
+
+mod html;
+mod table;
+
+use std::time::Instant;
+
+use compaction_core::{ContextLoss, Strategy, TokenCount, loss_of_drafts};
+use serde::Serialize;
+use serde_json::json;
+use session_model::{SessionContext, SessionPath, Usage, build_context};
+
+use crate::args::{CompareArgs, Global, ModelArgs, PlanArgs, SessionArgs, WindowArgs};
+use crate::commands::Outcome;
+use crate::commands::compact::{Done, execute};
+use crate::commands::plan::{own_limits, plan, strategy};
+use crate::error::Error;
+use crate::models::{Models, Wanted};
+use crate::store::{Contents, SessionFile, check_new, write_new};
+use crate::summarize::ModelReport;
+
+/// What a strategy would make of the session.
+#[derive(Debug, Serialize)]
+struct Row {
+    /// The strategy.
+    strategy: &'static str,
+    /// Why nothing would be done; none where something would.
+    nothing_to_do: Option<String>,
+    /// Who would have written: a model or `rules`; none where there is no summary.
+    by: Option<String>,
+    /// Tokens of the context before, by estimate.
+    tokens_before: TokenCount,
+    /// Tokens of it after.
+    tokens_after: TokenCount,
+    /// Tokens of the summary.
+    summary_tokens: TokenCount,
+    /// How many requests were sent.
+    requests_sent: usize,
+    /// What was billed for them.
+    usage: Usage,
+    /// What that costs in USD, where prices are known.
+    cost_usd: Option<f64>,
+    /// How long it took.
+    seconds: f64,
+    /// What would be put out of sight.
+    #[serde(flatten)]
+    loss: ContextLoss,
+}
+
+pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error> {
+    let strategies = strategies(args)?;
+    if let Some(file) = &args.html {
+        // What cannot be written is not worth asking for.
+        check_new(file)?;
+    }
+    let session = SessionFile::open(&args.session.session)?;
+    let tree = session.tree();
+    let path = tree.path(args.session.leaf(tree)?);
+    let context = build_context(&path, global.profile().context_rules());
+    let mut rows = Vec::new();
+    for strategy in strategies {
+        crate::cancel::check()?;
+        rows.push(row(strategy, &path, &context, args, global)?);
+    }
+    let document = json!({
+        "strategies": rows,
+        "diagnostics": session.decoded.diagnostics,
+    });
+    if rows.iter().all(|row| row.nothing_to_do.is_some()) {
+        let reasons = rows.iter().filter_map(|row| row.nothing_to_do.clone());
+        let reason = reasons.collect::<Vec<_>>().join("; ");
+        return Ok(Outcome::nothing_to_do(reason, document));
+    }
+    let mut text = table::text(&rows);
+    if let Some(file) = &args.html {
+        let name = args.session.session.display().to_string();
+        let page = html::page(&name, &rows);
+        write_new(file, Contents::Empty, true, &[page])?;
+        text.push_str(&format!("written to {}\n", file.display()));
+    }
+    Ok(Outcome::done(&document, text))
+}
+
+/// Returns the strategies that were asked for, each once.
+fn strategies(args: &CompareArgs) -> Result<Vec<Strategy>, Error> {
+    let mut strategies = Vec::new();
+    for name in &args.strategies {
+        let wanted = strategy(&plan_args(name.trim(), args), Strategy::Off)?;
+        if !strategies.contains(&wanted) {
+            strategies.push(wanted);
+        }
+    }
+    Ok(strategies)
+}
+
+fn plan_args(strategy: &str, args: &CompareArgs) -> PlanArgs {
+    PlanArgs {
+        session: SessionArgs {
+            session: args.session.session.clone(),
+            leaf: args.session.leaf.clone(),
+        },
+        window: WindowArgs {
+            window: args.window.window,
+        },
+        focus: args.focus.clone(),
+        strategy: Some(strategy.to_owned()),
+    }
+}
+
+fn row(
+    strategy: Strategy,
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    args: &CompareArgs,
+    global: &Global,
+) -> Result<Row, Error> {
+    let started = Instant::now();
+    let wanted = Wanted::by(strategy);
+    let named = match wanted {
+        Wanted::Yes => args.model.clone(),
+        Wanted::No(_) => ModelArgs::default(),
+    };
+    let models = Models::of(&named, &args.window, global, wanted)?;
+    let plan_args = plan_args(strategy.name(), args);
+    let limits = own_limits(models.window);
+    let planned = plan(path, context, &plan_args, limits, models.window, global)?;
+    let done = execute(planned, path, context, &plan_args, &models, global)?;
+    let counter = global.profile().counter();
+    let mut row = Row {
+        strategy: strategy.name(),
+        nothing_to_do: None,
+        by: None,
+        tokens_before: TokenCount::ZERO,
+        tokens_after: TokenCount::ZERO,
+        summary_tokens: TokenCount::ZERO,
+        requests_sent: 0,
+        usage: Usage::default(),
+        cost_usd: None,
+        seconds: 0.0,
+        loss: ContextLoss::default(),
+    };
+    let account = |row: &mut Row, report: &ModelReport| {
+        row.requests_sent = report.requests_sent;
+        row.usage = report.usage;
+        row.cost_usd = report.cost_usd;
+    };
+    match done {
+        Done::Nothing(reason, report) => {
+            account(&mut row, &report);
+            row.nothing_to_do = Some(reason);
+        }
+        Done::Edits(edits) => {
+            row.tokens_before = edits.before;
+            row.tokens_after = edits.before.saturating_sub(edits.saved);
+            row.loss = loss_of_drafts(context, &edits.drafts, counter);
+        }
+        Done::Compacted(compacted, report) => {
+            account(&mut row, &report);
+            let (plan, applied) = (&compacted.plan, &compacted.applied);
+            row.by = Some(report.answered_by.unwrap_or_else(|| "rules".to_owned()));
+            row.tokens_before = plan.tokens_in_context();
+            row.tokens_after = applied.tokens_after;
+            row.summary_tokens = counter.text(&applied.summary);
+            row.loss = loss_of_drafts(context, &applied.drafts, counter);
+        }
+    }
+    row.seconds = started.elapsed().as_secs_f64();
+    Ok(row)
+}

@@ -1,0 +1,100 @@
+//! The comparison as a table: one column a strategy, one line a figure.
+
+use compaction_core::{LiteralKind, TokenCount};
+
+use super::Row;
+use crate::commands::loss::plural;
+use crate::ui::{BOLD, DIM, clean, first_line, styled, tokens};
+
+/// How wide the names of the lines are, and each column.
+const NAME: usize = 16;
+const COLUMN: usize = 18;
+
+/// A line of the table: what it shows, and the figure of each strategy.
+pub(super) struct Line {
+    pub name: &'static str,
+    pub cells: Vec<String>,
+}
+
+/// Returns the lines that say something.
+pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
+    let line = |name, cell: &dyn Fn(&Row) -> String| Line {
+        name,
+        cells: rows.iter().map(cell).collect(),
+    };
+    let figure = |row: &Row, figure: TokenCount| match row.nothing_to_do {
+        Some(_) => "-".to_owned(),
+        None => tokens(figure),
+    };
+    let mut lines = vec![
+        line("tokens before", &|row| figure(row, row.tokens_before)),
+        line("tokens after", &|row| figure(row, row.tokens_after)),
+        line("summary", &|row| figure(row, row.summary_tokens)),
+        line("written by", &|row| {
+            row.by.as_deref().map_or("-".to_owned(), clean)
+        }),
+        line("requests", &|row| match row.requests_sent {
+            0 => "none".to_owned(),
+            sent => {
+                let read = row.usage.input + row.usage.cache_read + row.usage.cache_write;
+                format!("{sent}, {} read", tokens(TokenCount(read)))
+            }
+        }),
+        line("cost", &|row| match (row.cost_usd, row.requests_sent) {
+            (Some(cost), _) => format!("${cost:.3}"),
+            (None, 0) => "nothing".to_owned(),
+            (None, _) => "not known".to_owned(),
+        }),
+        line("seconds", &|row| format!("{:.1}", row.seconds)),
+    ];
+    for kind in LiteralKind::ALL {
+        let share = |row: &Row| {
+            let found = row.loss.kinds.get(kind.name()).copied();
+            let found = found.unwrap_or_default();
+            share(found.in_context, found.total)
+        };
+        lines.push(line(plural(kind), &share));
+    }
+    lines.push(line("your messages", &|row| {
+        share(
+            row.loss.user_messages.verbatim,
+            row.loss.user_messages.total,
+        )
+    }));
+    lines.push(line("your rules", &|row| {
+        share(row.loss.rules.verbatim, row.loss.rules.total)
+    }));
+    lines.retain(|line| line.cells.iter().any(|cell| cell != "-"));
+    lines
+}
+
+fn share(left: usize, total: usize) -> String {
+    match total {
+        0 => "-".to_owned(),
+        _ => format!("{}% of {total}", left * 100 / total),
+    }
+}
+
+/// Returns the table for people.
+pub(super) fn text(rows: &[Row]) -> String {
+    let mut head = " ".repeat(NAME);
+    for row in rows {
+        head.push_str(&format!("{:<COLUMN$}", row.strategy));
+    }
+    let mut text = format!("{}\n", styled(BOLD, head.trim_end()));
+    for line in lines(rows) {
+        let mut shown = format!("{:<NAME$}", line.name);
+        for cell in &line.cells {
+            shown.push_str(&format!("{:<COLUMN$}", first_line(cell, COLUMN - 1)));
+        }
+        text.push_str(&format!("{}\n", shown.trim_end()));
+    }
+    for row in rows {
+        if let Some(reason) = &row.nothing_to_do {
+            text.push_str(&format!("{}: {}\n", row.strategy, clean(reason)));
+        }
+    }
+    let hint = "shares are of what would leave the context: what can still be read word for word; nothing was changed\n";
+    text.push_str(&styled(DIM, hint));
+    text
+}

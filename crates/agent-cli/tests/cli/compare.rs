@@ -1,0 +1,120 @@
+//! `compare`: strategies side by side, for people, for programs and for a browser; nothing is changed.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+/// Copies the example session and returns where it is.
+fn env() -> TestEnv {
+    let env = TestEnv::new();
+    let example = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/sessions/long.jsonl"
+    );
+    env.write(
+        "s.jsonl",
+        std::fs::read(example).expect("the example session"),
+    );
+    env
+}
+
+#[test]
+fn strategies_stand_side_by_side() {
+    let env = env();
+    let before = env.read("s.jsonl");
+    let shown = env.run(&[
+        "compare",
+        "s.jsonl",
+        "--strategies",
+        "extractive,prune-only",
+    ]);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    let lines = shown
+        .stdout
+        .lines()
+        .filter(|line| !line.starts_with("seconds"));
+    assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
+                    extractive        prune-only
+    tokens before   190.1k            193.8k
+    tokens after    23.7k             83.5k
+    summary         3.8k              0
+    written by      rules             -
+    requests        none              none
+    cost            nothing           nothing
+    paths           97% of 48         -
+    errors          23% of 43         10% of 28
+    figures         56% of 32         -
+    names           39% of 33         -
+    commands        12% of 62         -
+    your messages   27% of 18         -
+    your rules      100% of 24        -
+    shares are of what would leave the context: what can still be read word for word; nothing was changed
+    ");
+    assert_eq!(env.read("s.jsonl"), before);
+}
+
+#[test]
+fn programs_get_what_loss_gives_and_what_it_takes() {
+    let env = env();
+    let document = env.run(&["compare", "s.jsonl", "--json"]).json();
+    let rows = document["strategies"].as_array().expect("rows");
+    let names: Vec<_> = rows
+        .iter()
+        .map(|row| row["strategy"].as_str().expect("a name"))
+        .collect();
+    assert_eq!(names, ["context-full", "extractive", "prune-only"]);
+    let extractive = &rows[1];
+    assert_eq!(extractive["by"], "rules");
+    assert_eq!(extractive["requests_sent"], 0);
+    assert!(extractive["tokens_after"].as_u64() < extractive["tokens_before"].as_u64());
+    // The same as loss says of the compaction once it is done.
+    env.run(&[
+        "compact",
+        "s.jsonl",
+        "--strategy",
+        "extractive",
+        "--out",
+        "c.jsonl",
+    ]);
+    let loss = env.run(&["loss", "c.jsonl", "--json"]).json();
+    for member in ["kinds", "user_messages", "rules", "removed_tokens"] {
+        assert_eq!(
+            extractive[member], loss["compactions"][0][member],
+            "{member}"
+        );
+    }
+}
+
+#[test]
+fn a_page_is_written_once_and_holds_no_markup_of_others() {
+    let env = env();
+    let arguments = [
+        "compare",
+        "s.jsonl",
+        "--strategies",
+        "extractive",
+        "--html",
+        "c.html",
+    ];
+    let shown = env.run(&arguments);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    let page = String::from_utf8(env.read("c.html")).expect("text");
+    assert!(page.starts_with("<!doctype html>") && page.contains("<th>extractive</th>"));
+    assert!(!page.contains("http"), "nothing comes from elsewhere");
+    let again = env.run(&arguments);
+    assert_eq!(again.code, Some(1), "{again}");
+    assert_eq!(env.read("c.html"), page.into_bytes());
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let env = env();
+    let run = |names: &str| env.run(&["compare", "s.jsonl", "--strategies", names]);
+    assert_eq!(run("magic").code, Some(2));
+    assert_eq!(run("extractive,handoff").code, Some(2));
+    env.write(
+        "small.jsonl",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
+    );
+    assert_eq!(env.run(&["compare", "small.jsonl"]).code, Some(3));
+}
