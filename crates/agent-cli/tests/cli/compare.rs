@@ -102,7 +102,8 @@ fn a_page_is_written_once_and_holds_no_markup_of_others() {
     assert!(page.starts_with("<!doctype html>") && page.contains("<th>extractive</th>"));
     assert!(!page.contains("http"), "nothing comes from elsewhere");
     let again = env.run(&arguments);
-    assert_eq!(again.code, Some(1), "{again}");
+    assert_eq!(again.code, Some(2), "{again}");
+    assert!(again.stderr.contains("--html never overwrites"), "{again}");
     assert_eq!(env.read("c.html"), page.into_bytes());
 }
 

@@ -51,7 +51,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     let strategies = strategies(args)?;
     if let Some(file) = &args.html {
         // What cannot be written is not worth asking for.
-        check_new(file)?;
+        check_new(file).map_err(of_page)?;
     }
     let session = SessionFile::open(&args.session.session)?;
     let tree = session.tree();
@@ -75,10 +75,18 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     if let Some(file) = &args.html {
         let name = args.session.session.display().to_string();
         let page = html::page(&name, &rows);
-        write_new(file, Contents::Empty, true, &[page])?;
+        write_new(file, Contents::Empty, true, &[page]).map_err(of_page)?;
         text.push_str(&format!("written to {}\n", file.display()));
     }
     Ok(Outcome::done(&document, text))
+}
+
+/// Returns an error about a new file with the name of the option that it is of.
+fn of_page(error: Error) -> Error {
+    match error {
+        Error::Usage(text) => Error::Usage(text.replace("--out", "--html")),
+        other => other,
+    }
 }
 
 /// Returns the strategies that were asked for, each once.
