@@ -67,6 +67,17 @@ pub(crate) fn summary_focus(instructions: &str, focus: &str) -> String {
     })
 }
 
+/// Returns what hooks add to the next message of the user, as the model reads it; the text cannot end its own frame.
+pub fn hook_context(text: &str) -> String {
+    #[derive(Template)]
+    #[template(path = "hook-context.md")]
+    struct Prompt<'a> {
+        text: &'a str,
+    }
+    let text = &crate::serialize::escape(text);
+    render(&Prompt { text })
+}
+
 fn render(template: &impl Template) -> String {
     // Rendering into a string fails only when a value's own formatting does, and texts never do.
     template.render().unwrap_or_default().trim_end().to_owned()

@@ -176,7 +176,7 @@ fn cut(text: &str, limit: Option<usize>, bounds: &Bounds) -> String {
 }
 
 /// The tags that frame what this project sends and stores.
-const TAGS: [&str; 10] = [
+const TAGS: [&str; 11] = [
     "conversation",
     "previous-summary",
     "additional-context",
@@ -187,6 +187,7 @@ const TAGS: [&str; 10] = [
     "state_snapshot",
     "analysis",
     "restored-file",
+    "hook-context",
 ];
 
 /// The labels that open a part.

@@ -69,7 +69,7 @@ pub enum Told {
 /// Something for the shell to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
-    /// Prune, measure, and answer with `Checked`.
+    /// Prune, measure, and answer with `Checked`; hooks may look at what is to be sent first.
     Check {
         /// The work.
         job: Job,

@@ -2,7 +2,7 @@
 
 use crate::session::machine::step::Step;
 use crate::session::machine::{
-    AfterCompaction, AfterStop, CANCELLED, Effect, Ended, Job, Reason, State, Told, Wish,
+    AfterCompaction, AfterStop, CANCELLED, Effect, Ended, Job, Reason, State, Told, Wish, Write,
 };
 
 impl Step {
@@ -31,10 +31,21 @@ impl Step {
                 self.effects.push(Effect::Cancel { job });
                 State::Navigating { job }
             }
-            short @ (State::Checking { .. }
-            | State::Promoting { .. }
-            | State::Storing { .. }
-            | State::Stopping { .. }) => {
+            // Hooks may be looking at what is to be sent; whoever stops does not wait for them.
+            State::Checking { job, point } => {
+                self.want(wanted);
+                self.effects.push(Effect::Cancel { job });
+                State::Checking { job, point }
+            }
+            State::Storing {
+                job,
+                write: write @ Write::Messages(_),
+            } => {
+                self.want(wanted);
+                self.effects.push(Effect::Cancel { job });
+                State::Storing { job, write }
+            }
+            short @ (State::Promoting { .. } | State::Storing { .. } | State::Stopping { .. }) => {
                 self.want(wanted);
                 short
             }

@@ -651,7 +651,7 @@ fn an_answer_that_was_done_before_the_abort_ends_the_turn_well() {
 #[test]
 fn an_abort_in_a_check_asks_nothing() {
     assert_snapshot!(run("between | abort; checked due"), @"
-    abort -> -
+    abort -> cancel#7
     checked due -> [turn aborted], [rest], idle#8
     ");
 }
@@ -659,7 +659,7 @@ fn an_abort_in_a_check_asks_nothing() {
 #[test]
 fn an_abort_while_messages_are_written_asks_nothing() {
     assert_snapshot!(run("say p; checked | abort; stored"), @"
-    abort -> -
+    abort -> cancel#2
     stored -> [turn], [turn aborted], [rest], idle#3
     ");
 }
@@ -668,7 +668,7 @@ fn an_abort_while_messages_are_written_asks_nothing() {
 fn an_abort_before_a_turn_keeps_its_messages() {
     assert_snapshot!(run("say p; abort; checked"), @"
     say p -> check#1 before_prompt
-    abort -> -
+    abort -> cancel#1
     checked -> [rest, 1 wait], idle#2
     ");
 }
@@ -2323,7 +2323,7 @@ fn a_session_ends_when_the_compaction_has_stopped() {
 fn a_session_ends_after_a_check() {
     assert_snapshot!(run("say p; close; checked due"), @"
     say p -> check#1 before_prompt
-    close -> -
+    close -> cancel#1
     checked due -> [closed]
     ");
 }
@@ -2352,7 +2352,7 @@ fn a_session_that_ends_does_not_only_rest() {
 #[test]
 fn a_session_that_ends_keeps_how_its_turn_ended() {
     assert_snapshot!(run("after | close; checked due"), @"
-    close -> -
+    close -> cancel#5
     checked due -> [turn done], [closed]
     ");
 }

@@ -16,11 +16,7 @@ impl AgentSession {
         self.prune(point);
         let view = self.view();
         let measured = view.measured(&self.path());
-        let waiting = match point {
-            CheckPoint::BeforePrompt | CheckPoint::BetweenTools => self.waiting_tokens(point),
-            CheckPoint::AfterTurn | CheckPoint::WhenIdle => TokenCount::ZERO,
-        };
-        let mut tokens = measured.tokens + waiting;
+        let mut tokens = measured.tokens + self.waiting_tokens(point);
         if view.context.system.is_none() {
             // Not in the session yet, but in the request.
             tokens += self.preamble_tokens();
@@ -100,19 +96,6 @@ impl AgentSession {
             Some(answered) => PromptCache::of_age(now - answered.as_millis()),
             None => PromptCache::Cold,
         }
-    }
-
-    /// Returns the tokens of the messages that are about to be sent.
-    /// Returns the tokens of what is sent next: what steers, and at the beginning of a turn the first of the others.
-    fn waiting_tokens(&self, point: CheckPoint) -> TokenCount {
-        let counter = Profile::Own.counter();
-        let memory = &self.machine.memory;
-        let first = memory.follow_ups.front();
-        let first = first.filter(|_| point == CheckPoint::BeforePrompt);
-        let due: Vec<_> = memory.steering.iter().chain(first).collect();
-        let waiting = self.store.queued().iter();
-        let waiting = waiting.filter(|message| due.contains(&&message.id));
-        waiting.map(|message| counter.text(&message.text)).sum()
     }
 
     fn preamble_tokens(&self) -> TokenCount {

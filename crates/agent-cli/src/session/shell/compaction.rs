@@ -220,7 +220,7 @@ impl CompactionJob {
         candidates: &[Candidate],
     ) -> Result<Product, Miss> {
         let strategy = options.settings.compaction.strategy.first();
-        let added = self.collect_from_hooks(strategy, context).await;
+        let added = self.collect_from_hooks(strategy, context).await?;
         options.hooks = HookInput {
             prompt: added.prompt,
             context: added.context,

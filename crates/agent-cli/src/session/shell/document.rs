@@ -18,7 +18,7 @@ impl CompactionJob {
         context: &SessionContext,
     ) -> Result<Product, Ended> {
         const NOTHING_SAID: &str = "nothing was said in this session";
-        let added = self.collect_from_hooks(Strategy::Handoff, context).await;
+        let added = self.collect_from_hooks(Strategy::Handoff, context).await?;
         // Of what hooks add, a handoff takes only the lines of context.
         let mut focus: Vec<String> = self.focus.iter().cloned().collect();
         focus.extend(added.context);

@@ -7,33 +7,37 @@ use crate::session::machine::{Effect, Ended, Event, Job, Reason, Wish, Write};
 use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::CompactionJob;
 use crate::session::shell::jobs::Done;
+use crate::session::shell::prompting::Then;
 
 impl AgentSession {
     pub(super) fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Check { job, point } => {
-                let verdict = self.check(point);
-                self.due.push_back(Event::Checked { job, verdict });
+                let unseen = self.unseen(&self.due_at(point));
+                if unseen.is_empty() {
+                    let verdict = self.check(point);
+                    self.due.push_back(Event::Checked { job, verdict });
+                } else {
+                    self.show(job, unseen, Then::Check(point));
+                }
             }
             Effect::Promote { job } => {
                 let error = self.promote();
                 self.due.push_back(Event::Promoted { job, error });
             }
             Effect::Store { job, write } => {
-                let event = match self.write(&write) {
-                    Ok(()) => {
-                        self.store_error = None;
-                        Event::Stored { job }
-                    }
-                    Err(error) => {
-                        let error = super::said(&error);
-                        self.store_error = Some(error.clone());
-                        Event::StoreFailed { job, error }
+                let unseen = match &write {
+                    Write::Messages(ids) => self.unseen(ids),
+                    Write::Answer(_) | Write::Results | Write::Continue | Write::Omission => {
+                        Vec::new()
                     }
                 };
-                self.due.push_back(event);
-                if matches!(write, Write::Answer(_)) {
-                    self.tell_context();
+                if unseen.is_empty() {
+                    let event = self.stored(job, &write);
+                    self.due.push_back(event);
+                } else {
+                    // They came after the check.
+                    self.show(job, unseen, Then::Write(write));
                 }
             }
             Effect::Ask { job } => self.ask(job),
@@ -83,6 +87,25 @@ impl AgentSession {
             }
             Effect::Tell(told) => self.tell(told),
         }
+    }
+
+    /// Writes, and returns what came of it.
+    pub(super) fn stored(&mut self, job: Job, write: &Write) -> Event {
+        let event = match self.write(write) {
+            Ok(()) => {
+                self.store_error = None;
+                Event::Stored { job }
+            }
+            Err(error) => {
+                let error = super::said(&error);
+                self.store_error = Some(error.clone());
+                Event::StoreFailed { job, error }
+            }
+        };
+        if matches!(write, Write::Answer(_)) {
+            self.tell_context();
+        }
+        event
     }
 
     fn start_idle_timer(&mut self, job: Job) {

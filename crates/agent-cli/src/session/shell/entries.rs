@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::session::event::{SessionEvent, TokenUsage, stop_reason_name};
 use crate::session::machine::{AnswerEnd, Opening, Write};
 use crate::session::shell::AgentSession;
+use crate::session::shell::prompting::HOOK_CONTEXT;
 use crate::session::store::NewEntry;
 
 /// The section of the system message that holds the agent's own prompt.
@@ -70,19 +71,6 @@ impl AgentSession {
             self.unsaved.extend(entries);
         }
         written.map(drop)
-    }
-
-    fn write_messages(&mut self, ids: &[EntryId]) -> Result<(), Error> {
-        self.write_preamble()?;
-        let queued: Vec<_> = self.store.queued().to_vec();
-        self.store.send_queued(ids)?;
-        for message in queued.iter().filter(|message| ids.contains(&message.id)) {
-            self.events.send(SessionEvent::Message {
-                entry_id: message.id.to_string(),
-                text: message.text.clone(),
-            });
-        }
-        Ok(())
     }
 
     pub(super) fn write_preamble(&mut self) -> Result<(), Error> {
@@ -274,6 +262,10 @@ impl AgentSession {
             };
             let message = match &entry.body {
                 EntryBody::Message(message) => message,
+                // What goes with a message says nothing without it.
+                EntryBody::CustomMessage(message) if message.custom_type == HOOK_CONTEXT => {
+                    continue;
+                }
                 EntryBody::CustomMessage(_) => return Opening::Unanswered,
                 EntryBody::Compaction(_) => {
                     compacted = true;

@@ -1,6 +1,7 @@
 //! What a compaction brought is written here: entries into this session, or a document into a new one.
 
 use compaction_core::HANDOFF_MESSAGE;
+use hooks::Notification;
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{Content, CustomMessageDraft, EntryDraft};
@@ -63,7 +64,9 @@ impl AgentSession {
             }
             return Err(error);
         }
+        self.notify(Notification::SessionShutdown { reason: "handoff" });
         self.store = new;
+        self.notify_start();
         self.failed = None;
         self.prepared = None;
         self.result = Some(result);

@@ -5,6 +5,7 @@ use hooks::{
     BeforeCompactEvent, BeforeCompactResult, CompactingEvent, CompactingResult, CompactionOverride,
     HookContext,
 };
+use llm_providers::CancellationToken;
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
@@ -25,6 +26,19 @@ pub(super) fn cancelled_by(hook: Option<&str>, reason: Option<&str>, what: &str)
     }
 }
 
+/// Awaits what hooks say; none when it is cancelled before, and then they are not waited for.
+pub(super) async fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    asked: impl Future<Output = T>,
+) -> Option<T> {
+    tokio::select! {
+        biased;
+        // What was said meanwhile is of no use.
+        () = cancel.cancelled() => None,
+        said = asked => Some(said),
+    }
+}
+
 impl CompactionJob {
     /// Returns the session as hooks are told of it.
     fn hook_context(&self) -> HookContext {
@@ -39,16 +53,19 @@ impl CompactionJob {
         &self,
         strategy: Strategy,
         context: &SessionContext,
-    ) -> CompactingResult {
+    ) -> Result<CompactingResult, Ended> {
         let messages: Vec<&AgentMessage> =
             context.messages().map(|(_, message)| &**message).collect();
         let event = CompactingEvent {
             strategy: strategy.name(),
             messages: &messages,
         };
-        let added = self.hooks.compacting(&event, &self.hook_context()).await;
+        let hook_context = self.hook_context();
+        let asked = self.hooks.compacting(&event, &hook_context);
+        let added = unless_cancelled(&self.cancel, asked).await;
+        let added = added.ok_or(Ended::Cancelled)?;
         self.events.hook_failures(&added.failures);
-        added.result
+        Ok(added.result)
     }
 
     /// Asks the hooks; returns the compaction that one of them supplies.
@@ -64,10 +81,10 @@ impl CompactionJob {
             reason: self.reason.name(),
             will_retry: self.will_retry,
         };
-        let asked = self
-            .hooks
-            .before_compact(&event, &self.hook_context())
-            .await;
+        let hook_context = self.hook_context();
+        let asked = self.hooks.before_compact(&event, &hook_context);
+        let asked = unless_cancelled(&self.cancel, asked).await;
+        let asked = asked.ok_or(Ended::Cancelled)?;
         self.events.hook_failures(&asked.failures);
         match asked.result {
             BeforeCompactResult::Proceed => Ok(None),

@@ -11,6 +11,7 @@ use crate::session::shell::answer::Given;
 use crate::session::shell::background::Prepared;
 use crate::session::shell::compaction::Product;
 use crate::session::shell::navigation::Move;
+use crate::session::shell::prompting::Shown;
 use crate::session::store::NewEntry;
 
 /// A job that runs.
@@ -18,6 +19,8 @@ pub(super) type Running = LocalBoxFuture<'static, (Job, Done)>;
 
 /// What a job brings back.
 pub(super) enum Done {
+    /// What hooks said of messages that are about to be sent.
+    Shown(Box<Shown>),
     /// An answer.
     Answer(Box<Given>),
     /// The results of tools.
@@ -62,7 +65,7 @@ impl AgentSession {
     }
 
     /// Returns whether a job was told to end.
-    fn is_cancelled(&self, job: Job) -> bool {
+    pub(super) fn is_cancelled(&self, job: Job) -> bool {
         let cancel = self.cancels.get(&job);
         cancel.is_some_and(CancellationToken::is_cancelled)
     }
@@ -70,6 +73,7 @@ impl AgentSession {
     /// Takes what a job brought back, and returns what the machine is told.
     pub(super) fn take(&mut self, job: Job, done: Done) -> Event {
         match done {
+            Done::Shown(shown) => self.take_shown(job, *shown),
             Done::Answer(given) => {
                 let end = given.end.clone();
                 self.answer = Some(*given);

@@ -18,6 +18,7 @@ mod hooked;
 mod jobs;
 mod navigation;
 mod notify;
+mod prompting;
 mod tell;
 mod tools;
 mod view;
@@ -43,7 +44,8 @@ use crate::error::Error;
 use crate::session::approval::Decision;
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::session::machine::{
-    Continue, Event, Job, Machine, Navigation, Opening, Policy, State, TurnEnd, Wish, transition,
+    Continue, Event, Job, Machine, Navigation, Opening, Policy, State, TurnEnd, Wish, Write,
+    transition,
 };
 use crate::session::model::LiveModels;
 use crate::session::store::{Delivery, LiveStore, NewEntry};
@@ -187,6 +189,9 @@ pub struct AgentSession {
     /// The newest answer, when it failed and should leave the context.
     failed: Option<EntryId>,
     prepared: Option<Prepared>,
+    /// The waiting messages that hooks have seen, each with the text that goes with it; none where they had nothing
+    /// to say.
+    shown: BTreeMap<EntryId, Option<String>>,
     views: view::Views,
     /// The calls that run next were begun before the session was opened.
     resumes_calls: bool,
@@ -232,6 +237,7 @@ impl AgentSession {
             store_error: None,
             failed: None,
             prepared: None,
+            shown: BTreeMap::new(),
             views: view::Views::default(),
             resumes_calls: false,
             idle_timer: None,
@@ -248,9 +254,10 @@ impl AgentSession {
 
     /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
     pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) -> Finished {
-        self.open();
         let (notifier, notifications) = notifier(self.hooks.clone(), self.events.clone());
         self.notifier = notifier;
+        self.open();
+        self.notify_start();
         let end_of_telling = notifications.end();
         let mut telling = pin!(notifications.run());
         let mut told = false;
@@ -258,6 +265,8 @@ impl AgentSession {
         while !self.closed {
             tokio::select! {
                 biased;
+                // First, so that hooks hear of the start before they are asked for anything.
+                () = &mut telling, if !told => told = true,
                 command = commands.recv(), if commanded => match command {
                     Some(command) => self.command(command),
                     None => {
@@ -266,7 +275,6 @@ impl AgentSession {
                     }
                 },
                 Some((job, done)) = self.jobs.next(), if !self.jobs.is_empty() => self.finish(job, done),
-                () = &mut telling, if !told => told = true,
             }
         }
         self.settle().await;
@@ -302,13 +310,7 @@ impl AgentSession {
     pub fn command(&mut self, command: Command) {
         match command {
             Command::Say { text, delivery } => self.say(text, delivery),
-            Command::TakeBack { id } => match self.store.drop_queued(&id) {
-                Ok(Some(_)) => self.feed(Event::TakenBack { id }),
-                Ok(None) => self.fail(format!(
-                    "no message {id} waits to be sent; it may be sent already"
-                )),
-                Err(error) => self.fail(error.to_string()),
-            },
+            Command::TakeBack { id } => self.take_back(id),
             Command::Resume => self.resume(),
             Command::Abort => self.feed(Event::Abort),
             Command::Compact { focus } => self.feed(Event::Compact {

@@ -4,7 +4,7 @@ use compaction_core::{
     BranchInstructions, BranchOptions, BranchPlan, Profile, SummarizerLimits, branch_budget,
     plan_branch_summary,
 };
-use hooks::{BeforeTreeEvent, BeforeTreeResult, HookContext};
+use hooks::{BeforeTreeEvent, BeforeTreeResult, HookContext, Notification};
 use session_model::json::RawJson;
 use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
 
@@ -13,7 +13,7 @@ use crate::session::machine::{Ended, Job, Navigation};
 use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::{bill, ended};
 use crate::session::shell::entries::leaf_name;
-use crate::session::shell::hooked::cancelled_by;
+use crate::session::shell::hooked::{cancelled_by, unless_cancelled};
 use crate::session::shell::jobs::Done;
 use crate::session::store::NewEntry;
 use crate::summarize::{ModelReport, Run, Step, answer_plan};
@@ -81,10 +81,10 @@ impl AgentSession {
                 cancel: cancel.clone(),
                 ..hook_context
             };
-            let asked = hooks.before_tree(&event, &context).await;
-            if cancel.is_cancelled() {
+            let asked = hooks.before_tree(&event, &context);
+            let Some(asked) = unless_cancelled(&cancel, asked).await else {
                 return Done::Navigation(Err(Ended::Cancelled));
-            }
+            };
             events.hook_failures(&asked.failures);
             let supplied = match asked.result {
                 BeforeTreeResult::Proceed => None,
@@ -172,6 +172,10 @@ impl AgentSession {
     pub(super) fn write_move(&mut self, moved: Move) -> Ended {
         let from = leaf_name(&self.store);
         let parent = moved.plan.new_leaf.clone();
+        let parent = match moved.plan.editor_text {
+            Some(_) => self.before_hook_context(parent),
+            None => parent,
+        };
         let mut entries: Vec<NewEntry> = moved.drafts.into_iter().map(Into::into).collect();
         if let (Some(label), Some(target)) = (moved.label, &parent) {
             let draft = EntryDraft::Label(LabelDraft {
@@ -187,6 +191,11 @@ impl AgentSession {
         self.failed = None;
         self.follow_branch();
         let summary = ids.first().filter(|_| moved.is_summarized);
+        self.notify(Notification::SessionTree {
+            new_leaf: leaf_name(&self.store),
+            old_leaf: from.clone(),
+            summary_entry: summary.and_then(|id| self.entry_json(id)),
+        });
         self.events.send(SessionEvent::Navigated {
             leaf: leaf_name(&self.store),
             from,

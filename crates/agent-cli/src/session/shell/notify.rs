@@ -6,10 +6,15 @@ use std::time::Duration;
 
 use hooks::{HookContext, HookSet, Notification};
 use llm_providers::CancellationToken;
+use serde_json::Value;
+use session_model::EntryBody;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::session::event::CompactionResult;
+use crate::session::machine::Reason;
 use crate::session::shell::AgentSession;
 use crate::session::shell::events::Events;
+use crate::session::shell::hooked::unless_cancelled;
 
 /// How long hooks that are still being told may go on once the session has ended.
 const AT_THE_END: Duration = Duration::from_secs(5);
@@ -82,8 +87,10 @@ impl Notifications {
                 cancel: self.cancel.clone(),
                 ..context
             };
-            let failures = self.hooks.notify(&notification, &context).await;
-            self.events.hook_failures(&failures);
+            let told = self.hooks.notify(&notification, &context);
+            if let Some(failures) = unless_cancelled(&self.cancel, told).await {
+                self.events.hook_failures(&failures);
+            }
         }
     }
 }
@@ -113,6 +120,41 @@ impl AgentSession {
     /// Lets hooks be told what has happened.
     pub(super) fn notify(&self, notification: Notification) {
         self.notifier.tell(notification, self.hook_context());
+    }
+
+    /// Lets hooks be told that the session is open.
+    pub(super) fn notify_start(&self) {
+        self.notify(Notification::SessionStart {
+            entries: self.store.tree().len(),
+            model: self.models.model.name(),
+        });
+    }
+
+    /// Lets hooks be told of a compaction that is written; what prunings, elisions and handoffs write is none.
+    pub(super) fn notify_compacted(&self, reason: Reason, result: &CompactionResult) {
+        let tree = self.store.tree();
+        let id = result.entry_id.as_deref();
+        let Some(index) = id.and_then(|id| tree.find(id)) else {
+            return;
+        };
+        let Ok(EntryBody::Compaction(compaction)) = tree.entry(index).map(|entry| entry.body)
+        else {
+            return;
+        };
+        if let Some(entry) = self.entry_json(tree.id(index)) {
+            self.notify(Notification::SessionCompact {
+                entry,
+                from_extension: compaction.from_extension,
+                reason: reason.name(),
+            });
+        }
+    }
+
+    /// Returns an entry as it stands in the file.
+    pub(super) fn entry_json(&self, id: &str) -> Option<Value> {
+        let tree = self.store.tree();
+        let line = tree.raw_line(tree.find(id)?).ok()?;
+        serde_json::from_slice(&line).ok()
     }
 
     /// Returns the session as hooks are told of it.

@@ -1,5 +1,7 @@
 //! What the machine tells, as events.
 
+use hooks::Notification;
+
 use crate::session::event::SessionEvent;
 use crate::session::machine::{Told, TurnEnd};
 use crate::session::shell::AgentSession;
@@ -14,6 +16,10 @@ impl AgentSession {
                     TurnEnd::Failed(error) => ("failed", Some(error.clone())),
                     TurnEnd::Aborted => ("aborted", None),
                 };
+                self.notify(Notification::TurnEnd {
+                    end: name,
+                    error: error.clone(),
+                });
                 self.events.send(SessionEvent::TurnEnd { end: name, error });
                 self.turn = Some(end);
             }
@@ -41,6 +47,16 @@ impl AgentSession {
             } => {
                 let result = self.result.take().filter(|_| error.is_none());
                 let reason_name = reason.name();
+                match (&error, &result) {
+                    (Some(error), _) => self.notify(Notification::SessionCompactFailed {
+                        reason: reason_name,
+                        error: Some(error.clone()),
+                        aborted,
+                        will_retry,
+                    }),
+                    (None, Some(result)) => self.notify_compacted(reason, result),
+                    (None, None) => {}
+                }
                 self.events.send(match reason.is_automatic() {
                     true => SessionEvent::AutoCompactionEnd {
                         reason: reason_name,

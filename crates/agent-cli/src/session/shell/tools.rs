@@ -17,7 +17,7 @@ use crate::session::machine::Job;
 use crate::session::shell::AgentSession;
 use crate::session::shell::entries::drafted;
 use crate::session::shell::events::Events;
-use crate::session::shell::hooked::cancelled_by;
+use crate::session::shell::hooked::{cancelled_by, unless_cancelled};
 use crate::session::shell::jobs::Done;
 use crate::session::shell::notify::Notifier;
 use crate::session::store::NewEntry;
@@ -25,6 +25,9 @@ use crate::session::tools::{History, Repeat, ToolContext, ToolOutput, Toolbox, W
 
 /// How much of an output an event tells, in characters.
 const TOLD: usize = 2000;
+
+/// What the model is told of a call that was cancelled in time.
+const NOT_RUN: &str = "cancelled before it ran";
 
 impl AgentSession {
     pub(super) fn run_tools(&mut self, job: Job) {
@@ -123,7 +126,7 @@ impl Batch {
             arguments: arguments.clone(),
         });
         if self.context.cancel.is_cancelled() {
-            let output = ToolOutput::error("cancelled before it ran");
+            let output = ToolOutput::error(NOT_RUN);
             self.events.send(SessionEvent::ToolEnd {
                 call_id: call.id.clone(),
                 name: call.name.clone(),
@@ -167,7 +170,10 @@ impl Batch {
                 tool: &call.name,
                 arguments,
             };
-            let asked = self.hooks.tool_call(&event, &self.hook_context).await;
+            let asked = self.hooks.tool_call(&event, &self.hook_context);
+            let Some(asked) = unless_cancelled(&self.context.cancel, asked).await else {
+                return ToolOutput::error(NOT_RUN);
+            };
             self.events.hook_failures(&asked.failures);
             if let ToolCallResult::Block { reason } = asked.result {
                 let hook = asked.decided_by.as_deref();

@@ -304,21 +304,24 @@ impl LiveStore {
 
     /// Appends messages that wait as messages of the user, each under its own id, and takes them off the queue.
     pub fn send_queued(&mut self, ids: &[EntryId]) -> Result<Vec<EntryId>, Error> {
-        let entries = ids.iter().map(|id| {
-            let found = self.queue.iter().find(|queued| queued.id == *id);
-            let queued = found.ok_or_else(|| {
-                Error::Usage(format!(
-                    "no message {id} waits to be sent; it may be sent already"
-                ))
-            })?;
-            let draft = MessageDraft::user(&queued.text);
-            Ok(NewEntry {
-                draft: EntryDraft::Message(Box::new(draft)),
-                id: Some(id.clone()),
-            })
-        });
+        let entries = ids.iter().map(|id| self.queued_entry(id));
         let entries = entries.collect::<Result<Vec<NewEntry>, Error>>()?;
         self.append(entries)
+    }
+
+    /// Returns a message that waits as the entry that it will be; appended, it waits no longer.
+    pub fn queued_entry(&self, id: &EntryId) -> Result<NewEntry, Error> {
+        let found = self.queue.iter().find(|queued| queued.id == *id);
+        let queued = found.ok_or_else(|| {
+            Error::Usage(format!(
+                "no message {id} waits to be sent; it may be sent already"
+            ))
+        })?;
+        let draft = MessageDraft::user(&queued.text);
+        Ok(NewEntry {
+            draft: EntryDraft::Message(Box::new(draft)),
+            id: Some(id.clone()),
+        })
     }
 
     /// Takes a message off the queue for good and returns it; `None` when it does not wait.

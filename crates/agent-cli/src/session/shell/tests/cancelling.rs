@@ -1,4 +1,13 @@
-//! Cancelled at every point at which it waits, a compaction, a handoff and a branch summary leave everything as it was.
+//! Cancelled at every point at which it waits, a compaction, a handoff and a branch summary leave everything as it was;
+//! so do hooks that never answer.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ::hooks::{
+    BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,
+    BeforeTreeEvent, BeforeTreeResult, CompactingEvent, CompactingResult, Hook, HookContext,
+    HookFuture, HookPoint, Notification, ToolCallEvent, ToolCallResult,
+};
 
 use super::*;
 
@@ -152,5 +161,247 @@ fn who_commands_no_more_ends_the_session_after_what_runs() {
         ");
         assert_eq!(house.requests_in_flight(), 0);
         life.check();
+    });
+}
+
+/// A hook that never answers at one point, not even when it is told that nobody waits any more.
+pub(super) struct Hangs {
+    point: HookPoint,
+    /// How often it answers before.
+    after: usize,
+    asked: Arc<AtomicUsize>,
+}
+
+impl Hangs {
+    pub(super) fn at(point: HookPoint) -> Self {
+        Self {
+            point,
+            after: 0,
+            asked: Arc::default(),
+        }
+    }
+
+    pub(super) fn after(self, after: usize) -> Self {
+        Self { after, ..self }
+    }
+
+    fn never<'a, T: Default + Send + 'a>(&self) -> HookFuture<'a, T> {
+        match self.asked.fetch_add(1, Ordering::Relaxed) < self.after {
+            true => Box::pin(std::future::ready(Ok(T::default()))),
+            false => Box::pin(std::future::pending()),
+        }
+    }
+}
+
+impl Hook for Hangs {
+    fn name(&self) -> &str {
+        "hangs"
+    }
+
+    fn wants(&self, point: HookPoint) -> bool {
+        point == self.point
+    }
+
+    fn before_prompt<'a>(
+        &'a self,
+        _: &'a BeforePromptEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, BeforePromptResult> {
+        self.never()
+    }
+
+    fn tool_call<'a>(
+        &'a self,
+        _: &'a ToolCallEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, ToolCallResult> {
+        self.never()
+    }
+
+    fn before_compact<'a>(
+        &'a self,
+        _: &'a BeforeCompactEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, BeforeCompactResult> {
+        self.never()
+    }
+
+    fn compacting<'a>(
+        &'a self,
+        _: &'a CompactingEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, CompactingResult> {
+        self.never()
+    }
+
+    fn before_tree<'a>(
+        &'a self,
+        _: &'a BeforeTreeEvent<'_>,
+        _: &'a HookContext,
+    ) -> HookFuture<'a, BeforeTreeResult> {
+        self.never()
+    }
+
+    fn notify<'a>(&'a self, _: &'a Notification, _: &'a HookContext) -> HookFuture<'a, ()> {
+        self.never()
+    }
+}
+
+/// Lets a hook hang that is asked when `begin` is done, and ends that; returns what is told. The session is as it was
+/// when the hook was asked, and answers afterwards.
+async fn ended_while_hanging(
+    hangs: Hangs,
+    begin: &Command,
+    ending: Ending,
+    script: &str,
+) -> String {
+    let asked = hangs.asked.clone();
+    let house = House::new(&[script, &answer("still here")].concat())
+        .compaction(serde_json::json!({ "keepRecentTokens": 500 }))
+        .hook(hangs);
+    house.put("a.txt", "small");
+    let path = house.session(LONG);
+    let mut life = house.open(&path);
+    life.send(begin.clone());
+    if let Command::Say { text, .. } = begin {
+        life.said.push(text.clone());
+    }
+    while asked.load(Ordering::Relaxed) == 0 {
+        poll(&mut life, 1).await;
+    }
+    // Nothing happens any more until somebody ends it.
+    poll(&mut life, 50).await;
+    let before = house.files();
+    let told = match ending {
+        Ending::AbortCompaction => life.command_and(Command::AbortCompaction).await,
+        Ending::Abort => life.command_and(Command::Abort).await,
+        Ending::Close => {
+            life.close().await;
+            life.news()
+        }
+        Ending::Dropped => {
+            life.run = None;
+            String::new()
+        }
+    };
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "{ending:?}: {told}");
+    let ran = matches!(begin, Command::Say { .. }) && script.contains("calls");
+    if !ran {
+        assert_eq!(house.files(), before, "{ending:?}: {told}");
+    }
+    drop(life);
+    let mut house = house;
+    house.hooks = Arc::new(HookSet::default());
+    let mut life = house.open(&path);
+    let again = life.ask("are you there").await;
+    assert!(
+        again.contains("still here") || again.contains("answer (stop)"),
+        "{ending:?}: {again}"
+    );
+    life.close().await;
+    told
+}
+
+#[test]
+fn a_hook_that_never_answers_before_a_compaction_is_not_waited_for() {
+    run(async {
+        for point in [
+            HookPoint::SessionBeforeCompact,
+            HookPoint::SessionCompacting,
+        ] {
+            for ending in ENDINGS {
+                let told = ended_while_hanging(Hangs::at(point), &compact(), ending, "").await;
+                let said = told.contains("compacted aborted: Compaction cancelled");
+                assert_eq!(
+                    said,
+                    ending != Ending::Dropped,
+                    "{point} {ending:?}: {told}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_never_answers_in_a_handoff_is_not_waited_for() {
+    run(async {
+        let handoff = Command::Handoff { focus: None };
+        for ending in ENDINGS {
+            let hangs = Hangs::at(HookPoint::SessionCompacting);
+            let told = ended_while_hanging(hangs, &handoff, ending, "").await;
+            let said = told.contains("compacted aborted: Compaction cancelled");
+            assert_eq!(said, ending != Ending::Dropped, "{ending:?}: {told}");
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_never_answers_before_a_move_is_not_waited_for() {
+    run(async {
+        let navigate = Command::Navigate(to(Some("e2")));
+        for ending in ENDINGS {
+            let hangs = Hangs::at(HookPoint::SessionBeforeTree);
+            let told = ended_while_hanging(hangs, &navigate, ending, "").await;
+            let said = told.contains("navigated cancelled");
+            assert_eq!(said, ending != Ending::Dropped, "{ending:?}: {told}");
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_never_answers_before_a_prompt_is_not_waited_for() {
+    run(async {
+        let say = Command::Say {
+            text: "hello".to_owned(),
+            delivery: Delivery::Prompt,
+        };
+        for ending in [Ending::Abort, Ending::Close, Ending::Dropped] {
+            let hangs = Hangs::at(HookPoint::BeforePrompt);
+            let told = ended_while_hanging(hangs, &say, ending, &answer("to both")).await;
+            // It waits, and goes with the next message.
+            let expected = match ending {
+                Ending::Abort => "idle, 1 wait",
+                Ending::Close => "end",
+                Ending::AbortCompaction | Ending::Dropped => "",
+            };
+            assert_eq!(told, expected, "{ending:?}");
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_never_answers_before_a_call_is_not_waited_for() {
+    run(async {
+        let say = Command::Say {
+            text: "look".to_owned(),
+            delivery: Delivery::Prompt,
+        };
+        let script =
+            calls(serde_json::json!([{ "name": "read", "arguments": { "path": "a.txt" } }]));
+        for ending in [Ending::Abort, Ending::Close] {
+            let hangs = Hangs::at(HookPoint::ToolCall);
+            let told = ended_while_hanging(hangs, &say, ending, &script).await;
+            assert!(
+                told.contains("tool read failed\nturn aborted"),
+                "{ending:?}: {told}"
+            );
+        }
+    });
+}
+
+#[test]
+fn a_hook_that_is_told_and_never_ends_holds_nobody_up() {
+    run(async {
+        for point in [
+            HookPoint::SessionStart,
+            HookPoint::TurnEnd,
+            HookPoint::SessionShutdown,
+        ] {
+            let house = House::new(&answer("still here")).hook(Hangs::at(point));
+            let mut life = house.live();
+            let told = life.ask("are you there").await;
+            assert!(told.contains("still here"), "{point}: {told}");
+            life.close().await;
+        }
     });
 }

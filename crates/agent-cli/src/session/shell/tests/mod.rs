@@ -7,6 +7,7 @@
 mod background;
 mod cancelling;
 mod handoff;
+mod hook_points;
 mod hooks;
 mod navigation;
 mod promotion;
