@@ -74,7 +74,7 @@ pub use scripted::{
     Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
     ScriptLine, ScriptPlay, ScriptStep, ScriptSummary, ScriptUsage, Scripted, ScriptedTurn,
 };
-pub use secret::{Redactor, Secret};
+pub use secret::{PieceRedactor, Redactor, Secret};
 pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};
 pub use wire::{MaxTokensField, Quirks, ReasoningField, Wire};

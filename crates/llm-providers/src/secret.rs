@@ -1,5 +1,7 @@
 //! Keys: held so that they are not printed, and removed from everything that is said.
 
+use std::sync::Arc;
+
 use secrecy::{ExposeSecret, SecretString};
 
 /// A key. Printing it shows that there is one, never what it is; its memory is wiped when it goes.
@@ -92,11 +94,96 @@ impl Redactor {
         }
         clean
     }
+
+    /// Returns the places of keys in `text`, none over another; of those that begin at one place the longest.
+    /// Only places before `end` count.
+    fn places(&self, text: &str, shortest: usize, end: usize) -> Vec<(usize, usize)> {
+        let keys = self.spellings.iter().map(Secret::expose);
+        let keys = keys.take_while(|key| key.len() >= shortest);
+        let mut next: Vec<(usize, &str)> = keys
+            .filter_map(|key| Some((text.find(key)?, key)))
+            .collect();
+        let mut places = Vec::new();
+        // The longest come first, and stay first among those that begin at one place.
+        while let Some((start, key)) = next.iter().copied().min_by_key(|(start, _)| *start) {
+            if start >= end {
+                break;
+            }
+            let after = start + key.len();
+            places.push((start, after));
+            next.retain_mut(|(start, key)| {
+                if *start < after {
+                    match text[after..].find(*key) {
+                        Some(found) => *start = after + found,
+                        None => return false,
+                    }
+                }
+                true
+            });
+        }
+        places
+    }
+}
+
+/// Takes keys out of an answer or output that comes in pieces, also where a key begins in one piece and ends in another.
+#[derive(Debug, Default)]
+pub struct PieceRedactor {
+    redactor: Arc<Redactor>,
+    /// What came and may be the beginning of a key.
+    held: String,
+}
+
+impl PieceRedactor {
+    /// Returns one that takes out the keys that `redactor` knows.
+    pub fn new(redactor: Arc<Redactor>) -> Self {
+        Self {
+            redactor,
+            held: String::new(),
+        }
+    }
+
+    /// Takes the next piece and returns what is free of keys by now; the end may be held back.
+    pub fn push(&mut self, piece: &str) -> String {
+        let longest = self.redactor.spellings.first();
+        let longest = longest.map_or(0, |key| key.expose().len());
+        if longest < SHORTEST_IN_ANSWERS {
+            return piece.to_owned();
+        }
+        self.held.push_str(piece);
+        // A key that begins before here has ended, too.
+        let decided = (self.held.len() + 1).saturating_sub(longest);
+        self.take(self.held.floor_char_boundary(decided))
+    }
+
+    /// Returns what was held back.
+    pub fn finish(&mut self) -> String {
+        self.take(self.held.len())
+    }
+
+    /// Returns what stands before `decided`, clean, together with a key that begins there and ends behind it.
+    fn take(&mut self, decided: usize) -> String {
+        let mut clean = String::with_capacity(decided);
+        let mut from = 0;
+        let places = self
+            .redactor
+            .places(&self.held, SHORTEST_IN_ANSWERS, decided);
+        for (start, end) in places {
+            clean.push_str(&self.held[from..start]);
+            clean.push_str(REMOVED);
+            from = end;
+        }
+        let decided = decided.max(from);
+        clean.push_str(&self.held[from..decided]);
+        self.held.drain(..decided);
+        clean
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Redactor, Secret};
+    use std::sync::Arc;
+
+    use super::{PieceRedactor, Redactor, Secret};
 
     #[test]
     fn a_key_is_never_printed_and_every_spelling_is_removed() {
@@ -135,5 +222,32 @@ mod tests {
         let secrets = [Secret::new("abcdef"), Secret::new("abcdef-123456")];
         let redactor = Redactor::new(secrets.iter().flatten());
         assert!(!redactor.clean("abcdef-123456").contains("123456"));
+    }
+
+    #[test]
+    fn a_key_that_comes_in_pieces_is_removed_however_it_is_cut() {
+        let keys = [
+            "sk-0123456789abcdef",
+            "sk-0123456789abcdef-and-more",
+            "\u{e9}t\u{e9}-0123456789abcdef",
+        ];
+        let secrets: Vec<Secret> = keys.iter().filter_map(|key| Secret::new(key)).collect();
+        let redactor = Arc::new(Redactor::new(&secrets));
+        let [short, long, accented] = keys;
+        let text =
+            format!("a {short} b{long}{short}\u{e9}\n{accented}{accented} c sk-0123456789abcde");
+        let want = redactor.clean_answer(&text);
+        assert_eq!(want.matches("removed").count(), 5, "{want}");
+        for size in 1..text.chars().count() + 1 {
+            let letters: Vec<char> = text.chars().collect();
+            let mut pieces = PieceRedactor::new(redactor.clone());
+            let mut clean = String::new();
+            for piece in letters.chunks(size) {
+                clean.push_str(&pieces.push(&piece.iter().collect::<String>()));
+                assert!(pieces.held.len() < long.len());
+            }
+            clean.push_str(&pieces.finish());
+            assert_eq!(clean, want, "in pieces of {size}");
+        }
     }
 }

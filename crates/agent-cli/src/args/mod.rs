@@ -5,6 +5,8 @@ mod config;
 mod run;
 
 pub use compare::{CompareArgs, LossArgs};
+mod approvals;
+pub use approvals::{ApprovalsArgs, ApprovalsCommand, ProjectArgs, RuleArgs};
 pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
 pub use run::{ModeArg, RunArgs, ThinkingArg};
 
@@ -123,6 +125,8 @@ pub enum Command {
     Sessions(SessionsArgs),
     /// Show the settings, where each value comes from, and what there is to set.
     Config(ConfigArgs),
+    /// Show and change which tool calls are allowed in a project without a question, and which never are.
+    Approvals(ApprovalsArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
 }

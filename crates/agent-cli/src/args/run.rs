@@ -64,7 +64,7 @@ pub struct RunArgs {
     /// The tools of the model, parted by commas; none for none.
     #[arg(long, value_name = "NAMES")]
     pub tools: Option<String>,
-    /// Let the model use this tool without asking; bash is the one that asks.
+    /// Let the model use this tool without asking, for this run: bash, SERVER__TOOL, or SERVER__* for all of a server.
     #[arg(long, value_name = "TOOL")]
     pub allow: Vec<String>,
     /// The system prompt, in the place of the built-in one.

@@ -1,5 +1,6 @@
 //! The commands, each a function from arguments to an outcome that can be printed.
 
+mod approvals;
 mod branch;
 mod compact;
 mod compare;
@@ -96,6 +97,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Models(args) => models::run(args, global),
         Command::Sessions(args) => sessions::run(args),
         Command::Config(args) => config::run(args, global),
+        Command::Approvals(args) => approvals::run(args, global),
         Command::Completions(args) => Ok(completions::run(args)),
     }
 }

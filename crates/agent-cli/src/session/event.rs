@@ -1,5 +1,6 @@
 //! What a running session tells: one event for whatever happens, the same for terminals, programs and hooks.
 
+mod keys;
 mod reference;
 mod samples;
 
@@ -7,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use session_model::StopReason;
 
+pub(crate) use keys::each_string;
 pub use reference::{reference, schema, schema_text};
 #[cfg(test)]
 pub(crate) use samples::samples;

@@ -9,7 +9,9 @@ use std::path::PathBuf;
 use llm_providers::{ScriptAction, ScriptDelivery, ScriptPlay};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use crate::commands::run::ask::Asker;
 use crate::commands::run::printer::Printer;
+use crate::session::approval::Decision;
 use crate::session::event::SessionEvent;
 use crate::session::shell::Command;
 use crate::session::store::Delivery;
@@ -24,6 +26,8 @@ pub(super) struct Driver {
     /// What the user of the script is to do next.
     pub due: VecDeque<ScriptAction>,
     pub printer: Printer,
+    /// Asks somebody at the terminal, where there is one.
+    pub asker: Option<Asker>,
     /// What goes on, as far as it is known here.
     pub phase: Phase,
     /// Messages that were said and that the session has not told of yet: a rest before that is an older one.
@@ -92,6 +96,9 @@ impl Driver {
                     }
                     None => return,
                 },
+                (call_id, decision) = answer(&mut self.asker) => {
+                    self.send(Command::Approve { call_id, decision });
+                }
                 () = cancel.cancelled(), if !self.interrupted => {
                     self.interrupted = true;
                     self.close();
@@ -102,6 +109,9 @@ impl Driver {
 
     fn heard(&mut self, event: &SessionEvent) {
         self.printer.print(event);
+        if let Some(asker) = &mut self.asker {
+            asker.heard(event);
+        }
         if let SessionEvent::SessionStart {
             session_id, path, ..
         }
@@ -225,6 +235,14 @@ impl Driver {
         }
         // A session that has ended needs no command.
         let _ = self.commands.send(command);
+    }
+}
+
+/// Waits for an answer of somebody at the terminal; for ever where there is nobody.
+async fn answer(asker: &mut Option<Asker>) -> (String, Decision) {
+    match asker {
+        Some(asker) => asker.answer().await,
+        None => std::future::pending().await,
     }
 }
 

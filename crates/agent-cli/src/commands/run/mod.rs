@@ -1,5 +1,6 @@
 //! Running a session: `agent-cli -p PROMPT`, and going on with one that is there.
 
+mod ask;
 mod driver;
 mod given;
 mod prepare;
@@ -23,6 +24,7 @@ use crate::session::shell::{AgentSession, Command, Finished};
 use crate::session::store::{Delivery, LiveStore};
 use crate::ui::{DIM, clean, clean_lines, styled, tokens};
 
+use ask::Asker;
 use driver::{Driver, Phase};
 use prepare::Prepared;
 use printer::{Form, Printer, tell};
@@ -37,6 +39,10 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         Ok(prepared) => prepared,
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),
+    };
+    let asker = match prepared.can_ask {
+        true => Some(Asker::at_terminal().map_err(|error| Error::io("read", "-", error))?),
+        false => None,
     };
     let (event_sender, event_receiver) = unbounded_channel();
     let (command_sender, command_receiver) = unbounded_channel();
@@ -61,6 +67,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         script: prepared.script,
         due: prepared.due,
         printer: Printer::new(form),
+        asker,
         phase: Phase::Resting,
         unheard: 0,
         acting: false,

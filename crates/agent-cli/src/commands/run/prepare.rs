@@ -3,14 +3,15 @@
 //! Everything that can be refused is looked at first; only then something is made.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{ErrorKind, Read};
+use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount, prompts};
 use hooks::HookSet;
-use llm_providers::{Reasoning, Redactor, ScriptAction, ScriptPlay, Secret};
+use hooks::process::is_secret;
+use llm_providers::{Reasoning, Redactor, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::args::{Global, ModeArg, RunArgs, ThinkingArg};
@@ -18,7 +19,7 @@ use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
 use crate::models::Named;
-use crate::session::approval::{Approvals, Policy};
+use crate::session::approval::{Approvals, Memory, Policy};
 use crate::session::folder::sessions_root;
 use crate::session::model::LiveModels;
 use crate::session::shell::SessionConfig;
@@ -36,6 +37,8 @@ pub(super) struct Prepared {
     pub due: VecDeque<ScriptAction>,
     /// The tools work in a copy.
     pub in_copy: bool,
+    /// Somebody at a terminal answers questions.
+    pub can_ask: bool,
 }
 
 const SCRIPTED: &str = "scripted:";
@@ -52,7 +55,7 @@ impl Prepared {
             ));
         }
         let window = window(args)?;
-        let approves = approves(args)?;
+        let allowed = allowed(args)?;
         let script = match args
             .provider
             .as_deref()
@@ -118,6 +121,11 @@ impl Prepared {
             false => cwd,
         };
         let workspace = Arc::new(Workspace::open(&cwd)?);
+        let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let config = global.settings_sources()?.config_dir;
+        let memory = Memory::of(config.as_deref(), workspace.root());
+        let policies = policies(&settings, script.is_some(), &allowed);
+        let approvals = Approvals::new(policies, can_ask).remembering(memory);
         let mut store = which.store(&root, &cwd)?;
         store.set_sync(settings.session.sync.into());
         let tool_context = ToolContext {
@@ -128,7 +136,7 @@ impl Prepared {
                 bash_timeout: Duration::from_secs(settings.tools.bash_timeout_seconds),
                 ..ToolLimits::default()
             },
-            approvals: Approvals::new(policies(&settings, script.is_some() || approves), false),
+            approvals,
             overflow: overflow(&store),
             redactor: Arc::new(redactor(&secret_variables)),
             secret_variables,
@@ -150,6 +158,7 @@ impl Prepared {
             script,
             due,
             in_copy: copied,
+            can_ask,
         })
     }
 }
@@ -214,14 +223,19 @@ fn window(args: &RunArgs) -> Result<Option<TokenCount>, Error> {
     }
 }
 
-/// Returns whether commands may run without asking.
-fn approves(args: &RunArgs) -> Result<bool, Error> {
-    match args.allow.iter().find(|tool| *tool != "bash") {
-        Some(other) => Err(Error::Usage(format!(
-            "--allow {other}: bash is the only tool that asks; use --allow bash"
-        ))),
-        None => Ok(!args.allow.is_empty()),
+/// Returns the tools that may run without asking.
+fn allowed(args: &RunArgs) -> Result<Vec<&str>, Error> {
+    let known = Toolbox::standard();
+    for name in &args.allow {
+        // The tools of servers are known once those have started.
+        if !name.contains("__") && !known.names().any(|known| known == name) {
+            let known = known.names().collect::<Vec<_>>().join(", ");
+            return Err(Error::Usage(format!(
+                "--allow {name}: there is no such tool; choose from {known}, or SERVER__TOOL or SERVER__* for those of a server"
+            )));
+        }
     }
+    Ok(args.allow.iter().map(String::as_str).collect())
 }
 
 /// Returns the models of a session: those that are named, else the one that answered before.
@@ -285,8 +299,9 @@ fn toolbox(args: &RunArgs, settings: &AppSettings) -> Result<Toolbox, Error> {
     }
 }
 
-/// Returns the policy of each tool that has one; `bash` says whether the user allows commands for this run.
-fn policies(settings: &AppSettings, bash: bool) -> BTreeMap<String, Policy> {
+/// Returns the policy of each tool that has one. Those that are `allowed` for this run need not be asked about, nor
+/// the commands of a script; what the settings deny stays denied.
+fn policies(settings: &AppSettings, of_script: bool, allowed: &[&str]) -> BTreeMap<String, Policy> {
     let policy = |setting: BashPolicy| match setting {
         BashPolicy::Ask => Policy::Ask,
         BashPolicy::Allow => Policy::Allow,
@@ -296,20 +311,47 @@ fn policies(settings: &AppSettings, bash: bool) -> BTreeMap<String, Policy> {
     let mut policies: BTreeMap<String, Policy> = named
         .map(|(name, setting)| (name.clone(), policy(*setting)))
         .collect();
-    let own = match settings.tools.bash {
-        // A script is the user's own; what it runs is what the user asked to run.
-        BashPolicy::Ask if bash => Policy::Allow,
-        other => policy(other),
+    let bash = match (policies.get("bash"), policy(settings.tools.bash)) {
+        // It has two settings; the one that is no default holds, and of two the stricter.
+        (Some(Policy::Deny), _) | (_, Policy::Deny) => Policy::Deny,
+        (Some(named), Policy::Ask) => *named,
+        (Some(Policy::Ask), Policy::Allow) => Policy::Ask,
+        (Some(Policy::Allow) | None, own) => own,
     };
-    policies.insert("bash".to_owned(), own);
+    policies.insert("bash".to_owned(), bash);
+    // A script is the user's own; what it runs is what the user asked to run.
+    let script = of_script.then_some("bash");
+    for name in allowed.iter().copied().chain(script) {
+        let policy = policies.entry(name.to_owned()).or_insert(Policy::Allow);
+        if *policy == Policy::Ask {
+            *policy = Policy::Allow;
+        }
+    }
     policies
 }
 
-/// Returns what takes the values of these variables out of texts.
+/// The shortest value of a variable that is a secret by its name; shorter ones are words.
+const SHORTEST_SECRET: usize = 16;
+
+/// Returns what takes the values of these variables out of texts, and of those that are secrets by their name.
 fn redactor(variables: &[String]) -> Redactor {
-    let values = variables.iter().filter_map(|name| std::env::var(name).ok());
-    let secrets: Vec<Secret> = values.filter_map(|value| Secret::new(&value)).collect();
-    Redactor::new(&secrets)
+    let secrets = std::env::vars_os().filter(|(name, _)| is_secret(name, variables));
+    let mut redactor = Redactor::default();
+    for (_, value) in secrets {
+        let value = value.to_string_lossy();
+        let value = value.trim();
+        // A file with a secret is named often, and its name is none.
+        let is_file = Path::new(value).is_absolute() && Path::new(value).exists();
+        if value.len() < SHORTEST_SECRET || is_file {
+            continue;
+        }
+        redactor.add(value);
+        // Of a secret of several lines, one may be shown without the others.
+        let lines = value.lines().map(str::trim);
+        let telling = |line: &&str| line.len() >= SHORTEST_SECRET && !line.contains(' ');
+        lines.filter(telling).for_each(|line| redactor.add(line));
+    }
+    redactor
 }
 
 /// Returns where the whole text of output goes that was cut.

@@ -178,9 +178,6 @@ impl Progress {
                 None => format!("-- {} has no label any more", clean(entry_id)),
             }])),
             SessionEvent::Notice { text } => Some(note(text)),
-            SessionEvent::ApprovalRequest { tool, subject, .. } => {
-                Some(note(&format!("{tool} waits to be allowed: {subject}")))
-            }
             SessionEvent::HookFailed {
                 hook,
                 point,
@@ -198,6 +195,8 @@ impl Progress {
             }),
             SessionEvent::TurnEnd { end: "aborted", .. } => Some(mark(&["-- stopped".to_owned()])),
             SessionEvent::Queued { .. }
+            // Whoever asks shows the question.
+            | SessionEvent::ApprovalRequest { .. }
             | SessionEvent::ApprovalEnd { .. }
             | SessionEvent::TurnStart
             | SessionEvent::TextDelta { .. }

@@ -29,6 +29,7 @@ fn stopped(turn: Option<TurnEnd>) -> Ended {
             script: None,
             due: [].into(),
             printer: Printer::new(Form::Silent),
+            asker: None,
             phase: Phase::Closing,
             unheard: 0,
             acting: false,

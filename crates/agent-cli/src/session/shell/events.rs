@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hooks::HookFailure;
+use llm_providers::Redactor;
 use session_model::Usage;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -14,6 +15,7 @@ use crate::summarize::{ModelReport, Step};
 #[derive(Clone)]
 pub(super) struct Events {
     sender: UnboundedSender<SessionEvent>,
+    redactor: Arc<Redactor>,
     spent: Arc<Mutex<Spent>>,
 }
 
@@ -27,15 +29,18 @@ pub(super) struct Spent {
 }
 
 impl Events {
-    pub fn new(sender: UnboundedSender<SessionEvent>) -> Self {
+    /// Returns what tells `sender`, without the keys that `redactor` knows.
+    pub fn new(sender: UnboundedSender<SessionEvent>, redactor: Arc<Redactor>) -> Self {
         Self {
             sender,
+            redactor,
             spent: Arc::default(),
         }
     }
 
     /// Tells. Nobody has to listen.
-    pub fn send(&self, event: SessionEvent) {
+    pub fn send(&self, mut event: SessionEvent) {
+        event.remove_keys(&self.redactor);
         let _ = self.sender.send(event);
     }
 
@@ -68,6 +73,9 @@ impl Events {
             Told::Ended(question, decision) => SessionEvent::ApprovalEnd {
                 call_id: question.call_id.clone(),
                 decision: decision.map(Decision::name),
+            },
+            Told::NotRemembered(why) => SessionEvent::Notice {
+                text: why.to_owned(),
             },
         });
     }

@@ -206,7 +206,7 @@ impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
     pub fn new(config: SessionConfig, events: UnboundedSender<SessionEvent>) -> Self {
         let policy = policy(&config.settings);
-        let events = Events::new(events);
+        let events = Events::new(events, config.tool_context.redactor.clone());
         let teller = events.clone();
         let approvals = config.tool_context.approvals.clone();
         let approvals = approvals.telling(move |told| teller.approval(told));

@@ -143,6 +143,8 @@ impl Batch {
                 "the session was interrupted while this call ran, and its result is lost; it may have been carried out: look before you repeat it",
             ),
         };
+        // What a hook says of a call is cleaned as well.
+        let output = output.without_keys(&self.context.redactor);
         let text = output.content.joined_text("\n");
         self.events.send(SessionEvent::ToolEnd {
             call_id: call.id.clone(),

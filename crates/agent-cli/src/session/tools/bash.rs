@@ -62,6 +62,10 @@ impl AgentTool for Bash {
         Repeat::Unsafe
     }
 
+    fn needs_leave(&self) -> bool {
+        true
+    }
+
     fn asks_leave(&self, arguments: &Value) -> Option<String> {
         // A call that cannot run is told what is wrong with it instead.
         let arguments = parse::<Arguments>(arguments).ok()?;
@@ -129,7 +133,11 @@ async fn run(command: &str, limit: Duration, context: &ToolContext) -> ToolOutpu
             return ToolOutput::error(format!("cannot run a shell: {reason}"));
         }
     };
-    let mut capture = Capture::new(context.limits, context.overflow.clone());
+    let mut capture = Capture::new(
+        context.limits,
+        context.overflow.clone(),
+        context.redactor.clone(),
+    );
     let end = watch(&mut running, &mut output, limit, context, &mut capture).await;
     let end = match end {
         End::Exit => {

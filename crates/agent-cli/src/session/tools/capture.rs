@@ -3,6 +3,9 @@
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use llm_providers::{PieceRedactor, Redactor};
 
 use super::ToolLimits;
 use super::screen::Screen;
@@ -14,6 +17,8 @@ pub(super) struct Capture {
     limits: ToolLimits,
     folder: Option<PathBuf>,
     screen: Screen,
+    /// Before anything is cut or kept, so that no part of a key is.
+    pieces: PieceRedactor,
     /// The beginning.
     head: String,
     /// What follows it, at least as much of the end as is ever shown.
@@ -65,11 +70,16 @@ pub(super) struct Captured {
 
 impl Capture {
     /// Returns an empty one; the whole of a long output goes to a file in `folder`.
-    pub(super) fn new(limits: ToolLimits, folder: Option<PathBuf>) -> Self {
+    pub(super) fn new(
+        limits: ToolLimits,
+        folder: Option<PathBuf>,
+        redactor: Arc<Redactor>,
+    ) -> Self {
         Self {
             limits,
             folder,
             screen: Screen::default(),
+            pieces: PieceRedactor::new(redactor),
             head: String::new(),
             tail: String::new(),
             dropped: Size::default(),
@@ -82,6 +92,7 @@ impl Capture {
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut text = String::with_capacity(bytes.len());
         self.screen.feed(bytes, &mut text);
+        let text = self.pieces.push(&text);
         self.add(&text);
     }
 
@@ -116,6 +127,8 @@ impl Capture {
     pub(super) fn finish(mut self) -> Captured {
         let mut text = String::new();
         self.screen.finish(&mut text);
+        let mut text = self.pieces.push(&text);
+        text.push_str(&self.pieces.finish());
         self.add(&text);
         let limits = self.limits;
         let long = self.total.bytes > limits.output_bytes || self.total.lines > limits.output_lines;

@@ -33,7 +33,7 @@ use serde_json::{Map, Value};
 use session_model::json::RawJson;
 use session_model::{Leaf, SessionTree, ToolCall};
 
-use crate::session::approval::{Approvals, Question};
+use crate::session::approval::{Approvals, Policy, Question};
 
 pub use output::ToolOutput;
 pub use workspace::Workspace;
@@ -140,6 +140,11 @@ pub trait AgentTool: Send + Sync {
     /// Returns whether a call whose result was lost may run again.
     fn repeat(&self) -> Repeat;
 
+    /// Returns whether calls need leave by themselves; others are asked about only where the settings say so.
+    fn needs_leave(&self) -> bool {
+        false
+    }
+
     /// Returns what the call would do, in the words in which it is allowed and remembered; none for a call that
     /// needs no leave.
     fn asks_leave(&self, arguments: &Value) -> Option<String> {
@@ -235,7 +240,7 @@ impl Toolbox {
         if context.cancel.is_cancelled() {
             return ToolOutput::cancelled();
         }
-        if let Some(subject) = tool.asks_leave(&arguments) {
+        if let Some(subject) = subject(tool, &arguments, &context.approvals) {
             let question = Question {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
@@ -243,7 +248,7 @@ impl Toolbox {
             };
             let decided = context.approvals.decide(&question, &context.cancel).await;
             if let Err(refused) = decided {
-                return refused.cleaned();
+                return refused.without_keys(&context.redactor).cleaned();
             }
         }
         let running = AssertUnwindSafe(tool.run(&arguments, context)).catch_unwind();
@@ -261,6 +266,23 @@ impl Toolbox {
 
     fn known(&self) -> String {
         self.names().collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Returns what somebody has to allow before the call runs; none where nobody has to be asked.
+fn subject(tool: &dyn AgentTool, arguments: &Value, approvals: &Approvals) -> Option<String> {
+    if let Some(subject) = tool.asks_leave(arguments) {
+        return Some(subject);
+    }
+    match approvals.own_policy(tool.name()) {
+        // Without a subject such a call cannot run, and is told why.
+        _ if tool.needs_leave() => None,
+        None | Some(Policy::Allow) => None,
+        Some(Policy::Ask | Policy::Deny) => {
+            let path = arguments.get("path").and_then(Value::as_str);
+            let subject = path.map(str::to_owned);
+            Some(subject.unwrap_or_else(|| arguments.to_string()))
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::Value;
 use session_model::{Block, Content};
 
 use super::text::without_controls;
+use crate::session::event::each_string;
 
 /// What a call returns: content for the model, and details for everybody else.
 #[derive(Debug, Clone, PartialEq)]
@@ -62,7 +63,7 @@ impl ToolOutput {
     }
 
     /// Returns the result without keys.
-    pub(super) fn without_keys(mut self, redactor: &Redactor) -> Self {
+    pub(crate) fn without_keys(mut self, redactor: &Redactor) -> Self {
         self.each_text(|text| {
             let clean = redactor.clean_answer(text);
             if clean != *text {
@@ -79,7 +80,7 @@ impl ToolOutput {
     }
 
     /// Changes every text, those of the details included.
-    fn each_text(&mut self, mut change: impl FnMut(&mut String)) {
+    fn each_text(&mut self, change: impl Fn(&mut String)) {
         if let Content::Text(text) = &mut self.content {
             change(text);
         }
@@ -95,7 +96,7 @@ impl ToolOutput {
             }
         }
         if let Some(details) = &mut self.details {
-            each_string(details, &mut change);
+            each_string(details, &change);
         }
     }
 }
@@ -103,22 +104,5 @@ impl ToolOutput {
 fn clean(text: &mut String) {
     if let Some(cleaned) = without_controls(text) {
         *text = cleaned;
-    }
-}
-
-fn each_string(value: &mut Value, change: &mut impl FnMut(&mut String)) {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => change(text),
-        Value::Array(items) => {
-            for item in items {
-                each_string(item, change);
-            }
-        }
-        Value::Object(members) => {
-            for member in members.values_mut() {
-                each_string(member, change);
-            }
-        }
     }
 }

@@ -41,7 +41,6 @@ fn every_event_at_eighty_columns() {
     note: openai/gpt-5.4: overloaded; again in 1.4 s
     I look into the parser.
       read src/duration.rs
-    note: bash waits to be allowed: cargo test
     warning: hook memory failed at before_prompt: it took longer than 30 seconds and was killed
     -- tool server github, 26 tools
     -- pruned 6 results of old output, 38.9k saved
@@ -67,7 +66,6 @@ fn every_event_at_forty_columns() {
     note: openai/gpt-5.4: overloaded; again in 1.4 s
     I look into the parser.
       read src/duration.rs
-    note: bash waits to be allowed: cargo test
     warning: hook memory failed at before_prompt: it took longer than 30 seconds and was killed
     -- tool server github, 26 tools
     -- pruned 6 results of old output,

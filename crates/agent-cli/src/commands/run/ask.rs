@@ -1,0 +1,189 @@
+//! Asking at the terminal whether a call may run.
+//!
+//! Lines are read by a thread of their own, so that nobody waits for it: whoever ends the program ends it too. A line
+//! answers the question that was on the screen when its reading began, and no other.
+
+use std::collections::VecDeque;
+use std::io;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::session::approval::Decision;
+use crate::session::event::SessionEvent;
+use crate::ui::{BOLD, DIM, clean, clean_lines, styled};
+
+/// The most characters that are shown of what would run; no person reads more.
+const SHOWN: usize = 20_000;
+
+/// Reads one line; none at the end of the input.
+type ReadLine = Box<dyn FnMut() -> io::Result<Option<String>> + Send>;
+
+/// Asks one question after the other.
+pub(super) struct Asker {
+    /// The questions, the one that is on the screen first.
+    questions: VecDeque<Asked>,
+    /// How many questions there have been.
+    count: u64,
+    /// The question for which a line is being read.
+    reading: Option<u64>,
+    tell: Box<dyn FnMut(&str)>,
+    wanted: std::sync::mpsc::Sender<u64>,
+    lines: UnboundedReceiver<(u64, Option<String>)>,
+}
+
+/// A question.
+struct Asked {
+    number: u64,
+    call_id: String,
+    tool: String,
+    subject: String,
+}
+
+impl Asker {
+    /// Returns one that asks on standard error and reads standard input.
+    pub fn at_terminal() -> io::Result<Self> {
+        let read = || {
+            let mut line = String::new();
+            let count = io::stdin().read_line(&mut line)?;
+            Ok((count > 0).then_some(line))
+        };
+        let tell = |text: &str| {
+            use io::Write;
+            let mut out = anstream::stderr();
+            // Where nobody can be asked, nobody answers either.
+            let _ = write!(out, "{text}").and_then(|()| out.flush());
+        };
+        Self::new(Box::new(read), Box::new(tell))
+    }
+
+    fn new(mut read: ReadLine, tell: Box<dyn FnMut(&str)>) -> io::Result<Self> {
+        let (wanted, wants) = std::sync::mpsc::channel();
+        let (sender, lines): (UnboundedSender<_>, _) = unbounded_channel();
+        let reader = std::thread::Builder::new().name("answers".to_owned());
+        reader.spawn(move || {
+            for number in wants {
+                let line = read().unwrap_or_default();
+                if sender.send((number, line)).is_err() {
+                    return;
+                }
+            }
+        })?;
+        Ok(Self {
+            questions: VecDeque::new(),
+            count: 0,
+            reading: None,
+            tell,
+            wanted,
+            lines,
+        })
+    }
+
+    /// Hears what the session tells, and asks what has to be asked.
+    pub fn heard(&mut self, event: &SessionEvent) {
+        if let SessionEvent::ApprovalRequest {
+            call_id,
+            tool,
+            subject,
+        } = event
+        {
+            self.count += 1;
+            self.questions.push_back(Asked {
+                number: self.count,
+                call_id: call_id.clone(),
+                tool: tool.clone(),
+                subject: subject.clone(),
+            });
+            if self.questions.len() == 1 {
+                self.ask();
+            }
+        } else if let SessionEvent::ApprovalEnd { call_id, decision } = event {
+            let mut questions = self.questions.iter();
+            let Some(place) = questions.position(|asked| asked.call_id == *call_id) else {
+                return;
+            };
+            self.questions.remove(place);
+            if place == 0 {
+                if decision.is_none() {
+                    (self.tell)("\n");
+                }
+                self.ask();
+            }
+        }
+    }
+
+    /// Waits for the answer to the question that is on the screen: its call, and the decision.
+    pub async fn answer(&mut self) -> (String, Decision) {
+        loop {
+            let Some((number, line)) = self.lines.recv().await else {
+                // Without a reader there is no answer.
+                return std::future::pending().await;
+            };
+            self.reading = None;
+            let Some(asked) = self.questions.front() else {
+                continue;
+            };
+            if asked.number != number {
+                // That was for another question.
+                self.ask();
+                continue;
+            }
+            match line.as_deref().map_or(Some(Decision::Deny), decision) {
+                Some(decision) => return (asked.call_id.clone(), decision),
+                None => self.read(),
+            }
+        }
+    }
+
+    /// Puts the first question on the screen.
+    fn ask(&mut self) {
+        if let Some(asked) = self.questions.front() {
+            let text = question(asked);
+            (self.tell)(&text);
+            self.read();
+        }
+    }
+
+    /// Has the answer to the first question read, unless a line is being read already.
+    fn read(&mut self) {
+        let Some(number) = self.questions.front().map(|asked| asked.number) else {
+            return;
+        };
+        (self.tell)("allow? y once, a always here, n no, never: ");
+        if self.reading.is_none() && self.wanted.send(number).is_ok() {
+            self.reading = Some(number);
+        }
+    }
+}
+
+/// Returns what is to be allowed, for the screen.
+fn question(asked: &Asked) -> String {
+    let mut subject: String = asked.subject.chars().take(SHOWN).collect();
+    let more = asked.subject.chars().count().saturating_sub(SHOWN);
+    if more > 0 {
+        subject.push_str(&format!(
+            "\n... {more} more characters, which are not shown"
+        ));
+    }
+    let head = styled(BOLD, &format!("{} wants to run:", clean(&asked.tool)));
+    let lines = clean_lines(&subject);
+    let lines: String = lines.lines().map(|line| format!("  {line}\n")).collect();
+    let hint = styled(
+        DIM,
+        "always and never hold for exactly this, in this project",
+    );
+    format!("{head}\n{lines}{hint}\n")
+}
+
+/// Returns what a line says; none when it says nothing that is known.
+fn decision(line: &str) -> Option<Decision> {
+    match line.trim().to_lowercase().as_str() {
+        "y" | "yes" | "once" => Some(Decision::Once),
+        "a" | "always" => Some(Decision::Always),
+        "n" | "no" | "deny" => Some(Decision::Deny),
+        "never" => Some(Decision::Never),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;
