@@ -1,13 +1,15 @@
 //! The command line.
 
+mod approvals;
 mod compare;
 mod config;
+mod model;
 mod run;
 
-pub use compare::{CompareArgs, LossArgs};
-mod approvals;
 pub use approvals::{ApprovalsArgs, ApprovalsCommand, ProjectArgs, RuleArgs};
+pub use compare::{CompareArgs, LossArgs};
 pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
+pub use model::{FallbackArg, ModelArgs, NativeArg, WireArg};
 pub use run::{ModeArg, RunArgs, ThinkingArg};
 
 use std::path::PathBuf;
@@ -147,69 +149,6 @@ pub struct WindowArgs {
     /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', or 200000.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
     pub window: Option<i64>,
-}
-
-/// Who writes summaries.
-#[derive(Debug, Clone, Default, Args)]
-pub struct ModelArgs {
-    /// Let this model write the summary, for example openai/gpt-5; `agent-cli models` lists what is known.
-    /// Given several times: the next one takes over when one fails. Without it the built-in rules write,
-    /// with no key and no network.
-    #[arg(long = "model", value_name = "PROVIDER/MODEL")]
-    pub models: Vec<String>,
-    /// Ask at this address instead of the provider's own.
-    #[arg(long, value_name = "URL", requires = "models")]
-    pub base_url: Option<String>,
-    /// Speak this wire instead of the provider's own.
-    #[arg(long, value_enum, value_name = "WIRE", requires = "models")]
-    pub wire: Option<WireArg>,
-    /// The environment variable that holds the key.
-    #[arg(long, value_name = "VAR", requires = "models")]
-    pub api_key_env: Option<String>,
-    /// Which form of the provider's own compaction to use; auto takes what the model is known to have.
-    #[arg(long, value_enum, value_name = "FORM", default_value_t)]
-    pub native: NativeArg,
-    /// What to do when no model writes a summary; unless given, the built-in rules write it, but not when the
-    /// reason is a mistake such as a wrong key or address.
-    #[arg(long, value_enum, value_name = "WHAT")]
-    pub fallback: Option<FallbackArg>,
-    /// Keep every exchange with a model in this file, for bug reports; keys are removed, the session's text is not.
-    #[arg(long, value_name = "FILE")]
-    pub record: Option<PathBuf>,
-}
-
-/// The wires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum WireArg {
-    /// Chat Completions and everything compatible.
-    Chat,
-    /// OpenAI Responses.
-    Responses,
-    /// Anthropic Messages.
-    Messages,
-}
-
-/// The forms of native compaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum NativeArg {
-    /// What the model is known to have, if compaction.remoteEnabled.
-    #[default]
-    Auto,
-    /// None.
-    Off,
-    /// One request to /responses/compact.
-    Standalone,
-    /// A compaction trigger at the end of a normal request.
-    InBand,
-}
-
-/// What happens when no model writes a summary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum FallbackArg {
-    /// The built-in rules write it, whatever the reason, and it is said.
-    Extractive,
-    /// It is an error.
-    None,
 }
 
 /// Where to write.

@@ -44,8 +44,7 @@ use crate::error::Error;
 use crate::session::approval::Decision;
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::session::machine::{
-    Continue, Event, Job, Machine, Navigation, Opening, Policy, State, TurnEnd, Wish, Write,
-    transition,
+    Continue, Event, Job, Machine, Navigation, Opening, Policy, State, TurnEnd, Wish, transition,
 };
 use crate::session::model::LiveModels;
 use crate::session::store::{Delivery, LiveStore, NewEntry};
