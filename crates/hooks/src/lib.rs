@@ -46,10 +46,13 @@ mod command;
 mod event;
 mod hook;
 mod merge;
+mod payload;
 mod point;
 pub mod process;
 
-pub use command::{CommandHook, HookCommand, TIMEOUT};
+pub use command::{
+    CommandEnd, CommandHook, CommandRun, HookAnswer, HookCommand, InvalidHook, TIMEOUT,
+};
 pub use event::{
     BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,
     BeforeTreeEvent, BeforeTreeResult, BranchSummaryOverride, CompactingEvent, CompactingResult,
@@ -57,4 +60,7 @@ pub use event::{
 };
 pub use hook::{Hook, HookContext, HookError, HookFuture};
 pub use merge::{HookFailure, HookSet, Merged};
+#[cfg(feature = "schema")]
+pub use payload::reference;
+pub use payload::{HookEvent, SampleSession, Samples};
 pub use point::{HookPoint, UnknownPoint};

@@ -1,5 +1,8 @@
 //! Running hooks in order and merging what they return.
 
+#[cfg(test)]
+mod tests;
+
 use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
@@ -9,7 +12,7 @@ use crate::event::{
     BeforeTreeEvent, BeforeTreeResult, CompactingEvent, CompactingResult, Notification,
     ToolCallEvent, ToolCallResult,
 };
-use crate::hook::{Hook, HookContext, HookFuture};
+use crate::hook::{Hook, HookContext, HookError, HookFuture};
 use crate::point::HookPoint;
 
 /// A hook that failed, where, and why.
@@ -213,7 +216,13 @@ impl HookSet {
             };
             // A hook may panic when it is called as well as when it is awaited.
             let asked = AssertUnwindSafe(async { ask(&**hook).await }).catch_unwind();
-            match asked.await {
+            let answered = tokio::select! {
+                biased;
+                answered = asked => answered,
+                // One that does not look at the token is not waited for either.
+                () = context.cancel.cancelled() => Ok(Err(HookError("cancelled".to_owned()))),
+            };
+            match answered {
                 Ok(Ok(answer)) => match add(&mut merged.result, answer) {
                     Weight::Light => {}
                     Weight::Stands => merged.decided_by = Some(hook.name().to_owned()),

@@ -72,6 +72,23 @@ impl HookPoint {
         }
     }
 
+    /// Returns the member of the payload that a matcher is held against; none where there is none.
+    pub const fn subject(self) -> Option<&'static str> {
+        match self {
+            Self::ToolCall | Self::ToolResult => Some("tool"),
+            Self::TurnEnd => Some("end"),
+            Self::SessionBeforeCompact | Self::SessionCompact | Self::SessionCompactFailed => {
+                Some("reason")
+            }
+            Self::SessionCompacting => Some("strategy"),
+            Self::SessionStart
+            | Self::SessionShutdown
+            | Self::BeforePrompt
+            | Self::SessionBeforeTree
+            | Self::SessionTree => None,
+        }
+    }
+
     /// Returns whether a hook can keep what is about to happen from happening.
     pub const fn can_block(self) -> bool {
         match self {

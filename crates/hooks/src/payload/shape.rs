@@ -1,0 +1,330 @@
+//! The payload of each point: names, order and meaning of its members.
+
+use std::borrow::Cow;
+
+use compaction_core::Fate;
+use serde::Serialize;
+use serde_json::Value;
+use session_model::EntryId;
+
+use super::HookEvent;
+use super::session::{bounded, branch_entries, entries, leaf_id, message};
+use crate::event::{BeforeCompactEvent, BeforeTreeEvent, Notification};
+
+/// The payload of any point.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Payload<'a> {
+    SessionStart(SessionStart<'a>),
+    SessionShutdown(SessionShutdown<'a>),
+    BeforePrompt(BeforePrompt<'a>),
+    ToolCall(ToolCall<'a>),
+    ToolResult(ToolResult<'a>),
+    TurnEnd(TurnEnd<'a>),
+    SessionBeforeCompact(Box<SessionBeforeCompact<'a>>),
+    SessionCompacting(SessionCompacting<'a>),
+    SessionCompact(SessionCompact<'a>),
+    SessionCompactFailed(SessionCompactFailed<'a>),
+    SessionBeforeTree(SessionBeforeTree),
+    SessionTree(SessionTree<'a>),
+}
+
+/// `session_start`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionStart<'a> {
+    /// Entries that were there already.
+    entries: usize,
+    /// The model, as `provider/model`.
+    model: &'a str,
+}
+
+/// `session_shutdown`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionShutdown<'a> {
+    /// `end`, or `handoff` or `fork` when another session goes on.
+    reason: &'a str,
+}
+
+/// `before_prompt`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct BeforePrompt<'a> {
+    /// What the user says.
+    text: &'a str,
+    /// The id that the message will have in the session.
+    entry_id: &'a str,
+}
+
+/// `tool_call`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ToolCall<'a> {
+    /// The call's id.
+    call_id: &'a str,
+    /// The tool.
+    tool: &'a str,
+    /// Its arguments.
+    arguments: &'a Value,
+}
+
+/// `tool_result`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ToolResult<'a> {
+    /// The call's id.
+    call_id: &'a str,
+    /// The tool.
+    tool: &'a str,
+    /// Its arguments.
+    arguments: &'a Value,
+    /// Whether it failed.
+    is_error: bool,
+    /// The text that the model sees, the first 100,000 bytes of it; what is left out is counted in a last line.
+    output: Cow<'a, str>,
+}
+
+/// `turn_end`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct TurnEnd<'a> {
+    /// `done`, `failed` or `aborted`.
+    end: &'a str,
+    /// What went wrong.
+    error: Option<&'a str>,
+}
+
+/// `session_before_compact`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionBeforeCompact<'a> {
+    /// Why it runs: `manual`, `overflow`, `incomplete`, `threshold`, `image` or `idle`.
+    reason: &'a str,
+    /// Whether the turn is asked again afterwards.
+    will_retry: bool,
+    /// What the user asked the summary to focus on.
+    custom_instructions: Option<&'a str>,
+    /// How it would be done.
+    strategy: &'a str,
+    /// Tokens of the context now.
+    tokens_before: u64,
+    /// The first entry that would stay word for word.
+    first_kept_entry_id: &'a str,
+    /// The summary of the compaction before, without its file lists.
+    previous_summary: Option<&'a str>,
+    /// Files that were only read.
+    read_files: Vec<String>,
+    /// Files that were written or edited.
+    modified_files: Vec<String>,
+    /// Ids of the entries that would be summarized.
+    messages_to_summarize: Vec<&'a str>,
+    /// Ids of those at the beginning of a turn whose end stays; they are summarized as well.
+    turn_prefix_messages: Vec<&'a str>,
+    /// Ids of the entries that would stay.
+    kept: Vec<&'a str>,
+    /// The entries of the branch as they stand in the file, oldest first, from the first that the compaction
+    /// before left in the context.
+    branch_entries: Vec<Value>,
+    /// How many older entries of the branch are left out, and such as cannot be read.
+    branch_entries_left_out: usize,
+}
+
+/// `session.compacting`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionCompacting<'a> {
+    /// The strategy: `context-full`, `restore` or `handoff`.
+    strategy: &'a str,
+    /// The messages of the context, as they stand in session files.
+    messages: Vec<Value>,
+}
+
+/// `session_compact`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionCompact<'a> {
+    /// The entry of the compaction, as it stands in the file.
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, Value>"))]
+    entry: &'a Value,
+    /// Whether a hook supplied it.
+    from_extension: bool,
+    /// Why it ran.
+    reason: &'a str,
+}
+
+/// `session_compact_failed`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionCompactFailed<'a> {
+    /// Why it ran.
+    reason: &'a str,
+    /// What went wrong.
+    error: Option<&'a str>,
+    /// Whether it was cancelled.
+    aborted: bool,
+    /// Whether the turn is asked again all the same.
+    will_retry: bool,
+}
+
+/// `session_before_tree`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionBeforeTree {
+    /// The entry that was chosen; null for the place before all entries.
+    target: Option<String>,
+    /// Where the leaf stands.
+    old_leaf: Option<String>,
+    /// The deepest entry that both branches have.
+    common_ancestor: Option<String>,
+    /// Whether the user wants a summary.
+    user_wants_summary: bool,
+    /// Ids of the entries that are left behind, oldest first.
+    entries_to_summarize: Vec<String>,
+    /// These entries as they stand in the file, those aside that cannot be read.
+    entries: Vec<Value>,
+}
+
+/// `session_tree`.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct SessionTree<'a> {
+    /// Where the leaf stands now; null before all entries.
+    new_leaf: Option<&'a str>,
+    /// Where it stood.
+    old_leaf: Option<&'a str>,
+    /// The entry of the summary, as it stands in the file.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "Option<serde_json::Map<String, Value>>")
+    )]
+    summary_entry: Option<&'a Value>,
+}
+
+impl<'a> Payload<'a> {
+    /// Returns the payload of an event.
+    pub(crate) fn of(event: &HookEvent<'a>) -> Self {
+        match event {
+            HookEvent::BeforePrompt(event) => Self::BeforePrompt(BeforePrompt {
+                text: event.text,
+                entry_id: event.entry_id.as_str(),
+            }),
+            HookEvent::ToolCall(event) => Self::ToolCall(ToolCall {
+                call_id: event.call_id,
+                tool: event.tool,
+                arguments: event.arguments,
+            }),
+            HookEvent::BeforeCompact(event) => {
+                Self::SessionBeforeCompact(Box::new(SessionBeforeCompact::of(event)))
+            }
+            HookEvent::Compacting(event) => Self::SessionCompacting(SessionCompacting {
+                strategy: event.strategy,
+                messages: event.messages.iter().copied().map(message).collect(),
+            }),
+            HookEvent::BeforeTree(event) => Self::SessionBeforeTree(SessionBeforeTree::of(event)),
+            HookEvent::Notification(notification) => Self::of_notification(notification),
+        }
+    }
+
+    fn of_notification(notification: &'a Notification) -> Self {
+        match notification {
+            Notification::SessionStart { entries, model } => Self::SessionStart(SessionStart {
+                entries: *entries,
+                model,
+            }),
+            Notification::SessionShutdown { reason } => {
+                Self::SessionShutdown(SessionShutdown { reason })
+            }
+            Notification::ToolResult {
+                call_id,
+                tool,
+                arguments,
+                is_error,
+                output,
+            } => Self::ToolResult(ToolResult {
+                call_id,
+                tool,
+                arguments,
+                is_error: *is_error,
+                output: bounded(output),
+            }),
+            Notification::TurnEnd { end, error } => Self::TurnEnd(TurnEnd {
+                end,
+                error: error.as_deref(),
+            }),
+            Notification::SessionCompact {
+                entry,
+                from_extension,
+                reason,
+            } => Self::SessionCompact(SessionCompact {
+                entry,
+                from_extension: *from_extension,
+                reason,
+            }),
+            Notification::SessionCompactFailed {
+                reason,
+                error,
+                aborted,
+                will_retry,
+            } => Self::SessionCompactFailed(SessionCompactFailed {
+                reason,
+                error: error.as_deref(),
+                aborted: *aborted,
+                will_retry: *will_retry,
+            }),
+            Notification::SessionTree {
+                new_leaf,
+                old_leaf,
+                summary_entry,
+            } => Self::SessionTree(SessionTree {
+                new_leaf: new_leaf.as_deref(),
+                old_leaf: old_leaf.as_deref(),
+                summary_entry: summary_entry.as_ref(),
+            }),
+        }
+    }
+}
+
+impl<'a> SessionBeforeCompact<'a> {
+    fn of(event: &BeforeCompactEvent<'a>) -> Self {
+        let plan = event.plan;
+        let ids = |fates: &[Fate]| {
+            let planned = plan.entries.iter();
+            let planned = planned.filter(|entry| fates.contains(&entry.fate));
+            planned.map(|entry| entry.entry_id.as_str()).collect()
+        };
+        let (branch_entries, branch_entries_left_out) = branch_entries(plan, event.path);
+        Self {
+            reason: event.reason,
+            will_retry: event.will_retry,
+            custom_instructions: event.custom_instructions,
+            strategy: plan.strategy.name(),
+            tokens_before: plan.tokens_in_context().0,
+            first_kept_entry_id: plan.first_kept().as_str(),
+            previous_summary: plan.previous_summary.as_deref(),
+            read_files: plan.files.read_files(),
+            modified_files: plan.files.modified_files(),
+            messages_to_summarize: ids(&[Fate::Summarized]),
+            turn_prefix_messages: ids(&[Fate::TurnPrefix]),
+            kept: ids(&[Fate::Kept, Fate::Pruned]),
+            branch_entries,
+            branch_entries_left_out,
+        }
+    }
+}
+
+impl SessionBeforeTree {
+    fn of(event: &BeforeTreeEvent<'_>) -> Self {
+        let plan = event.plan;
+        let text = |id: &EntryId| id.as_str().to_owned();
+        let collected = plan.collected.iter();
+        Self {
+            target: leaf_id(event.tree, event.target),
+            old_leaf: leaf_id(event.tree, event.old_leaf),
+            common_ancestor: plan.common_ancestor.as_ref().map(text),
+            user_wants_summary: event.user_wants_summary,
+            entries_to_summarize: collected.clone().map(text).collect(),
+            entries: entries(event.tree, collected.filter_map(|id| event.tree.find(id))),
+        }
+    }
+}
