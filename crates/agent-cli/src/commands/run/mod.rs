@@ -2,6 +2,7 @@
 
 mod ask;
 mod driver;
+mod folders;
 mod given;
 mod prepare;
 mod printer;

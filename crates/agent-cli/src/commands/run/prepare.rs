@@ -15,6 +15,7 @@ use llm_providers::{Reasoning, Redactor, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::args::{Global, ModeArg, RunArgs, ThinkingArg};
+use crate::commands::run::folders::workspace;
 use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
@@ -24,7 +25,7 @@ use crate::session::folder::sessions_root;
 use crate::session::model::LiveModels;
 use crate::session::shell::SessionConfig;
 use crate::session::store::LiveStore;
-use crate::session::tools::{ToolContext, ToolLimits, Toolbox, Workspace};
+use crate::session::tools::{ToolContext, ToolLimits, Toolbox};
 use crate::settings::{AppSettings, BashPolicy};
 
 /// A session that can run.
@@ -120,16 +121,20 @@ impl Prepared {
             true => scratch_copy(&cwd)?,
             false => cwd,
         };
-        let workspace = Arc::new(Workspace::open(&cwd)?);
+        let sources = global.settings_sources()?;
+        let workspace = workspace(&cwd, &settings, &sources, &root)?;
         let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        let config = global.settings_sources()?.config_dir;
-        let memory = Memory::of(config.as_deref(), workspace.root());
+        let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
         let policies = policies(&settings, script.is_some(), &allowed);
         let approvals = Approvals::new(policies, can_ask).remembering(memory);
         let mut store = which.store(&root, &cwd)?;
+        let workspace = match store.path() {
+            Some(session) => workspace.with_protected(session),
+            None => workspace,
+        };
         store.set_sync(settings.session.sync.into());
         let tool_context = ToolContext {
-            workspace,
+            workspace: Arc::new(workspace),
             cancel: llm_providers::CancellationToken::new(),
             limits: ToolLimits {
                 output_bytes: usize::try_from(settings.tools.output_bytes).unwrap_or(usize::MAX),

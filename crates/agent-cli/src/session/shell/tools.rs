@@ -212,7 +212,7 @@ fn entry(call: &ToolCall, output: &ToolOutput) -> NewEntry {
 }
 
 /// Parts calls into groups that may run at once: a command runs alone, and so does each call on a file that another
-/// one of the group names.
+/// one of the group names. Who searches reads everything, and runs beside no change.
 fn groups<'a>(calls: &'a [ToolCall], workspace: &Workspace) -> Vec<Vec<&'a ToolCall>> {
     let path_of = |call: &ToolCall| path_of(call, workspace);
     let mut groups: Vec<Vec<&'a ToolCall>> = Vec::new();
@@ -221,8 +221,10 @@ fn groups<'a>(calls: &'a [ToolCall], workspace: &Workspace) -> Vec<Vec<&'a ToolC
             let alone = call.name == "bash" || group.iter().any(|other| other.name == "bash");
             let path = path_of(call);
             let same = path.is_some() && group.iter().any(|other| path_of(other) == path);
-            let reads = call.name == "read" && group.iter().all(|other| other.name == "read");
-            !alone && (!same || reads)
+            let reads = reads(call) && group.iter().all(|other| reads(other));
+            let mixed = searches(call) && group.iter().any(|other| changes(other))
+                || changes(call) && group.iter().any(|other| searches(other));
+            !alone && !mixed && (!same || reads)
         };
         match groups.last_mut() {
             Some(group) if fits(group) => group.push(call),
@@ -230,6 +232,19 @@ fn groups<'a>(calls: &'a [ToolCall], workspace: &Workspace) -> Vec<Vec<&'a ToolC
         }
     }
     groups
+}
+
+/// Returns whether a call looks at files that it does not name.
+fn searches(call: &ToolCall) -> bool {
+    matches!(call.name.as_str(), "grep" | "find" | "ls")
+}
+
+fn reads(call: &ToolCall) -> bool {
+    call.name == "read" || searches(call)
+}
+
+fn changes(call: &ToolCall) -> bool {
+    matches!(call.name.as_str(), "write" | "edit")
 }
 
 /// Returns the file that a call names, in the one spelling that it has.

@@ -2,7 +2,6 @@
 
 use std::fs::Metadata;
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
 
 use llm_providers::BoxFuture;
 use schemars::JsonSchema;
@@ -11,7 +10,9 @@ use serde_json::{Value, json};
 
 use super::arguments::{parse, schema};
 use super::diff;
-use super::file::{Gate, Identity, Purpose, Target, blocking, open_regular, reason, replace};
+use super::file::{Gate, Identity, Target, blocking, reason};
+use super::place::{Place, Purpose};
+use super::replace::replace;
 use super::replacement::{Change, find_changes};
 use super::text::{beginning, clip_lines, count};
 use super::{AgentTool, Repeat, ToolContext, ToolLimits, ToolOutput, Workspace};
@@ -125,7 +126,7 @@ fn change(
     gate: &Gate,
 ) -> Result<ToolOutput, String> {
     let said = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
-    let place = workspace.resolve_to_change(path)?;
+    let place = workspace.locate_to_change(path)?;
     let original = Original::read(place, limits.edit_bytes).map_err(said)?;
     let changes = find_changes(&original.text, edits).map_err(said)?;
     original
@@ -163,28 +164,29 @@ fn apply(text: &str, changes: &[Change]) -> String {
 /// A file as it was when it was read.
 #[derive(Debug)]
 pub(super) struct Original {
-    path: PathBuf,
+    place: Place,
     found: Metadata,
     text: String,
 }
 
 impl Original {
     /// Reads the file, which must be text of at most `most` bytes that may be written.
-    pub(super) fn read(path: PathBuf, most: u64) -> Result<Self, String> {
-        let (found, bytes) = contents(&path, most)?;
+    pub(super) fn read(place: Place, most: u64) -> Result<Self, String> {
+        let (found, bytes) = contents(&place, most)?;
         // Opening it for writing tells whether that is allowed; replacing it would not.
-        open_regular(&path, Purpose::TryWrite)?;
+        let writable = place.open(Purpose::TryWrite);
+        writable.map_err(|error| reason(&error))?;
         let text = String::from_utf8(bytes)
             .ok()
             .filter(|text| !text.contains('\0'))
             .ok_or("is no UTF-8 text; change it with a command")?;
-        Ok(Self { path, found, text })
+        Ok(Self { place, found, text })
     }
 
     /// Puts `edited` in its place, unless the file is another by now.
     pub(super) fn replace(&self, edited: &str, gate: &Gate) -> Result<(), String> {
         let target = Target::Old(self.found.clone());
-        replace(&self.path, edited.as_bytes(), &target, gate, || {
+        replace(&self.place, edited.as_bytes(), &target, gate, || {
             let same = self.is_unchanged()?;
             same.then_some(())
                 .ok_or_else(|| "somebody else changed it meanwhile; read it again".to_owned())
@@ -193,14 +195,15 @@ impl Original {
 
     fn is_unchanged(&self) -> Result<bool, String> {
         // Clocks of file systems tick slowly: two changes in a tick have one time, so bytes are compared too.
-        let (found, bytes) = contents(&self.path, u64::MAX)?;
+        let (found, bytes) = contents(&self.place, u64::MAX)?;
         let same = Identity::of(&found) == Identity::of(&self.found);
         Ok(same && bytes == self.text.as_bytes())
     }
 }
 
-fn contents(path: &Path, most: u64) -> Result<(Metadata, Vec<u8>), String> {
-    let (file, found) = open_regular(path, Purpose::Read)?;
+fn contents(place: &Place, most: u64) -> Result<(Metadata, Vec<u8>), String> {
+    let opened = place.open(Purpose::Read);
+    let (file, found) = opened.map_err(|error| reason(&error))?;
     let mut bytes = Vec::new();
     let large = || format!("is larger than {most} bytes; change it with a command");
     if found.len() > most {

@@ -1,13 +1,13 @@
-//! Files as tools meet them: opened without waiting, replaced whole, and not at all once a call is cancelled.
+//! Files as tools meet them: looked at on a thread that may wait, and not changed once a call is cancelled.
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs::Metadata;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use tokio::task::spawn_blocking;
 
+use super::place::{Place, Purpose};
 use super::{ToolContext, ToolOutput};
 
 const OPEN: u8 = 0;
@@ -95,69 +95,6 @@ pub(super) fn reason(error: &io::Error) -> String {
     }
 }
 
-/// What a file is opened for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// To read it.
-    Read,
-    /// To learn whether it may be written; it is not changed.
-    TryWrite,
-}
-
-/// Opens a regular file, and nothing that could make us wait or do something by being opened.
-pub(super) fn open_regular(path: &Path, purpose: Purpose) -> Result<(File, Metadata), String> {
-    let before = path.symlink_metadata().map_err(|error| reason(&error))?;
-    check_regular(&before)?;
-    let mut options = OpenOptions::new();
-    match purpose {
-        Purpose::Read => options.read(true),
-        Purpose::TryWrite => options.write(true),
-    };
-    #[cfg(unix)]
-    {
-        use rustix::fs::OFlags;
-        use std::os::unix::fs::OpenOptionsExt;
-        // A pipe that took the file's place meanwhile is noticed below instead of waited for.
-        let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY;
-        options.custom_flags(flags.bits().cast_signed());
-    }
-    let file = options.open(path).map_err(|error| reason(&error))?;
-    let opened = file.metadata().map_err(|error| reason(&error))?;
-    check_regular(&opened)?;
-    Ok((file, opened))
-}
-
-fn check_regular(found: &Metadata) -> Result<(), String> {
-    let kind = found.file_type();
-    if kind.is_file() {
-        return Ok(());
-    }
-    if kind.is_dir() {
-        return Err("is a folder, not a file; name a file in it".to_owned());
-    }
-    Err(format!(
-        "is {}, not a regular file; leave it alone",
-        special(kind)
-    ))
-}
-
-#[cfg(unix)]
-fn special(kind: fs::FileType) -> &'static str {
-    use std::os::unix::fs::FileTypeExt;
-    match kind {
-        kind if kind.is_fifo() => "a named pipe",
-        kind if kind.is_socket() => "a socket",
-        kind if kind.is_block_device() || kind.is_char_device() => "a device",
-        kind if kind.is_symlink() => "a link",
-        _ => "something special",
-    }
-}
-
-#[cfg(not(unix))]
-fn special(_kind: fs::FileType) -> &'static str {
-    "something special"
-}
-
 /// What tells whether a file is still the one that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity {
@@ -191,96 +128,12 @@ pub(super) enum Target {
 }
 
 impl Target {
-    /// Returns what stands at `path`, or why it may not be replaced.
-    pub(super) fn at(path: &Path) -> Result<Self, String> {
-        match path.symlink_metadata() {
+    /// Returns what stands at `place`, or why it may not be replaced.
+    pub(super) fn at(place: &Place) -> Result<Self, String> {
+        match place.open(Purpose::TryWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::New),
             Err(error) => Err(reason(&error)),
-            Ok(_) => {
-                let (_, found) = open_regular(path, Purpose::TryWrite)?;
-                Ok(Self::Old(found))
-            }
-        }
-    }
-}
-
-/// Puts `bytes` in the place of the file at `path`, all of them or none. Makes the folders above. `check` has
-/// the last word before the change; permissions stay as they were.
-pub(super) fn replace(
-    path: &Path,
-    bytes: &[u8],
-    target: &Target,
-    gate: &Gate,
-    check: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
-    let said = |error: io::Error| reason(&error);
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let made = MadeFolders::above(folder).map_err(said)?;
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".agent-cli-");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // The system takes the user's mask off.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let mut temporary = builder.tempfile_in(folder).map_err(said)?;
-    temporary.write_all(bytes).map_err(said)?;
-    if let Target::Old(found) = target {
-        temporary
-            .as_file()
-            .set_permissions(found.permissions())
-            .map_err(said)?;
-    }
-    temporary.as_file().sync_data().map_err(said)?;
-    check()?;
-    if !gate.pass() {
-        return Err("cancelled".to_owned());
-    }
-    match target {
-        Target::Old(_) => temporary.persist(path),
-        Target::New => temporary.persist_noclobber(path),
-    }
-    .map_err(|error| match error.error.kind() {
-        io::ErrorKind::AlreadyExists => {
-            "somebody else made it meanwhile; nothing was changed; read it first".to_owned()
-        }
-        _ => reason(&error.error),
-    })?;
-    made.keep();
-    Ok(())
-}
-
-/// Folders that were made for a file and go again when it is not written.
-struct MadeFolders(Vec<PathBuf>);
-
-impl MadeFolders {
-    fn above(folder: &Path) -> io::Result<Self> {
-        let ancestors = folder.ancestors();
-        let missing: Vec<&Path> = ancestors
-            .take_while(|folder| folder.symlink_metadata().is_err())
-            .collect();
-        let mut made = Self(Vec::new());
-        for folder in missing.into_iter().rev() {
-            match fs::create_dir(folder) {
-                Ok(()) => made.0.push(folder.to_owned()),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(made)
-    }
-
-    fn keep(mut self) {
-        self.0.clear();
-    }
-}
-
-impl Drop for MadeFolders {
-    fn drop(&mut self) {
-        for folder in self.0.iter().rev() {
-            // Only an empty folder goes; what somebody else put there stays.
-            let _ = fs::remove_dir(folder);
+            Ok((_, found)) => Ok(Self::Old(found)),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The tools of the agent: reading, writing and editing files of the workspace, and running commands.
+//! The tools of the agent: reading, writing, editing and searching files of the workspace, and running commands.
 //!
 //! A new tool is a file here and a line in the list behind [`Toolbox::standard`]. What a tool needs to
 //! know of its surroundings comes in a [`ToolContext`]; what it returns is data
@@ -10,14 +10,24 @@ mod capture;
 mod diff;
 mod edit;
 mod file;
+mod find;
+mod grep;
+mod ignored;
 mod image;
+mod kind;
+mod listing;
+mod ls;
 mod output;
+mod place;
 mod read;
+mod replace;
 mod replacement;
 mod screen;
+mod search;
 #[cfg(all(test, unix))]
 mod tests;
 mod text;
+mod walk;
 mod workspace;
 mod write;
 
@@ -45,6 +55,9 @@ fn standard() -> Vec<Arc<dyn AgentTool>> {
         Arc::new(write::Write),
         Arc::new(edit::Edit),
         Arc::new(bash::Bash),
+        Arc::new(grep::Grep),
+        Arc::new(find::Find),
+        Arc::new(ls::Ls),
     ]
 }
 

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::num::NonZeroU64;
-use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::path::Path;
 
 use llm_providers::BoxFuture;
 use schemars::JsonSchema;
@@ -14,7 +13,8 @@ use serde_json::{Value, json};
 use session_model::{Block, ImageBlock};
 
 use super::arguments::{parse, schema};
-use super::file::{Gate, Purpose, blocking, open_regular, reason};
+use super::file::{Gate, blocking, reason};
+use super::place::{Place, Purpose};
 use super::text::{REPLACEMENT, count, more_in_line, without_controls};
 use super::{AgentTool, Repeat, ToolContext, ToolLimits, ToolOutput, Workspace, image};
 
@@ -66,14 +66,12 @@ impl AgentTool for Read {
                 Ok(arguments) => arguments,
                 Err(message) => return ToolOutput::error(message),
             };
-            let place = Place {
-                workspace: context.workspace.clone(),
-                overflow: context.overflow.clone(),
-            };
+            let workspace = context.workspace.clone();
+            let overflow = context.overflow.clone();
             let limits = context.limits;
             blocking(self.name(), context, move |gate| {
-                let path = place.resolve(&arguments.path)?;
-                show(&path, &arguments, &limits, gate)
+                let place = locate(&workspace, overflow.as_deref(), &arguments.path)?;
+                show(&place, &arguments, &limits, gate)
                     .map_err(|reason| format!("cannot read {}: {reason}", arguments.path))
             })
             .await
@@ -81,32 +79,26 @@ impl AgentTool for Read {
     }
 }
 
-/// Where files may be read.
-struct Place {
-    workspace: Arc<Workspace>,
-    overflow: Option<PathBuf>,
-}
-
-impl Place {
-    /// Returns the file: in the workspace, or the whole text of output that was cut.
-    fn resolve(&self, path: &str) -> Result<PathBuf, String> {
-        let overflow = self.overflow.as_ref();
-        let kept = overflow.and_then(|folder| {
-            let found = Path::new(path).canonicalize().ok()?;
-            let inside = found.parent() == Some(folder.canonicalize().ok()?.as_path());
-            (Path::new(path).is_absolute() && inside).then_some(found)
-        });
-        kept.map_or_else(|| self.workspace.resolve(path), Ok)
-    }
+/// Returns the place of the file: in the workspace, or the whole text of output that was cut.
+fn locate(workspace: &Workspace, overflow: Option<&Path>, path: &str) -> Result<Place, String> {
+    let kept = overflow.and_then(|folder| {
+        let found = Path::new(path).canonicalize().ok()?;
+        let folder = folder.canonicalize().ok()?;
+        let inside = found.parent() == Some(folder.as_path());
+        let named = Path::new(path).is_absolute() && inside;
+        named.then(|| Place::in_folder(&folder, found.file_name()?).ok())?
+    });
+    kept.map_or_else(|| workspace.locate(path), Ok)
 }
 
 fn show(
-    path: &Path,
+    place: &Place,
     arguments: &Arguments,
     limits: &ToolLimits,
     gate: &Gate,
 ) -> Result<ToolOutput, String> {
-    let (file, found) = open_regular(path, Purpose::Read)?;
+    let opened = place.open(Purpose::Read);
+    let (file, found) = opened.map_err(|error| reason(&error))?;
     let mut reader = BufReader::with_capacity(BLOCK, file);
     let start = reader.fill_buf().map_err(|error| reason(&error))?;
     let magic = &start[..start.len().min(image::MAGIC)];

@@ -12,6 +12,11 @@ pub(super) fn without_controls(text: &str) -> Option<String> {
         .then(|| text.replace(bad, REPLACEMENT.encode_utf8(&mut [0; 3])))
 }
 
+/// Returns `text` on one line: every control character replaced.
+pub(super) fn one_line(text: &str) -> String {
+    text.replace(char::is_control, REPLACEMENT.encode_utf8(&mut [0; 3]))
+}
+
 /// Returns a line cut to `chars` characters, with a note of what was cut.
 pub(super) fn clip_line(line: &str, chars: usize) -> Cow<'_, str> {
     match line.char_indices().nth(chars) {

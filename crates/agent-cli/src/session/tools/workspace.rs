@@ -1,10 +1,15 @@
-//! The folder that tools stay in.
+//! The folders that tools stay in, held open.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+use super::place::{Guard, Place, Root};
 use crate::error::Error;
 
 /// The most links that one path may lead through.
@@ -13,36 +18,159 @@ const MOST_LINKS: usize = 40;
 /// The folder of a project's settings, wherever in the workspace it is.
 const SETTINGS_FOLDER: &str = ".agent-cli";
 
-/// What a tool works in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// What a tool works in: folders that are held open. A name is looked up once, and what it names is opened from
+/// the held folder on without following a link, so that nobody who changes names meanwhile can lead a tool out.
+#[derive(Debug, Clone)]
 pub struct Workspace {
-    /// Without links.
-    root: PathBuf,
+    root: Arc<Root>,
+    /// Folders beside the root.
+    more: Vec<Arc<Root>>,
+    guard: Arc<Guard>,
+}
+
+/// What may be done in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Access {
+    /// Files are read and changed.
+    Change,
+    /// Files are read.
+    Read,
 }
 
 impl Workspace {
     /// Returns the workspace in the folder `root`.
+    ///
+    /// # Errors
+    /// There is no such folder, or it cannot be opened.
     pub fn open(root: &Path) -> Result<Self, Error> {
-        let resolved = root
-            .canonicalize()
-            .map_err(|error| Error::io("open", root, error))?;
-        match resolved.is_dir() {
-            true => Ok(Self { root: resolved }),
-            false => Err(Error::Usage(format!(
-                "{} is no folder; name the folder to work in",
-                root.display()
-            ))),
-        }
+        Ok(Self {
+            root: open(root, Access::Change)?,
+            more: Vec::new(),
+            guard: Arc::default(),
+        })
+    }
+
+    /// Returns the same, with another folder whose files may be read and changed.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn with_folder(mut self, path: &Path) -> Result<Self, Error> {
+        self.more.push(open(path, Access::Change)?);
+        Ok(self)
+    }
+
+    /// Returns the same, with another folder whose files may be read, also where it is in a protected one.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn with_readable(mut self, path: &Path) -> Result<Self, Error> {
+        self.more.push(open(path, Access::Read)?);
+        Ok(self)
+    }
+
+    /// Returns the same, with a file or folder that is neither read nor changed, wherever it is and whether or not
+    /// it is there yet.
+    #[must_use]
+    pub fn with_protected(mut self, path: &Path) -> Self {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let walked = walk(Path::new("/"), &absolute);
+        let found = walked.unwrap_or(absolute);
+        let mut guard = (*self.guard).clone();
+        guard.protect(found);
+        self.guard = Arc::new(guard);
+        self
     }
 
     /// Returns the folder, without links in its path.
     pub fn root(&self) -> &Path {
-        &self.root
+        &self.root.path
     }
 
     /// Returns the file that `path` (relative to the root, or absolute) names, links resolved, whether it
     /// exists or not; or why it may not be touched.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, String> {
+        self.locate(path).map(Place::into_path)
+    }
+
+    /// Returns what [`Workspace::resolve`] does, for a file that is to be changed: settings are refused, because
+    /// they would be in force at the next start.
+    pub fn resolve_to_change(&self, path: &str) -> Result<PathBuf, String> {
+        self.locate_to_change(path).map(Place::into_path)
+    }
+
+    /// Returns the place of a file that is to be read.
+    pub(super) fn locate(&self, path: &str) -> Result<Place, String> {
+        let found = self.follow(path)?;
+        let root = self.root_of(&found, |_| true);
+        let Some(root) = root else {
+            return Err(self.outside(path));
+        };
+        let place = Place::new(root, self.guard.clone(), found);
+        match place.is_protected() {
+            true => Err(format!("path: {path}: {}", super::place::PROTECTED)),
+            false => Ok(place),
+        }
+    }
+
+    /// Returns the place of a file that is to be changed.
+    pub(super) fn locate_to_change(&self, path: &str) -> Result<Place, String> {
+        let readable = self.locate(path)?;
+        let found = readable.into_path();
+        let root = self.root_of(&found, |access| access == Access::Change);
+        let Some(root) = root else {
+            return Err(format!(
+                "path: {path}: its folder may be read and not changed; say what is to be changed there"
+            ));
+        };
+        // The root counts too, when it is the folder of settings itself.
+        let above = root.path.parent().unwrap_or(&root.path);
+        let within = found.strip_prefix(above).unwrap_or(&found);
+        let is_settings = |component: Component<'_>| {
+            // Some file systems do not tell upper case from lower.
+            component.as_os_str().eq_ignore_ascii_case(SETTINGS_FOLDER)
+        };
+        if within.components().any(is_settings) {
+            return Err(format!(
+                "path: {path}: settings in {SETTINGS_FOLDER} are the user's alone; say what is to be changed there"
+            ));
+        }
+        let place = Place::new(root, self.guard.clone(), found);
+        match place.is_protected() {
+            true => Err(format!("path: {path}: {}", super::place::PROTECTED)),
+            false => Ok(place),
+        }
+    }
+
+    /// Returns the place of the root.
+    pub(super) fn top(&self) -> Place {
+        let path = self.root.path.clone();
+        Place::new(self.root.clone(), self.guard.clone(), path)
+    }
+
+    /// Returns how a model is told of a path: from the root on where it is in it.
+    pub(super) fn shown(&self, path: &Path) -> String {
+        let within = path.strip_prefix(&self.root.path).unwrap_or(path);
+        match within.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => super::text::one_line(&within.to_string_lossy()),
+        }
+    }
+
+    /// Returns the deepest folder that holds `path`.
+    fn root_of(&self, path: &Path, fits: impl Fn(Access) -> bool) -> Option<Arc<Root>> {
+        let roots = self.roots().filter(|root| fits(root.access));
+        let holding = roots.filter(|root| path.starts_with(&root.path));
+        holding
+            .max_by_key(|root| root.path.components().count())
+            .cloned()
+    }
+
+    fn roots(&self) -> impl Iterator<Item = &Arc<Root>> {
+        std::iter::once(&self.root).chain(&self.more)
+    }
+
+    /// Returns what `path` names, which is in one of the folders.
+    fn follow(&self, path: &str) -> Result<PathBuf, String> {
         if path.is_empty() {
             return Err("path: is empty; name a file of the workspace".to_owned());
         }
@@ -53,38 +181,51 @@ impl Workspace {
             let what = "~ stands for nothing here; name the file from the workspace on";
             return Err(format!("path: {path}: {what}"));
         }
-        let walked = walk(&self.root, path);
-        let outside = match &walked {
-            Ok(found) => !found.starts_with(&self.root),
-            Err((at, _)) => !at.starts_with(&self.root),
+        let walked = walk(&self.root.path, Path::new(path));
+        let at = match &walked {
+            Ok(found) => found,
+            Err((at, _)) => at,
         };
-        if outside {
-            return Err(format!(
-                "path: {path}: outside the workspace {}; only files in it may be touched",
-                self.root.display()
-            ));
+        if self.root_of(at, |_| true).is_none() {
+            return Err(self.outside(path));
         }
         walked.map_err(|(_, reason)| format!("path: {path}: {reason}"))
     }
 
-    /// Returns what [`Workspace::resolve`] does, for a file that is to be changed: settings are refused, because
-    /// they would be in force at the next start.
-    pub fn resolve_to_change(&self, path: &str) -> Result<PathBuf, String> {
-        let found = self.resolve(path)?;
-        // The root counts too, when it is the folder of settings itself.
-        let above = self.root.parent().unwrap_or(&self.root);
-        let within = found.strip_prefix(above).unwrap_or(&found);
-        let is_settings = |component: Component<'_>| {
-            // Some file systems do not tell upper case from lower.
-            component.as_os_str().eq_ignore_ascii_case(SETTINGS_FOLDER)
-        };
-        match within.components().any(is_settings) {
-            true => Err(format!(
-                "path: {path}: settings in {SETTINGS_FOLDER} are the user's alone; say what is to be changed there"
-            )),
-            false => Ok(found),
+    fn outside(&self, path: &str) -> String {
+        let root = self.root.path.display();
+        let more: Vec<String> = self
+            .more
+            .iter()
+            .map(|folder| folder.path.display().to_string())
+            .collect();
+        match more.as_slice() {
+            [] => format!(
+                "path: {path}: outside the workspace {root}; only files in it may be touched"
+            ),
+            more => format!(
+                "path: {path}: outside the workspace {root} and the folders beside it ({}); only files in them may be touched",
+                more.join(", ")
+            ),
         }
     }
+}
+
+fn open(path: &Path, access: Access) -> Result<Arc<Root>, Error> {
+    let failed = |error| Error::io("open", path, error);
+    let resolved = path.canonicalize().map_err(failed)?;
+    if !resolved.is_dir() {
+        return Err(Error::Usage(format!(
+            "{} is no folder; name the folder to work in",
+            path.display()
+        )));
+    }
+    let dir = Dir::open_ambient_dir(&resolved, ambient_authority()).map_err(failed)?;
+    Ok(Arc::new(Root {
+        path: resolved,
+        dir,
+        access,
+    }))
 }
 
 /// One step of a path.
@@ -96,12 +237,12 @@ enum Step {
 }
 
 /// Follows `path` from `root` one name at a time, through links. An error says how far it came.
-fn walk(root: &Path, path: &str) -> Result<PathBuf, (PathBuf, String)> {
+fn walk(root: &Path, path: &Path) -> Result<PathBuf, (PathBuf, String)> {
     let mut at = root.to_owned();
     let mut steps = VecDeque::new();
     let mut links = 0;
     let mut missing = false;
-    lead(Path::new(path), &mut at, &mut steps);
+    lead(path, &mut at, &mut steps);
     while let Some(step) = steps.pop_front() {
         let name = match step {
             Step::Down(name) => name,

@@ -6,7 +6,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{parse, schema};
-use super::file::{Gate, Target, blocking, replace};
+use super::file::{Gate, Target, blocking};
+use super::replace::replace;
 use super::text::count;
 use super::{AgentTool, Repeat, ToolContext, ToolOutput, Workspace};
 
@@ -62,7 +63,7 @@ impl AgentTool for Write {
 fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<ToolOutput, String> {
     let Arguments { path, content } = arguments;
     let said = |reason: String| format!("cannot write {path}: {reason}");
-    let place = workspace.resolve_to_change(path)?;
+    let place = workspace.locate_to_change(path)?;
     if path.ends_with('/') {
         return Err(said("names a folder; name a file in it".to_owned()));
     }

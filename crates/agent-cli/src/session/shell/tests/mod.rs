@@ -226,7 +226,8 @@ impl House {
     /// Gives the agent tools that only take their time, a second each; returns what they note.
     fn slow_tools(&mut self) -> Log {
         let log = Log::default();
-        let tools = ["read", "write", "edit", "bash"].map(|name| {
+        let names = ["read", "write", "edit", "bash", "grep", "find", "ls"];
+        let tools = names.map(|name| {
             let log = log.clone();
             Arc::new(Slow { name, log }) as Arc<dyn AgentTool>
         });

@@ -70,6 +70,30 @@ fn changes_of_one_file_run_in_their_order_however_it_is_spelt() {
 }
 
 #[test]
+fn searches_run_beside_reads_and_not_beside_changes() {
+    run(async {
+        let made = json!([
+            call("read", "a"),
+            call("grep", "sub"),
+            call("ls", "sub"),
+            call("write", "b"),
+            call("edit", "a"),
+            call("find", "sub"),
+            call("read", "b"),
+            call("bash", "make"),
+            call("grep", "a"),
+        ]);
+        insta::assert_snapshot!(groups(made).await, @"
+        grep sub, ls sub, read a
+        edit a, write b
+        find sub, read b
+        bash make
+        grep a
+        ");
+    });
+}
+
+#[test]
 fn a_command_runs_alone() {
     run(async {
         let made = json!([
@@ -110,7 +134,7 @@ fn results_stand_in_the_order_of_their_calls() {
         toolResult: text of b
         toolResult: hi 
         toolResult: text of a
-        toolResult: there is no tool dance; call one of read, write, edit, bash
+        toolResult: there is no tool dance; call one of read, write, edit, bash,
         assistant (stop): done
         "#);
         let asked = house.asked.lock().unwrap().clone();

@@ -136,6 +136,88 @@ fn models_are_told_of_every_tool() {
       ],
       "type": "object"
     }
+
+    grep: Searches files for lines that match a regular expression and shows them as path:line: text, sorted by path. What .gitignore names is left out unless it is named in path; hidden files are searched, binary files are not.
+    {
+      "additionalProperties": false,
+      "properties": {
+        "context": {
+          "description": "How many lines to show before and after each match, 20 at most. Without it, none.",
+          "minimum": 0,
+          "type": "integer"
+        },
+        "glob": {
+          "description": "Searches only files with such names: *.rs, or src/**/*.rs from the folder on.",
+          "type": "string"
+        },
+        "ignore_case": {
+          "description": "Takes upper case and lower case for the same.",
+          "type": "boolean"
+        },
+        "limit": {
+          "description": "How many matching lines to show: 100 when nothing is said.",
+          "minimum": 1,
+          "type": "integer"
+        },
+        "literal": {
+          "description": "Takes the pattern as plain text.",
+          "type": "boolean"
+        },
+        "path": {
+          "description": "The file or folder to search, from the workspace on or absolute. Without it, the workspace.",
+          "type": "string"
+        },
+        "pattern": {
+          "description": "A regular expression, matched in each line by itself.",
+          "type": "string"
+        }
+      },
+      "required": [
+        "pattern"
+      ],
+      "type": "object"
+    }
+
+    find: Finds files and folders by name, sorted by path; folders end in /. What .gitignore names is left out, hidden files are not; links are not followed.
+    {
+      "additionalProperties": false,
+      "properties": {
+        "limit": {
+          "description": "How many names to show: 1000 when nothing is said.",
+          "minimum": 1,
+          "type": "integer"
+        },
+        "path": {
+          "description": "The folder to look in, from the workspace on or absolute. Without it, the workspace.",
+          "type": "string"
+        },
+        "pattern": {
+          "description": "A pattern for names: *.rs for names anywhere below the folder, src/**/*.rs for paths from the folder on.",
+          "type": "string"
+        }
+      },
+      "required": [
+        "pattern"
+      ],
+      "type": "object"
+    }
+
+    ls: Lists a folder by name, hidden and ignored files included: folders end in /, links show where they lead, files have their size.
+    {
+      "additionalProperties": false,
+      "properties": {
+        "limit": {
+          "description": "How many names to show: 1000 when nothing is said.",
+          "minimum": 1,
+          "type": "integer"
+        },
+        "path": {
+          "description": "The folder, from the workspace on or absolute. Without it, the workspace.",
+          "type": "string"
+        }
+      },
+      "type": "object"
+    }
     "#);
 }
 
@@ -148,17 +230,17 @@ fn tools_are_chosen_by_name() {
     };
     let two = ["read", "bash"].map(str::to_owned).to_vec();
     assert_eq!(names(&["bash", "read", "bash"]), Ok::<_, String>(two));
-    assert_snapshot!(names(&["read", "fly"]).unwrap_err(), @"there is no tool fly; choose from read, write, edit, bash");
+    assert_snapshot!(names(&["read", "fly"]).unwrap_err(), @"there is no tool fly; choose from read, write, edit, bash, grep, find, ls");
     assert_eq!(Toolbox::none().names().count(), 0);
 }
 
 #[test]
-fn only_reading_and_writing_may_run_twice() {
+fn only_reading_writing_and_searching_may_run_twice() {
     let tools = Toolbox::standard();
     let safe = |name: &&str| tools.repeat(name) == Repeat::Safe;
-    let names = ["read", "write", "edit", "bash", "fly"];
+    let names = ["read", "write", "edit", "bash", "grep", "find", "ls", "fly"];
     let repeated: Vec<&str> = names.into_iter().filter(safe).collect();
-    assert_eq!(repeated, ["read", "write"]);
+    assert_eq!(repeated, ["read", "write", "grep", "find", "ls"]);
 }
 
 #[tokio::test]
@@ -187,6 +269,15 @@ async fn arguments_that_do_not_fit_are_named() {
         ("bash", json!({ "command": "a\0b" })),
         ("bash", json!({ "command": "x", "timeout_seconds": 601 })),
         ("bash", json!({ "command": "x", "timeout": 1 })),
+        ("grep", json!({ "path": "x" })),
+        ("grep", json!({ "pattern": "" })),
+        ("grep", json!({ "pattern": "x", "context": 21 })),
+        ("grep", json!({ "pattern": "x", "glob": "/x/*" })),
+        ("find", json!({ "pattern": "{a" })),
+        ("find", json!({ "pattern": "" })),
+        ("find", json!({ "pattern": "x", "limit": 0 })),
+        ("ls", json!({ "path": "" })),
+        ("ls", json!({ "all": true })),
         ("read", json!({ "path": ["x"], "offset": "y".repeat(1000) })),
     ];
     let mut shown = Vec::new();
@@ -202,7 +293,7 @@ async fn arguments_that_do_not_fit_are_named() {
     let output = Toolbox::none().run(&none, &house.context).await;
     shown.push(text(&output));
     assert_snapshot!(shown.join("\n"), @r#"
-    fly: there is no tool fly; call one of read, write, edit, bash
+    fly: there is no tool fly; call one of read, write, edit, bash, grep, find, ls
     read: the arguments are no JSON object; send one with the parameters as keys
     read: the arguments are no JSON object; send one with the parameters as keys
     read: the arguments do not fit: missing field `path`
@@ -218,6 +309,15 @@ async fn arguments_that_do_not_fit_are_named() {
     bash: command: holds a NUL character; leave it out
     bash: timeout_seconds: 601 is more than 600; run something shorter
     bash: the arguments do not fit: timeout: unknown field `timeout`, expected one of `command`, `timeout_seconds`, `description`
+    grep: the arguments do not fit: missing field `pattern`
+    grep: pattern: is empty; say what to look for
+    grep: context: 21 is more than 20; read the file at the line instead
+    grep: glob: is absolute; name the folder in path, and the names in it here
+    find: pattern: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?); take one such as *.rs
+    find: pattern: must have 1 to 1000 bytes; take one such as *.rs
+    find: the arguments do not fit: limit: invalid value: integer `0`, expected a nonzero usize
+    ls: path: is empty; name a file of the workspace
+    ls: the arguments do not fit: all: unknown field `all`, expected `path` or `limit`
     read: the arguments do not fit: offset: invalid type: string "yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy [747 more bytes in this line]
     the arguments do not fit: missing field `path`
     there is no tool read; there are no tools in this session
@@ -282,7 +382,7 @@ fn small_json() -> impl Strategy<Value = Value> {
     let keys = prop_oneof![
         4 => prop::sample::select(vec![
             "path", "offset", "limit", "content", "edits", "old_text", "new_text", "all", "command",
-            "timeout_seconds", "description",
+            "timeout_seconds", "description", "pattern", "glob", "ignore_case", "literal", "context",
         ])
         .prop_map(str::to_owned),
         1 => "[a-z]{0,3}",
@@ -306,7 +406,8 @@ proptest! {
             Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);
         let mut arguments = arguments;
         if let Some(members) = arguments.as_object_mut().filter(|_| fit) {
-            members.insert("path".to_owned(), Value::from(path));
+            members.insert("path".to_owned(), Value::from(path.clone()));
+            members.insert("pattern".to_owned(), Value::from(path));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let before = house.folder.path().read_dir().unwrap().count();

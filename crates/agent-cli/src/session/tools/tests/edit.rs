@@ -192,7 +192,7 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
     for (name, change) in changes {
         let house = House::new();
         house.put("file", "one");
-        let original = Original::read(house.path("file"), 100).unwrap();
+        let original = Original::read(house.place("file"), 100).unwrap();
         change(&house);
         let before = fs::read(house.path("file")).ok();
         original.replace("edited", &Gate::default()).unwrap_err();
@@ -200,7 +200,7 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
     }
     let house = House::new();
     house.put("file", "one");
-    let original = Original::read(house.path("file"), 100).unwrap();
+    let original = Original::read(house.place("file"), 100).unwrap();
     original.replace("edited", &Gate::default()).unwrap();
     assert_eq!(house.content("file"), "edited");
 }

@@ -3,8 +3,11 @@
 mod bash;
 mod box_of_tools;
 mod edit;
+mod escapes;
 mod paths;
 mod read_write;
+mod roots;
+mod search;
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
@@ -19,6 +22,7 @@ use tempfile::TempDir;
 
 use crate::session::approval::Approvals;
 
+use super::place::Place;
 use super::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
 
 /// A workspace `work` beside a folder `outside`.
@@ -49,6 +53,10 @@ impl House {
 
     fn path(&self, name: &str) -> PathBuf {
         self.context.workspace.root().join(name)
+    }
+
+    fn place(&self, name: &str) -> Place {
+        self.context.workspace.locate_to_change(name).unwrap()
     }
 
     fn outside(&self, name: &str) -> PathBuf {

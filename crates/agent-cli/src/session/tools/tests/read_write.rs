@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use session_model::Block;
 
 use super::{House, text};
-use crate::session::tools::file::{Gate, Target, replace};
+use crate::session::tools::file::{Gate, Target};
 use crate::session::tools::image;
+use crate::session::tools::replace::replace;
 
 #[tokio::test]
 async fn a_text_is_shown_as_it_is() {
@@ -248,11 +249,11 @@ fn a_closed_gate_leaves_everything_as_it_was() {
     house.put("file", "one");
     let gate = Gate::default();
     assert!(gate.close());
-    let path = house.path("file");
-    let target = Target::at(&path).unwrap();
-    let refused = replace(&path, b"two", &target, &gate, || Ok(()));
+    let place = house.place("file");
+    let target = Target::at(&place).unwrap();
+    let refused = replace(&place, b"two", &target, &gate, || Ok(()));
     assert_eq!(refused, Err("cancelled".to_owned()));
-    let new = house.path("a/b/new");
+    let new = house.place("a/b/new");
     let refused = replace(&new, b"two", &Target::New, &gate, || Ok(()));
     assert_eq!(refused, Err("cancelled".to_owned()));
     assert_eq!(house.content("file"), "one");
@@ -270,9 +271,9 @@ fn a_gate_turns_once() {
 #[test]
 fn a_new_file_takes_nobodys_place() {
     let house = House::new();
-    let path = house.path("file");
-    let target = Target::at(&path).unwrap();
-    let made = replace(&path, b"ours", &target, &Gate::default(), || {
+    let place = house.place("file");
+    let target = Target::at(&place).unwrap();
+    let made = replace(&place, b"ours", &target, &Gate::default(), || {
         house.put("file", "theirs");
         Ok(())
     });

@@ -1,0 +1,71 @@
+//! Lines cut around what matches, and files without end.
+
+use std::io::{self, Read};
+
+use grep_regex::RegexMatcherBuilder;
+use insta::assert_snapshot;
+
+use super::{Hits, Search, cut};
+use crate::session::tools::ToolLimits;
+use crate::session::tools::file::Gate;
+
+#[test]
+fn a_long_line_is_cut_around_the_match() {
+    let line = format!("{}match{}\r\n", "é".repeat(100), "b".repeat(100));
+    let at = line.find("match").unwrap();
+    assert_snapshot!(cut(line.as_bytes(), at, 20), @"[95 more characters] ééééématchbbbbbbbbbb [90 more characters]");
+    assert_snapshot!(cut(line.as_bytes(), 0, 20), @"éééééééééééééééééééé [185 more characters]");
+    assert_snapshot!(cut(line.as_bytes(), line.len() - 3, 20), @"[185 more characters] bbbbbbbbbbbbbbbbbbbb");
+    assert_snapshot!(cut(b"a\xff\x1b\tb\n", 0, 20), @"a��	b");
+}
+
+/// A file that never ends, and a cancellation after a while.
+struct Endless<'a> {
+    gate: &'a Gate,
+    reads: usize,
+}
+
+impl Read for Endless<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.reads += 1;
+        if self.reads == 100 {
+            self.gate.close();
+        }
+        assert!(self.reads <= 100, "read on after the cancellation");
+        buffer.fill(b'x');
+        if let Some(last) = buffer.last_mut() {
+            *last = b'\n';
+        }
+        Ok(buffer.len())
+    }
+}
+
+fn search(file: impl Read, pattern: &str, gate: &Gate) -> io::Result<Hits> {
+    let matcher = RegexMatcherBuilder::new().crlf(true).build(pattern);
+    let matcher = matcher.unwrap();
+    Search::new(&matcher, 0, &ToolLimits::default()).run(file, 10, gate)
+}
+
+#[test]
+fn a_file_without_end_is_left_at_a_cancellation() {
+    let gate = Gate::default();
+    let file = Endless {
+        gate: &gate,
+        reads: 0,
+    };
+    let error = search(file, "never", &gate).unwrap_err();
+    assert_eq!(error.to_string(), "cancelled");
+}
+
+#[test]
+fn a_line_without_end_is_not_held() {
+    let error = search(io::repeat(b'x'), "never", &Gate::default()).unwrap_err();
+    assert!(error.to_string().contains("limit"), "{error}");
+}
+
+#[test]
+fn a_search_ends_at_the_first_nul() {
+    let zeros = b"match\n".chain(io::repeat(0));
+    let hits = search(zeros, "match", &Gate::default()).unwrap();
+    assert!(hits.binary);
+}
