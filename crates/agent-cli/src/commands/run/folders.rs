@@ -38,7 +38,7 @@ pub(super) fn workspace(
 /// Returns the folder that a setting names; `~` is the user's home.
 fn folder(named: &str, cwd: &Path, home: Option<&Path>) -> Result<PathBuf, Error> {
     let below_home = match named.strip_prefix('~') {
-        Some(rest) if rest.is_empty() => Some(""),
+        Some("") => Some(""),
         Some(rest) => rest.strip_prefix('/'),
         None => None,
     };

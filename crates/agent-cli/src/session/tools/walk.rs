@@ -131,12 +131,9 @@ fn push(
     passed: &mut Passed,
     gate: &Gate,
 ) {
-    let listed = match list(folder, gate) {
-        Ok(listed) => listed,
-        Err(_) => {
-            passed.unread += 1;
-            return;
-        }
+    let Ok(listed) = list(folder, gate) else {
+        passed.unread += 1;
+        return;
     };
     passed.wide += usize::from(listed.more);
     for (name, kind) in listed.names.into_iter().rev() {

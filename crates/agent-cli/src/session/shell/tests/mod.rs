@@ -172,7 +172,8 @@ impl House {
             models,
             settings: Settings::default(),
             hooks: Arc::new(HookSet::default()),
-            tools: Toolbox::standard(),
+            // Their number is in every estimate, so it does not grow with the program.
+            tools: Toolbox::named(&["read", "write", "edit", "bash"].map(str::to_owned)).unwrap(),
             system_prompt: "be brief".to_owned(),
             asked,
             summaries,

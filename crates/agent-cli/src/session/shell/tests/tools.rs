@@ -134,7 +134,7 @@ fn results_stand_in_the_order_of_their_calls() {
         toolResult: text of b
         toolResult: hi 
         toolResult: text of a
-        toolResult: there is no tool dance; call one of read, write, edit, bash,
+        toolResult: there is no tool dance; call one of read, write, edit, bash
         assistant (stop): done
         "#);
         let asked = house.asked.lock().unwrap().clone();
