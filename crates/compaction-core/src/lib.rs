@@ -44,6 +44,7 @@ mod files;
 mod fold;
 mod handoff;
 mod loss;
+mod kept;
 mod measure;
 mod plan;
 pub mod prompts;

@@ -1,6 +1,7 @@
 //! The words sent to summarizers: one template a file in `prompts/`, checked when this crate is compiled.
 
 use askama::Template;
+use session_model::fence_for;
 
 /// A prompt without variables.
 macro_rules! fixed_prompts {
@@ -76,6 +77,61 @@ pub fn hook_context(text: &str) -> String {
     }
     let text = &crate::serialize::escape(text);
     render(&Prompt { text })
+/// What is said around the text of a file with instructions.
+#[derive(Debug, Clone, Copy)]
+pub struct Instructions<'a> {
+    /// Where it is, without control characters.
+    pub path: &'a str,
+    /// Whose it is.
+    pub origin: InstructionOrigin<'a>,
+    /// What it says.
+    pub text: &'a str,
+    /// What is left out of it; empty for nothing.
+    pub rest: &'a str,
+}
+/// Whose instructions they are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstructionOrigin<'a> {
+    /// The user's, for every project.
+    User,
+    /// The project's, for work in this folder.
+    Project(&'a str),
+}
+/// Returns the text of a file with instructions as the model is told it.
+pub fn project_instructions(file: &Instructions<'_>) -> String {
+    #[template(path = "project-instructions.md")]
+        path: &'a str,
+        folder: Option<&'a str>,
+        fence: String,
+        rest: &'a str,
+    render(&Prompt {
+        path: file.path,
+        folder: match file.origin {
+            InstructionOrigin::User => None,
+            InstructionOrigin::Project(folder) => Some(folder),
+        },
+        fence: fence_for(file.text),
+        text: file.text.trim_end(),
+        rest: file.rest,
+    })
+}
+/// Returns what says that a file with instructions is another one now; its text follows.
+pub fn instructions_changed(path: &str) -> String {
+    #[template(path = "instructions-changed.md")]
+        path: &'a str,
+    render(&Prompt { path })
+}
+/// Returns what says that the instructions of a file hold no longer.
+pub fn instructions_gone(path: &str) -> String {
+    #[template(path = "instructions-gone.md")]
+        path: &'a str,
+    render(&Prompt { path })
+}
+/// Returns the list of skills as the model is told it; a line each.
+pub fn skills(list: &str) -> String {
+    #[template(path = "skills.md")]
+        list: &'a str,
+    render(&Prompt { list })
 }
 
 fn render(template: &impl Template) -> String {

@@ -10,6 +10,7 @@ use session_model::{
 };
 
 use crate::files::{FileAction, file_call};
+use crate::kept::skill_results;
 use crate::measure::measure;
 use crate::plan::{PlanHash, PlanOptions};
 use crate::settings::PruneSettings;
@@ -230,6 +231,8 @@ struct ContextResult<'a> {
     tool: &'a str,
     tokens: TokenCount,
     pruned_before: bool,
+    /// It is a skill's, and stays.
+    is_skill: bool,
     /// The file that its call read with success, and whether all of it.
     read: Option<(String, bool)>,
 }
@@ -257,6 +260,7 @@ fn results<'a>(context: &'a SessionContext, counter: &dyn TokenCounter) -> Vec<C
         });
         (action == FileAction::Read).then_some((path, !part))
     };
+    let skills = skill_results(context);
     let results = messages.iter().enumerate();
     let results = results.filter_map(|(place, (id, message))| match &***message {
         AgentMessage::ToolResult(result) => {
@@ -266,6 +270,7 @@ fn results<'a>(context: &'a SessionContext, counter: &dyn TokenCounter) -> Vec<C
                 tool: &result.tool_name,
                 tokens: counter.message(message),
                 pruned_before: text.starts_with("[Output truncated - "),
+                is_skill: skills.contains(*id),
                 read: read_by(place).filter(|_| !result.is_error),
             })
         }
@@ -291,6 +296,7 @@ fn old(
             .iter()
             .any(|tool| tool == result.tool);
         let small = result.tokens < settings.minimum_tokens;
+        let protected = protected || result.is_skill;
         if !(within || protected || small || result.pruned_before || taken.contains(&place)) {
             old.push((place, PruneReason::Old));
         }
@@ -313,7 +319,11 @@ fn superseded(
             continue;
         };
         let small = result.tokens < settings.minimum_tokens;
-        if read_in_full.contains(path.as_str()) && !small && !result.pruned_before {
+        if read_in_full.contains(path.as_str())
+            && !small
+            && !result.pruned_before
+            && !result.is_skill
+        {
             superseded.push((place, PruneReason::Superseded));
         }
         if *whole && !result.pruned_before {

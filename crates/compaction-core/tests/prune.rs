@@ -137,6 +137,57 @@ fn a_newer_full_read_supersedes_an_older_one() {
 }
 
 #[test]
+fn a_skill_that_was_read_is_neither_old_nor_superseded() {
+    let read = |path: &str, more: &str| {
+        let mut patches = read_twice();
+        patches[0].1 = reads("1", path);
+        patches[2].1 = reads("2", more);
+        patches
+    };
+    let skill = ".agents/skills/release/SKILL.md";
+    let patches = read(skill, skill);
+    check_prune!(READ_TWICE, &patches, &small(), @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    let mut unprotected = small();
+    unprotected
+        .settings
+        .compaction
+        .prune
+        .protected_tools
+        .clear();
+    check_prune!(READ_TWICE, &patches, &unprotected, @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    // The files beside it stay too; those of a folder that holds no skill do not.
+    let patches = read("./.agents/skills/release/steps.md", skill);
+    check_prune!(READ_TWICE, &patches, &unprotected, @"pruning would save 0 tokens, less than compaction.prune.minimumSavings (200)");
+    let patches = read("src/skills/steps.md", "src/SKILL.md");
+    check_prune!(READ_TWICE, &patches, &unprotected, @"
+    e3 old 313
+    saves 305 of 670
+    ");
+    let patches = read("NOT-SKILL.md", "NOT-SKILL.md");
+    check_prune!(READ_TWICE, &patches, &small(), @"
+    e3 superseded 313
+    saves 305 of 670
+    ");
+}
+
+#[test]
+fn results_of_the_tool_skill_stay_whatever_the_settings_say() {
+    let mut unprotected = small();
+    unprotected
+        .settings
+        .compaction
+        .prune
+        .protected_tools
+        .clear();
+    let patches = [("e3", by("skill")), ("e5", by("read"))];
+    let notation = "u:9 call:1:1 res:1:400 call:2:1 res:2:400 call:3:1 res:3:500";
+    check_prune!(notation, &patches, &unprotected, @"
+    e5 old 313
+    saves 305 of 1066
+    ");
+}
+
+#[test]
 fn reads_are_not_superseded_when_the_setting_is_off() {
     let mut options = small();
     options.settings.compaction.prune.supersede_reads = false;

@@ -10,6 +10,7 @@ use session_model::{
     json::{self, Members, RawJson},
 };
 
+use crate::kept::skill_results;
 use crate::measure::measure;
 use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions};
 use crate::prune::{notice, prune_mark};
@@ -152,7 +153,7 @@ impl Elision {
 /// Returns elisions among `range` that save at least `excess`, or all that there are, in the order of the context.
 ///
 /// Oldest and largest first: everything before the newest group by size, then the newest group; what
-/// the user said goes last, and the newest user message is never touched.
+/// the user said goes last but for skills that were read, and the newest user message is never touched.
 fn elide(
     context: &SessionContext,
     range: Range<usize>,
@@ -214,9 +215,12 @@ fn candidates(
     let mut places: Vec<(usize, TokenCount)> = sized
         .filter(|(place, tokens)| Some(*place) != newest_user && *tokens > SMALL)
         .collect();
+    let skills = skill_results(context);
+    let is_skill = |place: usize| skills.contains(&context.entries[place].entry.id);
     places.sort_by_key(|(place, tokens)| {
         let in_newest_group = *place >= newest_group.unwrap_or(range.end);
-        (is_user(*place), in_newest_group, Reverse(*tokens), *place)
+        let last = (is_skill(*place), is_user(*place));
+        (last, in_newest_group, Reverse(*tokens), *place)
     });
     places
 }
