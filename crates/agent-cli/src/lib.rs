@@ -8,6 +8,7 @@ pub mod args;
 pub mod cancel;
 mod commands;
 pub mod error;
+pub mod instructions;
 pub mod models;
 pub mod session;
 pub mod settings;

@@ -77,6 +77,8 @@ pub fn hook_context(text: &str) -> String {
     }
     let text = &crate::serialize::escape(text);
     render(&Prompt { text })
+}
+
 /// What is said around the text of a file with instructions.
 #[derive(Debug, Clone, Copy)]
 pub struct Instructions<'a> {
@@ -89,6 +91,7 @@ pub struct Instructions<'a> {
     /// What is left out of it; empty for nothing.
     pub rest: &'a str,
 }
+
 /// Whose instructions they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InstructionOrigin<'a> {
@@ -97,13 +100,18 @@ pub enum InstructionOrigin<'a> {
     /// The project's, for work in this folder.
     Project(&'a str),
 }
+
 /// Returns the text of a file with instructions as the model is told it.
 pub fn project_instructions(file: &Instructions<'_>) -> String {
+    #[derive(Template)]
     #[template(path = "project-instructions.md")]
+    struct Prompt<'a> {
         path: &'a str,
         folder: Option<&'a str>,
         fence: String,
+        text: &'a str,
         rest: &'a str,
+    }
     render(&Prompt {
         path: file.path,
         folder: match file.origin {
@@ -115,22 +123,34 @@ pub fn project_instructions(file: &Instructions<'_>) -> String {
         rest: file.rest,
     })
 }
+
 /// Returns what says that a file with instructions is another one now; its text follows.
 pub fn instructions_changed(path: &str) -> String {
+    #[derive(Template)]
     #[template(path = "instructions-changed.md")]
+    struct Prompt<'a> {
         path: &'a str,
+    }
     render(&Prompt { path })
 }
+
 /// Returns what says that the instructions of a file hold no longer.
 pub fn instructions_gone(path: &str) -> String {
+    #[derive(Template)]
     #[template(path = "instructions-gone.md")]
+    struct Prompt<'a> {
         path: &'a str,
+    }
     render(&Prompt { path })
 }
+
 /// Returns the list of skills as the model is told it; a line each.
 pub fn skills(list: &str) -> String {
+    #[derive(Template)]
     #[template(path = "skills.md")]
+    struct Prompt<'a> {
         list: &'a str,
+    }
     render(&Prompt { list })
 }
 

@@ -70,6 +70,9 @@ pub struct RunArgs {
     /// The system prompt, in the place of the built-in one.
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
+    /// Read no AGENTS.md or the like, and list no skills (docs/instructions.md).
+    #[arg(long)]
+    pub no_instructions: bool,
 }
 
 /// What a run prints.

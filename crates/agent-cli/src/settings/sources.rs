@@ -232,6 +232,16 @@ impl Sources {
         candidates
     }
 
+    /// Returns the folders of a project from its root down to `workspace`, by the same rule; at least that one.
+    pub fn project_folders(&self, workspace: &Path) -> Vec<PathBuf> {
+        let candidates = self.project_candidates(workspace).into_iter().rev();
+        let mut folders: Vec<PathBuf> = candidates.map(Path::to_owned).collect();
+        if folders.is_empty() {
+            folders.push(workspace.to_owned());
+        }
+        folders
+    }
+
     fn is_home(&self, folder: &Path) -> bool {
         let home = self.home.as_ref();
         home.is_some_and(|home| same_folder(home, folder))

@@ -19,13 +19,14 @@ use crate::commands::run::folders::workspace;
 use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
+use crate::instructions::{Instructions, Places};
 use crate::models::Named;
 use crate::session::approval::{Approvals, Memory, Policy};
 use crate::session::folder::sessions_root;
 use crate::session::model::LiveModels;
 use crate::session::shell::SessionConfig;
 use crate::session::store::LiveStore;
-use crate::session::tools::{ToolContext, ToolLimits, Toolbox};
+use crate::session::tools::{ToolContext, ToolLimits, Toolbox, Workspace};
 use crate::settings::{AppSettings, BashPolicy};
 
 /// A session that can run.
@@ -123,6 +124,14 @@ impl Prepared {
         };
         let sources = global.settings_sources()?;
         let workspace = workspace(&cwd, &settings, &sources, &root)?;
+        let mut instructions = instructions(args, &settings, &workspace)?;
+        let workspace = instructions
+            .readable_folders()
+            .into_iter()
+            .filter(|folder| folder.is_dir())
+            .try_fold(workspace, |workspace, folder| {
+                workspace.with_readable(&folder)
+            })?;
         let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
         let policies = policies(&settings, script.is_some(), &allowed);
@@ -157,6 +166,7 @@ impl Prepared {
                 tools,
                 tool_context,
                 system_prompt: system_prompt(args, &settings, &cwd),
+                instructions,
                 reasoning,
             },
             prompt,
@@ -389,6 +399,19 @@ fn system_prompt(args: &RunArgs, settings: &AppSettings, cwd: &Path) -> String {
         prompt.push_str(&format!("\n\n{more}"));
     }
     prompt
+}
+
+/// Returns what the project and the user want agents to know, unless it is not wanted here.
+fn instructions(
+    args: &RunArgs,
+    settings: &AppSettings,
+    workspace: &Workspace,
+) -> Result<Instructions, Error> {
+    if args.no_instructions {
+        return Ok(Instructions::none());
+    }
+    let places = Places::of_process(workspace.root())?;
+    Ok(Instructions::of(&settings.instructions, places))
 }
 
 fn reasoning(args: &RunArgs, which: &Which) -> Reasoning {

@@ -180,6 +180,9 @@ impl GoOn {
                 options.push_str(&format!(" {name} {}", shell_name(Path::new(&value))));
             }
         }
+        if args.no_instructions {
+            options.push_str(" --no-instructions");
+        }
         for set in &global.set {
             options.push_str(&format!(" --set {}", shell_name(Path::new(set))));
         }

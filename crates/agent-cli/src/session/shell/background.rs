@@ -160,6 +160,7 @@ impl AgentSession {
                 let mut result = entries.result;
                 result.entry_id = ids.last().map(ToString::to_string);
                 self.result = Some(result);
+                self.gather_instructions();
                 Ended::Compacted {
                     lands: entries.lands,
                 }

@@ -106,7 +106,7 @@ impl AgentSession {
                 + counter.text(&tool.description)
                 + counter.text(tool.parameters.get())
         });
-        counter.text(&self.system_prompt) + tools.sum::<TokenCount>()
+        counter.text(&self.system_prompt) + tools.sum::<TokenCount>() + self.instructions.tokens()
     }
 
     /// Tells how full the window is.

@@ -13,6 +13,7 @@ use crate::error::Error;
 use crate::session::event::{SessionEvent, TokenUsage, stop_reason_name};
 use crate::session::machine::{AnswerEnd, Opening, Write};
 use crate::session::shell::AgentSession;
+use crate::session::shell::instructions::Look;
 use crate::session::shell::prompting::HOOK_CONTEXT;
 use crate::session::store::NewEntry;
 
@@ -25,8 +26,10 @@ impl AgentSession {
             Write::Messages(ids) => self.write_messages(ids),
             Write::Answer(end) => self.write_answer(end),
             Write::Results => {
+                let calls = self.pending_calls();
                 let results = std::mem::take(&mut self.results);
-                self.append_kept(results)
+                self.append_kept(results)?;
+                self.say_touched_instructions(&calls)
             }
             Write::Continue => {
                 let message = AgentMessage::Developer(UserMessage {
@@ -80,7 +83,8 @@ impl AgentSession {
 
     /// Returns what has to be said before the model is asked: its instructions and tools, and that it is this model,
     /// where the session does not say so yet.
-    fn preamble(&self) -> Result<Vec<NewEntry>, Error> {
+    fn preamble(&mut self) -> Result<Vec<NewEntry>, Error> {
+        let instructions = self.look_at_instructions(Look::Prompt);
         let view = self.view();
         let context = &view.context;
         let mut entries = Vec::new();
@@ -103,6 +107,7 @@ impl AgentSession {
         if let Some(level) = level.filter(|level| *level != context.thinking_level) {
             entries.push(EntryDraft::ThinkingLevelChange(level.to_owned()).into());
         }
+        entries.extend(instructions);
         Ok(entries)
     }
 
@@ -130,18 +135,18 @@ impl AgentSession {
             .filter(|name| !wanted.contains(name))
             .collect();
         let same_prompt = prompt.as_deref() == Some(self.system_prompt.as_str());
-        if same_prompt && added.is_empty() && removed.is_empty() {
+        let mut sections = Vec::new();
+        if !same_prompt {
+            let text = self.system_prompt.clone();
+            sections.push((PROMPT_SECTION.to_owned(), Some(text)));
+        }
+        sections.extend(self.instructions.changes(now));
+        if sections.is_empty() && added.is_empty() && removed.is_empty() {
             return None;
         }
-        let text = self.system_prompt.clone();
-        let section = (PROMPT_SECTION.to_owned(), Some(text));
         Some(SystemMessage {
             content: Content::Text(String::new()),
-            sections: if same_prompt {
-                Vec::new()
-            } else {
-                vec![section]
-            },
+            sections,
             tools_added: added,
             tools_removed: removed,
             timestamp: None,
@@ -333,7 +338,7 @@ impl AgentSession {
 }
 
 /// Returns the entry of a message without anything beside it.
-fn message_entry(message: AgentMessage) -> Result<NewEntry, Error> {
+pub(super) fn message_entry(message: AgentMessage) -> Result<NewEntry, Error> {
     let draft = drafted(message)?;
     Ok(EntryDraft::Message(Box::new(draft)).into())
 }

@@ -15,6 +15,7 @@ mod entries;
 mod events;
 mod handoff;
 mod hooked;
+mod instructions;
 mod jobs;
 mod navigation;
 mod notify;
@@ -41,6 +42,7 @@ use session_model::EntryId;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::error::Error;
+use crate::instructions::Instructions;
 use crate::session::approval::Decision;
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::session::machine::{
@@ -73,6 +75,8 @@ pub struct SessionConfig {
     pub tool_context: ToolContext,
     /// The system prompt.
     pub system_prompt: String,
+    /// What the project and the user want agents to know.
+    pub instructions: Instructions,
     /// How much the model should think.
     pub reasoning: Reasoning,
 }
@@ -172,6 +176,7 @@ pub struct AgentSession {
     tools: Toolbox,
     tool_context: ToolContext,
     system_prompt: String,
+    instructions: instructions::Known,
     reasoning: Reasoning,
     events: Events,
     /// Events of the machine that came of its own effects.
@@ -211,6 +216,10 @@ impl AgentSession {
         let approvals = approvals.telling(move |told| teller.approval(told));
         // Until it runs, nobody is told.
         let (notifier, _) = notifier(config.hooks.clone(), events.clone());
+        let instructions = match config.tools.names().any(|tool| tool == "read") {
+            true => config.instructions,
+            false => config.instructions.without_skills(),
+        };
         Self {
             machine: Machine::new(policy),
             store: config.store,
@@ -225,6 +234,7 @@ impl AgentSession {
                 ..config.tool_context
             },
             system_prompt: config.system_prompt,
+            instructions: instructions::Known::of(instructions),
             reasoning: config.reasoning,
             events,
             due: VecDeque::new(),
@@ -298,6 +308,8 @@ impl AgentSession {
                 "the model's window is not known: nothing is compacted by itself; name it with --window",
             );
         }
+        // What is to be said of them is said before the model is asked.
+        self.look_at_instructions(instructions::Look::Start);
         let waiting: Vec<_> = self.store.queued().to_vec();
         for message in waiting {
             // What waits from an earlier run is sent with the next message, or on resuming.

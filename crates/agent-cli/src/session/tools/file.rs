@@ -78,7 +78,7 @@ where
 }
 
 /// Returns what the system said in words.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(crate) fn reason(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "does not exist".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
@@ -97,7 +97,7 @@ pub(super) fn reason(error: &io::Error) -> String {
 
 /// What tells whether a file is still the one that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     length: u64,
     modified: Option<std::time::SystemTime>,
     #[cfg(unix)]
@@ -106,7 +106,7 @@ pub(super) struct Identity {
 
 impl Identity {
     /// Returns it.
-    pub(super) fn of(found: &Metadata) -> Self {
+    pub(crate) fn of(found: &Metadata) -> Self {
         #[cfg(unix)]
         use std::os::unix::fs::MetadataExt;
         Self {
@@ -136,4 +136,13 @@ impl Target {
             Ok((_, found)) => Ok(Self::Old(found)),
         }
     }
+}
+
+/// Opens a regular file outside of any workspace, and nothing that could make us wait or do something by being
+/// opened.
+pub(crate) fn open_regular(path: &std::path::Path) -> Result<(std::fs::File, Metadata), String> {
+    let names = path.parent().zip(path.file_name());
+    let (folder, name) = names.ok_or("names no file")?;
+    let place = Place::in_folder(folder, name).map_err(|error| reason(&error))?;
+    place.open(Purpose::Read).map_err(|error| reason(&error))
 }

@@ -45,7 +45,9 @@ use session_model::{Leaf, SessionTree, ToolCall};
 
 use crate::session::approval::{Approvals, Policy, Question};
 
+pub(crate) use file::{Identity, open_regular, reason};
 pub use output::ToolOutput;
+pub(crate) use text::without_controls;
 pub use workspace::Workspace;
 
 /// Returns the tools there are, in the order in which models see them.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 pub(super) const REPLACEMENT: char = '\u{fffd}';
 
 /// Returns `text` with every control character but newline and tab replaced, or `None` when there is none.
-pub(super) fn without_controls(text: &str) -> Option<String> {
+pub(crate) fn without_controls(text: &str) -> Option<String> {
     let bad = |character: char| character.is_control() && !matches!(character, '\n' | '\t');
     text.contains(bad)
         .then(|| text.replace(bad, REPLACEMENT.encode_utf8(&mut [0; 3])))

@@ -9,6 +9,7 @@ mod cancelling;
 mod handoff;
 mod hook_points;
 mod hooks;
+mod instructions;
 mod navigation;
 mod promotion;
 mod queue;
@@ -40,6 +41,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{AgentSession, Command, Finished, SessionConfig};
+use crate::instructions::{Instructions, Places};
 use crate::session::approval::Approvals;
 use crate::session::event::{CompactionResult, SessionEvent};
 use crate::session::machine::Navigation;
@@ -48,6 +50,7 @@ use crate::session::store::{Delivery, LiveStore, read_pending};
 use crate::session::tools::{
     AgentTool, Repeat, ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace,
 };
+use crate::settings::InstructionSettings;
 use crate::store::{SessionFile, SyncPolicy};
 use crate::summarize::{Candidate, Way};
 
@@ -236,6 +239,15 @@ impl House {
         log
     }
 
+    /// Returns the instructions of the workspace, which is the project, and those of the user in `config`.
+    fn instructions(&self) -> Instructions {
+        let places = Places {
+            config_dir: Some(self.folder.path().join("config")),
+            project: vec![self.work().canonicalize().unwrap()],
+        };
+        Instructions::of(&InstructionSettings::default(), places)
+    }
+
     fn sessions(&self) -> PathBuf {
         self.folder.path().join("sessions")
     }
@@ -314,6 +326,7 @@ impl House {
                 secret_variables: Vec::new(),
             },
             system_prompt: self.system_prompt.clone(),
+            instructions: self.instructions(),
             reasoning: Reasoning::Default,
         };
         let session = AgentSession::new(config, sender);
