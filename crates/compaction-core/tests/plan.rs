@@ -711,6 +711,22 @@ fn elided_answer(blocks: &str) -> Result<Content, NothingToDo> {
 }
 
 #[test]
+fn a_skill_that_was_read_is_shortened_last() {
+    let elided = |read: &str, own: usize, other: usize| {
+        let notation = format!("u:20 read:1:{read} res:1:{own} read:2:b.rs res:2:{other}");
+        let plan = elided(&decoded(&notation)).expect("a plan");
+        let elisions = plan.elisions.iter();
+        let ids = elisions.map(|elision| elision.entry_id.to_string());
+        ids.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(elided("a.rs", 6000, 5000), "e3");
+    assert_eq!(elided(".agents/skills/a/SKILL.md", 6000, 5000), "e5");
+    // Nothing else is large enough.
+    assert_eq!(elided(".agents/skills/a/SKILL.md", 12_000, 500), "e3");
+    assert_eq!(elided("skills/a/SKILL.md", 6000, 50_000), "e5");
+}
+
+#[test]
 fn elision_keeps_the_spelling_of_arguments_that_it_does_not_touch() {
     let deep = format!("{}1{}", "{\"in\": [".repeat(200), "]}".repeat(200));
     let arguments = format!(

@@ -121,7 +121,7 @@ impl Instructions {
         let folders = project.chain(own);
         let files = folders.flat_map(|(folder, whose)| {
             let found = std::fs::read_dir(&folder).into_iter().flatten();
-            let found = found.filter_map(|entry| entry.ok()).take(FOLDERS);
+            let found = found.filter_map(Result::ok).take(FOLDERS);
             let mut files: Vec<PathBuf> = found.map(|entry| entry.path().join(FILE)).collect();
             files.sort();
             files.into_iter().map(move |file| (file, whose))

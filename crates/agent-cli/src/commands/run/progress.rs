@@ -216,18 +216,20 @@ impl Progress {
 
 /// Returns which instructions came into the context; what could not is a warning.
 fn instructions(reason: &str, files: &[InstructionFile]) -> Option<String> {
-    let lines = files
-        .iter()
-        .filter_map(|file| match (&file.note, file.state) {
-            (Some(why), _) => Some(warning(&format!("{}: {why}", file.path))),
-            // That they are there from the beginning is as it should be.
-            (None, _) if reason == "start" => None,
-            (None, state) => Some(note(&format!(
-                "{} {state}, {} tokens",
-                file.path, file.tokens
-            ))),
-        });
-    let lines: Vec<String> = lines.collect();
+    let noted = files.iter().filter_map(|file| {
+        let why = file.note.as_ref()?;
+        Some(warning(&format!("{}: {why}", file.path)))
+    });
+    let mut lines: Vec<String> = noted.collect();
+    for state in ["loaded", "changed", "gone"] {
+        // That they are there from the beginning is as it should be.
+        let expected = reason == "start" && state == "loaded";
+        let names = files.iter().filter(|file| file.state == state && !expected);
+        let names: Vec<&str> = names.map(|file| file.path.as_str()).collect();
+        if !names.is_empty() {
+            lines.push(note(&format!("{state}: {}", names.join(", "))));
+        }
+    }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

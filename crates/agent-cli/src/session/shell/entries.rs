@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::session::event::{SessionEvent, TokenUsage, stop_reason_name};
 use crate::session::machine::{AnswerEnd, Opening, Write};
 use crate::session::shell::AgentSession;
-use crate::session::shell::instructions::Look;
+use crate::session::shell::known::{Look, sections_of};
 use crate::session::shell::prompting::HOOK_CONTEXT;
 use crate::session::store::NewEntry;
 
@@ -140,7 +140,10 @@ impl AgentSession {
             let text = self.system_prompt.clone();
             sections.push((PROMPT_SECTION.to_owned(), Some(text)));
         }
-        sections.extend(self.instructions.changes(now));
+        sections.extend(
+            self.instructions
+                .changes(&sections_of(&self.view().context)),
+        );
         if sections.is_empty() && added.is_empty() && removed.is_empty() {
             return None;
         }

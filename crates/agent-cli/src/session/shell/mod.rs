@@ -17,6 +17,7 @@ mod handoff;
 mod hooked;
 mod instructions;
 mod jobs;
+mod known;
 mod navigation;
 mod notify;
 mod prompting;
@@ -55,6 +56,7 @@ use crate::session::tools::{ToolContext, Toolbox};
 use background::Prepared;
 use events::Events;
 use jobs::{Done, Running};
+use known::{Known, Look};
 use notify::{Notifier, notifier};
 
 /// What a session is made of.
@@ -176,7 +178,7 @@ pub struct AgentSession {
     tools: Toolbox,
     tool_context: ToolContext,
     system_prompt: String,
-    instructions: instructions::Known,
+    instructions: Known,
     reasoning: Reasoning,
     events: Events,
     /// Events of the machine that came of its own effects.
@@ -234,7 +236,7 @@ impl AgentSession {
                 ..config.tool_context
             },
             system_prompt: config.system_prompt,
-            instructions: instructions::Known::of(instructions),
+            instructions: Known::of(instructions),
             reasoning: config.reasoning,
             events,
             due: VecDeque::new(),
@@ -309,7 +311,7 @@ impl AgentSession {
             );
         }
         // What is to be said of them is said before the model is asked.
-        self.look_at_instructions(instructions::Look::Start);
+        self.look_at_instructions(Look::Start);
         let waiting: Vec<_> = self.store.queued().to_vec();
         for message in waiting {
             // What waits from an earlier run is sent with the next message, or on resuming.

@@ -3,6 +3,7 @@
 mod bad;
 mod events;
 mod going_on;
+mod instructions;
 mod model;
 mod stop;
 mod text;

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::Progress;
-use crate::session::event::{SessionEvent, samples};
+use crate::session::event::{InstructionFile, SessionEvent, samples};
 
 /// Returns what is printed of events, without colours; at least one line fits where all can.
 fn shown(width: fn() -> usize, events: &[SessionEvent]) -> String {
@@ -171,4 +171,36 @@ fn an_error_that_is_said_twice_is_told_once_and_not_at_the_end() {
     lines.extend(progress.lines(&end));
     assert_eq!(lines, [""; 0]);
     assert_eq!(progress.errors().len(), 1);
+}
+
+#[test]
+fn instructions_are_told_where_they_are_not_as_expected() {
+    let file = |path: &str, state, note: Option<&str>| InstructionFile {
+        path: path.to_owned(),
+        tokens: 7,
+        state,
+        note: note.map(str::to_owned),
+    };
+    let files = vec![
+        file("AGENTS.md", "loaded", None),
+        file("sub/AGENTS.md", "loaded", None),
+        file("a/AGENTS.md", "changed", None),
+        file("b/AGENTS.md", "gone", None),
+        file("c/AGENTS.md", "refused", Some("is a named pipe")),
+    ];
+    let told = |reason| {
+        let files = files.clone();
+        shown(|| 80, &[SessionEvent::Instructions { reason, files }])
+    };
+    assert_snapshot!(told("start"), @"
+    warning: c/AGENTS.md: is a named pipe
+    note: changed: a/AGENTS.md
+    note: gone: b/AGENTS.md
+    ");
+    assert_snapshot!(told("compaction"), @"
+    warning: c/AGENTS.md: is a named pipe
+    note: loaded: AGENTS.md, sub/AGENTS.md
+    note: changed: a/AGENTS.md
+    note: gone: b/AGENTS.md
+    ");
 }

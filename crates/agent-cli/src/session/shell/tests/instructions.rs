@@ -129,12 +129,13 @@ fn instructions_of_a_folder_follow_the_results_that_touched_it_once() {
         house.put_below("sub/AGENTS.md", "Sub rules.\n");
         house.put_below("sub/deep/CLAUDE.md", "Deep rules.\n");
         house.put_below("sub/deep/a.txt", "a");
+        house.put_below("sub/deep/b.txt", "b");
         let mut life = house.live();
         assert_snapshot!(life.ask("one").await, @"
         user: one
         answer (tool_use):  +2
         tool read
-        tool read failed
+        tool read
         instructions touched: sub/AGENTS.md loaded sub/deep/CLAUDE.md loaded
         answer (tool_use):  +1
         tool read
@@ -151,7 +152,7 @@ fn instructions_of_a_folder_follow_the_results_that_touched_it_once() {
         user: one
         assistant (toolUse): read({"path":"sub/deep/a.txt"}) read({"path":"sub/deep/b.txt
         toolResult: a
-        toolResult: cannot read sub/deep/b.txt: does not exist
+        toolResult: b
         custom message agent-cli/instructions
         custom message agent-cli/instructions
         assistant (toolUse): read({"path":"sub/deep/a.txt"})
