@@ -26,7 +26,7 @@ const SHOWN: usize = 100;
 const MOST_CONTEXT: usize = 20;
 
 /// How large a pattern may become when it is made ready, in bytes.
-const PATTERN_MEMORY: usize = 4_000_000;
+const PATTERN_MEMORY: usize = 10_000_000;
 
 /// How many skipped files are named.
 const NAMED: usize = 5;

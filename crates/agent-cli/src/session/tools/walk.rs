@@ -90,7 +90,7 @@ pub(super) fn walk(
     drop(first);
     while let Some((found, rules)) = waiting.pop() {
         if gate.is_closed() {
-            return Err("cancelled".to_owned());
+            break;
         }
         if visit(&found).is_break() {
             break;
@@ -118,7 +118,10 @@ pub(super) fn walk(
             gate,
         );
     }
-    Ok(passed)
+    match gate.is_closed() {
+        true => Err("cancelled".to_owned()),
+        false => Ok(passed),
+    }
 }
 
 /// Puts what is in a folder on top of what waits, the first name topmost.

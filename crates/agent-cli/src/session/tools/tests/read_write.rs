@@ -294,6 +294,9 @@ async fn nothing_is_done_once_cancelled() {
             json!({ "path": "file", "old_text": "one", "new_text": "two" }),
         ),
         ("bash", json!({ "command": "echo two > file" })),
+        ("grep", json!({ "pattern": "one" })),
+        ("find", json!({ "pattern": "file" })),
+        ("ls", json!({})),
     ];
     for (tool, arguments) in calls {
         assert_eq!(house.bad(tool, arguments).await, "cancelled");

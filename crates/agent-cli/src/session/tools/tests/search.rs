@@ -1,11 +1,14 @@
 //! `ls`, `find` and `grep`: what is shown, what is left out, and what is said of it.
 
 use std::fs;
+use std::ops::ControlFlow;
 
 use insta::assert_snapshot;
 use serde_json::json;
 
 use super::{House, text};
+use crate::session::tools::file::Gate;
+use crate::session::tools::walk::walk;
 
 /// Returns a house with a small project.
 fn project() -> House {
@@ -132,6 +135,39 @@ async fn rules_above_the_workspace_hold() {
     assert_eq!(fewer, "b.txt\n");
 }
 
+#[test]
+fn a_walk_ends_at_a_cancellation() {
+    let house = project();
+    let top = house.context.workspace.top();
+    let gate = Gate::default();
+    let mut visited = 0;
+    let walked = walk(&top, &gate, |_| {
+        visited += 1;
+        gate.close();
+        ControlFlow::Continue(())
+    });
+    assert_eq!(walked.unwrap_err(), "cancelled");
+    assert_eq!(visited, 1);
+    let walked = walk(&top, &gate, |_| panic!("visited all the same"));
+    assert_eq!(walked.unwrap_err(), "cancelled");
+}
+
+#[tokio::test]
+async fn too_deep_a_folder_is_left_out_and_said() {
+    let house = House::new();
+    let mut deep = house.path("");
+    for _ in 0..258 {
+        deep.push("d");
+    }
+    fs::create_dir_all(&deep).unwrap();
+    fs::write(deep.join("file"), "needle\n").unwrap();
+    let found = json!({ "pattern": "needle" });
+    assert_snapshot!(house.good("grep", found).await, @"
+    [nothing matches in 0 files]
+    [1 folder more than 256 deep left out; name one in path]
+    ");
+}
+
 #[tokio::test]
 async fn grep_shows_lines_with_their_places() {
     let house = project();
@@ -227,8 +263,8 @@ async fn a_pattern_that_cannot_be_used_is_refused() {
     pattern: unclosed group; mend it, or set literal to true to look for the text as it is
     pattern: spans lines, and each is searched by itself; take one of them
     pattern: spans lines, and each is searched by itself; take one of them
-    pattern: compiled regex exceeds size limit of 4000000; mend it, or set literal to true to look for the text as it is
-    pattern: compiled regex exceeds size limit of 4000000; mend it, or set literal to true to look for the text as it is
+    pattern: compiled regex exceeds size limit of 10000000; mend it, or set literal to true to look for the text as it is
+    pattern: compiled regex exceeds size limit of 10000000; mend it, or set literal to true to look for the text as it is
     pattern: spans lines, and each is searched by itself; take one of them
     ");
 }
