@@ -26,7 +26,8 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
     let text = |lines: Vec<String>| lines.iter().map(|line| format!("{line}\n")).collect();
     let settings = root().join("docs/settings.md");
     let events = root().join("docs/events.md");
-    let files: [(_, String); 6] = [
+    let hook_points = root().join("docs/hooks.md");
+    let files: [(_, String); 7] = [
         (
             root().join("examples/sessions/long.jsonl"),
             text(example::example_session()),
@@ -51,6 +52,10 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
             events.clone(),
             with_part(&events, EVENTS, &agent_cli::session::event::reference())?,
         ),
+        (
+            hook_points.clone(),
+            with_part(&hook_points, HOOKS, &hooks::reference())?,
+        ),
     ];
     let stale = files
         .into_iter()
@@ -68,6 +73,12 @@ const KEYS: [&str; 2] = [
 const EVENTS: [&str; 2] = [
     "<!-- events: written by cargo xtask codegen -->\n",
     "<!-- end of events -->\n",
+];
+
+/// What stands before and behind the reference of hook points.
+const HOOKS: [&str; 2] = [
+    "<!-- hooks: written by cargo xtask codegen -->\n",
+    "<!-- end of hooks -->\n",
 ];
 
 /// Returns the text of a document with `part` between two marks.

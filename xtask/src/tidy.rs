@@ -25,6 +25,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "session-model",
             "compaction-core",
             "llm-providers",
+            "hooks",
             "agent-cli",
         ],
     ),

@@ -5,6 +5,10 @@
 //! [`HookSet`]; what they return is merged into one result. A hook that fails is
 //! reported and never stops the others.
 //!
+//! A [`CommandHook`] is a hook that is a program: it reads one JSON object
+//! ([`HookEvent::document`]) and writes one, or nothing. `docs/hooks.md` has the
+//! protocol; [`CommandHook::run`] tries one.
+//!
 //! ```
 //! use hooks::{CompactingEvent, CompactingResult, Hook, HookContext, HookFuture, HookSet};
 //!

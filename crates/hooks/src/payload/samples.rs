@@ -72,7 +72,7 @@ impl SampleSession {
         let failed = |error: &dyn std::error::Error| HookError(format!("no example: {error}"));
         let path = self.tree.path(self.tree.leaf());
         let mut options = PlanOptions::for_window(TokenCount(100_000));
-        options.settings.compaction.keep_recent_tokens = TokenCount(6);
+        options.settings.compaction.keep_recent_tokens = TokenCount(10);
         let focus = Some("the parser".to_owned());
         let plan = plan_compaction(&path, &Trigger::Manual { focus }, &options)
             .map_err(|error| failed(&error))?;
