@@ -48,6 +48,13 @@ pub struct CommandRun {
     pub outcome: Result<HookAnswer, HookError>,
 }
 
+impl CommandRun {
+    /// Returns what it wrote to standard output, as people may see it: without control characters.
+    pub fn stdout_text(&self) -> String {
+        without_controls(&String::from_utf8_lossy(&self.stdout))
+    }
+}
+
 /// What was read of a run.
 #[derive(Default)]
 struct Heard {

@@ -355,6 +355,16 @@ async fn exit_code_2_blocks_where_something_can_be_blocked() {
 }
 
 #[tokio::test]
+async fn what_a_run_wrote_can_be_shown() {
+    let house = House::new();
+    let line = "printf 'a\\033[1m\\377b\\n'; printf 'c\\007\\n' >&2";
+    let run = house.run(line, HookPoint::TurnEnd).await;
+    assert_eq!(run.stdout, b"a\x1b[1m\xffb\n");
+    assert_eq!(run.stdout_text(), "a\u{fffd}[1m\u{fffd}b\n");
+    assert_eq!(run.stderr, "c\u{fffd}\n");
+}
+
+#[tokio::test]
 async fn a_block_without_a_reason_has_none_and_a_long_one_is_cut() {
     let house = House::new();
     let run = house.run("exit 2", HookPoint::ToolCall).await;
