@@ -8,6 +8,7 @@ pub mod args;
 pub mod cancel;
 mod commands;
 pub mod error;
+mod extensions;
 pub mod instructions;
 pub mod models;
 pub mod session;

@@ -3,12 +3,14 @@
 mod approvals;
 mod compare;
 mod config;
+mod hooks;
 mod model;
 mod run;
 
 pub use approvals::{ApprovalsArgs, ApprovalsCommand, ProjectArgs, RuleArgs};
 pub use compare::{CompareArgs, LossArgs};
 pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
+pub use hooks::{HooksArgs, HooksCommand, HooksTestArgs};
 pub use model::{FallbackArg, ModelArgs, NativeArg, WireArg};
 pub use run::{ModeArg, RunArgs, ThinkingArg};
 
@@ -129,6 +131,8 @@ pub enum Command {
     Config(ConfigArgs),
     /// Show and change which tool calls are allowed in a project without a question, and which never are.
     Approvals(ApprovalsArgs),
+    /// List the hooks of the settings, or try them.
+    Hooks(HooksArgs),
     /// Print completions for a shell.
     Completions(CompletionsArgs),
 }

@@ -9,6 +9,7 @@ mod config;
 mod context;
 mod doctor;
 mod handoff;
+mod hooks;
 mod inspect;
 mod loss;
 mod migrate;
@@ -45,6 +46,8 @@ pub(crate) struct Outcome {
     json: serde_json::Value,
     text: String,
     nothing_to_do: Option<String>,
+    /// What failed, although there is something to show.
+    failed: Option<String>,
 }
 
 impl Outcome {
@@ -53,6 +56,14 @@ impl Outcome {
             json: serde_json::to_value(document).unwrap_or_default(),
             text,
             nothing_to_do: None,
+            failed: None,
+        }
+    }
+
+    fn failed(reason: String, document: &serde_json::Value, text: String) -> Self {
+        Self {
+            failed: Some(reason),
+            ..Self::done(document, text)
         }
     }
 
@@ -62,6 +73,7 @@ impl Outcome {
             json: document,
             text: String::new(),
             nothing_to_do: Some(reason),
+            failed: None,
         }
     }
 }
@@ -98,6 +110,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Sessions(args) => sessions::run(args),
         Command::Config(args) => config::run(args, global),
         Command::Approvals(args) => approvals::run(args, global),
+        Command::Hooks(args) => hooks::run(args, global),
         Command::Completions(args) => Ok(completions::run(args)),
     }
 }
@@ -176,6 +189,10 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
         // Somebody who reads only the beginning has what they want.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {}
         Err(error) => return Err(Error::io("write to", "standard output", error)),
+    }
+    if let Some(reason) = &outcome.failed {
+        anstream::eprintln!("{}: {reason}", crate::ui::error_label());
+        return Ok(Some(ErrorKind::Failure));
     }
     Ok(outcome.nothing_to_do.as_ref().map(|reason| {
         anstream::eprintln!(

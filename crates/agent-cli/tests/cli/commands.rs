@@ -79,6 +79,7 @@ fn help() {
       models       List the models that are known: window, prices, abilities, and whether a key is set
       sessions     List the sessions that a running agent keeps, and say where they are
       config       Show the settings, where each value comes from, and what there is to set
+      hooks        List the hooks of the settings, or try them
       completions  Print completions for a shell
       help         Print this message or the help of the given subcommand(s)
 

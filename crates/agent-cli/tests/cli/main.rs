@@ -8,6 +8,7 @@ mod config;
 mod damage;
 mod env;
 mod faults;
+mod hooks;
 mod json;
 mod loss;
 mod recall;

@@ -119,7 +119,19 @@ impl CommandHook {
     /// Runs the hook, whether or not it is for this event. Nothing of it is left when it is done, nor when the
     /// future is dropped.
     pub async fn run(&self, event: &HookEvent<'_>, context: &HookContext) -> CommandRun {
-        run::run(self, event, context).await
+        let document = event.document(context);
+        run::run(self, (event, document), context).await
+    }
+
+    /// Does the same with `document` on standard input, as it stands; what the hook answers is read as an answer to
+    /// `event`.
+    pub async fn run_with(
+        &self,
+        event: &HookEvent<'_>,
+        document: String,
+        context: &HookContext,
+    ) -> CommandRun {
+        run::run(self, (event, document), context).await
     }
 
     async fn ask(

@@ -65,14 +65,14 @@ struct Heard {
 /// Runs the hook, whether or not the event is one that it is for.
 pub(super) async fn run(
     hook: &CommandHook,
-    event: &HookEvent<'_>,
+    (event, document): (&HookEvent<'_>, String),
     context: &HookContext,
 ) -> CommandRun {
     let started = Instant::now();
     let mut heard = Heard::default();
     let end = match context.cancel.is_cancelled() {
         true => CommandEnd::Cancelled,
-        false => execute(hook, event, context, &mut heard).await,
+        false => execute(hook, (event, document), context, &mut heard).await,
     };
     let stderr = without_controls(&String::from_utf8_lossy(&heard.errors));
     let outcome = outcome(&end, event, &heard.output, &stderr);
@@ -87,7 +87,7 @@ pub(super) async fn run(
 
 async fn execute(
     hook: &CommandHook,
-    event: &HookEvent<'_>,
+    (event, document): (&HookEvent<'_>, String),
     context: &HookContext,
     heard: &mut Heard,
 ) -> CommandEnd {
@@ -100,7 +100,6 @@ async fn execute(
         mut output,
         mut errors,
     } = pipes;
-    let document = event.document(context);
     let mut running = running;
     let mut streams = Streams {
         output: &mut output,

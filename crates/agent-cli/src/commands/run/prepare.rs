@@ -19,6 +19,7 @@ use crate::commands::run::folders::workspace;
 use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
+use crate::extensions::hooks::{HookHouse, command_hooks, hook_set};
 use crate::instructions::{Instructions, Places};
 use crate::models::Named;
 use crate::session::approval::{Approvals, Memory, Policy};
@@ -117,6 +118,7 @@ impl Prepared {
             which.check_work()?;
         }
         let secret_variables = secret_variables(args, &settings)?;
+        let hooks = hooks(&settings, &secret_variables, global)?;
         let reasoning = reasoning(args, &which);
         let cwd = match copied {
             true => scratch_copy(&cwd)?,
@@ -162,7 +164,7 @@ impl Prepared {
                 folder: None,
                 models,
                 settings: settings.core(),
-                hooks: Arc::new(HookSet::default()),
+                hooks: Arc::new(hooks),
                 tools,
                 tool_context,
                 system_prompt: system_prompt(args, &settings, &cwd),
@@ -377,16 +379,21 @@ fn overflow(store: &LiveStore) -> Option<PathBuf> {
 }
 
 fn secret_variables(args: &RunArgs, settings: &AppSettings) -> Result<Vec<String>, Error> {
-    let catalog = settings
-        .catalog()
-        .map_err(|error| Error::Usage(error.to_string()))?;
-    let keys = catalog
-        .providers()
-        .filter_map(|provider| provider.api_key_env.clone());
-    let mut variables: Vec<String> = keys.collect();
+    let mut variables = crate::extensions::secret_variables(settings)?;
     variables.extend(args.api_key_env.clone());
-    variables.extend(settings.compaction.remote_token_env.clone());
     Ok(variables)
+}
+
+fn hooks(
+    settings: &AppSettings,
+    secret_variables: &[String],
+    global: &Global,
+) -> Result<HookSet, Error> {
+    let house = HookHouse {
+        home: global.settings_sources()?.home,
+        secret_variables: secret_variables.to_vec(),
+    };
+    Ok(hook_set(command_hooks(settings, &house)?))
 }
 
 fn system_prompt(args: &RunArgs, settings: &AppSettings, cwd: &Path) -> String {

@@ -69,6 +69,14 @@ impl Progress {
                 error: Some(error), ..
             }
             | SessionEvent::Error { message: error } => Held::Error(warning(error)),
+            // An answer that is the last one is not told because of what came after it.
+            SessionEvent::HookFailed { .. } => {
+                let is_header = |held: &mut Held| matches!(held, Held::Header(_));
+                let headers = self.held.extract_if(.., is_header).map(Held::line);
+                let mut lines: Vec<String> = headers.collect();
+                lines.extend(self.line(event));
+                return lines;
+            }
             _ => {
                 let line = self.line(event);
                 let mut lines = Vec::new();

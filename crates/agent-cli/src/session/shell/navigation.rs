@@ -173,7 +173,7 @@ impl AgentSession {
         let from = leaf_name(&self.store);
         let parent = moved.plan.new_leaf.clone();
         let parent = match moved.plan.editor_text {
-            Some(_) => self.before_hook_context(parent),
+            Some(_) => self.before_hook_context(parent.as_ref()),
             None => parent,
         };
         let mut entries: Vec<NewEntry> = moved.drafts.into_iter().map(Into::into).collect();

@@ -159,9 +159,9 @@ impl AgentSession {
 
     /// Returns the place before what hooks added to the message that follows `leaf`: whoever goes back to before a
     /// message goes back to before that too.
-    pub(super) fn before_hook_context(&self, leaf: Option<EntryId>) -> Option<EntryId> {
+    pub(super) fn before_hook_context(&self, leaf: Option<&EntryId>) -> Option<EntryId> {
         let tree = self.store.tree();
-        let mut index = tree.find(leaf.as_ref()?);
+        let mut index = tree.find(leaf?);
         while let Some(added) = index.filter(|index| is_hook_context(tree, *index)) {
             index = tree.parent(added);
         }

@@ -3,6 +3,8 @@
 mod bad;
 mod events;
 mod going_on;
+#[cfg(unix)]
+mod hooks;
 mod instructions;
 mod model;
 mod stop;

@@ -1,0 +1,19 @@
+//! What reaches into a session from outside, made of the settings.
+
+pub(crate) mod hooks;
+
+use crate::error::Error;
+use crate::settings::AppSettings;
+
+/// Returns the environment variables that hold keys, as the settings name them.
+pub(crate) fn secret_variables(settings: &AppSettings) -> Result<Vec<String>, Error> {
+    let catalog = settings
+        .catalog()
+        .map_err(|error| Error::Usage(error.to_string()))?;
+    let keys = catalog
+        .providers()
+        .filter_map(|provider| provider.api_key_env.clone());
+    let mut variables: Vec<String> = keys.collect();
+    variables.extend(settings.compaction.remote_token_env.clone());
+    Ok(variables)
+}
