@@ -665,6 +665,31 @@ fn an_abort_while_messages_are_written_asks_nothing() {
 }
 
 #[test]
+fn only_what_hooks_may_look_at_is_cancelled() {
+    assert_snapshot!(run("asking | answered calls; stored; tools; abort"), @"
+    answered calls -> store#4 answer
+    stored -> tools#5
+    tools -> store#6 results
+    abort -> -
+    ");
+    assert_snapshot!(run("asking | answered done; abort"), @"
+    answered done -> store#4 answer
+    abort -> -
+    ");
+}
+
+#[test]
+fn a_compaction_that_is_asked_for_waits_for_a_check() {
+    assert_snapshot!(run("say p; compact; checked; ended well; stored"), @"
+    say p -> check#1 before_prompt
+    compact -> -
+    checked -> [compaction#2 manual], compact#2 manual configured
+    ended well -> [manual over], store#3 p
+    stored -> [turn], ask#4
+    ");
+}
+
+#[test]
 fn an_abort_before_a_turn_keeps_its_messages() {
     assert_snapshot!(run("say p; abort; checked"), @"
     say p -> check#1 before_prompt
