@@ -62,7 +62,7 @@ pub use branch::{
     branch_budget, leaf_move, plan_branch_summary,
 };
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
-pub use extract::{OpenTodos, open_todos};
+pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
@@ -81,7 +81,10 @@ pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PRUNE_ENTRY, PromptCache, PrunePlan, PruneReason,
     PrunedResult, notice, plan_prune, plan_prune_for_context,
 };
-pub use recall::{Place, Query, RECALL_STEP, Recall, RecallLimits, Recalled, recall, recall_text};
+pub use recall::{
+    Place, Query, Recall, RecallLimits, Recalled, RecalledText, Visit, recall, recall_entry,
+    recall_text,
+};
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, SourceMessage, Summarizer, SummaryAnswer,
     SummaryRequest,

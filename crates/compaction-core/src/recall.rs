@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use serde::Serialize;
-use session_model::{Entry, EntryBody, EntryId, EntryIndex, SessionContext, SessionPath};
+use session_model::{
+    Entry, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext, SessionPath, Timestamp,
+};
 
 /// What is looked for.
 pub enum Query<'a> {
@@ -33,6 +35,9 @@ pub struct Recalled {
     pub entry_id: EntryId,
     /// Who says it: a role, or the type of an entry that is no message.
     pub role: String,
+    /// When it was written, if the session says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
     /// Where it stands.
     pub place: Place,
     /// How well it fits; comparable within one search only.
@@ -74,8 +79,16 @@ impl Default for RecallLimits {
     }
 }
 
-/// After how many entries a search asks whether it should go on.
-pub const RECALL_STEP: u64 = 256;
+/// What becomes of an entry that a search comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visit {
+    /// It is searched.
+    Search,
+    /// It is passed over.
+    Skip,
+    /// The search ends, without an answer.
+    Stop,
+}
 
 /// The most words of a query that count.
 const MOST_WORDS: usize = 32;
@@ -102,14 +115,14 @@ struct Candidate {
     matches: usize,
 }
 
-/// Searches every entry of the tree of `path`, on all branches; `context` is the context of `path`. `proceed` is
-/// asked before every [`RECALL_STEP`] entries, and ends the search when it says no (then there is no answer).
+/// Searches the entries of the tree of `path`, on all branches; `context` is the context of `path`. `visit` is asked
+/// about every entry that can be read, before it is searched.
 pub fn recall(
     path: &SessionPath<'_>,
     context: &SessionContext,
     query: &Query<'_>,
     limits: RecallLimits,
-    proceed: &mut dyn FnMut() -> bool,
+    visit: &mut dyn FnMut(EntryIndex, &Entry) -> Visit,
 ) -> Option<Recall> {
     let tree = path.tree();
     let words = match query {
@@ -121,13 +134,15 @@ pub fn recall(
     let mut unreadable = 0;
     let mut total_length = 0.0;
     for index in tree.indices() {
-        if (index.as_usize() as u64).is_multiple_of(RECALL_STEP) && !proceed() {
-            return None;
-        }
         let Ok(entry) = tree.entry(index) else {
             unreadable += 1;
             continue;
         };
+        match visit(index, &entry) {
+            Visit::Search => {}
+            Visit::Skip => continue,
+            Visit::Stop => return None,
+        }
         let Some((_, text)) = recall_text(&entry) else {
             continue;
         };
@@ -171,13 +186,7 @@ pub fn recall(
         other.0.total_cmp(&one.0).then(newest)
     });
     scored.truncate(limits.entries);
-    let on_path: BTreeSet<EntryIndex> = path.entries().iter().copied().collect();
-    let visible: BTreeSet<EntryIndex> = context
-        .entries
-        .iter()
-        .filter(|projected| !projected.messages.is_empty() && !projected.omitted)
-        .map(|projected| projected.index)
-        .collect();
+    let places = Places::of(path, context);
     let found = scored.into_iter().filter_map(|(score, candidate)| {
         let entry = tree.entry(candidate.index).ok()?;
         let (role, text) = recall_text(&entry)?;
@@ -188,11 +197,8 @@ pub fn recall(
         Some(Recalled {
             entry_id: entry.id,
             role,
-            place: match candidate.index {
-                index if visible.contains(&index) => Place::InContext,
-                index if on_path.contains(&index) => Place::OutOfContext,
-                _ => Place::OtherBranch,
-            },
+            timestamp: entry.timestamp.map(|at| at.to_string()),
+            place: places.place(candidate.index),
             score,
             matches: candidate.matches,
             excerpt: excerpt(&text, at, limits.excerpt),
@@ -204,6 +210,89 @@ pub fn recall(
         searched,
         unreadable,
     })
+}
+
+/// Where the entries of a tree stand for the model.
+struct Places {
+    visible: BTreeSet<EntryIndex>,
+    on_path: BTreeSet<EntryIndex>,
+}
+
+impl Places {
+    fn of(path: &SessionPath<'_>, context: &SessionContext) -> Self {
+        let seen = context
+            .entries
+            .iter()
+            .filter(|projected| !projected.messages.is_empty() && !projected.omitted);
+        Self {
+            visible: seen.map(|projected| projected.index).collect(),
+            on_path: path.entries().iter().copied().collect(),
+        }
+    }
+
+    fn place(&self, index: EntryIndex) -> Place {
+        match (self.visible.contains(&index), self.on_path.contains(&index)) {
+            (true, _) => Place::InContext,
+            (false, true) => Place::OutOfContext,
+            (false, false) => Place::OtherBranch,
+        }
+    }
+}
+
+/// A piece of an entry that is read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RecalledText {
+    /// The entry.
+    pub entry_id: EntryId,
+    /// Who says it: a role, or the type of an entry that is no message.
+    pub role: String,
+    /// When it was written, if the session says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<String>,
+    /// Where it stands.
+    pub place: Place,
+    /// The line of the session file that it is on.
+    pub line: u64,
+    /// Where the piece begins, in characters.
+    pub offset: usize,
+    /// How long the whole text is, in characters.
+    pub total_chars: usize,
+    /// Where the next piece begins; none when this is the last.
+    pub next_offset: Option<usize>,
+    /// The piece.
+    pub text: String,
+}
+
+/// Returns at most `most` characters of the text of an entry, from `offset` on; or why it cannot be read.
+pub fn recall_entry(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    index: EntryIndex,
+    offset: usize,
+    most: usize,
+) -> Result<RecalledText, String> {
+    let tree = path.tree();
+    let entry = tree.entry(index).map_err(|error| error.to_string())?;
+    let (role, text) =
+        recall_text(&entry).unwrap_or_else(|| (kind_name(tree.kind(index)), String::new()));
+    let total = text.chars().count();
+    let piece: String = text.chars().skip(offset).take(most).collect();
+    let next = offset.saturating_add(piece.chars().count());
+    Ok(RecalledText {
+        entry_id: entry.id,
+        role,
+        timestamp: entry.timestamp.map(|at: Timestamp| at.to_string()),
+        place: Places::of(path, context).place(index),
+        line: tree.line(index) as u64,
+        offset,
+        total_chars: total,
+        next_offset: (next < total).then_some(next),
+        text: piece,
+    })
+}
+
+fn kind_name(kind: EntryKind) -> String {
+    format!("{kind:?}").to_lowercase()
 }
 
 /// Ranks by BM25 with its usual constants (k1 1.2, b 0.75).

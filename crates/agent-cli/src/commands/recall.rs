@@ -1,13 +1,13 @@
 //! `recall`: finds again what was said, on every branch, also what a compaction took out of the context.
 
-use compaction_core::{Place, Query, RECALL_STEP, Recall, RecallLimits, recall, recall_text};
-use regex::RegexBuilder;
+use compaction_core::{Query, Recall, RecallLimits, Visit, recall, recall_entry};
 use serde_json::json;
 use session_model::build_context;
 
 use crate::args::{Global, RecallArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::session::tools::recalling::{pattern, place_name, places};
 use crate::store::SessionFile;
 use crate::ui::progress::Reading;
 use crate::ui::{BOLD, DIM, clean, counted, styled};
@@ -15,57 +15,45 @@ use crate::ui::{BOLD, DIM, clean, counted, styled};
 /// How many characters of an entry are read at once.
 const READ: usize = 8000;
 
-/// The largest compiled pattern, in bytes.
-const PATTERN_LIMIT: usize = 1 << 20;
-
 pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
     let session = SessionFile::open(&args.session.session)?;
     match &args.id {
-        Some(id) => read(&session, id, args),
+        Some(id) => read(&session, id, args, global),
         None => search(&session, args, global),
     }
 }
 
-fn read(session: &SessionFile, id: &str, args: &RecallArgs) -> Result<Outcome, Error> {
+fn read(
+    session: &SessionFile,
+    id: &str,
+    args: &RecallArgs,
+    global: &Global,
+) -> Result<Outcome, Error> {
     let tree = session.tree();
     let index = tree.find(id).ok_or_else(|| {
         Error::Usage(format!(
             "no entry {id} in this session; search for words to find ids"
         ))
     })?;
-    let entry = tree
-        .entry(index)
-        .map_err(|error| Error::session(&session.path, error.to_string()))?;
-    let (role, text) = recall_text(&entry).unwrap_or_else(|| {
-        let kind = format!("{:?}", tree.kind(index)).to_lowercase();
-        (kind, String::new())
-    });
-    let total = text.chars().count();
+    let path = tree.path(args.session.leaf(tree)?);
+    let context = build_context(&path, global.profile().context_rules());
     let most = args.chars.unwrap_or(READ);
-    let piece: String = text.chars().skip(args.offset).take(most).collect();
-    let next = args.offset.saturating_add(piece.chars().count());
-    let left = total.saturating_sub(next);
-    let document = json!({
-        "entry_id": entry.id,
-        "role": role,
-        "line": tree.line(index),
-        "offset": args.offset,
-        "total_chars": total,
-        "next_offset": (left > 0).then_some(next),
-        "text": piece,
-    });
+    let read = recall_entry(&path, &context, index, args.offset, most)
+        .map_err(|error| Error::session(&session.path, error))?;
+    let (role, total) = (&read.role, read.total_chars);
     let mut out = format!(
         "{}\n",
         styled(BOLD, &format!("{}  {role}  {total} characters", clean(id)))
     );
-    for line in piece.lines() {
+    for line in read.text.lines() {
         out.push_str(&format!("{}\n", clean(line)));
     }
-    if left > 0 {
+    if let Some(next) = read.next_offset {
+        let left = total - next;
         let more = format!("... {left} more; --id {id} --offset {next}\n");
         out.push_str(&styled(DIM, &more));
     }
-    Ok(Outcome::done(&document, out))
+    Ok(Outcome::done(&read, out))
 }
 
 fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
@@ -78,24 +66,14 @@ fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<O
             .chars
             .unwrap_or_else(|| RecallLimits::default().excerpt),
     };
-    // Patterns of this crate take time linear in the text; the size of what they compile to is bounded here.
-    let pattern =
-        match args.regex {
-            false => None,
-            true => {
-                let built = RegexBuilder::new(&text).size_limit(PATTERN_LIMIT).build();
-                Some(built.map_err(|error| {
-                    Error::Usage(format!("the pattern cannot be used: {error}"))
-                })?)
-            }
-        };
-    let find = |text: &str| match &pattern {
-        Some(pattern) => pattern
-            .find_iter(text)
-            .take(1000)
-            .map(|found| found.range())
-            .collect(),
-        None => Vec::new(),
+    let pattern = match args.regex {
+        false => None,
+        true => Some(pattern(&text).map_err(Error::Usage)?),
+    };
+    let find = |text: &str| {
+        pattern
+            .as_ref()
+            .map_or(Vec::new(), |found| places(found, text))
     };
     let query = match args.regex {
         true => Query::Pattern(&find),
@@ -104,11 +82,14 @@ fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<O
     let bytes = session.decoded.bytes;
     let each = bytes / (session.tree().len().max(1) as u64);
     let mut reading = Reading::new(bytes);
-    let mut proceed = || {
-        reading.add(usize::try_from(each * RECALL_STEP).unwrap_or(usize::MAX));
-        crate::cancel::check().is_ok()
+    let mut visit = |_, _: &_| {
+        reading.add(usize::try_from(each).unwrap_or(usize::MAX));
+        match crate::cancel::check() {
+            Ok(()) => Visit::Search,
+            Err(_) => Visit::Stop,
+        }
     };
-    let found = recall(&path, &context, &query, limits, &mut proceed).ok_or(Error::Cancelled)?;
+    let found = recall(&path, &context, &query, limits, &mut visit).ok_or(Error::Cancelled)?;
     if found.found.is_empty() {
         let reason = format!("nothing in {} entries matches", found.searched);
         return Ok(Outcome::nothing_to_do(reason, json!(found)));
@@ -119,11 +100,7 @@ fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<O
 fn text_of(recall: &Recall) -> String {
     let mut out = String::new();
     for found in &recall.found {
-        let place = match found.place {
-            Place::InContext => "in the context",
-            Place::OutOfContext => "out of the context",
-            Place::OtherBranch => "on another branch",
-        };
+        let place = place_name(found.place);
         out.push_str(&format!(
             "{}  {}\n   {}\n",
             styled(BOLD, &clean(&found.entry_id)),

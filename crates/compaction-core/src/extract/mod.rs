@@ -32,7 +32,7 @@ mod speech;
 mod text;
 mod todos;
 
-pub use todos::{OpenTodos, open_todos};
+pub use todos::{OpenTodos, TodoItem, TodoState, open_todos};
 mod work;
 
 #[cfg(test)]

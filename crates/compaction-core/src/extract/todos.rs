@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::Value;
-use session_model::{EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
+use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
 
 use super::facts::Facts;
 use super::text::one_line;
@@ -215,10 +215,32 @@ pub fn open_todos(path: &SessionPath<'_>) -> Vec<String> {
     todos.open()
 }
 
+/// How far a todo is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TodoState {
+    /// It is to be done.
+    Open,
+    /// It is worked on.
+    Current,
+    /// It is done.
+    Done,
+}
+
+/// A todo as the list has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TodoItem {
+    /// What is to be done, on one line.
+    pub text: String,
+    /// How far it is.
+    pub state: TodoState,
+}
+
 /// The todo list of a session that grows, of which only what is new is read.
 #[derive(Debug, Clone, Default)]
 pub struct OpenTodos {
     list: TodoList,
+    /// The newest call that changed the list, and the list before it: a call that failed has changed nothing.
+    newest: Option<(String, Box<TodoList>)>,
     /// How many entries of the path have been read, and the last of them.
     read: Option<(usize, EntryIndex)>,
 }
@@ -234,11 +256,12 @@ impl OpenTodos {
             Some((count, _)) => count,
             None => {
                 self.list = TodoList::default();
+                self.newest = None;
                 0
             }
         };
         for index in &entries[count..] {
-            self.list.take(path.tree(), *index);
+            self.take(path.tree(), *index);
         }
         self.read = entries.last().map(|last| (entries.len(), *last));
     }
@@ -249,10 +272,25 @@ impl OpenTodos {
         self.list.clone().write(&mut facts);
         facts.open
     }
-}
 
-impl TodoList {
-    /// Applies the calls of an entry.
+    /// Returns the whole list in its order.
+    pub fn all(&self) -> Vec<TodoItem> {
+        let todos = self.list.todos.iter().filter_map(|todo| {
+            let state = match todo.state {
+                State::Open => TodoState::Open,
+                State::Current => TodoState::Current,
+                State::Done => TodoState::Done,
+                State::Gone => return None,
+            };
+            Some(TodoItem {
+                text: todo.text.clone(),
+                state,
+            })
+        });
+        todos.collect()
+    }
+
+    /// Applies the calls of an entry, or takes back the newest one where its result says that it failed.
     fn take(&mut self, tree: &SessionTree, index: EntryIndex) {
         if tree.kind(index) != EntryKind::Message {
             return;
@@ -263,9 +301,18 @@ impl TodoList {
         let EntryBody::Message(message) = &entry.body else {
             return;
         };
+        if let AgentMessage::ToolResult(result) = &**message {
+            let answers = |(id, _): &mut (String, _)| *id == result.tool_call_id;
+            if let Some((_, before)) = self.newest.take_if(answers)
+                && result.is_error
+            {
+                self.list = *before;
+            }
+        }
         for call in message.tool_calls() {
             if let (true, Some(arguments)) = (is_todo_tool(&call.name), &call.arguments) {
-                self.apply(&arguments.to_value());
+                self.newest = Some((call.id.clone(), Box::new(self.list.clone())));
+                self.list.apply(&arguments.to_value());
             }
         }
     }
@@ -306,5 +353,21 @@ mod tests {
         }
         let want = ["one two", "two", "two three", "one two four", "", "three"];
         assert_eq!(seen, want);
+    }
+
+    #[test]
+    fn a_call_that_failed_has_changed_nothing() {
+        let lines = [
+            r#"{"type":"session","version":3,"id":"s"}"#,
+            r#"{"type":"message","id":"a","parentId":null,"message":{"role":"assistant","content":[{"type":"toolCall","id":"c1","name":"todo","arguments":{"items":["one"]}}]}}"#,
+            r#"{"type":"message","id":"b","parentId":"a","message":{"role":"toolResult","toolCallId":"c1","toolName":"todo","content":[],"isError":false}}"#,
+            r#"{"type":"message","id":"c","parentId":"b","message":{"role":"assistant","content":[{"type":"toolCall","id":"c2","name":"todo","arguments":{"items":["two"]}}]}}"#,
+            r#"{"type":"message","id":"d","parentId":"c","message":{"role":"toolResult","toolCallId":"c2","toolName":"todo","content":[],"isError":true}}"#,
+        ];
+        let tree = decode_bytes(lines.join("\n").into_bytes()).tree;
+        let seen = tree
+            .indices()
+            .map(|index| open_todos(&tree.path(Leaf::At(index))).join(" "));
+        assert_eq!(seen.collect::<Vec<_>>(), ["one", "one", "two", "one"]);
     }
 }

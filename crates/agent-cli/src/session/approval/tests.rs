@@ -246,10 +246,10 @@ async fn questions_are_asked_at_once_and_answered_in_any_order() {
     );
     assert_snapshot!(a, @"the user does not allow this; do it another way, or ask what to do instead");
     assert_eq!(b, "may run");
-    assert_eq!(
-        *told.lock().unwrap(),
-        ["asked a", "asked b", "a deny", "b once"]
-    );
+    let mut told = told.lock().unwrap().clone();
+    assert_eq!(told[..2], ["asked a", "asked b"]);
+    told[2..].sort();
+    assert_eq!(told[2..], ["a deny", "b once"]);
     // Neither answer was for good.
     let (again, answered) = tokio::join!(decided(&approvals, "d", "pwd"), async {
         approvals.answer("d", Decision::Once)

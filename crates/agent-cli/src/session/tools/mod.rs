@@ -1,4 +1,5 @@
-//! The tools of the agent: reading, writing, editing and searching files of the workspace, and running commands.
+//! The tools of the agent: reading, writing, editing and searching files of the workspace, running commands, keeping a
+//! list of what is to be done, and finding again what was said.
 //!
 //! A new tool is a file here and a line in the list behind [`Toolbox::standard`]. What a tool needs to
 //! know of its surroundings comes in a [`ToolContext`]; what it returns is data
@@ -20,6 +21,8 @@ mod ls;
 mod output;
 mod place;
 mod read;
+mod recall;
+pub(crate) mod recalling;
 mod replace;
 mod replacement;
 mod screen;
@@ -27,6 +30,7 @@ mod search;
 #[cfg(all(test, unix))]
 mod tests;
 mod text;
+mod todo;
 mod walk;
 mod workspace;
 mod write;
@@ -60,6 +64,8 @@ fn standard() -> Vec<Arc<dyn AgentTool>> {
         Arc::new(grep::Grep),
         Arc::new(find::Find),
         Arc::new(ls::Ls),
+        Arc::new(todo::Todo),
+        Arc::new(recall::RecallTool),
     ]
 }
 

@@ -1,11 +1,14 @@
 //! `agent-cli -p`: what is printed and where, which session runs, how a run ends, and what it leaves behind.
 
+mod approvals;
 mod bad;
 mod events;
+mod fix;
 mod going_on;
 #[cfg(unix)]
 mod hooks;
 mod instructions;
+mod keys;
 mod model;
 mod stop;
 mod text;

@@ -4,6 +4,7 @@
 //! When a life ends, its files are read again: no diagnostics, calls and results paired, and everything that was said
 //! there once, in a session or waiting for one.
 
+mod approvals;
 mod background;
 mod cancelling;
 mod handoff;
@@ -31,7 +32,7 @@ use ::hooks::HookSet;
 use compaction_core::{Profile, Settings, Summarizer, TokenCount};
 use llm_providers::{
     BoxFuture, CancellationToken, Capabilities, EventStream, Provider, ProviderError, Reasoning,
-    Request, Script, ScriptPlay,
+    Redactor, Request, Script, ScriptPlay,
 };
 use serde_json::{Value, json};
 use session_model::{
@@ -141,6 +142,8 @@ struct House {
     settings: Settings,
     hooks: Arc<HookSet>,
     tools: Toolbox,
+    approvals: Approvals,
+    redactor: Arc<Redactor>,
     system_prompt: String,
     /// What the model that answers was asked.
     asked: Asked,
@@ -175,8 +178,10 @@ impl House {
             models,
             settings: Settings::default(),
             hooks: Arc::new(HookSet::default()),
-            // Their number is in every estimate, so it does not grow with the program.
+            // What others there are does not change the figures of these tests.
             tools: Toolbox::named(&["read", "write", "edit", "bash"].map(str::to_owned)).unwrap(),
+            approvals: Approvals::allow_all(),
+            redactor: Arc::default(),
             system_prompt: "be brief".to_owned(),
             asked,
             summaries,
@@ -319,8 +324,8 @@ impl House {
                 workspace: Arc::new(Workspace::open(&self.work()).unwrap()),
                 cancel: CancellationToken::new(),
                 limits: ToolLimits::default(),
-                approvals: Approvals::allow_all(),
-                redactor: Arc::default(),
+                approvals: self.approvals.clone(),
+                redactor: self.redactor.clone(),
                 history: None,
                 overflow: None,
                 secret_variables: Vec::new(),

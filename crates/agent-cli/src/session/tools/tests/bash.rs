@@ -394,3 +394,39 @@ async fn nobody_runs_commands_unasked() {
     assert_snapshot!(house.bad("bash", command).await, @"bash is not allowed here; do it with the other tools, or say what is to be run");
     assert!(!house.path("made").exists());
 }
+
+/// Lets the toolbox know a key.
+fn knowing(key: &str) -> House {
+    let mut house = House::new();
+    let mut redactor = llm_providers::Redactor::default();
+    redactor.add(key);
+    house.context.redactor = std::sync::Arc::new(redactor);
+    house
+}
+
+#[tokio::test]
+async fn no_part_of_a_key_is_shown_or_kept_where_output_is_cut() {
+    const KEY: &str = "sk-0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut house = knowing(KEY);
+    house.put("key", KEY);
+    // Wherever the beginning is cut off, and however the pipe parts what comes.
+    for before in [0, 1, 480, 495, 499, 500, 510, 16_370, 16_384] {
+        house.context.limits.output_bytes = 1000;
+        let command = format!(
+            "head -c {before} /dev/zero | tr '\\0' x; cat key; cat key; head -c 40000 /dev/zero | tr '\\0' y; cat key"
+        );
+        let output = house
+            .run("bash", serde_json::json!({ "command": command }))
+            .await;
+        let shown = text(&output);
+        assert!(
+            !shown.contains("sk-0") && !shown.contains("wxyz"),
+            "{before}: {shown}"
+        );
+        let full = output.details.unwrap()["full_output_path"].clone();
+        let kept = std::fs::read_to_string(full.as_str().unwrap()).unwrap();
+        assert!(!kept.contains("sk-0") && !kept.contains("wxyz"), "{before}");
+        assert_eq!(kept.matches("[secret removed]").count(), 3, "{before}");
+        assert_eq!(kept.matches('x').count(), before, "{before}");
+    }
+}

@@ -8,6 +8,7 @@ mod paths;
 mod read_write;
 mod roots;
 mod search;
+mod session;
 
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;

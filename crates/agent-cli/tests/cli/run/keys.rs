@@ -1,0 +1,92 @@
+//! Keys of the environment: whatever a run does with them, they are nowhere afterwards.
+
+use serde_json::json;
+
+use super::Runs;
+
+/// Two keys: one whose variable tells, and one of a provider that the settings name.
+const TOKEN: &str = "tok-0123456789-abcdefghijklmnop";
+const PROVIDER: &str = "zzz/0987654321+qponmlkjihgfedcba=";
+
+fn script() -> String {
+    let call = |command: &str| json!({ "name": "bash", "arguments": { "command": command } });
+    let calls = [
+        call("env; env | sort"),
+        call("cat /proc/$PPID/environ; tr '\\0' '\\n' < /proc/$PPID/environ"),
+        call("cat leak.txt; cat leak.txt >&2; exit 7"),
+        call("for i in $(seq 4000); do printf 'line %s ' $i; cat leak.txt; done"),
+        call("head -c 70000 /dev/zero | tr '\\0' x; cat leak.txt"),
+        json!({ "name": "read", "arguments": { "path": "leak.txt" } }),
+        json!({ "name": "edit", "arguments": { "path": "leak.txt", "edits": [{ "old_text": "here", "new_text": "there" }] } }),
+        json!({ "name": "recall", "arguments": { "query": "leak" } }),
+    ];
+    let answers = calls
+        .iter()
+        .map(|call| json!({ "answer": { "calls": [call] } }).to_string());
+    let lines = answers.chain([json!({ "answer": { "text": "Done." } }).to_string()]);
+    lines.map(|line| line + "\n").collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_key_of_the_environment_is_nowhere_afterwards() {
+    for mode in [&["--mode", "json"][..], &["--json"], &[]] {
+        let runs = Runs::of(&script());
+        let leak = format!("here {TOKEN} and {PROVIDER}\n");
+        runs.env.write("leak.txt", &leak);
+        let settings = json!({ "providers": { "mine": { "baseUrl": "https://mine.example/v1", "apiKeyEnv": "MINE" } } });
+        runs.env.write("config/settings.json", settings.to_string());
+        let mut command = runs.command(&[&["-p", "go"], mode].concat());
+        command
+            .env("SOME_SERVICE_TOKEN", TOKEN)
+            .env("MINE", PROVIDER);
+        // A short value is a word, and a file is no secret.
+        command
+            .env("API_KEY", "ollama")
+            .env("TOKEN_FILE", runs.env.path("leak.txt"));
+        let output = command.output().expect("the program runs");
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let mut texts = runs.files();
+        let leak = texts.remove("leak.txt").expect("the file that leaks");
+        assert!(
+            String::from_utf8_lossy(&leak).contains(TOKEN),
+            "edits leave keys alone"
+        );
+        texts.insert("stdout".to_owned(), output.stdout);
+        texts.insert("stderr".to_owned(), output.stderr);
+        let session = runs.session();
+        let kept = texts
+            .keys()
+            .filter(|name| name.contains(".outputs/"))
+            .count();
+        assert_eq!(kept, 2, "{:?}", texts.keys());
+        for (name, bytes) in &texts {
+            let text = String::from_utf8_lossy(bytes);
+            for part in [
+                &TOKEN[4..16],
+                &TOKEN[15..],
+                &PROVIDER[4..16],
+                &PROVIDER[15..],
+            ] {
+                assert!(!text.contains(part), "{part} is in {name}");
+            }
+        }
+        // All of it went through: what stands beside the keys is there.
+        let said = std::fs::read_to_string(session).expect("a session");
+        for (beside, times) in [
+            ("SOME_SERVICE_TOKEN=[secret removed]", 2),
+            ("TOKEN_FILE=/", 2),
+            ("API_KEY=ollama", 2),
+        ] {
+            assert!(said.matches(beside).count() >= times, "{beside} in {said}");
+        }
+        assert!(
+            said.contains("here [secret removed] and [secret removed]"),
+            "{said}"
+        );
+    }
+}
