@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::args::{ApprovalsArgs, ApprovalsCommand, Global, ProjectArgs, RuleArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::session::approval::{Memory, Rule, Rules, Ruling};
+use crate::session::approval::{Memory, Rule, Rules, Ruling, Subject};
 use crate::session::tools::Workspace;
 use crate::ui::{BAD, DIM, GOOD, clean, counted, styled};
 
@@ -22,6 +22,12 @@ pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Erro
 
 fn memory(project: &ProjectArgs, global: &Global) -> Result<Memory, Error> {
     let folder = project.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
+    if !folder.is_dir() {
+        return Err(Error::Usage(format!(
+            "--cwd {}: there is no such folder; name that of a project",
+            folder.display()
+        )));
+    }
     let workspace = Workspace::open(&folder)?;
     let config = global.settings_sources()?.config_dir;
     Memory::of(config.as_deref(), workspace.root()).map_err(Error::Failure)
@@ -32,9 +38,12 @@ fn list(memory: &Memory) -> Result<Outcome, Error> {
     let mut text = String::new();
     let mut show = |label: String, rules: &[Rule]| {
         for rule in rules {
-            let what = rule.text();
-            let what = clean(&what);
-            text.push_str(&format!("{label}  {}  {what}\n", clean(&rule.tool)));
+            let (tool, what) = (clean(&rule.tool), clean(&rule.text()));
+            let mark = match &rule.subject {
+                Subject::Exact(text) if text.ends_with('*') => styled(DIM, "  (exactly)"),
+                Subject::Exact(_) | Subject::Begins(_) => String::new(),
+            };
+            text.push_str(&format!("{label}  {tool}  {what}{mark}\n"));
         }
     };
     show(styled(BAD, "never "), &rules.deny);

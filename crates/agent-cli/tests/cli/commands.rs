@@ -80,6 +80,8 @@ fn help() {
       sessions     List the sessions that a running agent keeps, and say where they are
       config       Show the settings, where each value comes from, and what there is to set
       hooks        List the hooks of the settings, or try them
+      approvals    Show and change which tool calls are allowed in a project without a question, and
+                   which never are
       completions  Print completions for a shell
       help         Print this message or the help of the given subcommand(s)
 
@@ -164,7 +166,8 @@ fn help() {
               The tools of the model, parted by commas; none for none
 
           --allow <TOOL>
-              Let the model use this tool without asking; bash is the one that asks
+              Let the model use this tool without asking, for this run: bash, SERVER__TOOL, or SERVER__*
+              for all of a server
 
           --system-prompt <TEXT>
               The system prompt, in the place of the built-in one

@@ -35,12 +35,25 @@ fn rules_are_written_listed_and_forgotten() {
             .collect();
         env.run(&all)
     };
-    assert_snapshot!(run(&["list"]), @"");
+    assert_snapshot!(run(&["list"]), @"
+    exit 0
+    --- stdout
+    nothing is allowed or denied for good in [DIR]
+    [DIR]/config/approvals.json
+    ");
     run(&["allow", "cargo test *"]).success();
     run(&["deny", "git push *"]).success();
     run(&["allow", "--exact", "ls *"]).success();
     run(&["allow", "--tool", "server__search", "*"]).success();
-    assert_snapshot!(run(&["list"]), @"");
+    assert_snapshot!(run(&["list"]), @"
+    exit 0
+    --- stdout
+    never   bash  git push *
+    always  bash  cargo test *
+    always  bash  ls *  (exactly)
+    always  server__search  *
+    [DIR]/config/approvals.json
+    ");
     assert_eq!(
         rules(&env),
         (
@@ -51,7 +64,11 @@ fn rules_are_written_listed_and_forgotten() {
     // What is said last holds.
     run(&["allow", "git push *"]).success();
     assert_eq!(rules(&env).1, texts(&[]));
-    assert_snapshot!(run(&["forget", "git push *"]), @"");
+    assert_snapshot!(run(&["forget", "git push *"]), @"
+    exit 0
+    --- stdout
+    1 rule forgotten
+    ");
     // The exact command and the pattern are two rules.
     assert_eq!(run(&["forget", "ls *"]).code, Some(3));
     run(&["forget", "ls *", "--exact"]).success();
@@ -69,11 +86,27 @@ fn rules_are_written_listed_and_forgotten() {
 fn rules_that_cannot_be_kept_are_refused() {
     let env = TestEnv::new();
     let run = |arguments: &[&str]| env.run(arguments);
-    assert_snapshot!(run(&["approvals", "allow", "make; rm *"]), @"");
-    assert_snapshot!(run(&["approvals", "allow", ""]), @"");
-    assert_snapshot!(run(&["approvals", "list", "--cwd", "nowhere"]), @"");
+    assert_snapshot!(run(&["approvals", "allow", "make; rm *"]), @"
+    exit 2
+    --- stderr
+    error: make; rm *: a rule that ends in * holds for single commands only, and this has a character that joins or redirects them; leave it out, or name the whole command with --exact
+    ");
+    assert_snapshot!(run(&["approvals", "allow", ""]), @"
+    exit 2
+    --- stderr
+    error: a rule needs what it is about: a command, or its beginning and *
+    ");
+    assert_snapshot!(run(&["approvals", "list", "--cwd", "nowhere"]), @"
+    exit 2
+    --- stderr
+    error: --cwd nowhere: there is no such folder; name that of a project
+    ");
     env.write("config/approvals.json", "{");
-    assert_snapshot!(run(&["approvals", "list"]), @"");
+    assert_snapshot!(run(&["approvals", "list"]), @"
+    exit 1
+    --- stderr
+    error: [DIR]/config/approvals.json cannot be understood (EOF while parsing an object at line 1 column 1); mend it or move it away to have answers remembered
+    ");
     assert_eq!(run(&["approvals", "allow", "ls"]).code, Some(1));
     assert_eq!(env.read("config/approvals.json"), b"{");
 }
@@ -89,7 +122,15 @@ fn what_is_denied_for_good_runs_in_no_script() {
     let runs = Runs::of(COMMANDS);
     runs.run(&["approvals", "deny", "echo three*"]).success();
     runs.play(&["-p", "go"]).success();
-    assert_snapshot!(runs.said(&runs.session()), @"");
+    assert_snapshot!(runs.said(&runs.session()), @r#"
+    user: go
+    assistant: bash({"command":"echo one"})
+    bash({"command":"echo two; echo three"})
+    toolResult: one
+
+    toolResult: the user never allows this in this project; do it another way, or ask what to do instead
+    assistant: Done.
+    "#);
 }
 
 #[test]
@@ -97,14 +138,26 @@ fn a_garbled_file_is_told_of_and_left_alone() {
     let runs = Runs::of(COMMANDS);
     runs.env.write("config/approvals.json", "[]");
     let output = runs.play(&["-p", "go"]);
-    assert_snapshot!(output, @"");
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    Done.
+    --- stderr
+    scripted/commands, window 128.0k, in [DIR], session [SESSION]
+    > go
+    note: [DIR]/config/approvals.json cannot be understood (invalid length 0, expected struct Contents with 2 elements at line 1 column 2); mend it or move it away to have answers remembered
+      bash echo one
+      bash echo two; echo three
+    [N] read, [N] written
+    to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
+    ");
     assert_eq!(runs.env.read("config/approvals.json"), b"[]");
 }
 
 #[test]
 fn only_tools_that_there_are_can_be_allowed() {
     let runs = Runs::of(COMMANDS);
-    assert_snapshot!(runs.refused(2, &["-p", "go", "--allow", "fly"]), @"");
+    assert_snapshot!(runs.refused(2, &["-p", "go", "--allow", "fly"]), @"error: --allow fly: there is no such tool; choose from read, write, edit, bash, todo, recall, or SERVER__TOOL or SERVER__* for those of a server");
     runs.play(&[
         "-p",
         "go",

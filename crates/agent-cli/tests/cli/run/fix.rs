@@ -30,6 +30,11 @@ fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     files
 }
 
+/// Returns the events of a type.
+fn of<'a>(events: &'a [Value], kind: &'a str) -> impl Iterator<Item = &'a Value> {
+    events.iter().filter(move |event| event["type"] == kind)
+}
+
 /// Runs the tests of a project; returns whether they pass.
 fn passes(runs: &Runs, folder: &Path) -> bool {
     let mut command = runs.around("cargo", &["test", "--offline", "--quiet"]);
@@ -63,13 +68,7 @@ fn a_failing_test_is_mended_in_a_copy() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("an event"))
         .collect();
-    let of = |kind: &str| {
-        events
-            .iter()
-            .filter(move |event| event["type"] == kind)
-            .cloned()
-    };
-    let calls = of("tool_end").map(|event| {
+    let calls = of(&events, "tool_end").map(|event| {
         let failed = if event["is_error"] == true {
             " failed"
         } else {
@@ -82,12 +81,12 @@ fn a_failing_test_is_mended_in_a_copy() {
         calls.join(", "),
         "todo, bash, bash failed, bash, read, read, todo, edit, bash, todo"
     );
-    let last_list = of("tool_end")
+    let last_list = of(&events, "tool_end")
         .filter(|event| event["name"] == "todo")
         .last();
     let last_list = last_list.expect("a list")["output"].to_string();
     assert!(last_list.contains("3 items: 0 open, 3 done"), "{last_list}");
-    let answer = of("answer").last().expect("an answer");
+    let answer = of(&events, "answer").last().expect("an answer");
     assert!(
         answer["text"]
             .as_str()
@@ -95,7 +94,7 @@ fn a_failing_test_is_mended_in_a_copy() {
             .starts_with("All tests pass.")
     );
     // The copy is mended, and only what had to be is another; the original is as it was.
-    let start = of("session_start").next().expect("a session");
+    let start = of(&events, "session_start").next().expect("a session");
     let copy = PathBuf::from(start["cwd"].as_str().expect("a folder"));
     assert!(passes(&runs, &copy));
     assert_eq!(files(&original), before);

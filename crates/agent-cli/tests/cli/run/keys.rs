@@ -61,7 +61,7 @@ fn a_key_of_the_environment_is_nowhere_afterwards() {
         let session = runs.session();
         let kept = texts
             .keys()
-            .filter(|name| name.contains(".outputs/"))
+            .filter(|name| name.contains(".outputs/bash-"))
             .count();
         assert_eq!(kept, 2, "{:?}", texts.keys());
         for (name, bytes) in &texts {

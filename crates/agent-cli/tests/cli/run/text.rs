@@ -419,8 +419,10 @@ fn tools_and_the_system_prompt_are_as_they_are_named() {
         }
         told
     };
-    let all = ["read", "write", "edit", "bash", "grep", "find", "ls"];
-    assert_eq!(tools(&[]), all);
+    assert_eq!(
+        tools(&[]),
+        ["read", "write", "edit", "bash", "todo", "recall"]
+    );
     assert_eq!(tools(&["--tools", "none"]), [""; 0]);
     assert_eq!(tools(&["--tools", "write, read"]), ["read", "write"]);
     assert_eq!(
