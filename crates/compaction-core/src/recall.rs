@@ -283,7 +283,7 @@ pub fn recall_entry(
         role,
         timestamp: entry.timestamp.map(|at: Timestamp| at.to_string()),
         place: Places::of(path, context).place(index),
-        line: tree.line(index) as u64,
+        line: tree.line(index),
         offset,
         total_chars: total,
         next_offset: (next < total).then_some(next),

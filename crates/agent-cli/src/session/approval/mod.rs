@@ -99,13 +99,16 @@ pub enum Told<'a> {
     NotRemembered(&'a str),
 }
 
+/// Hears what is told.
+type Tell = dyn Fn(Told<'_>) + Send + Sync;
+
 /// Decides about tool calls; cheap to clone.
 #[derive(Clone)]
 pub struct Approvals {
     policies: Arc<BTreeMap<String, Policy>>,
     can_ask: bool,
     memory: Option<Arc<Result<Memory, String>>>,
-    tell: Option<Arc<dyn Fn(Told<'_>) + Send + Sync>>,
+    tell: Option<Arc<Tell>>,
     asking: Arc<Mutex<Asking>>,
 }
 

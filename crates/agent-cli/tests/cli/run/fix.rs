@@ -68,13 +68,15 @@ fn a_failing_test_is_mended_in_a_copy() {
         .lines()
         .map(|line| serde_json::from_str(line).expect("an event"))
         .collect();
-    let calls = of(&events, "tool_end").map(|event| {
-        let failed = if event["is_error"] == true {
-            " failed"
-        } else {
-            ""
+    // They begin in their order, and some end beside each other.
+    let calls = of(&events, "tool_start").map(|start| {
+        let mut ends = of(&events, "tool_end");
+        let end = ends.find(|end| end["call_id"] == start["call_id"]);
+        let failed = match end.expect("an end")["is_error"] == true {
+            true => " failed",
+            false => "",
         };
-        format!("{}{failed}", event["name"].as_str().expect("a name"))
+        format!("{}{failed}", start["name"].as_str().expect("a name"))
     });
     let calls: Vec<String> = calls.collect();
     assert_eq!(

@@ -111,7 +111,7 @@ async fn lists_that_say_too_much_or_nothing_are_refused() {
     // As long as it may be, it is read again as it was written.
     let long = "\u{e9}".repeat(200);
     let set = json!({ "items": [{ "text": long }] });
-    let session = of_calls(&[set.clone()]);
+    let session = of_calls(std::slice::from_ref(&set));
     session.good("todo", set).await;
     let history = session.context.history.as_ref().unwrap();
     assert_eq!(open_todos(&history.tree.path(history.leaf)), [long]);
