@@ -6,6 +6,7 @@ mod config;
 mod hooks;
 mod model;
 mod run;
+mod servers;
 
 pub use approvals::{ApprovalsArgs, ApprovalsCommand, ProjectArgs, RuleArgs};
 pub use compare::{CompareArgs, LossArgs};
@@ -13,6 +14,7 @@ pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
 pub use hooks::{HooksArgs, HooksCommand, HooksTestArgs};
 pub use model::{FallbackArg, ModelArgs, NativeArg, WireArg};
 pub use run::{ModeArg, RunArgs, ThinkingArg};
+pub use servers::ServersArgs;
 
 use std::path::PathBuf;
 
@@ -127,6 +129,8 @@ pub enum Command {
     Models(ModelsArgs),
     /// List the sessions that a running agent keeps, and say where they are.
     Sessions(SessionsArgs),
+    /// Start the servers of tools that are configured, list what they bring, and end them.
+    Servers(ServersArgs),
     /// Show the settings, where each value comes from, and what there is to set.
     Config(ConfigArgs),
     /// Show and change which tool calls are allowed in a project without a question, and which never are.

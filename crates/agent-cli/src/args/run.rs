@@ -61,7 +61,7 @@ pub struct RunArgs {
     /// The folder that the tools work in; this one unless given.
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// The tools of the model, parted by commas; none for none.
+    /// The tools of the model, parted by commas, those of servers as SERVER__TOOL or SERVER__*; none for none.
     #[arg(long, value_name = "NAMES")]
     pub tools: Option<String>,
     /// Let the model use this tool without asking, for this run: bash, SERVER__TOOL, or SERVER__* for all of a server.

@@ -17,6 +17,7 @@ mod models;
 mod plan;
 mod recall;
 mod run;
+mod servers;
 mod sessions;
 mod tree;
 mod undo;
@@ -108,6 +109,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Doctor(args) => doctor::run(args),
         Command::Models(args) => models::run(args, global),
         Command::Sessions(args) => sessions::run(args),
+        Command::Servers(args) => servers::run(args, global),
         Command::Config(args) => config::run(args, global),
         Command::Approvals(args) => approvals::run(args, global),
         Command::Hooks(args) => hooks::run(args, global),

@@ -9,6 +9,7 @@ pub mod event;
 pub mod folder;
 pub mod machine;
 pub mod model;
+pub mod servers;
 pub mod shell;
 pub mod store;
 pub mod tools;

@@ -12,6 +12,7 @@ use super::schema;
 use super::sources::{FileState, Layer, Origin, SettingsFile, Sources, VARIABLE_PREFIX};
 use super::text::{Form, Tree, merge};
 use crate::error::Error;
+use crate::session::servers;
 
 /// Settings, and where each value comes from.
 #[derive(Debug, Clone, Default)]
@@ -90,6 +91,8 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, Error> {
         let catalog = settings.catalog();
         catalog.map_err(|error| catalog_error(&error, &parts))?;
     }
+    let servers = servers::check(&settings.mcp_servers);
+    servers.map_err(|(key, said)| nearest_error(&key, &said, &parts))?;
     Ok(Loaded {
         settings,
         tree,
@@ -305,19 +308,24 @@ fn refuse_what_projects_may_not(part: &Part, who: &str, sources: &Sources) -> Re
     Err(part.error(path, &said))
 }
 
-/// Returns what is wrong about a provider or a model, with the place of the newest part that is nearest to it.
+/// Returns what is wrong about a provider or a model.
 fn catalog_error(error: &CatalogError, parts: &[Part]) -> Error {
     let said = error.to_string();
     let CatalogError::Setting { key, .. } = error else {
         return usage(&format!("settings: {said}"));
     };
+    nearest_error(key, &said, parts)
+}
+
+/// Returns what is wrong about a key, with the place of the newest part that is nearest to it.
+fn nearest_error(key: &str, said: &str, parts: &[Part]) -> Error {
     let near = parts.iter().filter_map(|part| {
         let path = part.tree.nearest_plain(key)?;
         Some((path.0.len(), part, path))
     });
     // Of several that are as near, the last one is the newest.
     match near.max_by_key(|(depth, _, _)| *depth) {
-        Some((_, part, path)) => part.error(path, &said),
+        Some((_, part, path)) => part.error(path, said),
         None => usage(&format!("settings: {said}")),
     }
 }

@@ -25,6 +25,7 @@ use crate::models::Named;
 use crate::session::approval::{Approvals, Memory, Policy};
 use crate::session::folder::sessions_root;
 use crate::session::model::LiveModels;
+use crate::session::servers::{self, ServerConfig};
 use crate::session::shell::SessionConfig;
 use crate::session::store::LiveStore;
 use crate::session::tools::{ToolContext, ToolLimits, Toolbox, Workspace};
@@ -98,7 +99,7 @@ impl Prepared {
             true => settings,
             false => global.load_app_settings_with(extra, &cwd)?,
         };
-        let tools = toolbox(args, &settings)?;
+        let (tools, servers) = toolbox(args, &settings)?;
         let (models, script, due) = match script {
             Some(script) => {
                 let own = script.script.header.window.map(TokenCount);
@@ -154,7 +155,7 @@ impl Prepared {
             },
             approvals,
             overflow: overflow(&store),
-            redactor: Arc::new(redactor(&secret_variables)),
+            redactor: Arc::new(redactor(&secret_variables, &servers)),
             secret_variables,
             history: None,
         };
@@ -166,6 +167,7 @@ impl Prepared {
                 settings: settings.core(),
                 hooks: Arc::new(hooks),
                 tools,
+                servers,
                 tool_context,
                 system_prompt: system_prompt(args, &settings, &cwd),
                 instructions,
@@ -297,7 +299,8 @@ fn before(which: &Which) -> Option<String> {
     Some(format!("{}/{}", model.provider, model.model_id))
 }
 
-fn toolbox(args: &RunArgs, settings: &AppSettings) -> Result<Toolbox, Error> {
+/// Returns the tools, and the servers of those that are not our own.
+fn toolbox(args: &RunArgs, settings: &AppSettings) -> Result<(Toolbox, Vec<ServerConfig>), Error> {
     let (named, place): (Option<Vec<String>>, _) = match &args.tools {
         Some(names) => {
             let names = names.split(',').map(|name| name.trim().to_owned());
@@ -305,14 +308,21 @@ fn toolbox(args: &RunArgs, settings: &AppSettings) -> Result<Toolbox, Error> {
         }
         None => (settings.tools.enabled.clone(), "tools.enabled"),
     };
+    let servers = servers::configured(&settings.mcp_servers);
     match named {
-        None => Ok(Toolbox::standard()),
+        None => Ok((Toolbox::standard(), servers)),
         Some(names) if names.iter().all(|name| name == "none" || name.is_empty()) => {
-            Ok(Toolbox::none())
+            Ok((Toolbox::none(), Vec::new()))
         }
-        Some(names) => Toolbox::named(&names).map_err(|error| {
-            Error::Usage(format!("{place}: {error}; or none alone, for no tools"))
-        }),
+        Some(names) => {
+            let (of_servers, own): (Vec<_>, Vec<_>) =
+                names.into_iter().partition(|name| name.contains("__"));
+            let refused = |error| Error::Usage(format!("{place}: {error}"));
+            let servers = servers::named(servers, &of_servers).map_err(refused)?;
+            let tools = Toolbox::named(&own)
+                .map_err(|error| refused(format!("{error}; or none alone, for no tools")))?;
+            Ok((tools, servers))
+        }
     }
 }
 
@@ -350,8 +360,9 @@ fn policies(settings: &AppSettings, of_script: bool, allowed: &[&str]) -> BTreeM
 /// The shortest value of a variable that is a secret by its name; shorter ones are words.
 const SHORTEST_SECRET: usize = 16;
 
-/// Returns what takes the values of these variables out of texts, and of those that are secrets by their name.
-fn redactor(variables: &[String]) -> Redactor {
+/// Returns what takes the values of these variables out of texts, of those that are secrets by their name, and the
+/// secrets that servers get.
+fn redactor(variables: &[String], servers: &[ServerConfig]) -> Redactor {
     let secrets = std::env::vars_os().filter(|(name, _)| is_secret(name, variables));
     let mut redactor = Redactor::default();
     for (_, value) in secrets {
@@ -367,6 +378,9 @@ fn redactor(variables: &[String]) -> Redactor {
         let lines = value.lines().map(str::trim);
         let telling = |line: &&str| line.len() >= SHORTEST_SECRET && !line.contains(' ');
         lines.filter(telling).for_each(|line| redactor.add(line));
+    }
+    for secret in servers::secrets(servers) {
+        redactor.add(secret.expose());
     }
     redactor
 }

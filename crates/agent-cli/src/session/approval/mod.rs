@@ -77,14 +77,23 @@ pub struct Question {
     pub call_id: String,
     /// The tool.
     pub tool: String,
-    /// What it would do, in the words that are remembered: the command, for `bash`.
+    /// What it would do: the command, for `bash`.
     pub subject: String,
 }
 
 impl Question {
+    /// Returns what an answer is remembered under: the subject, and for a tool of a server its name alone, since the
+    /// arguments of its calls vary.
+    fn remembered(&self) -> &str {
+        match self.tool.contains("__") {
+            true => &self.tool,
+            false => self.subject.trim(),
+        }
+    }
+
     /// Returns whether another question is about the same.
     fn is_same(&self, other: &Self) -> bool {
-        self.tool == other.tool && self.subject.trim() == other.subject.trim()
+        self.tool == other.tool && self.remembered() == other.remembered()
     }
 }
 
@@ -252,7 +261,7 @@ impl Approvals {
             Decision::Always => Ruling::Allowed,
             Decision::Never => Ruling::Denied,
         };
-        if let Ok(rule) = Rule::exact(&question.tool, &question.subject) {
+        if let Ok(rule) = Rule::exact(&question.tool, question.remembered()) {
             asking.answered.add(rule, ruling);
         }
         let same = |waiting: &mut Waiting| waiting.question.is_same(&question);
@@ -294,7 +303,7 @@ impl Approvals {
 
     /// Returns what was answered to the same question before, in this session or any other of the project.
     fn remembered(&self, question: &Question) -> Option<Ruling> {
-        let (tool, subject) = (&question.tool, &question.subject);
+        let (tool, subject) = (&question.tool, question.remembered());
         let here = self.asking().answered.ruling(tool, subject);
         let kept = match self.memory.as_deref() {
             Some(Ok(memory)) => match memory.rules() {
@@ -317,7 +326,7 @@ impl Approvals {
         let Some(memory) = self.memory.clone() else {
             return;
         };
-        let rule = Rule::exact(&question.tool, &question.subject);
+        let rule = Rule::exact(&question.tool, question.remembered());
         let kept = tokio::task::spawn_blocking(move || match &*memory {
             Ok(memory) => memory.add(rule?, ruling),
             Err(why) => Err(why.clone()),

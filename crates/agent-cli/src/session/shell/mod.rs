@@ -21,6 +21,7 @@ mod known;
 mod navigation;
 mod notify;
 mod prompting;
+mod servers;
 mod tell;
 mod tools;
 mod view;
@@ -50,6 +51,7 @@ use crate::session::machine::{
     Continue, Event, Job, Machine, Navigation, Opening, Policy, State, TurnEnd, Wish, transition,
 };
 use crate::session::model::LiveModels;
+use crate::session::servers::{ServerConfig, Servers};
 use crate::session::store::{Delivery, LiveStore, NewEntry};
 use crate::session::tools::{ToolContext, Toolbox};
 
@@ -73,6 +75,8 @@ pub struct SessionConfig {
     pub hooks: Arc<HookSet>,
     /// The tools.
     pub tools: Toolbox,
+    /// The servers whose tools stand beside them; they are started when the session opens.
+    pub servers: Vec<ServerConfig>,
     /// What the tools work in.
     pub tool_context: ToolContext,
     /// The system prompt.
@@ -176,6 +180,9 @@ pub struct AgentSession {
     hooks: Arc<HookSet>,
     notifier: Notifier,
     tools: Toolbox,
+    /// Servers that are not started yet.
+    server_configs: Vec<ServerConfig>,
+    servers: Servers,
     tool_context: ToolContext,
     system_prompt: String,
     instructions: Known,
@@ -231,6 +238,8 @@ impl AgentSession {
             hooks: config.hooks,
             notifier,
             tools: config.tools,
+            server_configs: config.servers,
+            servers: Servers::default(),
             tool_context: ToolContext {
                 approvals,
                 ..config.tool_context
@@ -269,10 +278,12 @@ impl AgentSession {
         self.notifier = notifier;
         self.open();
         self.notify_start();
+        let early = self.start_servers(&mut commands).await;
         let end_of_telling = notifications.end();
         let mut telling = pin!(notifications.run());
         let mut told = false;
         let mut commanded = true;
+        early.into_iter().for_each(|command| self.command(command));
         while !self.closed {
             tokio::select! {
                 biased;
@@ -293,6 +304,7 @@ impl AgentSession {
         if !told {
             end_of_telling.wait(telling).await;
         }
+        std::mem::take(&mut self.servers).stop().await;
         self.finished()
     }
 

@@ -7,15 +7,17 @@ use std::sync::Arc;
 
 use llm_providers::{PieceRedactor, Redactor};
 
-use super::ToolLimits;
 use super::screen::Screen;
 use super::text::{beginning, clip_lines, count, ending};
+use super::{ToolContext, ToolLimits};
 
 /// Output that grows.
 #[derive(Debug)]
 pub(super) struct Capture {
     limits: ToolLimits,
     folder: Option<PathBuf>,
+    /// Whose it is; the name of the file begins so.
+    source: &'static str,
     screen: Screen,
     /// Before anything is cut or kept, so that no part of a key is.
     pieces: PieceRedactor,
@@ -68,6 +70,26 @@ pub(super) struct Captured {
     pub(super) full: Option<PathBuf>,
 }
 
+/// Returns a text as a command's output is shown, and where all of it is when that is not all; `source` is what the
+/// name of that file begins with.
+pub(in crate::session) fn shortened(
+    text: &str,
+    source: &'static str,
+    context: &ToolContext,
+) -> (String, Option<PathBuf>) {
+    let mut capture = Capture {
+        source,
+        ..Capture::new(
+            context.limits,
+            context.overflow.clone(),
+            context.redactor.clone(),
+        )
+    };
+    capture.push(text.as_bytes());
+    let captured = capture.finish();
+    (captured.text, captured.full)
+}
+
 impl Capture {
     /// Returns an empty one; the whole of a long output goes to a file in `folder`.
     pub(super) fn new(
@@ -78,6 +100,7 @@ impl Capture {
         Self {
             limits,
             folder,
+            source: "bash",
             screen: Screen::default(),
             pieces: PieceRedactor::new(redactor),
             head: String::new(),
@@ -195,7 +218,7 @@ impl Capture {
         let Some(folder) = &self.folder else {
             return;
         };
-        self.full = match make(folder) {
+        self.full = match make(folder, self.source) {
             Ok((file, path)) => Full::Open {
                 file,
                 path,
@@ -226,7 +249,7 @@ impl Capture {
     }
 }
 
-fn make(folder: &Path) -> io::Result<(File, PathBuf)> {
+fn make(folder: &Path, source: &str) -> io::Result<(File, PathBuf)> {
     let mut builder = DirBuilder::new();
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -236,7 +259,7 @@ fn make(folder: &Path) -> io::Result<(File, PathBuf)> {
         options.mode(0o600);
     }
     builder.recursive(true).create(folder)?;
-    let path = folder.join(format!("bash-{}.txt", uuid::Uuid::now_v7()));
+    let path = folder.join(format!("{source}-{}.txt", uuid::Uuid::now_v7()));
     let file = options.write(true).create_new(true).open(&path)?;
     Ok((file, path))
 }

@@ -45,3 +45,39 @@ pub(super) fn base64(bytes: &[u8]) -> String {
     }
     text
 }
+
+/// Returns the type and the size in bytes of an image in base64, or `None` for anything else.
+pub(in crate::session) fn of_base64(text: &str) -> Option<(&'static str, u64)> {
+    let digits = text.trim_end_matches('=');
+    let padding = text.len() - digits.len();
+    if padding > 2
+        || !text.len().is_multiple_of(4)
+        || !digits.bytes().all(|digit| value(digit).is_some())
+    {
+        return None;
+    }
+    let mut start = Vec::new();
+    for group in digits.as_bytes().chunks(4).take(MAGIC.div_ceil(3)) {
+        let bits = group
+            .iter()
+            .try_fold(0, |bits, digit| Some(bits << 6 | value(*digit)?))?;
+        let bits = bits << (6 * (4 - group.len()));
+        let bytes = [(bits >> 16) as u8, (bits >> 8) as u8, bits as u8];
+        start.extend(&bytes[..group.len() - 1]);
+    }
+    let bytes = (text.len() / 4 * 3).saturating_sub(padding);
+    Some((mime_type(&start)?, bytes as u64))
+}
+
+/// Returns what a digit of base64 stands for.
+fn value(digit: u8) -> Option<u32> {
+    let value = match digit {
+        b'A'..=b'Z' => digit - b'A',
+        b'a'..=b'z' => digit - b'a' + 26,
+        b'0'..=b'9' => digit - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        _ => return None,
+    };
+    Some(u32::from(value))
+}

@@ -49,7 +49,9 @@ use session_model::{Leaf, SessionTree, ToolCall};
 
 use crate::session::approval::{Approvals, Policy, Question};
 
+pub(in crate::session) use capture::shortened;
 pub(crate) use file::{Identity, open_regular, reason};
+pub(in crate::session) use image::of_base64 as image_in_base64;
 pub use output::ToolOutput;
 pub(crate) use text::without_controls;
 pub use workspace::Workspace;
@@ -203,6 +205,12 @@ impl Toolbox {
         Self {
             tools: tools.into(),
         }
+    }
+
+    /// Returns these tools and `more` behind them.
+    #[must_use]
+    pub fn with(&self, more: &[Arc<dyn AgentTool>]) -> Self {
+        Self::of(self.tools.iter().chain(more).cloned().collect())
     }
 
     /// Returns the tools with these names in the usual order, or the text of an error that lists those there are.

@@ -320,6 +320,7 @@ impl House {
             settings: self.settings.clone(),
             hooks: self.hooks.clone(),
             tools: self.tools.clone(),
+            servers: Vec::new(),
             tool_context: ToolContext {
                 workspace: Arc::new(Workspace::open(&self.work()).unwrap()),
                 cancel: CancellationToken::new(),

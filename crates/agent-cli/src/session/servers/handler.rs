@@ -1,0 +1,52 @@
+//! What a server may ask of the agent: where the workspace is, and nothing else.
+
+// Roots are on their way out of the protocol, and servers ask for them still.
+#![expect(deprecated, reason = "servers of today ask for roots")]
+
+use std::path::{Path, PathBuf};
+
+use rmcp::model::{
+    ClientCapabilities, ClientConfig, Implementation, ListRootsResult, ProtocolVersion, Root,
+    RootsCapabilities,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ClientHandler, ErrorData, RoleClient};
+
+/// Answers a server's requests: questions to the user and to the model are refused, as is what is unknown.
+#[derive(Debug)]
+pub(super) struct Handler {
+    /// The folder that is worked in.
+    pub workspace: PathBuf,
+}
+
+impl ClientHandler for Handler {
+    async fn list_roots(
+        &self,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        let root = Root::new(file_uri(&self.workspace)).with_name("workspace");
+        Ok(ListRootsResult::new(vec![root]))
+    }
+
+    fn get_info(&self) -> ClientConfig {
+        let mut capabilities = ClientCapabilities::default();
+        capabilities.roots = Some(RootsCapabilities::default());
+        let own = Implementation::new("agent-cli", env!("CARGO_PKG_VERSION"));
+        ClientConfig::new(capabilities, own)
+            .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+}
+
+/// Returns the address of a folder.
+pub(super) fn file_uri(path: &Path) -> String {
+    let mut uri = "file://".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri.push_str(&format!("%{other:02X}")),
+        }
+    }
+    uri
+}

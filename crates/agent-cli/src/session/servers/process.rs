@@ -1,0 +1,158 @@
+//! The process of a server: how it is started, how it ends, and what it said.
+
+use std::io;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hooks::process::{Running, remove_secrets};
+use llm_providers::Redactor;
+use tokio::process::{ChildStdin, ChildStdout, Command};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::Surroundings;
+use super::config::ServerConfig;
+use super::stream::{Complaints, LINE_BYTES, Lines, Noticed};
+use super::text::{cleaned, one_line};
+
+/// How long a server may take to end once its input is closed.
+const GOODBYE: Duration = Duration::from_secs(1);
+
+/// How long a server that closed its output may take to end by itself, so that its exit code is known.
+const LAST: Duration = Duration::from_millis(500);
+
+/// How long complaints are read after everybody was killed; only who left the group can still hold the pipe.
+const REMAINS: Duration = Duration::from_millis(100);
+
+/// How many of the last lines that a server complained in are repeated.
+const COMPLAINTS: usize = 5;
+
+/// How much of what a server says of an error is repeated, in characters.
+pub(super) const SAID_CHARS: usize = 2000;
+
+/// How much of a program's name is repeated, in characters.
+const PROGRAM_CHARS: usize = 200;
+
+/// A process, its group, and what is heard of it.
+pub(super) struct Process {
+    running: Running,
+    heard: Heard,
+}
+
+/// What is heard of a server beside its messages.
+struct Heard {
+    reading: JoinHandle<()>,
+    complaints: Complaints,
+    noticed: Noticed,
+    redactor: Arc<Redactor>,
+}
+
+impl Process {
+    /// Starts a server; returns it with its output and its input.
+    pub fn start(
+        config: &ServerConfig,
+        around: &Surroundings,
+    ) -> Result<(Self, Lines<ChildStdout>, ChildStdin), String> {
+        let folder = match &config.cwd {
+            Some(folder) => around.workspace.join(folder),
+            None => around.workspace.clone(),
+        };
+        let started = Running::start_with_pipes(command(config, around, &folder));
+        let (running, pipes) = started.map_err(|error| not_started(config, &folder, &error))?;
+        let complaints = Complaints::default();
+        let noticed = Noticed::default();
+        let heard = Heard {
+            reading: tokio::spawn(complaints.clone().read(pipes.errors)),
+            complaints,
+            noticed: noticed.clone(),
+            redactor: around.redactor.clone(),
+        };
+        let lines = Lines::new(pipes.output, noticed);
+        Ok((Self { running, heard }, lines, pipes.input))
+    }
+
+    /// Ends the server and returns `what` with what the server said.
+    pub async fn kill(self, what: &str) -> String {
+        self.running.bury().await;
+        self.heard.add_to(what.to_owned()).await
+    }
+
+    /// Returns how a server ended that has closed its output; what is left of it is killed.
+    pub async fn explain(mut self) -> String {
+        if self.heard.noticed.is_endless() {
+            let what = format!("it wrote a line of over {LINE_BYTES} bytes and was ended");
+            return self.kill(&what).await;
+        }
+        let by_itself = timeout(LAST, self.running.ended()).await.is_ok();
+        let what = match self.running.bury().await {
+            Some(status) if by_itself => how(status),
+            Some(_) | None => "it closed its output and was ended".to_owned(),
+        };
+        self.heard.add_to(what).await
+    }
+
+    /// Gives a server whose input `closing` closes a moment to end, and kills what is left.
+    pub async fn leave(mut self, closing: impl Future) {
+        let ending = async {
+            closing.await;
+            self.running.ended().await;
+        };
+        let _ = timeout(GOODBYE, ending).await;
+        self.running.bury().await;
+    }
+}
+
+impl Heard {
+    async fn add_to(self, mut said: String) -> String {
+        let _ = timeout(REMAINS, self.reading).await;
+        if let Some(noise) = self.noticed.noise() {
+            said.push_str("; it wrote what is no message: ");
+            said.push_str(&one_line(&noise, SAID_CHARS));
+        }
+        if let Some(complaints) = self.complaints.last(COMPLAINTS) {
+            said.push_str("; it complained: ");
+            said.push_str(&cleaned(&complaints, SAID_CHARS));
+        }
+        self.redactor.clean(&said)
+    }
+}
+
+fn command(config: &ServerConfig, around: &Surroundings, folder: &Path) -> Command {
+    let mut command = Command::new(&config.command);
+    command.args(&config.args).current_dir(folder);
+    remove_secrets(&mut command, &around.secret_variables);
+    for name in &config.pass_env {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command.envs(&config.env);
+    command
+}
+
+fn not_started(config: &ServerConfig, folder: &Path, error: &io::Error) -> String {
+    let name = &config.name;
+    let program = one_line(&config.command, PROGRAM_CHARS);
+    if !folder.is_dir() {
+        let folder = folder.display();
+        return format!(
+            "cannot start {program}: there is no folder {folder}; see mcpServers.{name}.cwd"
+        );
+    }
+    match error.kind() {
+        io::ErrorKind::NotFound => format!(
+            "cannot start {program}: there is no such program; install it, or mend mcpServers.{name}.command"
+        ),
+        _ => format!("cannot start {program}: {error}; see mcpServers.{name}.command"),
+    }
+}
+
+/// Returns how a process ended.
+fn how(status: ExitStatus) -> String {
+    match status.code() {
+        Some(code) => format!("it ended with exit code {code}"),
+        None => "it was killed".to_owned(),
+    }
+}

@@ -1,0 +1,198 @@
+//! The streams of a server: its output in lines that have an end, and the newest of what it complains of.
+
+use std::collections::VecDeque;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
+
+/// The longest line that a server may write, in bytes; each message is one.
+pub(super) const LINE_BYTES: usize = 16_000_000;
+
+/// How much of what a server complains of is kept, in bytes.
+const KEPT: usize = 4096;
+
+/// How much of a line that is no message is kept, in bytes.
+const NOISE: usize = 200;
+
+/// What was noticed in a server's output; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Noticed(Arc<Mutex<Odd>>);
+
+#[derive(Debug, Default)]
+struct Odd {
+    /// The beginning of the first line that is no message.
+    noise: Vec<u8>,
+    /// A line was longer than it may be.
+    endless: bool,
+}
+
+impl Noticed {
+    fn odd(&self) -> MutexGuard<'_, Odd> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the beginning of the first line that is no message.
+    pub fn noise(&self) -> Option<String> {
+        let odd = self.odd();
+        let noise = String::from_utf8_lossy(&odd.noise);
+        (!noise.trim().is_empty()).then(|| noise.into_owned())
+    }
+
+    /// Returns whether a line was longer than it may be.
+    pub fn is_endless(&self) -> bool {
+        self.odd().endless
+    }
+}
+
+/// The output of a server. A line without an end is an error, so that it cannot fill the memory.
+#[derive(Debug)]
+pub(super) struct Lines<R> {
+    inner: R,
+    noticed: Noticed,
+    /// How long the line is that is being read.
+    length: usize,
+    /// What kind of line it is.
+    line: Line,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    /// Only white space so far.
+    Blank,
+    /// It may be a message, or is not looked at.
+    Message,
+    /// The first one that is none.
+    Noise,
+}
+
+impl<R> Lines<R> {
+    pub fn new(inner: R, noticed: Noticed) -> Self {
+        Self {
+            inner,
+            noticed,
+            length: 0,
+            line: Line::Blank,
+        }
+    }
+
+    fn look(&mut self, bytes: &[u8]) -> io::Result<()> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.length += part.len();
+            if self.length > LINE_BYTES {
+                self.noticed.odd().endless = true;
+                return Err(io::ErrorKind::InvalidData.into());
+            }
+            let begins = part.iter().find(|byte| !byte.is_ascii_whitespace());
+            if let (Line::Blank, Some(first)) = (self.line, begins) {
+                let fresh = self.noticed.odd().noise.is_empty();
+                self.line = match first {
+                    b'{' | b'[' => Line::Message,
+                    _ if fresh => Line::Noise,
+                    _ => Line::Message,
+                };
+            }
+            if self.line == Line::Noise {
+                let mut odd = self.noticed.odd();
+                let room = NOISE.saturating_sub(odd.noise.len()).min(part.len());
+                odd.noise.extend_from_slice(&part[..room]);
+            }
+            if part.ends_with(b"\n") {
+                self.length = 0;
+                self.line = Line::Blank;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        ready!(Pin::new(&mut self.inner).poll_read(context, buffer))?;
+        Poll::Ready(self.look(&buffer.filled()[before..]))
+    }
+}
+
+/// The newest of what a server complains of; cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Complaints(Arc<Mutex<VecDeque<u8>>>);
+
+impl Complaints {
+    /// Reads until everybody has closed the pipe.
+    pub async fn read(self, mut pipe: impl AsyncRead + Unpin) {
+        let mut block = vec![0; KEPT];
+        while let Ok(count @ 1..) = pipe.read(&mut block).await {
+            self.keep(&block[..count]);
+            // Who writes without end does not keep others from running.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn keep(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(bytes);
+        let old = kept.len().saturating_sub(KEPT);
+        kept.drain(..old);
+    }
+
+    /// Returns the last lines, at most `lines` of them, the empty ones aside.
+    pub fn last(&self, lines: usize) -> Option<String> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(kept.make_contiguous()).into_owned();
+        let said: Vec<&str> = text
+            .lines()
+            .filter(|line| !line.trim().is_empty())
+            .collect();
+        let from = said.len().saturating_sub(lines);
+        (!said.is_empty()).then(|| said[from..].join("\n"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Complaints, KEPT, LINE_BYTES, Lines, Noticed};
+
+    fn look(blocks: &[&[u8]]) -> (Noticed, bool) {
+        let noticed = Noticed::default();
+        let mut lines = Lines::new((), noticed.clone());
+        let read = blocks.iter().try_for_each(|block| lines.look(block));
+        (noticed, read.is_ok())
+    }
+
+    #[test]
+    fn the_first_line_that_is_no_message_is_kept_across_reads() {
+        let (noticed, good) = look(&[b"{\"a\":1}\n  Lis", b"tening\nagain\n{}\n"]);
+        assert!(good);
+        assert_eq!(noticed.noise().as_deref(), Some("  Listening\n"));
+        let (noticed, _) = look(&[b"{\"a\":1}\n", b"\n[1]\n"]);
+        assert_eq!(noticed.noise(), None);
+    }
+
+    #[test]
+    fn a_line_without_an_end_is_an_error_and_many_lines_are_none() {
+        let block = vec![b'{'; LINE_BYTES / 4];
+        let (noticed, good) = look(&[&block, &block, &block, &block, b"{"]);
+        assert!(!good && noticed.is_endless());
+        let (noticed, good) = look(&[&block, &block, &block, b"\n", &block, &block, b"{"]);
+        assert!(good && !noticed.is_endless());
+    }
+
+    #[test]
+    fn only_the_newest_complaints_are_kept() {
+        let complaints = Complaints::default();
+        complaints.keep(b"first\n");
+        complaints.keep(&vec![b'x'; KEPT - 12]);
+        complaints.keep(b"\n\nnewest\r\n");
+        assert_eq!(complaints.last(1).as_deref(), Some("newest"));
+        let all = complaints.last(100).unwrap();
+        assert!(!all.contains("first") && all.ends_with("\nnewest"), "{all}");
+        assert_eq!(Complaints::default().last(3), None);
+    }
+}

@@ -1,0 +1,362 @@
+//! Calls of servers' tools: what they give, how they fail, how they are stopped.
+
+use std::sync::Arc;
+
+use agent_cli::session::approval::{Approvals, Policy};
+use agent_cli::session::tools::{Repeat, Toolbox};
+use llm_providers::{Redactor, Secret};
+use serde_json::{Value, json};
+use session_model::{Block, Content};
+
+use crate::runner::Test;
+use crate::server::PIXEL;
+use crate::surroundings::{House, Marks, SHORT, config, is_alive, text, wait};
+
+pub const TESTS: [Test; 14] = [
+    ("a_call_gives_its_text", echo),
+    (
+        "arguments_that_do_not_fit_are_refused_by_the_server",
+        misfits,
+    ),
+    ("a_failure_is_passed_on", fail),
+    ("images_are_shown_and_what_is_none_is_said", image),
+    ("long_text_is_cut_and_kept_as_a_whole", big),
+    ("resources_links_and_structured_content_become_text", mixed),
+    (
+        "an_answer_that_is_none_fails_and_noise_is_passed_over",
+        garbage,
+    ),
+    ("a_server_that_dies_is_told_once_and_called_no_more", crash),
+    ("a_call_that_takes_too_long_is_cancelled", slow),
+    (
+        "a_call_that_is_stopped_is_cancelled_and_leaves_no_process",
+        stopped,
+    ),
+    ("a_server_learns_the_workspace_and_nothing_else", asks),
+    ("keys_are_taken_out_of_results", keys),
+    ("a_call_has_to_be_allowed", approvals),
+    ("hints_say_what_may_run_again", hints),
+];
+
+fn echo() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        assert_eq!(house.told(), ["s ready 16 "]);
+        assert_eq!(
+            house
+                .good(&servers, "s__echo", json!({ "text": "h\u{1b}i" }))
+                .await,
+            "hi"
+        );
+        assert_eq!(
+            house
+                .good(&servers, "s__add", json!({ "a": 2, "b": 3 }))
+                .await,
+            "5"
+        );
+        assert_eq!(
+            house.good(&servers, "s__nothing", json!({})).await,
+            "[no output]"
+        );
+        let folder = house.good(&servers, "s__folder", json!({})).await;
+        assert_eq!(folder, house.workspace().display().to_string());
+        servers.stop().await;
+        // Ending a server is nothing to tell.
+        assert!(house.told().is_empty());
+    });
+}
+
+fn misfits() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        assert_eq!(
+            house.bad(&servers, "s__add", json!({ "a": "two" })).await,
+            "s__add: it refused: a and b must be whole numbers"
+        );
+        let none = house.bad(&servers, "s__add", json!([1])).await;
+        assert!(
+            none.starts_with("the arguments are no JSON object"),
+            "{none}"
+        );
+        servers.stop().await;
+    });
+}
+
+fn fail() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        assert_eq!(house.bad(&servers, "s__fail", json!({})).await, "no luck");
+        servers.stop().await;
+    });
+}
+
+fn image() {
+    wait(async {
+        let mut house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let output = house.call(&servers, "s__image", json!({})).await;
+        let Content::Blocks(blocks) = &output.content else {
+            panic!("{output:?}");
+        };
+        let [Block::Text(text), Block::Image(image)] = blocks.as_slice() else {
+            panic!("{output:?}");
+        };
+        assert_eq!(
+            text.text,
+            "a pixel\n[an image of type image/png, which is left out: only PNG, JPEG, GIF and WebP are shown]"
+        );
+        assert_eq!(
+            (&*image.data, image.mime_type.as_str()),
+            (PIXEL, "image/png")
+        );
+        house.context.limits.image_bytes = 69;
+        let said = house.good(&servers, "s__image", json!({})).await;
+        assert!(
+            said.contains(
+                "[an image, image/png, which is left out: it has 70 bytes and at most 69 are shown]"
+            ),
+            "{said}"
+        );
+        servers.stop().await;
+    });
+}
+
+fn big() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let output = house.call(&servers, "s__big", json!({})).await;
+        let shown = text(&output);
+        assert!(
+            shown.len() < house.context.limits.output_bytes + 500,
+            "{}",
+            shown.len()
+        );
+        assert!(shown.contains(" left out here]\n"), "{shown}");
+        let path = output
+            .details
+            .as_ref()
+            .and_then(|details| details["full_output_path"].as_str());
+        let path = path.expect("the whole is kept");
+        assert!(
+            shown.ends_with(&format!("[the whole output is in {path}]\n")),
+            "{shown}"
+        );
+        let whole = std::fs::read_to_string(path).expect("it is there");
+        assert_eq!(whole, "0123456789abcdef\n".repeat(crate::server::BIG / 17));
+        servers.stop().await;
+    });
+}
+
+fn mixed() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        assert_eq!(
+            house.good(&servers, "s__mixed", json!({})).await,
+            "[file:///a.txt]\nA\n[file:///b, x/y: 4 bytes in base64, which are not passed on]\n\
+             [c: file:///c]\n[a sound of type audio/wav, which is not passed on]\n{\"sum\": 3}"
+        );
+        assert_eq!(
+            house.good(&servers, "s__structured", json!({})).await,
+            "{\"sum\":3}"
+        );
+        servers.stop().await;
+    });
+}
+
+fn garbage() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        assert_eq!(
+            house.bad(&servers, "s__garbage", json!({})).await,
+            "s__garbage: its answer is none that the protocol knows"
+        );
+        assert_eq!(
+            house.good(&servers, "s__noise", json!({})).await,
+            "good all the same"
+        );
+        servers.stop().await;
+    });
+}
+
+fn crash() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let why = "it ended with exit code 7; it complained: a crash, as asked for";
+        let said = format!(
+            "tool server s is gone: {why}; do without its tools until the session is started again"
+        );
+        house.told();
+        // Two calls that run as it dies learn the same.
+        let (slow, crash) = futures_util::future::join(
+            house.bad(&servers, "s__slow", json!({})),
+            house.bad(&servers, "s__crash", json!({})),
+        )
+        .await;
+        assert_eq!(
+            (slow.as_str(), crash.as_str()),
+            (said.as_str(), said.as_str())
+        );
+        assert_eq!(house.bad(&servers, "s__echo", json!({})).await, said);
+        assert_eq!(house.told(), [format!("s gone 0 {why}")]);
+        servers.stop().await;
+        assert!(house.told().is_empty());
+    });
+}
+
+fn slow() {
+    wait(async {
+        let house = House::new();
+        let mut marks = Marks::new();
+        let mut config = config("usual");
+        config.args.push(marks.port.clone());
+        config.call_timeout = SHORT;
+        let servers = house.start(&[config]).await;
+        assert_eq!(
+            house.bad(&servers, "s__slow", json!({})).await,
+            "s__slow: no answer within 0.02 seconds (mcpServers.s.callTimeoutSeconds); it was told to stop"
+        );
+        assert_eq!(marks.next().await.as_deref(), Some("slow"));
+        assert_eq!(marks.next().await.as_deref(), Some("cancelled"));
+        servers.stop().await;
+    });
+}
+
+fn stopped() {
+    wait(async {
+        let house = House::new();
+        let mut marks = Marks::new();
+        let mut config = config("usual");
+        config.args.push(marks.port.clone());
+        let servers = house.start(&[config]).await;
+        let ids = house.good(&servers, "s__processes", json!({})).await;
+        let stopping = async {
+            assert_eq!(marks.next().await.as_deref(), Some("slow"));
+            house.cancel.cancel();
+        };
+        let calling = house.bad(&servers, "s__slow", json!({}));
+        let (said, ()) = futures_util::future::join(calling, stopping).await;
+        assert_eq!(
+            said,
+            "cancelled; the server was told, and may have done some of it already"
+        );
+        assert_eq!(marks.next().await.as_deref(), Some("cancelled"));
+        servers.stop().await;
+        assert_eq!(marks.next().await.as_deref(), Some("input closed"));
+        assert!(!ids.split(' ').any(is_alive), "{ids}");
+    });
+}
+
+fn asks() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let ask = async |method: &str| {
+            let said = house
+                .good(&servers, "s__ask", json!({ "method": method }))
+                .await;
+            serde_json::from_str::<Value>(&said).expect("an answer is a message")
+        };
+        let root = ask("roots/list").await["result"]["roots"][0]["uri"].clone();
+        assert_eq!(
+            root,
+            json!(format!("file://{}", house.workspace().display()))
+        );
+        assert_eq!(
+            ask("elicitation/create").await["result"]["action"],
+            "decline"
+        );
+        for method in ["sampling/createMessage", "terminal/run"] {
+            assert!(ask(method).await["error"]["code"].is_i64(), "{method}");
+        }
+        servers.stop().await;
+    });
+}
+
+fn keys() {
+    wait(async {
+        let mut house = House::new();
+        let key = Secret::new("planted-key-0123456789").expect("a key");
+        house.context.redactor = Arc::new(Redactor::new(&[key]));
+        let servers = house.start(&[config("usual")]).await;
+        let said = house
+            .good(
+                &servers,
+                "s__echo",
+                json!({ "text": "it is planted-key-0123456789." }),
+            )
+            .await;
+        assert_eq!(said, "it is [secret removed].");
+        servers.stop().await;
+    });
+}
+
+fn approvals() {
+    wait(async {
+        let mut house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let mut said = async |policies: &[(&str, Policy)]| {
+            let policies = policies
+                .iter()
+                .map(|(name, policy)| ((*name).to_owned(), *policy));
+            house.context.approvals = Approvals::new(policies.collect(), false);
+            text(
+                &house
+                    .call(&servers, "s__echo", json!({ "text": "hi" }))
+                    .await,
+            )
+        };
+        assert_eq!(
+            said(&[("bash", Policy::Allow)]).await,
+            "s__echo has to be allowed and nobody can be asked; run again with --allow s__echo"
+        );
+        assert_eq!(said(&[("s__echo", Policy::Allow)]).await, "hi");
+        assert_eq!(said(&[("s__*", Policy::Allow)]).await, "hi");
+        let denied = said(&[("s__*", Policy::Allow), ("s__echo", Policy::Deny)]).await;
+        assert!(
+            denied.starts_with("s__echo is not allowed here"),
+            "{denied}"
+        );
+        let subject = servers.tools()[14].asks_leave(&json!({ "text": "a\u{1b}\nb".repeat(400) }));
+        let subject = subject.expect("it asks");
+        assert!(
+            subject.starts_with(r#"s__echo {"text":"a\u001b\nb"#),
+            "{subject}"
+        );
+        assert_eq!(
+            subject.chars().count(),
+            "s__echo ".len() + 500 + " [...]".len()
+        );
+        servers.stop().await;
+    });
+}
+
+fn hints() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let tools = Toolbox::standard().with(servers.tools());
+        let repeat = ["read", "s__echo", "s__add", "s__fail"].map(|name| tools.repeat(name));
+        assert_eq!(
+            repeat,
+            [Repeat::Safe, Repeat::Safe, Repeat::Unsafe, Repeat::Unsafe]
+        );
+        let specs = tools.specs();
+        let add = specs
+            .iter()
+            .find(|tool| tool.name == "s__add")
+            .expect("it is there");
+        assert_eq!(add.description, "Adds.\u{fffd}[31m");
+        assert_eq!(
+            add.parameters.to_value(),
+            json!({ "type": "object", "required": ["a", "b"], "properties": {} })
+        );
+        servers.stop().await;
+    });
+}

@@ -1,0 +1,190 @@
+//! What the tests of the client share: servers of this program, calls, and what is heard.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use agent_cli::session::approval::Approvals;
+use agent_cli::session::event::SessionEvent;
+use agent_cli::session::servers::{ServerConfig, Servers, Surroundings, Tell};
+use agent_cli::session::tools::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
+use llm_providers::CancellationToken;
+use serde_json::Value;
+use session_model::ToolCall;
+use session_model::json::RawJson;
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+/// Longer than anything takes, however busy the machine is.
+pub const LONG: Duration = Duration::from_secs(300);
+
+/// Longer than nothing.
+pub const SHORT: Duration = Duration::from_millis(20);
+
+/// Runs a test that waits.
+pub fn wait<F: Future>(test: F) -> F::Output {
+    agent_cli::models::block_on(test).expect("a runtime")
+}
+
+/// Returns a server of this program, called `s`.
+pub fn config(mode: &str) -> ServerConfig {
+    let own = std::env::current_exe().expect("this program is somewhere");
+    ServerConfig {
+        name: "s".to_owned(),
+        command: own.display().to_string(),
+        args: vec!["--serve".to_owned(), mode.to_owned()],
+        env: BTreeMap::new(),
+        pass_env: Vec::new(),
+        cwd: None,
+        tools: None,
+        named: None,
+        start_timeout: LONG,
+        call_timeout: LONG,
+    }
+}
+
+/// A workspace with servers.
+pub struct House {
+    pub context: ToolContext,
+    pub cancel: CancellationToken,
+    heard: Arc<Mutex<Vec<SessionEvent>>>,
+    folder: TempDir,
+}
+
+impl House {
+    pub fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let workspace = Workspace::open(folder.path()).expect("a workspace");
+        let cancel = CancellationToken::new();
+        Self {
+            context: ToolContext {
+                workspace: Arc::new(workspace),
+                cancel: cancel.clone(),
+                limits: ToolLimits::default(),
+                approvals: Approvals::allow_all(),
+                overflow: Some(folder.path().join("overflow")),
+                secret_variables: Vec::new(),
+                redactor: Arc::default(),
+                history: None,
+            },
+            cancel,
+            heard: Arc::default(),
+            folder,
+        }
+    }
+
+    pub fn workspace(&self) -> PathBuf {
+        self.folder.path().canonicalize().expect("it is there")
+    }
+
+    pub async fn start(&self, configs: &[ServerConfig]) -> Servers {
+        let heard = self.heard.clone();
+        let tell: Tell = Arc::new(move |event| heard.lock().expect("no test panicked").push(event));
+        let around = Surroundings::of(&self.context);
+        Servers::start(configs, &around, &self.cancel, &tell).await
+    }
+
+    /// Returns what was told since somebody asked, a line each.
+    pub fn told(&self) -> Vec<String> {
+        let events = std::mem::take(&mut *self.heard.lock().expect("no test panicked"));
+        let line = |event| match event {
+            SessionEvent::ToolServer {
+                name,
+                state,
+                tools,
+                error,
+            } => format!("{name} {state} {tools} {}", error.unwrap_or_default()),
+            SessionEvent::Notice { text } => format!("notice: {text}"),
+            other => panic!("{other:?} is not of servers"),
+        };
+        events.into_iter().map(line).collect()
+    }
+
+    /// Calls a tool of the servers.
+    pub async fn call(&self, servers: &Servers, tool: &str, arguments: Value) -> ToolOutput {
+        let tools = Toolbox::none().with(servers.tools());
+        tools.run(&call(tool, &arguments), &self.context).await
+    }
+
+    /// Returns the text of a good result.
+    pub async fn good(&self, servers: &Servers, tool: &str, arguments: Value) -> String {
+        let output = self.call(servers, tool, arguments).await;
+        assert!(!output.is_error, "{output:?}");
+        text(&output)
+    }
+
+    /// Returns the text of a failure.
+    pub async fn bad(&self, servers: &Servers, tool: &str, arguments: Value) -> String {
+        let output = self.call(servers, tool, arguments).await;
+        assert!(output.is_error, "{output:?}");
+        text(&output)
+    }
+}
+
+pub fn call(tool: &str, arguments: &Value) -> ToolCall {
+    ToolCall {
+        id: "call".to_owned(),
+        name: tool.to_owned(),
+        arguments: Some(RawJson::of(arguments).expect("arguments are JSON")),
+        signature: None,
+    }
+}
+
+pub fn text(output: &ToolOutput) -> String {
+    output.content.joined_text("\n")
+}
+
+/// What a server tells the test of what it does.
+pub struct Marks {
+    pub port: String,
+    lines: UnboundedReceiver<String>,
+}
+
+impl Marks {
+    pub fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = listener.local_addr().expect("an address").port();
+        let (sender, lines) = unbounded_channel();
+        std::thread::spawn(move || {
+            let Ok((stream, _)) = listener.accept() else {
+                return;
+            };
+            for line in BufReader::new(stream).lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        Self {
+            port: port.to_string(),
+            lines,
+        }
+    }
+
+    /// Waits for the next mark; none once the server has ended.
+    pub async fn next(&mut self) -> Option<String> {
+        self.lines.recv().await
+    }
+
+    /// Waits for the next mark on a thread that nothing else runs on.
+    pub fn blocking_next(&mut self) -> Option<String> {
+        self.lines.blocking_recv()
+    }
+}
+
+/// Returns whether a process is there.
+#[cfg(unix)]
+pub fn is_alive(id: &str) -> bool {
+    let id = id.parse().expect("a process has a number");
+    let id = rustix::process::Pid::from_raw(id).expect("a process has a number");
+    // One that is dead and not buried yet, because its parent is somebody else, is not there.
+    let state = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero()));
+    let dead = state.is_ok_and(|state| state.contains(") Z "));
+    rustix::process::test_kill_process(id).is_ok() && !dead
+}
+
+#[cfg(not(unix))]
+pub fn is_alive(_id: &str) -> bool {
+    unimplemented!("these tests run where process groups are")
+}
