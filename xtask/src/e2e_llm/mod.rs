@@ -7,7 +7,7 @@
 mod cases;
 mod command;
 mod http;
-mod install;
+pub mod install;
 mod live;
 mod provider;
 mod said;

@@ -115,8 +115,10 @@ fn text(name: &str, report: Option<&Report>) -> String {
                 let shown = clean(&tool.name);
                 let room = width().saturating_sub(INDENT + shown.chars().count() + 2);
                 let about = first_line(&tool.description, room);
-                let line = format!("{:INDENT$}{shown}  {}", "", styled(DIM, &about));
-                text.push_str(line.trim_end());
+                text.push_str(&format!("{:INDENT$}{shown}", ""));
+                if !about.is_empty() {
+                    text.push_str(&format!("  {}", styled(DIM, &about)));
+                }
                 text.push('\n');
             }
             text

@@ -10,7 +10,7 @@ use session_model::{Block, Content};
 
 use crate::runner::Test;
 use crate::server::PIXEL;
-use crate::surroundings::{House, Marks, SHORT, config, is_alive, text, wait};
+use crate::surroundings::{House, Marks, SHORT, config, text, wait};
 
 pub const TESTS: [Test; 14] = [
     ("a_call_gives_its_text", echo),
@@ -45,7 +45,7 @@ fn echo() {
         assert_eq!(house.told(), ["s ready 16 "]);
         assert_eq!(
             house
-                .good(&servers, "s__echo", json!({ "text": "h\u{1b}i" }))
+                .good(&servers, "s__echo", json!({ "text": "h\u{1b}[31mi" }))
                 .await,
             "hi"
         );
@@ -235,7 +235,7 @@ fn stopped() {
         let mut config = config("usual");
         config.args.push(marks.port.clone());
         let servers = house.start(&[config]).await;
-        let ids = house.good(&servers, "s__processes", json!({})).await;
+        house.good(&servers, "s__child", json!({})).await;
         let stopping = async {
             assert_eq!(marks.next().await.as_deref(), Some("slow"));
             house.cancel.cancel();
@@ -249,7 +249,7 @@ fn stopped() {
         assert_eq!(marks.next().await.as_deref(), Some("cancelled"));
         servers.stop().await;
         assert_eq!(marks.next().await.as_deref(), Some("input closed"));
-        assert!(!ids.split(' ').any(is_alive), "{ids}");
+        marks.gone().await;
     });
 }
 

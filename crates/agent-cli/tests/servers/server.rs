@@ -3,6 +3,7 @@
 
 use std::io::{self, Write};
 use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -185,11 +186,14 @@ impl Server {
                 id,
                 &std::env::current_dir().expect("one").display().to_string(),
             ),
-            "processes" => {
+            "child" => {
+                // The child holds the connection to the test, so its end is heard there.
+                let marks = self.marks.as_ref().expect("the test listens");
+                let marks = OwnedFd::from(marks.try_clone().expect("one more of them"));
                 let mut child = Command::new("sleep");
-                let child = child.arg("1000").stdin(Stdio::null()).stdout(Stdio::null());
-                let child = child.spawn().expect("sleep runs");
-                text(id, &format!("{} {}", std::process::id(), child.id()));
+                let child = child.arg("1000").stdin(Stdio::null()).stdout(marks);
+                child.spawn().expect("sleep runs");
+                text(id, "started");
             }
             "ask" => {
                 self.asked = Some(id.clone());
@@ -219,7 +223,7 @@ fn usual_tools() -> Vec<Value> {
         "noise",
         "variable",
         "folder",
-        "processes",
+        "child",
         "ask",
     ];
     let mut tools: Vec<Value> = names.map(any_tool).into();

@@ -167,24 +167,16 @@ impl Marks {
         self.lines.recv().await
     }
 
+    /// Waits until the server and its children are dead: only they hold the connection. What they said before is
+    /// passed over.
+    pub async fn gone(&mut self) {
+        let over = async { while self.lines.recv().await.is_some() {} };
+        let over = tokio::time::timeout(LONG, over).await;
+        over.expect("no process is left");
+    }
+
     /// Waits for the next mark on a thread that nothing else runs on.
     pub fn blocking_next(&mut self) -> Option<String> {
         self.lines.blocking_recv()
     }
-}
-
-/// Returns whether a process is there.
-#[cfg(unix)]
-pub fn is_alive(id: &str) -> bool {
-    let id = id.parse().expect("a process has a number");
-    let id = rustix::process::Pid::from_raw(id).expect("a process has a number");
-    // One that is dead and not buried yet, because its parent is somebody else, is not there.
-    let state = std::fs::read_to_string(format!("/proc/{}/stat", id.as_raw_nonzero()));
-    let dead = state.is_ok_and(|state| state.contains(") Z "));
-    rustix::process::test_kill_process(id).is_ok() && !dead
-}
-
-#[cfg(not(unix))]
-pub fn is_alive(_id: &str) -> bool {
-    unimplemented!("these tests run where process groups are")
 }
