@@ -192,7 +192,9 @@ impl Server {
                 let marks = OwnedFd::from(marks.try_clone().expect("one more of them"));
                 let mut child = Command::new("sleep");
                 let child = child.arg("1000").stdin(Stdio::null()).stdout(marks);
-                child.spawn().expect("sleep runs");
+                let mut child = child.spawn().expect("sleep runs");
+                // It does not end before it is killed, and then this program is too.
+                std::thread::spawn(move || child.wait());
                 text(id, "started");
             }
             "ask" => {
