@@ -78,6 +78,7 @@ fn help() {
       doctor       Read every line of a session and report all damage
       models       List the models that are known: window, prices, abilities, and whether a key is set
       sessions     List the sessions that a running agent keeps, and say where they are
+      servers      Start the servers of tools that are configured, list what they bring, and end them
       config       Show the settings, where each value comes from, and what there is to set
       hooks        List the hooks of the settings, or try them
       approvals    Show and change which tool calls are allowed in a project without a question, and
@@ -163,7 +164,8 @@ fn help() {
               The folder that the tools work in; this one unless given
 
           --tools <NAMES>
-              The tools of the model, parted by commas; none for none
+              The tools of the model, parted by commas, those of servers as SERVER__TOOL or SERVER__*;
+              none for none
 
           --allow <TOOL>
               Let the model use this tool without asking, for this run: bash, SERVER__TOOL, or SERVER__*
