@@ -27,7 +27,6 @@ pub fn serve(arguments: &[String]) {
         }
         "prints" => {
             println!("Usage: server \x1b[1mFOLDER\x1b[0m");
-            io::stdin().lines().for_each(drop);
             return;
         }
         "endless" => {
