@@ -27,6 +27,8 @@ pub fn serve(arguments: &[String]) {
         }
         "prints" => {
             println!("Usage: server \x1b[1mFOLDER\x1b[0m");
+            // Whoever ends before it is spoken to may not be heard.
+            let _ = io::stdin().lines().next();
             return;
         }
         "endless" => {
