@@ -27,7 +27,8 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
     let settings = root().join("docs/settings.md");
     let events = root().join("docs/events.md");
     let hook_points = root().join("docs/hooks.md");
-    let files: [(_, String); 7] = [
+    let rpc = root().join("docs/rpc.md");
+    let files: [(_, String); 9] = [
         (
             root().join("examples/sessions/long.jsonl"),
             text(example::example_session()),
@@ -56,6 +57,14 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
             hook_points.clone(),
             with_part(&hook_points, HOOKS, &hooks::reference())?,
         ),
+        (
+            root().join("docs/rpc.schema.json"),
+            agent_cli::rpc_schema_text(),
+        ),
+        (
+            rpc.clone(),
+            with_part(&rpc, COMMANDS, &agent_cli::rpc_reference())?,
+        ),
     ];
     let stale = files
         .into_iter()
@@ -79,6 +88,12 @@ const EVENTS: [&str; 2] = [
 const HOOKS: [&str; 2] = [
     "<!-- hooks: written by cargo xtask codegen -->\n",
     "<!-- end of hooks -->\n",
+];
+
+/// What stands before and behind the reference of RPC commands.
+const COMMANDS: [&str; 2] = [
+    "<!-- commands: written by cargo xtask codegen -->\n",
+    "<!-- end of commands -->\n",
 ];
 
 /// Returns the text of a document with `part` between two marks.

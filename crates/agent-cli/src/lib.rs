@@ -17,4 +17,4 @@ pub mod store;
 pub mod summarize;
 mod ui;
 
-pub use commands::{run, run_program};
+pub use commands::{rpc_reference, rpc_schema_text, run, run_program};

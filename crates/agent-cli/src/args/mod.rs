@@ -117,6 +117,9 @@ pub enum Command {
     Loss(LossArgs),
     /// Show what several strategies would make of a session, side by side.
     Compare(CompareArgs),
+    /// Drive a living session from a program: requests on standard input, answers and events on standard output, a
+    /// JSON object a line (docs/rpc.md).
+    Rpc(Box<RpcArgs>),
     /// Show the turns and branches of a session.
     Tree(TreeArgs),
     /// Go back to before the newest compaction or change of branch.
@@ -304,6 +307,14 @@ pub struct RecallArgs {
     /// The most characters that are shown of an entry: 240 of each that is found, 8000 of one that is read.
     #[arg(long, value_name = "N")]
     pub chars: Option<usize>,
+}
+
+/// Arguments of `rpc`.
+#[derive(Debug, Args)]
+pub struct RpcArgs {
+    /// Options of the session.
+    #[command(flatten)]
+    pub run: RunArgs,
 }
 
 /// Arguments of `tree`.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::WireArg;
 
 /// Options of a session that is lived in: `agent-cli -p PROMPT`.
-#[derive(Debug, Default, PartialEq, Args)]
+#[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Running a session")]
 pub struct RunArgs {
     /// Do this and end: the answer goes to standard output, progress to standard error; - reads standard input.

@@ -39,7 +39,9 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         let context = build_context(&path, global.profile().context_rules());
         let limits = own_limits(models.window);
         let planned = plan(&path, &context, &args.plan, limits, models.window, global)?;
-        let mut document = document(&planned, &path, &context, models.window, global)?;
+        let settings = global.load_settings()?;
+        let place = (&path, &context);
+        let mut document = document(&planned, place, models.window, &settings, global.profile());
         let done = execute(planned, &path, &context, &args.plan, &models, global)?;
         if let Done::Compacted(compacted, _) = &done {
             // A model may have been asked by a plan of its own: for its window, or in smaller pieces.

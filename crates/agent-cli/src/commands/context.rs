@@ -1,10 +1,10 @@
 //! `context`: the messages that the model would see, and which entry each comes from.
 
-use compaction_core::{TokenCount, measure};
+use compaction_core::{Profile, TokenCount, measure};
 use serde::Serialize;
 use session_model::{
-    AgentMessage, Content, Diagnostic, EntryId, LlmMessage, ModelRef, RoleOrder, UserMessage,
-    build_context,
+    AgentMessage, Content, Diagnostic, EntryId, Leaf, LlmMessage, ModelRef, RoleOrder, SessionTree,
+    UserMessage, build_context,
 };
 
 use crate::args::{ContextArgs, Global};
@@ -13,8 +13,9 @@ use crate::error::Error;
 use crate::store::SessionFile;
 use crate::ui::{clean, first_line, tokens};
 
+/// The messages of a context.
 #[derive(Serialize)]
-struct Document {
+pub(super) struct Document {
     leaf: Option<EntryId>,
     thinking_level: String,
     model: Option<ModelRef>,
@@ -33,46 +34,74 @@ struct Row {
 }
 
 pub(super) fn run(args: &ContextArgs, global: &Global) -> Result<Outcome, Error> {
-    let profile = global.profile();
     let session = SessionFile::open(&args.session.session)?;
-    let path = session.tree().path(args.session.leaf(session.tree())?);
+    let tree = session.tree();
+    let leaf = args.session.leaf(tree)?;
+    let form = match args.llm {
+        true => Form::AsSent,
+        false => Form::AsKept,
+    };
+    let known = &session.decoded.diagnostics;
+    let document = document((tree, leaf), form, global.profile(), known);
+    let text = text(&document);
+    Ok(Outcome::done(&document, text))
+}
+
+/// How messages are shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    /// As the session keeps them.
+    AsKept,
+    /// As they would be sent: converted, calls and results paired.
+    AsSent,
+}
+
+/// Returns the document of the context at a leaf; `known` is what was noticed when the session was read.
+pub(super) fn document(
+    (tree, leaf): (&SessionTree, Leaf),
+    form: Form,
+    profile: Profile,
+    known: &[Diagnostic],
+) -> Document {
+    let path = tree.path(leaf);
     let context = build_context(&path, profile.context_rules());
     let counter = profile.counter();
-    let mut diagnostics = session.decoded.diagnostics.clone();
+    let mut diagnostics = known.to_vec();
     diagnostics.extend(context.diagnostics.iter().cloned());
-    let messages: Vec<Row> = if args.llm {
-        let (messages, paired) = context.to_llm(RoleOrder::Any);
-        diagnostics.extend(paired);
-        let rows = messages.into_iter().map(|message| {
-            let role = message.role().to_owned();
-            let message = as_agent_message(message);
-            Row {
-                entry_id: None,
-                role,
-                tokens: counter.message(&message),
+    let messages: Vec<Row> = match form {
+        Form::AsSent => {
+            let (messages, paired) = context.to_llm(RoleOrder::Any);
+            diagnostics.extend(paired);
+            let rows = messages.into_iter().map(|message| {
+                let role = message.role().to_owned();
+                let message = as_agent_message(message);
+                Row {
+                    entry_id: None,
+                    role,
+                    tokens: counter.message(&message),
+                    text: message.display_text(),
+                }
+            });
+            rows.collect()
+        }
+        Form::AsKept => {
+            let rows = context.messages().map(|(id, message)| Row {
+                entry_id: Some(id.clone()),
+                role: message.role().to_owned(),
+                tokens: counter.message(message),
                 text: message.display_text(),
-            }
-        });
-        rows.collect()
-    } else {
-        let rows = context.messages().map(|(id, message)| Row {
-            entry_id: Some(id.clone()),
-            role: message.role().to_owned(),
-            tokens: counter.message(message),
-            text: message.display_text(),
-        });
-        rows.collect()
+            });
+            rows.collect()
+        }
     };
-    let document = Document {
+    Document {
         leaf: context.leaf.clone(),
         thinking_level: context.thinking_level.clone(),
         model: context.model.clone(),
         tokens: measure(&path, &context, profile).tokens,
         messages,
         diagnostics,
-    };
-    let text = text(&document);
-    Ok(Outcome::done(&document, text))
+    }
 }
 
 /// Returns a message for models as one that counters know.

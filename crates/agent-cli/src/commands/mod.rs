@@ -16,6 +16,7 @@ mod migrate;
 mod models;
 mod plan;
 mod recall;
+mod rpc;
 mod run;
 mod servers;
 mod sessions;
@@ -23,6 +24,7 @@ mod tree;
 mod undo;
 
 pub(crate) use plan::Edits;
+pub use rpc::{reference as rpc_reference, schema_text as rpc_schema_text};
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -103,6 +105,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Recall(args) => recall::run(args, global),
         Command::Loss(args) => loss::run(args, global),
         Command::Compare(args) => compare::run(args, global),
+        Command::Rpc(args) => rpc::run(&args.run, global),
         Command::Tree(args) => tree::run(args, global),
         Command::Undo(args) => undo::run(args, global),
         Command::Migrate(args) => migrate::run(args),

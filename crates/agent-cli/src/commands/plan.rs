@@ -1,9 +1,9 @@
 //! `plan`: the dry run of a compaction; the same code as the run.
 
 use compaction_core::{
-    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlanOptions, PlannedEntry,
-    PromptCache, PrunePlan, PruneReason, RequestKind, Strategy, SummarizerLimits, TokenCount,
-    Trigger, measure, plan_elision, plan_for_context, plan_prune, threshold,
+    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlanOptions, PlannedEntry, Profile,
+    PromptCache, PrunePlan, PruneReason, RequestKind, Settings, Strategy, SummarizerLimits,
+    TokenCount, Trigger, measure, plan_elision, plan_for_context, plan_prune, threshold,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -12,6 +12,7 @@ use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_cont
 use crate::args::{Global, PlanArgs};
 use crate::commands::{Outcome, all_diagnostics, plan_options};
 use crate::error::Error;
+use crate::session::shell::Snapshot;
 use crate::store::SessionFile;
 use crate::ui;
 
@@ -146,7 +147,14 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let context = build_context(&path, global.profile().context_rules());
     let limits = own_limits(window);
     let planned = plan(&path, &context, args, limits, window, global)?;
-    let mut document = document(&planned, &path, &context, window, global)?;
+    let settings = global.load_settings()?;
+    let mut document = document(
+        &planned,
+        (&path, &context),
+        window,
+        &settings,
+        global.profile(),
+    );
     document["diagnostics"] = json!(all_diagnostics(&session, &context));
     Ok(match planned {
         Planned::Nothing(reason) => Outcome::nothing_to_do(reason.to_string(), document),
@@ -171,6 +179,11 @@ pub(super) fn strategy(args: &PlanArgs, configured: Strategy) -> Result<Strategy
                 Error::Usage(format!("no strategy {name}; there are {names}"))
             })?,
     };
+    without_a_model(strategy)
+}
+
+/// Returns the strategy, if it can be planned in a session as it is.
+fn without_a_model(strategy: Strategy) -> Result<Strategy, Error> {
     match strategy {
         Strategy::ContextFull | Strategy::Extractive | Strategy::PruneOnly => Ok(strategy),
         Strategy::Handoff => Err(Error::Usage(
@@ -223,35 +236,71 @@ pub(super) fn plan(
     global: &Global,
 ) -> Result<Planned, Error> {
     let (trigger, options) = plan_input(args, summarizer, window, global)?;
+    Ok(plan_by(path, context, &trigger, &options))
+}
+
+/// Plans by options that are known to be of use.
+fn plan_by(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    trigger: &Trigger,
+    options: &PlanOptions,
+) -> Planned {
     let strategy = options.settings.compaction.strategy.first();
     if strategy == Strategy::PruneOnly {
         // Nobody sends this session while it is a file, so no cache is at stake.
-        return Ok(match plan_prune(path, &options, PromptCache::Cold) {
+        return match plan_prune(path, options, PromptCache::Cold) {
             Ok(plan) => Planned::Edits(Edits::of_pruning(&plan)),
             Err(reason) => Planned::NothingToPrune(reason.to_string()),
-        });
+        };
     }
-    Ok(match plan_for_context(path, context, &trigger, &options) {
+    match plan_for_context(path, context, trigger, options) {
         Ok(plan) => Planned::Compaction(Box::new(plan)),
         // Nothing can be summarized, but it is too much: shorten what is large where it stands.
-        Err(NothingToDo::NothingOld { .. }) => match plan_elision(path, &options) {
+        Err(NothingToDo::NothingOld { .. }) => match plan_elision(path, options) {
             Ok(plan) => Planned::Edits(Edits::of_elision(&plan, strategy)),
             Err(reason) => Planned::Nothing(reason),
         },
         Err(reason) => Planned::Nothing(reason),
-    })
+    }
+}
+
+/// Returns the document of what a session that is lived in would do now.
+pub(super) fn live_document(
+    session: &Snapshot,
+    focus: Option<String>,
+) -> Result<serde_json::Value, Error> {
+    let profile = Profile::Own;
+    let path = session.tree.path(session.leaf);
+    let context = build_context(&path, profile.context_rules());
+    let mut options = PlanOptions {
+        settings: session.settings.clone(),
+        ..PlanOptions::for_window(session.window)
+    };
+    let configured = options.settings.compaction.strategy.first();
+    options.settings.compaction.strategy = without_a_model(configured)?.into();
+    let planned = plan_by(&path, &context, &Trigger::Manual { focus }, &options);
+    let place = (&path, &context);
+    let mut document = document(&planned, place, session.window, &session.settings, profile);
+    let known = session.diagnostics.iter().chain(&context.diagnostics);
+    document["diagnostics"] = json!(known.collect::<Vec<_>>());
+    match planned {
+        Planned::Nothing(reason) => document["nothing_to_do"] = json!(reason.to_string()),
+        Planned::NothingToPrune(reason) => document["nothing_to_do"] = json!(reason),
+        Planned::Compaction(_) | Planned::Edits(_) => {}
+    }
+    Ok(document)
 }
 
 /// Returns the JSON document of a plan.
 pub(super) fn document(
     planned: &Planned,
-    path: &SessionPath<'_>,
-    context: &SessionContext,
+    (path, context): (&SessionPath<'_>, &SessionContext),
     window: TokenCount,
-    global: &Global,
-) -> Result<serde_json::Value, Error> {
-    let profile = global.profile();
-    Ok(match planned {
+    settings: &Settings,
+    profile: Profile,
+) -> serde_json::Value {
+    match planned {
         Planned::Compaction(plan) => {
             serde_json::to_value(compaction_document(plan)).unwrap_or_default()
         }
@@ -264,7 +313,6 @@ pub(super) fn document(
             "pruned": edits.rows,
         }),
         Planned::Nothing(_) | Planned::NothingToPrune(_) => {
-            let settings = global.load_settings()?;
             let measure = measure(path, context, profile);
             let threshold = threshold(window, &settings.compaction, &profile.rules());
             let due = threshold
@@ -277,7 +325,7 @@ pub(super) fn document(
                 "should_compact": due && settings.compaction.enabled,
             })
         }
-    })
+    }
 }
 
 pub(super) fn compaction_document(plan: &CompactionPlan) -> Document<'_> {

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use compaction_core::TokenCount;
+use compaction_core::{Profile, TokenCount};
 use serde::Serialize;
-use session_model::{AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, SessionTree};
+use session_model::{
+    AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, Leaf, SessionTree,
+};
 
 use crate::args::{Global, TreeArgs};
 use crate::commands::Outcome;
@@ -12,8 +14,9 @@ use crate::error::Error;
 use crate::store::SessionFile;
 use crate::ui::{BOLD, DIM, GOOD, clean, first_line, styled, tokens, width};
 
+/// The entries of a session.
 #[derive(Serialize)]
-struct Document<'a> {
+pub(super) struct Document<'a> {
     leaf: Option<EntryId>,
     name: Option<String>,
     entries: Vec<Row>,
@@ -53,11 +56,30 @@ enum Rank {
 pub(super) fn run(args: &TreeArgs, global: &Global) -> Result<Outcome, Error> {
     let session = SessionFile::open(&args.session.session)?;
     let tree = session.tree();
-    let path = tree.path(args.session.leaf(tree)?);
+    let leaf = args.session.leaf(tree)?;
+    let known = &session.decoded.diagnostics;
+    let document = document((tree, leaf), global.profile(), known);
+    let text = Drawing {
+        tree,
+        rows: &document.entries,
+        children: tree.children(),
+        leaf: tree.path(leaf).entries().last().copied(),
+    }
+    .draw();
+    Ok(Outcome::done(&document, text))
+}
+
+/// Returns the document of a session that stands at a leaf; `diagnostics` is what was noticed when it was read.
+pub(super) fn document<'a>(
+    (tree, leaf): (&SessionTree, Leaf),
+    profile: Profile,
+    diagnostics: &'a [Diagnostic],
+) -> Document<'a> {
+    let path = tree.path(leaf);
     let active: BTreeSet<EntryIndex> = path.entries().iter().copied().collect();
     let labels = tree.labels();
-    let counter = global.profile().counter();
-    let rows: Vec<Row> = tree
+    let counter = profile.counter();
+    let rows = tree
         .indices()
         .map(|index| {
             let entry = tree.entry(index).ok();
@@ -84,20 +106,12 @@ pub(super) fn run(args: &TreeArgs, global: &Global) -> Result<Outcome, Error> {
             }
         })
         .collect();
-    let text = Drawing {
-        tree,
-        rows: &rows,
-        children: tree.children(),
-        leaf: path.entries().last().copied(),
-    }
-    .draw();
-    let document = Document {
+    Document {
         leaf: path.leaf_id().map(EntryId::new),
         name: tree.name(),
         entries: rows,
-        diagnostics: &session.decoded.diagnostics,
-    };
-    Ok(Outcome::done(&document, text))
+        diagnostics,
+    }
 }
 
 fn rank(entry: Option<&Entry>) -> Rank {

@@ -9,7 +9,8 @@ use serde::Serialize;
 use session_model::StopReason;
 
 pub(crate) use keys::each_string;
-pub use reference::{reference, schema, schema_text};
+pub(crate) use reference::{definitions, members};
+pub use reference::{names, reference, schema, schema_text};
 #[cfg(test)]
 pub(crate) use samples::samples;
 

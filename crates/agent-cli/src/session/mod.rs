@@ -13,3 +13,4 @@ pub mod servers;
 pub mod shell;
 pub mod store;
 pub mod tools;
+pub(crate) mod undoable;

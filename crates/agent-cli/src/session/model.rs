@@ -1,6 +1,7 @@
 //! The models of a running session: the one that answers, those that may take over, and those that summarize.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::sync::Arc;
 
 use compaction_core::{Summarizer, TokenCount};
@@ -55,6 +56,17 @@ pub struct LiveModels {
     pub policy: RetryPolicy,
     /// What happens when no model writes a summary.
     pub fallback: Fallback,
+}
+
+/// Only names: providers hold keys.
+impl fmt::Debug for LiveModels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let promotions = self.promotions.iter().map(LiveModel::name);
+        f.debug_struct("LiveModels")
+            .field("model", &self.model.name())
+            .field("promotions", &promotions.collect::<Vec<_>>())
+            .finish_non_exhaustive()
+    }
 }
 
 impl LiveModels {

@@ -215,15 +215,22 @@ impl Driver {
         let asked = match &command {
             Command::Say { .. } | Command::Resume => Some(Asked::Turn),
             // A label is written at once, and nothing is stopped where nothing runs.
-            Command::Label { .. } | Command::Abort | Command::Approve { .. } | Command::Close => {
-                None
-            }
+            Command::Label { .. }
+            | Command::LabelEntry { .. }
+            | Command::Abort
+            | Command::Approve { .. }
+            | Command::Close => None,
             Command::Compact { .. }
+            | Command::CompactBy { .. }
             | Command::Handoff { .. }
             | Command::Navigate(_)
             | Command::Back { .. }
             | Command::TakeBack { .. }
             | Command::AbortCompaction
+            | Command::Undo
+            | Command::Fork { .. }
+            | Command::SetModel(_)
+            | Command::Call(_)
             | Command::SetAutomatic(_) => Some(Asked::Work),
         };
         if let (Phase::Resting, Some(what)) = (&self.phase, asked) {

@@ -4,6 +4,7 @@ mod ask;
 mod driver;
 mod folders;
 mod given;
+mod other;
 mod prepare;
 mod printer;
 mod progress;
@@ -27,16 +28,17 @@ use crate::ui::{DIM, clean, clean_lines, styled, tokens};
 
 use ask::Asker;
 use driver::{Driver, Phase};
-use prepare::Prepared;
+pub(super) use other::other_models;
+pub(super) use prepare::{Prepared, User};
 use printer::{Form, Printer, tell};
 use progress::Progress;
-use which::GoOn;
+pub(super) use which::GoOn;
 
 #[cfg(test)]
 mod tests;
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
-    let prepared = match Prepared::of(args, global) {
+    let prepared = match Prepared::of(args, global, User::Away) {
         Ok(prepared) => prepared,
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),
@@ -267,7 +269,7 @@ fn print_answer(answer: &str) -> Result<(), Error> {
 }
 
 /// Returns an error with the advice that fits a run: it writes sessions, and no copies of them.
-fn for_runs(error: Error) -> Error {
+pub(super) fn for_runs(error: Error) -> Error {
     match error {
         Error::Io { .. } => Error::Failure(for_sessions(&error.to_string())),
         Error::Session { path, reason } => Error::Session {

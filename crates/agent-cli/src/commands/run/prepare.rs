@@ -31,8 +31,17 @@ use crate::session::store::LiveStore;
 use crate::session::tools::{ToolContext, ToolLimits, Toolbox, Workspace};
 use crate::settings::{AppSettings, BashPolicy};
 
+/// Whether somebody is there who says things and answers questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::commands) enum User {
+    /// Nobody: all is said in advance, and what would have to be asked is not allowed.
+    Away,
+    /// Somebody.
+    There,
+}
+
 /// A session that can run.
-pub(super) struct Prepared {
+pub(in crate::commands) struct Prepared {
     pub config: SessionConfig,
     /// What the user says first.
     pub prompt: Option<String>,
@@ -43,15 +52,17 @@ pub(super) struct Prepared {
     pub in_copy: bool,
     /// Somebody at a terminal answers questions.
     pub can_ask: bool,
+    /// The settings that it was made by.
+    pub settings: AppSettings,
 }
 
-const SCRIPTED: &str = "scripted:";
+pub(super) const SCRIPTED: &str = "scripted:";
 
 /// The window that is assumed for scripts that name none.
-const SCRIPT_WINDOW: TokenCount = TokenCount(128_000);
+pub(super) const SCRIPT_WINDOW: TokenCount = TokenCount(128_000);
 
 impl Prepared {
-    pub fn of(args: &RunArgs, global: &Global) -> Result<Self, Error> {
+    pub fn of(args: &RunArgs, global: &Global, user: User) -> Result<Self, Error> {
         if global.json && args.mode == Some(ModeArg::Json) {
             return Err(Error::Usage(
                 "--json prints one document at the end, --mode json every event as it happens; choose one"
@@ -78,7 +89,7 @@ impl Prepared {
         )?;
         let prompt = prompt(args)?;
         let which = Which::of(args, &root, &here)?;
-        if prompt.is_none() && script.is_none() {
+        if user == User::Away && prompt.is_none() && script.is_none() {
             which.check_work()?;
         }
         let (cwd, copied) = match (&args.cwd, which.cwd(), &script) {
@@ -115,7 +126,7 @@ impl Prepared {
                 VecDeque::new(),
             ),
         };
-        if prompt.is_none() && due.is_empty() {
+        if user == User::Away && prompt.is_none() && due.is_empty() {
             which.check_work()?;
         }
         let secret_variables = secret_variables(args, &settings)?;
@@ -135,10 +146,14 @@ impl Prepared {
             .try_fold(workspace, |workspace, folder| {
                 workspace.with_readable(&folder)
             })?;
-        let can_ask = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let can_ask =
+            user == User::Away && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
         let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
-        let policies = policies(&settings, script.is_some(), &allowed);
-        let approvals = Approvals::new(policies, can_ask).remembering(memory);
+        // A script is the user's own; but a user who is there is asked.
+        let trusted = script.is_some() && user == User::Away;
+        let policies = policies(&settings, trusted, &allowed);
+        let approvals = Approvals::new(policies, can_ask || user == User::There);
+        let approvals = approvals.remembering(memory);
         let mut store = which.store(&root, &cwd)?;
         let workspace = match store.path() {
             Some(session) => workspace.with_protected(session),
@@ -178,6 +193,7 @@ impl Prepared {
             due,
             in_copy: copied,
             can_ask,
+            settings,
         })
     }
 }
@@ -280,7 +296,11 @@ fn models(
     }
 }
 
-fn named<'a>(args: &'a RunArgs, window: Option<TokenCount>, model: Option<&'a str>) -> Named<'a> {
+pub(super) fn named<'a>(
+    args: &'a RunArgs,
+    window: Option<TokenCount>,
+    model: Option<&'a str>,
+) -> Named<'a> {
     Named {
         model,
         base_url: args.base_url.as_deref(),

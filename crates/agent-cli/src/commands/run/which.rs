@@ -157,7 +157,7 @@ fn named(root: &Path, id: &str, option: &str) -> Result<PathBuf, Error> {
 }
 
 /// How somebody goes on with a session: the options that name it and its model.
-pub(super) struct GoOn {
+pub(in crate::commands) struct GoOn {
     options: String,
     by_id: bool,
 }

@@ -23,6 +23,14 @@ pub fn schema_text() -> String {
     format!("{:#}\n", schema())
 }
 
+/// Returns the names of all events, as their lines have them.
+pub fn names() -> Vec<String> {
+    let schema = schema();
+    let kinds = schema["oneOf"].as_array().into_iter().flatten();
+    let names = kinds.filter_map(|kind| kind["properties"]["type"]["const"].as_str());
+    names.map(str::to_owned).collect()
+}
+
 /// Returns the reference of all events as Markdown: what each means, its members, and an example.
 pub fn reference() -> String {
     let schema = schema();
@@ -42,13 +50,20 @@ pub fn reference() -> String {
         text.push_str(&members(kind));
         let _ = write!(text, "```json\n{line}\n```\n\n");
     }
+    text.push_str(&definitions(&schema));
+    let mut text = text.trim_end().to_owned();
+    text.push('\n');
+    text
+}
+
+/// Returns what the types mean that members name, each with its members.
+pub(crate) fn definitions(schema: &Value) -> String {
+    let mut text = String::new();
     for (name, node) in schema["$defs"].as_object().into_iter().flatten() {
         let meaning = node["description"].as_str().unwrap_or_default();
         let _ = write!(text, "### {}\n\n{meaning}\n\n", words(name));
         text.push_str(&members(node));
     }
-    let mut text = text.trim_end().to_owned();
-    text.push('\n');
     text
 }
 
@@ -59,7 +74,7 @@ fn type_of(line: &str) -> String {
 }
 
 /// Returns the table of the members of an object; nothing where it has none but `type`.
-fn members(node: &Value) -> String {
+pub(crate) fn members(node: &Value) -> String {
     let mut rows = String::new();
     // All of them are always there, and this list has the order of the type.
     let names = node["required"].as_array().into_iter().flatten();

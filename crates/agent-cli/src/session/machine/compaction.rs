@@ -1,5 +1,7 @@
 //! Compactions: begun, waited for, and what their end means.
 
+use compaction_core::Strategy;
+
 use crate::session::machine::step::Step;
 use crate::session::machine::{
     AfterCompaction, Background, Effect, Ended, Job, MAX_FAILURES, Reason, State, Stopped, Told,
@@ -17,6 +19,7 @@ impl Step {
     ) -> State {
         let hands_off = match wish {
             Wish::Handoff => true,
+            Wish::By(strategy) => strategy == Strategy::Handoff,
             Wish::InThisSession => false,
             Wish::Configured => self.memory.policy.hands_off,
         };

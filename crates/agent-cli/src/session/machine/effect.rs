@@ -1,5 +1,7 @@
 //! What the shell is to do.
 
+use compaction_core::Strategy;
+
 use crate::session::machine::{CheckPoint, Job, Navigation, Reason, Write};
 
 /// Which strategies a compaction may use.
@@ -11,6 +13,8 @@ pub enum Wish {
     InThisSession,
     /// A handoff to a new session.
     Handoff,
+    /// This one.
+    By(Strategy),
 }
 
 /// How a turn ended.

@@ -121,6 +121,8 @@ pub enum Event {
     SetAutomatic(bool),
     /// Another model answers from now on.
     ModelChanged,
+    /// The resting session stands elsewhere now: an edit was taken back, or a copy goes on.
+    Moved,
     /// The session is to end.
     Close,
     /// A check is done.

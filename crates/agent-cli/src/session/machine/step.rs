@@ -73,6 +73,12 @@ impl Step {
             },
             Event::SetAutomatic(automatic) => self.set_automatic(state, automatic),
             Event::ModelChanged => self.model_changed(state),
+            Event::Moved => {
+                self.discard_background();
+                self.memory.start_over();
+                self.memory.compacted = false;
+                state
+            }
             Event::Elapsed { job } => self.elapsed(state, job),
             Event::BackgroundEnded { job, ready } => self.background_ended(state, job, ready),
             Event::Checked { job, verdict } => match state {

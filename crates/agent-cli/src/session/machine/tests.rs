@@ -236,6 +236,7 @@ fn effect(effect: &Effect) -> String {
                 Wish::Configured => "configured",
                 Wish::InThisSession => "here",
                 Wish::Handoff => "handoff",
+                Wish::By(strategy) => strategy.name(),
             };
             let focus = focus.as_ref().map(|focus| format!(" on {focus}"));
             let omits = if *omits_failed { " omitting" } else { "" };

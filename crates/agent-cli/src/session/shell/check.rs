@@ -74,7 +74,9 @@ impl AgentSession {
                 results: plan.pruned.len(),
                 saved_tokens: plan.saved.0,
             }),
-            Err(error) => self.fail(format!("pruning is not written: {error}")),
+            Err(error) => self
+                .events
+                .error(format!("pruning is not written: {error}")),
         }
     }
 

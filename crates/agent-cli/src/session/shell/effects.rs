@@ -123,6 +123,7 @@ impl AgentSession {
         let configured = self.settings.compaction.strategy.iter();
         match wish {
             Wish::Handoff => vec![Strategy::Handoff],
+            Wish::By(strategy) => vec![strategy],
             Wish::Configured if reason == Reason::Overflow => stays(configured),
             Wish::Configured if reason.is_automatic() => with_rest(configured),
             // Whoever asked is told what went wrong.

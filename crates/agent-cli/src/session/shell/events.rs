@@ -7,7 +7,7 @@ use llm_providers::Redactor;
 use session_model::Usage;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::session::approval::{Decision, Told};
+use crate::session::approval::{Decision, Question, Told};
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, Step};
 
@@ -17,6 +17,8 @@ pub(super) struct Events {
     sender: UnboundedSender<SessionEvent>,
     redactor: Arc<Redactor>,
     spent: Arc<Mutex<Spent>>,
+    /// Questions that wait for an answer.
+    questions: Arc<Mutex<Vec<Question>>>,
 }
 
 /// What a run has taken.
@@ -35,6 +37,7 @@ impl Events {
             sender,
             redactor,
             spent: Arc::default(),
+            questions: Arc::default(),
         }
     }
 
@@ -46,6 +49,13 @@ impl Events {
 
     pub fn notice(&self, text: impl Into<String>) {
         self.send(SessionEvent::Notice { text: text.into() });
+    }
+
+    /// Tells what went wrong.
+    pub fn error(&self, message: impl Into<String>) {
+        self.send(SessionEvent::Error {
+            message: message.into(),
+        });
     }
 
     pub fn step(&self, step: &Step<'_>) {
@@ -64,6 +74,16 @@ impl Events {
 
     /// Tells of a question whether a call may run.
     pub fn approval(&self, told: Told<'_>) {
+        let mut questions = self
+            .questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match told {
+            Told::Asked(question) => questions.push(question.clone()),
+            Told::Ended(question, _) => questions.retain(|asked| asked != question),
+            Told::NotRemembered(_) => {}
+        }
+        drop(questions);
         self.send(match told {
             Told::Asked(question) => SessionEvent::ApprovalRequest {
                 call_id: question.call_id.clone(),
@@ -78,6 +98,15 @@ impl Events {
                 text: why.to_owned(),
             },
         });
+    }
+
+    /// Returns the questions that wait for an answer, the oldest first.
+    pub fn questions(&self) -> Vec<Question> {
+        let questions = self
+            .questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        questions.clone()
     }
 
     /// Adds what an answer took.

@@ -94,6 +94,7 @@ impl AgentSession {
                     Ok(product) => self.write_product(product),
                     Err(ended) => ended,
                 };
+                self.calls.nothing = matches!(ended, Ended::Nothing(_));
                 Event::CompactionEnded { job, ended }
             }
             Done::Background(prepared) => {
@@ -112,6 +113,7 @@ impl AgentSession {
                     Err(ended) => ended,
                 };
                 self.tell_cancelled_move(&ended);
+                self.move_is_over(&ended);
                 Event::NavigationEnded { job, ended }
             }
             Done::Elapsed | Done::Stopped => Event::Elapsed { job },

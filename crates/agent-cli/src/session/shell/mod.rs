@@ -7,6 +7,7 @@
 
 mod answer;
 mod background;
+mod call;
 mod check;
 mod compaction;
 mod document;
@@ -21,7 +22,9 @@ mod known;
 mod navigation;
 mod notify;
 mod prompting;
+mod report;
 mod servers;
+mod switch;
 mod tell;
 mod tools;
 mod view;
@@ -61,6 +64,12 @@ use jobs::{Done, Running};
 use known::{Known, Look};
 use notify::{Notifier, notifier};
 
+pub use call::{
+    Answer, Ask, Call, Closed, Compacted, Forked, Kept, ModelSet, Moved, Ran, Refusal, RefusalKind,
+    Reply, TakenBack, Undone,
+};
+pub use report::{ContextReport, Snapshot, StateReport, Waiting, WaitingCall};
+
 /// What a session is made of.
 pub struct SessionConfig {
     /// Where it is written.
@@ -88,7 +97,7 @@ pub struct SessionConfig {
 }
 
 /// What a session is asked to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Command {
     /// The user says something.
     Say {
@@ -108,6 +117,13 @@ pub enum Command {
     Abort,
     /// A compaction is wanted now.
     Compact {
+        /// What the summary should focus on.
+        focus: Option<String>,
+    },
+    /// A compaction by this strategy is wanted now, whatever the settings say.
+    CompactBy {
+        /// How.
+        strategy: Strategy,
         /// What the summary should focus on.
         focus: Option<String>,
     },
@@ -136,6 +152,22 @@ pub enum Command {
         /// The label; none clears it.
         text: Option<String>,
     },
+    /// An entry gets a label.
+    LabelEntry {
+        /// The entry.
+        id: EntryId,
+        /// The label; none clears it.
+        text: Option<String>,
+    },
+    /// The newest compaction, pruning or move is taken back.
+    Undo,
+    /// The session goes on in a copy of itself.
+    Fork {
+        /// Where the copy ends; where the session stands unless given.
+        entry: Option<EntryId>,
+    },
+    /// Other models answer from the next request on.
+    SetModel(Box<LiveModels>),
     /// Automatic compaction is switched on or off.
     SetAutomatic(bool),
     /// The question whether a call may run is answered.
@@ -145,6 +177,8 @@ pub enum Command {
         /// The answer.
         decision: Decision,
     },
+    /// Somebody waits for what comes of it.
+    Call(Box<Call>),
     /// The session should end.
     Close,
 }
@@ -211,6 +245,7 @@ pub struct AgentSession {
     idle_timer: Option<Job>,
     /// What is told when the compaction that runs is over.
     result: Option<crate::session::event::CompactionResult>,
+    calls: call::Calls,
     turn: Option<TurnEnd>,
     closed: bool,
 }
@@ -262,6 +297,7 @@ impl AgentSession {
             resumes_calls: false,
             idle_timer: None,
             result: None,
+            calls: call::Calls::default(),
             turn: None,
             closed: false,
         }
@@ -317,17 +353,21 @@ impl AgentSession {
             window: self.models.model.window.0,
             entries: self.store.tree().len(),
         });
-        if self.models.model.window.0 == 0 {
-            self.events.notice(
-                "the model's window is not known: nothing is compacted by itself; name it with --window",
-            );
-        }
+        self.tell_unknown_window();
         // What is to be said of them is said before the model is asked.
         self.look_at_instructions(Look::Start);
         let waiting: Vec<_> = self.store.queued().to_vec();
         for message in waiting {
             // What waits from an earlier run is sent with the next message, or on resuming.
             self.machine.memory.wait_for(message.id, message.delivery);
+        }
+    }
+
+    fn tell_unknown_window(&self) {
+        if self.models.model.window.0 == 0 {
+            self.events.notice(
+                "the model's window is not known: nothing is compacted by itself; name it with --window",
+            );
         }
     }
 
@@ -341,6 +381,10 @@ impl AgentSession {
             Command::Compact { focus } => self.feed(Event::Compact {
                 focus,
                 wish: Wish::Configured,
+            }),
+            Command::CompactBy { strategy, focus } => self.feed(Event::Compact {
+                focus,
+                wish: Wish::By(strategy),
             }),
             Command::Handoff { focus } => self.feed(Event::Compact {
                 focus,
@@ -362,6 +406,23 @@ impl AgentSession {
                 Err(error) => self.fail(error),
             },
             Command::Label { count, text } => self.label(count, text),
+            Command::LabelEntry { id, text } => self.label_entry(&id, text),
+            Command::Undo => {
+                if let Err(refused) = self.undo() {
+                    self.fail(refused.message);
+                }
+            }
+            Command::Fork { entry } => {
+                if let Err(refused) = self.fork(entry.as_ref()) {
+                    self.fail(refused.message);
+                }
+            }
+            Command::SetModel(models) => {
+                if let Err(refused) = self.set_model(*models) {
+                    self.fail(refused.message);
+                }
+            }
+            Command::Call(call) => self.call(*call),
             Command::SetAutomatic(true)
                 if self.settings.compaction.strategy.first() == Strategy::Off =>
             {
@@ -407,22 +468,22 @@ impl AgentSession {
     }
 
     fn say(&mut self, text: String, delivery: Delivery) {
-        match self.store.queue(text.clone(), delivery) {
-            Ok(message) => {
-                self.events.send(SessionEvent::Queued {
-                    id: message.id.to_string(),
-                    text,
-                    delivery: delivery.name(),
-                });
-                let id = message.id;
-                self.feed(Event::Said { id, delivery });
-            }
-            Err(error) => self.fail(format!("the message is not kept: {error}")),
+        match self.keep(text, delivery) {
+            Ok(id) => self.feed(Event::Said { id, delivery }),
+            Err(why) => self.fail(why),
         }
     }
 
-    fn fail(&mut self, message: String) {
-        self.events.send(SessionEvent::Error { message });
+    /// Keeps a message until it is sent; returns its id, or why it is not kept.
+    fn keep(&mut self, text: String, delivery: Delivery) -> Result<EntryId, String> {
+        let kept = self.store.queue(text.clone(), delivery);
+        let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
+        self.events.send(SessionEvent::Queued {
+            id: message.id.to_string(),
+            text,
+            delivery: delivery.name(),
+        });
+        Ok(message.id)
     }
 
     fn unwritten(&mut self, error: &Error) {
@@ -442,6 +503,7 @@ impl AgentSession {
                 self.carry_out(effect);
             }
         }
+        self.stops_are_over();
     }
 
     fn finish(&mut self, job: Job, done: Done) {
@@ -464,7 +526,7 @@ impl AgentSession {
         }
     }
 
-    fn finished(self) -> Finished {
+    fn finished(mut self) -> Finished {
         let spent = self.events.spent();
         let is_written = self.store.is_born();
         let path = self.store.path().filter(|_| is_written);
@@ -476,6 +538,7 @@ impl AgentSession {
             usage: spent.usage,
             cost_usd: spent.cost_usd,
         });
+        self.end_is_here();
         Finished {
             turn: self.turn,
             unsaved: self.store_error,

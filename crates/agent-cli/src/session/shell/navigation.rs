@@ -11,6 +11,7 @@ use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
 use crate::session::event::SessionEvent;
 use crate::session::machine::{Ended, Job, Navigation};
 use crate::session::shell::AgentSession;
+use crate::session::shell::call::Moved;
 use crate::session::shell::compaction::{bill, ended};
 use crate::session::shell::entries::leaf_name;
 use crate::session::shell::hooked::{cancelled_by, unless_cancelled};
@@ -196,13 +197,20 @@ impl AgentSession {
             old_leaf: from.clone(),
             summary_entry: summary.and_then(|id| self.entry_json(id)),
         });
-        self.events.send(SessionEvent::Navigated {
+        let told = Moved {
             leaf: leaf_name(&self.store),
             from,
             summary_entry_id: summary.map(ToString::to_string),
             editor_text: moved.plan.editor_text.clone(),
+        };
+        self.events.send(SessionEvent::Navigated {
+            leaf: told.leaf.clone(),
+            from: told.from.clone(),
+            summary_entry_id: told.summary_entry_id.clone(),
+            editor_text: told.editor_text.clone(),
             cancelled: false,
         });
+        self.calls.moved = Some(told);
         Ended::Compacted { lands: true }
     }
 

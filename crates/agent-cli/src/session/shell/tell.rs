@@ -46,6 +46,10 @@ impl AgentSession {
                 error,
             } => {
                 let result = self.result.take().filter(|_| error.is_none());
+                if !reason.is_automatic() {
+                    let error = error.as_deref();
+                    self.compaction_is_over(result.clone(), aborted, will_retry, error);
+                }
                 let reason_name = reason.name();
                 match (&error, &result) {
                     (Some(error), _) => self.notify(Notification::SessionCompactFailed {
@@ -75,8 +79,8 @@ impl AgentSession {
                 });
             }
             Told::AutomaticStopped(text) => self.events.notice(text),
-            Told::Refused(why) => self.fail(why.to_owned()),
-            Told::Failed(message) => self.fail(message),
+            Told::Refused(why) => self.refused(why),
+            Told::Failed(message) => self.events.error(message),
             Told::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),
             Told::Closed => self.closed = true,
         }

@@ -12,7 +12,7 @@ use super::pending::Pending;
 use super::unborn::Unborn;
 use super::{Delivery, NewEntry, Queued};
 use crate::error::Error;
-use crate::store::{SessionWriter, SyncPolicy, now};
+use crate::store::{SessionFile, SessionWriter, SyncPolicy, now};
 
 /// A session while it is lived in: it grows entry by entry, and keeps the messages that wait.
 ///
@@ -87,6 +87,14 @@ impl LiveStore {
             Place::Memory(_) => None,
             Place::Unborn(unborn) => Some(&unborn.path),
             Place::Born(born) => Some(&born.writer.session.path),
+        }
+    }
+
+    /// Returns the session's file, once it is there.
+    pub fn file(&self) -> Option<&SessionFile> {
+        match &self.place {
+            Place::Memory(_) | Place::Unborn(_) => None,
+            Place::Born(born) => Some(&born.writer.session),
         }
     }
 

@@ -49,13 +49,17 @@ async fn poll(life: &mut Life<'_>, times: usize) {
 }
 
 /// Ends `command` after every number of polls, until it is done before; returns how often it was ended.
-async fn walk(ending: Ending, command: &Command, done: impl Fn(&SessionEvent) -> bool) -> usize {
+async fn walk(
+    ending: Ending,
+    command: &impl Fn() -> Command,
+    done: impl Fn(&SessionEvent) -> bool,
+) -> usize {
     for polls in 0.. {
         let house = house();
         let path = house.session(LONG);
         let before = house.files();
         let mut life = house.open(&path);
-        life.send(command.clone());
+        life.send(command());
         poll(&mut life, polls).await;
         if life.heard.iter().any(&done) {
             let requests = house.summaries.lock().unwrap().len();
@@ -78,7 +82,7 @@ async fn walk(ending: Ending, command: &Command, done: impl Fn(&SessionEvent) ->
         };
         assert_eq!(house.files(), before, "{place}: {told}");
         assert_eq!(house.requests_in_flight(), 0, "{place}: {told}");
-        let is_moved = matches!(command, Command::Navigate(_));
+        let is_moved = matches!(command(), Command::Navigate(_));
         let said = match is_moved {
             true => "navigated cancelled",
             false => "compacted aborted: Compaction cancelled",
@@ -96,7 +100,7 @@ async fn walk(ending: Ending, command: &Command, done: impl Fn(&SessionEvent) ->
     unreachable!("it is done some time")
 }
 
-async fn walk_all(command: Command, done: impl Fn(&SessionEvent) -> bool + Copy) {
+async fn walk_all(command: impl Fn() -> Command, done: impl Fn(&SessionEvent) -> bool + Copy) {
     for ending in ENDINGS {
         let points = walk(ending, &command, done).await;
         assert!(points > 20, "{ending:?}: {points} points are not many");
@@ -115,12 +119,12 @@ fn compacted(event: &SessionEvent) -> bool {
 
 #[test]
 fn a_compaction_that_is_ended_anywhere_leaves_everything_as_it_was() {
-    run(walk_all(compact(), compacted));
+    run(walk_all(compact, compacted));
 }
 
 #[test]
 fn a_handoff_that_is_ended_anywhere_leaves_no_session_behind() {
-    run(walk_all(Command::Handoff { focus: None }, compacted));
+    run(walk_all(|| Command::Handoff { focus: None }, compacted));
 }
 
 #[test]
@@ -138,7 +142,7 @@ fn a_branch_summary_that_is_ended_anywhere_leaves_the_leaf_where_it_was() {
         summarize: true,
         ..to(Some("e2"))
     };
-    run(walk_all(Command::Navigate(navigation), moved));
+    run(walk_all(|| Command::Navigate(navigation.clone()), moved));
 }
 
 #[test]
@@ -249,12 +253,7 @@ impl Hook for Hangs {
 
 /// Lets a hook hang that is asked when `begin` is done, and ends that; returns what is told. The session is as it was
 /// when the hook was asked, and answers afterwards.
-async fn ended_while_hanging(
-    hangs: Hangs,
-    begin: &Command,
-    ending: Ending,
-    script: &str,
-) -> String {
+async fn ended_while_hanging(hangs: Hangs, begin: Command, ending: Ending, script: &str) -> String {
     let asked = hangs.asked.clone();
     let house = House::new(&[script, &answer("still here")].concat())
         .compaction(serde_json::json!({ "keepRecentTokens": 500 }))
@@ -262,10 +261,12 @@ async fn ended_while_hanging(
     house.put("a.txt", "small");
     let path = house.session(LONG);
     let mut life = house.open(&path);
-    life.send(begin.clone());
-    if let Command::Say { text, .. } = begin {
-        life.said.push(text.clone());
-    }
+    let said = match &begin {
+        Command::Say { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    life.send(begin);
+    life.said.extend(said.clone());
     while asked.load(Ordering::Relaxed) == 0 {
         poll(&mut life, 1).await;
     }
@@ -285,7 +286,7 @@ async fn ended_while_hanging(
         }
     };
     assert_eq!(asked.load(Ordering::Relaxed), 1, "{ending:?}: {told}");
-    let ran = matches!(begin, Command::Say { .. }) && script.contains("calls");
+    let ran = said.is_some() && script.contains("calls");
     if !ran {
         assert_eq!(house.files(), before, "{ending:?}: {told}");
     }
@@ -310,7 +311,7 @@ fn a_hook_that_never_answers_before_a_compaction_is_not_waited_for() {
             HookPoint::SessionCompacting,
         ] {
             for ending in ENDINGS {
-                let told = ended_while_hanging(Hangs::at(point), &compact(), ending, "").await;
+                let told = ended_while_hanging(Hangs::at(point), compact(), ending, "").await;
                 let said = told.contains("compacted aborted: Compaction cancelled");
                 assert_eq!(
                     said,
@@ -325,10 +326,10 @@ fn a_hook_that_never_answers_before_a_compaction_is_not_waited_for() {
 #[test]
 fn a_hook_that_never_answers_in_a_handoff_is_not_waited_for() {
     run(async {
-        let handoff = Command::Handoff { focus: None };
+        let handoff = || Command::Handoff { focus: None };
         for ending in ENDINGS {
             let hangs = Hangs::at(HookPoint::SessionCompacting);
-            let told = ended_while_hanging(hangs, &handoff, ending, "").await;
+            let told = ended_while_hanging(hangs, handoff(), ending, "").await;
             let said = told.contains("compacted aborted: Compaction cancelled");
             assert_eq!(said, ending != Ending::Dropped, "{ending:?}: {told}");
         }
@@ -338,10 +339,10 @@ fn a_hook_that_never_answers_in_a_handoff_is_not_waited_for() {
 #[test]
 fn a_hook_that_never_answers_before_a_move_is_not_waited_for() {
     run(async {
-        let navigate = Command::Navigate(to(Some("e2")));
+        let navigate = || Command::Navigate(to(Some("e2")));
         for ending in ENDINGS {
             let hangs = Hangs::at(HookPoint::SessionBeforeTree);
-            let told = ended_while_hanging(hangs, &navigate, ending, "").await;
+            let told = ended_while_hanging(hangs, navigate(), ending, "").await;
             let said = told.contains("navigated cancelled");
             assert_eq!(said, ending != Ending::Dropped, "{ending:?}: {told}");
         }
@@ -351,13 +352,13 @@ fn a_hook_that_never_answers_before_a_move_is_not_waited_for() {
 #[test]
 fn a_hook_that_never_answers_before_a_prompt_is_not_waited_for() {
     run(async {
-        let say = Command::Say {
+        let say = || Command::Say {
             text: "hello".to_owned(),
             delivery: Delivery::Prompt,
         };
         for ending in [Ending::Abort, Ending::Close, Ending::Dropped] {
             let hangs = Hangs::at(HookPoint::BeforePrompt);
-            let told = ended_while_hanging(hangs, &say, ending, &answer("to both")).await;
+            let told = ended_while_hanging(hangs, say(), ending, &answer("to both")).await;
             // It waits, and goes with the next message.
             let expected = match ending {
                 Ending::Abort => "idle, 1 wait",
@@ -372,7 +373,7 @@ fn a_hook_that_never_answers_before_a_prompt_is_not_waited_for() {
 #[test]
 fn a_hook_that_never_answers_before_a_call_is_not_waited_for() {
     run(async {
-        let say = Command::Say {
+        let say = || Command::Say {
             text: "look".to_owned(),
             delivery: Delivery::Prompt,
         };
@@ -380,7 +381,7 @@ fn a_hook_that_never_answers_before_a_call_is_not_waited_for() {
             calls(serde_json::json!([{ "name": "read", "arguments": { "path": "a.txt" } }]));
         for ending in [Ending::Abort, Ending::Close] {
             let hangs = Hangs::at(HookPoint::ToolCall);
-            let told = ended_while_hanging(hangs, &say, ending, &script).await;
+            let told = ended_while_hanging(hangs, say(), ending, &script).await;
             assert!(
                 told.contains("tool read failed\nturn aborted"),
                 "{ending:?}: {told}"

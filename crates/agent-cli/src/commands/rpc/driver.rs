@@ -1,0 +1,243 @@
+//! Who stands between lines and the session: requests become calls, answers and events become lines.
+//!
+//! Events that are there are told before answers that are there, so no answer comes before what led to it. Whatever
+//! ends it, standard input, standard output, a signal or `close`, the session is closed and every request that was
+//! read is answered.
+
+use futures_util::StreamExt;
+use futures_util::future::LocalBoxFuture;
+use futures_util::stream::FuturesUnordered;
+use llm_providers::CancellationToken;
+use serde::Deserialize;
+use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
+
+use super::input::Line;
+use super::output::{Output, Sent};
+use super::parse::{Asked, LONGEST, malformed, parse};
+use super::protocol::{Data, Id, Request, Response, RpcError, Subscribed};
+use super::translate::{Answered, Models, call, data};
+use crate::session::event::SessionEvent;
+use crate::session::shell::{Call, Command};
+
+/// Drives a session by requests.
+pub(super) struct Driver {
+    pub commands: UnboundedSender<Command>,
+    pub events: UnboundedReceiver<SessionEvent>,
+    pub lines: Receiver<Line>,
+    pub output: Output,
+    pub models: Models,
+    pub cancel: CancellationToken,
+    told: Told,
+    pending: FuturesUnordered<LocalBoxFuture<'static, Response>>,
+    number: u64,
+    input: Input,
+    /// The user has cancelled.
+    pub interrupted: bool,
+    /// The session that runs now: its id, and its file where it has one or will have one.
+    pub session: (String, Option<std::path::PathBuf>),
+}
+
+/// Whether more requests may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Input {
+    Open,
+    Ended,
+}
+
+/// Which events are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Told {
+    All,
+    Named(Vec<String>),
+}
+
+/// The kind of an event's line.
+#[derive(Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow)]
+    r#type: &'a str,
+}
+
+impl Driver {
+    pub fn new(
+        (commands, events): (UnboundedSender<Command>, UnboundedReceiver<SessionEvent>),
+        (lines, output): (Receiver<Line>, Output),
+        models: Models,
+    ) -> Self {
+        Self {
+            commands,
+            events,
+            lines,
+            output,
+            models,
+            cancel: crate::cancel::token(),
+            told: Told::All,
+            pending: FuturesUnordered::new(),
+            number: 0,
+            input: Input::Open,
+            interrupted: false,
+            session: (String::new(), None),
+        }
+    }
+
+    /// Drives until the session has ended, and everything is answered and written.
+    pub async fn drive(mut self) -> Ended {
+        loop {
+            tokio::select! {
+                biased;
+                event = self.events.recv() => match event {
+                    Some(event) => self.tell(&event).await,
+                    None => break,
+                },
+                Some(response) = self.pending.next(), if !self.pending.is_empty() => {
+                    self.print(response.line()).await;
+                }
+                () = self.cancel.cancelled(), if !self.interrupted => {
+                    self.interrupted = true;
+                    self.close();
+                }
+                () = self.output.unread(), if self.input == Input::Open => self.end_input(),
+                line = self.lines.recv(), if self.input == Input::Open => match line {
+                    Some(line) => self.line(line).await,
+                    None => self.end_input(),
+                },
+            }
+        }
+        // Whoever still waits waits for a session that has ended.
+        drop(self.commands);
+        while let Some(response) = self.pending.next().await {
+            let _ = self.output.send(response.line(), &self.cancel).await;
+        }
+        self.output.finish(&self.cancel).await;
+        Ended {
+            interrupted: self.interrupted,
+            session: self.session,
+        }
+    }
+
+    async fn tell(&mut self, event: &SessionEvent) {
+        if let SessionEvent::SessionStart {
+            session_id, path, ..
+        }
+        | SessionEvent::SessionSwitch {
+            session_id, path, ..
+        } = event
+        {
+            self.session = (session_id.clone(), path.as_ref().map(Into::into));
+        }
+        let line = serde_json::to_string(event).unwrap_or_default();
+        let is_told = match &self.told {
+            Told::All => true,
+            Told::Named(names) => serde_json::from_str(&line)
+                .is_ok_and(|kind: Kind<'_>| names.iter().any(|name| name == kind.r#type)),
+        };
+        if is_told {
+            self.print(line).await;
+        }
+    }
+
+    async fn print(&mut self, line: String) {
+        match self.output.send(line, &self.cancel).await {
+            Sent::Yes => {}
+            Sent::Unread => self.end_input(),
+            Sent::Interrupted => {
+                self.interrupted = true;
+                self.close();
+            }
+        }
+    }
+
+    /// Nobody asks or reads any more.
+    fn end_input(&mut self) {
+        if self.input == Input::Open {
+            self.input = Input::Ended;
+            self.close();
+        }
+    }
+
+    fn close(&self) {
+        // A session that has ended needs no command.
+        let _ = self.commands.send(Command::Close);
+    }
+
+    async fn line(&mut self, line: Line) {
+        self.number += 1;
+        let asked = match line {
+            Line::Whole(line) => match parse(&line, self.number) {
+                None => return,
+                Some(asked) => asked,
+            },
+            Line::TooLong => {
+                let most = LONGEST / 1_000_000;
+                let what =
+                    format!("it is longer than {most} MB; put the text into a file and name it");
+                Err(malformed(self.number, &what))
+            }
+            Line::Unreadable(error) => Err(malformed(
+                self.number,
+                &format!("it cannot be read: {error}"),
+            )),
+        };
+        match asked {
+            Ok(asked) => {
+                if let Some(response) = self.ask(asked) {
+                    self.print(response.line()).await;
+                }
+            }
+            Err(response) => self.print(response.line()).await,
+        }
+    }
+
+    /// Passes a request on; what concerns only the lines is answered here.
+    fn ask(&mut self, asked: Asked) -> Option<Response> {
+        let Asked {
+            id,
+            command,
+            request,
+        } = asked;
+        if let Request::Subscribe { events } = request {
+            self.told = match events.iter().any(|name| name == "all") {
+                true => Told::All,
+                false => Told::Named(events.clone()),
+            };
+            let data = Data::Subscribed(Subscribed { events });
+            return Some(Response::done(id, &command, data));
+        }
+        match call(request, &self.models) {
+            Ok((ask, answered)) => {
+                let (message, answer) = Call::of(ask);
+                let _ = self.commands.send(message);
+                let response = respond(id, command, answered, answer);
+                self.pending.push(Box::pin(response));
+                None
+            }
+            Err(error) => Some(Response::failed(id, Some(command), error)),
+        }
+    }
+}
+
+/// Returns the response to a request once the session has answered.
+async fn respond(
+    id: Option<Id>,
+    command: String,
+    answered: Answered,
+    answer: tokio::sync::oneshot::Receiver<crate::session::shell::Answer>,
+) -> Response {
+    let given = match answer.await {
+        Ok(Ok(reply)) => data(answered, reply),
+        Ok(Err(refusal)) => Err(refusal.into()),
+        Err(_) => Err(RpcError::closed()),
+    };
+    match given {
+        Ok(data) => Response::done(id, &command, data),
+        Err(error) => Response::failed(id, Some(command), error),
+    }
+}
+
+/// How it ended.
+pub(super) struct Ended {
+    /// The user has cancelled.
+    pub interrupted: bool,
+    /// The session at the end.
+    pub session: (String, Option<std::path::PathBuf>),
+}

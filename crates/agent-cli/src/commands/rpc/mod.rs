@@ -1,0 +1,71 @@
+//! `rpc`: a living session that a program drives, by requests on standard input and lines on standard output.
+
+mod driver;
+mod input;
+mod output;
+mod parse;
+mod protocol;
+mod reference;
+mod samples;
+mod translate;
+
+#[cfg(test)]
+mod tests;
+
+use serde_json::json;
+use tokio::sync::mpsc::unbounded_channel;
+
+use crate::args::{Global, RunArgs};
+use crate::commands::Outcome;
+use crate::commands::run::{GoOn, Prepared, User, for_runs};
+use crate::error::Error;
+use crate::models::block_on;
+use crate::session::shell::AgentSession;
+use crate::session::store::LiveStore;
+
+use driver::Driver;
+use output::Output;
+use translate::Models;
+
+pub use reference::{reference, schema_text};
+
+pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
+    if args.prompt.is_some() || args.mode.is_some() || global.json {
+        return Err(Error::Usage(
+            "rpc takes prompts as requests and prints JSON lines; leave out -p, --mode and --json"
+                .to_owned(),
+        ));
+    }
+    let prepared = match Prepared::of(args, global, User::There) {
+        Ok(prepared) => prepared,
+        Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
+        Err(error) => return Err(for_runs(error)),
+    };
+    let (event_sender, events) = unbounded_channel();
+    let (commands, command_receiver) = unbounded_channel();
+    let session = AgentSession::new(prepared.config, event_sender);
+    let models = Models {
+        args: args.clone(),
+        settings: prepared.settings,
+    };
+    let lines = (input::lines_of_stdin(), Output::stdout());
+    let driver = Driver::new((commands, events), lines, models);
+    let both = async {
+        let lived = session.run(command_receiver);
+        futures_util::future::join(lived, driver.drive()).await
+    };
+    let (finished, ended) = block_on(both)?;
+    let (id, path) = &ended.session;
+    let path = path.as_ref().filter(|path| LiveStore::exists(path));
+    let go_on = path.map(|path| GoOn::of(args, global).command(id, path));
+    if ended.interrupted {
+        let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));
+        return Err(Error::Stopped(format!("stopped{hint}")));
+    }
+    if let Some(error) = finished.unsaved {
+        return Err(for_runs(Error::Failure(format!(
+            "cannot write the session: {error}"
+        ))));
+    }
+    Ok(Outcome::done(&json!({}), String::new()))
+}

@@ -1,0 +1,273 @@
+//! The protocol: what may be asked, and the form of an answer.
+
+use compaction_core::Strategy;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::session::approval::Decision;
+use crate::session::shell::{Refusal, RefusalKind, Reply};
+
+/// A request: one JSON object a line, with `type` and, if the answer should bear one, an `id`.
+///
+/// It is read as `{"TYPE": {...}}`, so that an error names its member; its schema has `type` inside, as lines do.
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[schemars(tag = "type")]
+pub(super) enum Request {
+    /// Says something as a prompt of its own, once the agent is idle. Answered when the message is kept.
+    Prompt {
+        /// What.
+        text: String,
+    },
+    /// Says something into the turn that runs, after the tools that run. Answered when the message is kept.
+    Steer {
+        /// What.
+        text: String,
+    },
+    /// Says something when the turn that runs is done. Answered when the message is kept.
+    FollowUp {
+        /// What.
+        text: String,
+    },
+    /// Takes back a message that waits.
+    TakeBack {
+        /// Its id.
+        message_id: String,
+    },
+    /// Goes on with what an earlier run was doing. Answered when it is known whether anything is left.
+    Resume {},
+    /// Stops what runs. Answered when the session rests.
+    Abort {},
+    /// Compacts; a turn that runs is stopped for it and goes on. Answered when the compaction is over.
+    Compact {
+        /// What the summary should focus on.
+        focus: Option<String>,
+        /// The strategy; that of the settings unless given.
+        strategy: Option<Strategy>,
+    },
+    /// Stops compactions and branch summaries. Answered at once; the compaction has an answer of its own.
+    AbortCompaction {},
+    /// Switches automatic compaction on or off for this run.
+    SetAutoCompaction {
+        /// On or off.
+        enabled: bool,
+    },
+    /// Lets another model answer from the next request on.
+    SetModel {
+        /// `PROVIDER/MODEL`, or `scripted:FILE`.
+        model: String,
+    },
+    /// Tells how the session is.
+    GetState {},
+    /// Gives the messages that the model would see: the document of `agent-cli context --json`.
+    GetContext {},
+    /// Gives what a compaction would do now: the document of `agent-cli plan --json`.
+    GetPlan {
+        /// What the summary should focus on.
+        focus: Option<String>,
+    },
+    /// Gives entries and branches: the document of `agent-cli tree --json`.
+    GetTree {},
+    /// Moves the leaf, when nothing goes on. Answered when the move is written.
+    NavigateTree {
+        /// The entry to go to, a message of the user returns to the editor; null is before everything.
+        entry_id: Option<String>,
+        /// Whether the branch that is left is summarized.
+        #[serde(default)]
+        summarize: bool,
+        /// What the summary should focus on.
+        focus: Option<String>,
+        /// A label for the place that is reached.
+        label: Option<String>,
+    },
+    /// Goes on in a copy of the session, when nothing goes on.
+    Fork {
+        /// The entry at which the copy ends; where the session stands unless given.
+        entry_id: Option<String>,
+    },
+    /// Takes back the newest compaction, pruning or move, when nothing goes on.
+    Undo {},
+    /// Answers the question whether a tool call may run.
+    Approve {
+        /// The call.
+        call_id: String,
+        /// The answer.
+        decision: Approval,
+    },
+    /// Chooses the events that are told from now on; at first all are.
+    Subscribe {
+        /// Names of events, or `all`; none of them for none.
+        events: Vec<String>,
+    },
+    /// Writes a document and goes on from it in a new session. Answered when that is over.
+    Handoff {
+        /// What the document should focus on.
+        focus: Option<String>,
+    },
+    /// Puts a label on an entry.
+    Label {
+        /// The entry.
+        entry_id: String,
+        /// The label; null takes it off.
+        label: Option<String>,
+    },
+    /// Stops what runs and ends the session. Answered last of all.
+    Close {},
+}
+
+/// The answer to the question whether a tool call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Approval {
+    /// It may, this once.
+    Once,
+    /// It may, and so may every call like it.
+    Always,
+    /// It may not, this once.
+    Deny,
+    /// It may not, nor any call like it.
+    Never,
+}
+
+impl From<Approval> for Decision {
+    fn from(approval: Approval) -> Self {
+        match approval {
+            Approval::Once => Self::Once,
+            Approval::Always => Self::Always,
+            Approval::Deny => Self::Deny,
+            Approval::Never => Self::Never,
+        }
+    }
+}
+
+/// The id of a request, as it was spelt: a string or a number.
+pub(super) type Id = Box<RawValue>;
+
+/// The one answer to a request.
+#[derive(Debug, Serialize)]
+pub(super) struct Response {
+    r#type: &'static str,
+    id: Option<Id>,
+    command: Option<String>,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<Data>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<RpcError>,
+}
+
+/// What an answer gives.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+pub(super) enum Data {
+    /// What the session said.
+    Reply(Reply),
+    /// A document.
+    Document(Value),
+    /// The events that are told.
+    Subscribed(Subscribed),
+}
+
+/// The events that are told from now on.
+#[derive(Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct Subscribed {
+    /// Their names, or `all`.
+    pub events: Vec<String>,
+}
+
+/// Why a request came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub(super) struct RpcError {
+    /// What kind of error.
+    pub kind: ErrorKind,
+    /// The member of the request that is to blame; null where none is.
+    pub field: Option<String>,
+    /// What is wrong and what to do; begins with the number of the line where the request has no id.
+    pub message: String,
+}
+
+/// Kinds of errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum ErrorKind {
+    /// The line is no JSON object.
+    Malformed,
+    /// The command is unknown, or a member is missing, unknown or of no use.
+    Invalid,
+    /// It cannot be done now, or not with this.
+    Refused,
+    /// There is nothing to do.
+    NothingToDo,
+    /// It was tried and failed.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+    /// The session has ended before it was done.
+    Closed,
+}
+
+impl Response {
+    pub fn done(id: Option<Id>, command: &str, data: Data) -> Self {
+        Self {
+            r#type: "response",
+            id,
+            command: Some(command.to_owned()),
+            success: true,
+            data: Some(data),
+            error: None,
+        }
+    }
+
+    pub fn failed(id: Option<Id>, command: Option<String>, error: RpcError) -> Self {
+        Self {
+            r#type: "response",
+            id,
+            command,
+            success: false,
+            data: None,
+            error: Some(error),
+        }
+    }
+
+    /// Returns the line.
+    pub fn line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+}
+
+impl RpcError {
+    /// Returns that the session has ended.
+    pub fn closed() -> Self {
+        Self {
+            kind: ErrorKind::Closed,
+            field: None,
+            message: "the session has ended".to_owned(),
+        }
+    }
+
+    /// Returns that a member is of no use.
+    pub fn invalid(field: &str, message: impl Into<String>) -> Self {
+        Self {
+            kind: ErrorKind::Invalid,
+            field: Some(field.to_owned()),
+            message: message.into(),
+        }
+    }
+}
+
+impl From<Refusal> for RpcError {
+    fn from(refusal: Refusal) -> Self {
+        Self {
+            kind: match refusal.kind {
+                RefusalKind::Refused => ErrorKind::Refused,
+                RefusalKind::NothingToDo => ErrorKind::NothingToDo,
+                RefusalKind::Failed => ErrorKind::Failed,
+                RefusalKind::Cancelled => ErrorKind::Cancelled,
+            },
+            field: None,
+            message: refusal.message,
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! Lines and requests, their schema and their reference.
+
+use std::collections::BTreeSet;
+use std::io::{BufReader, Cursor};
+
+use insta::assert_snapshot;
+use serde_json::Value;
+
+use super::input::{Line, next_line};
+use super::parse::{LONGEST, parse};
+use super::reference::{request_schema, schema};
+use super::samples::samples;
+
+/// Returns the response to a line that is refused.
+fn refused(line: &str) -> String {
+    refused_bytes(line.as_bytes())
+}
+
+fn refused_bytes(line: &[u8]) -> String {
+    let asked = parse(line, 3).expect("the line is not empty");
+    asked.expect_err("the line is refused").line()
+}
+
+#[test]
+fn a_line_that_is_no_object_is_named_by_its_number() {
+    assert_snapshot!(refused("{\"type\":"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: this is no JSON: EOF while parsing a value at column 8"}}"#);
+    assert_snapshot!(refused("[]"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: a request is a JSON object, such as {\"type\":\"get_state\"}"}}"#);
+    assert_snapshot!(refused("get_state"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: a request is a JSON object, such as {\"type\":\"get_state\"}"}}"#);
+    assert_snapshot!(refused("{} {}"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: this is no JSON: trailing characters at column 4"}}"#);
+    assert_snapshot!(refused_bytes(b"{\"type\":\"\xff\"}"), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"malformed","field":null,"message":"line 3: byte 10 is no UTF-8; a request is a JSON object in one line"}}"#);
+}
+
+#[test]
+fn an_error_names_the_member_that_is_to_blame() {
+    assert_snapshot!(refused(r#"{"id":"a"}"#), @r#"{"type":"response","id":"a","command":null,"success":false,"error":{"kind":"invalid","field":"type","message":"it is missing; name the command, such as get_state"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":7}"#), @r#"{"type":"response","id":"a","command":null,"success":false,"error":{"kind":"invalid","field":"type","message":"it must be a string: the name of a command"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"promt"}"#), @r#"{"type":"response","id":"a","command":"promt","success":false,"error":{"kind":"invalid","field":"type","message":"there is no command promt; there are abort, abort_compaction, approve, close, compact, follow_up, fork, get_context, get_plan, get_state, get_tree, handoff, label, navigate_tree, prompt, resume, set_auto_compaction, set_model, steer, subscribe, take_back, undo"}}"#);
+    assert_snapshot!(refused(r#"{"id":[],"type":"undo"}"#), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"invalid","field":"id","message":"line 3: an id is a string or a number; leave it out or give one"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"prompt"}"#), @r#"{"type":"response","id":"a","command":"prompt","success":false,"error":{"kind":"invalid","field":"text","message":"prompt needs it"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"prompt","text":1}"#), @r#"{"type":"response","id":"a","command":"prompt","success":false,"error":{"kind":"invalid","field":"text","message":"invalid type: integer `1`, expected a string"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"prompt","text":" "}"#), @r#"{"type":"response","id":"a","command":"prompt","success":false,"error":{"kind":"invalid","field":"text","message":"it is empty; say something"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"prompt","text":"\ud800"}"#), @r#"{"type":"response","id":"a","command":"prompt","success":false,"error":{"kind":"invalid","field":"text","message":"unexpected end of hex escape at column 8"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"prompt","text":"x","txt":"y"}"#), @r#"{"type":"response","id":"a","command":"prompt","success":false,"error":{"kind":"invalid","field":"txt","message":"prompt has no such member; it has text"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"undo","focus":"y"}"#), @r#"{"type":"response","id":"a","command":"undo","success":false,"error":{"kind":"invalid","field":"focus","message":"undo has no members besides type and id"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"navigate_tree"}"#), @r#"{"type":"response","id":"a","command":"navigate_tree","success":false,"error":{"kind":"invalid","field":"entry_id","message":"navigate_tree needs it"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"compact","strategy":"best"}"#), @r#"{"type":"response","id":"a","command":"compact","success":false,"error":{"kind":"invalid","field":"strategy","message":"unknown variant `best`, expected one of `context-full`, `handoff`, `restore`, `prune-only`, `extractive`, `off`"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"approve","call_id":"c","decision":"maybe"}"#), @r#"{"type":"response","id":"a","command":"approve","success":false,"error":{"kind":"invalid","field":"decision","message":"unknown variant `maybe`, expected one of `once`, `always`, `deny`, `never`"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"subscribe","events":["answer",3]}"#), @r#"{"type":"response","id":"a","command":"subscribe","success":false,"error":{"kind":"invalid","field":"events[1]","message":"invalid type: integer `3`, expected a string"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"subscribe","events":["anser"]}"#), @r#"{"type":"response","id":"a","command":"subscribe","success":false,"error":{"kind":"invalid","field":"events","message":"there is no event anser; docs/events.md lists them"}}"#);
+}
+
+#[test]
+fn a_request_without_an_id_is_named_by_its_line() {
+    assert_snapshot!(refused(r#"{"type":"prompt"}"#), @r#"{"type":"response","id":null,"command":"prompt","success":false,"error":{"kind":"invalid","field":"text","message":"line 3: prompt needs it"}}"#);
+}
+
+#[test]
+fn ids_come_back_as_they_were_spelt() {
+    for id in [
+        r#""a\u0062""#,
+        "1.0",
+        "-7",
+        "123456789012345678901234567890",
+    ] {
+        let line = refused(&format!(r#"{{"id":{id},"type":"x"}}"#));
+        assert!(line.contains(&format!(r#""id":{id},"#)), "{line}");
+    }
+}
+
+#[test]
+fn deep_nesting_is_an_error_and_nothing_worse() {
+    let deep = format!(
+        r#"{{"type":"prompt","text":{}1{}}}"#,
+        "[".repeat(9999),
+        "]".repeat(9999)
+    );
+    let said: Value = serde_json::from_str(&refused(&deep)).expect("JSON");
+    assert_eq!(said["success"], false);
+}
+
+#[test]
+fn empty_lines_are_passed_over() {
+    assert!(parse(b" \r", 1).is_none());
+}
+
+fn lines(input: Vec<u8>) -> Vec<Line> {
+    let mut input = BufReader::new(Cursor::new(input));
+    let mut lines = Vec::new();
+    while let Some(line) = next_line(&mut input).expect("memory can be read") {
+        lines.push(line);
+    }
+    lines
+}
+
+#[test]
+fn a_line_that_is_too_long_is_passed_over_as_a_whole() {
+    let longest = vec![b'x'; LONGEST];
+    let mut input = longest.clone();
+    input.extend(b"\n");
+    input.extend(&longest);
+    input.extend(b"y\nnext\nlast");
+    let whole = |text: &[u8]| Line::Whole(text.to_vec());
+    let read = lines(input);
+    assert!(
+        read == [
+            whole(&longest),
+            Line::TooLong,
+            whole(b"next"),
+            whole(b"last")
+        ]
+    );
+    let mut endless = longest;
+    endless.extend(b"yyy");
+    assert_eq!(lines(endless), [Line::TooLong]);
+}
+
+#[test]
+fn every_command_has_an_example_that_is_a_request() {
+    let schema = request_schema();
+    let kinds = schema["oneOf"].as_array().expect("alternatives");
+    let mut left: BTreeSet<&str> = kinds
+        .iter()
+        .filter_map(|kind| kind["properties"]["type"]["const"].as_str())
+        .collect();
+    assert_eq!(left.len(), kinds.len());
+    for sample in samples() {
+        let command = sample.command();
+        assert!(left.remove(command.as_str()), "{command} twice, or unknown");
+        let asked = parse(sample.line.as_bytes(), 1).expect("a line");
+        asked.unwrap_or_else(|response| panic!("{}", response.line()));
+        let answer: Value = serde_json::from_str(&sample.answer()).expect("JSON");
+        assert_eq!(answer["command"], command.as_str());
+    }
+    assert_eq!(left, BTreeSet::new(), "without an example");
+}
+
+#[test]
+fn the_schema_knows_every_member_of_every_example() {
+    let schema = schema();
+    for sample in samples() {
+        let request = sample.request();
+        let super::reference::Gives::Type(name) = super::reference::gives(&request) else {
+            continue;
+        };
+        let answer: Value = serde_json::from_str(&sample.answer()).expect("JSON");
+        let has: BTreeSet<&String> = answer["data"]
+            .as_object()
+            .expect("members")
+            .keys()
+            .collect();
+        let known = schema["$defs"][name]["properties"].as_object();
+        let known: BTreeSet<&String> = known.expect("a type of that name").keys().collect();
+        assert_eq!(has, known, "{name}");
+    }
+}
+
+#[test]
+fn no_event_has_the_type_of_a_response() {
+    assert!(
+        !crate::session::event::names()
+            .iter()
+            .any(|name| name == "response")
+    );
+}

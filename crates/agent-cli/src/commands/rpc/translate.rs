@@ -1,0 +1,149 @@
+//! From requests to what a session is asked, and from its answers to data.
+
+use session_model::EntryId;
+
+use super::protocol::{Data, ErrorKind, Request, RpcError};
+use crate::args::RunArgs;
+use crate::commands::run::other_models;
+use crate::commands::{context, plan, tree};
+use crate::error::Error;
+use crate::session::machine::Navigation;
+use crate::session::model::LiveModels;
+use crate::session::shell::{Ask, Command, Reply, Snapshot};
+use crate::session::store::Delivery;
+use crate::settings::AppSettings;
+use compaction_core::Profile;
+
+/// What other models are made from.
+pub(super) struct Models {
+    pub args: RunArgs,
+    pub settings: AppSettings,
+}
+
+impl Models {
+    fn of(&self, name: &str) -> Result<LiveModels, Error> {
+        other_models(name, &self.args, &self.settings)
+    }
+}
+
+/// What is made of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Answered {
+    /// The data of the response, as it is.
+    AsIs,
+    /// The document of the context.
+    Context,
+    /// The document of a plan.
+    Plan {
+        /// What the summary should focus on.
+        focus: Option<String>,
+    },
+    /// The document of the tree.
+    Tree,
+}
+
+/// Returns what a session is asked by a request, and what is made of its answer.
+pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered), RpcError> {
+    let say = |text, delivery| Command::Say { text, delivery };
+    let command = match request {
+        Request::Prompt { text } => say(text, Delivery::Prompt),
+        Request::Steer { text } => say(text, Delivery::Steer),
+        Request::FollowUp { text } => say(text, Delivery::FollowUp),
+        Request::TakeBack { message_id } => Command::TakeBack {
+            id: EntryId::new(&message_id),
+        },
+        Request::Resume {} => Command::Resume,
+        Request::Abort {} => Command::Abort,
+        Request::Compact {
+            focus,
+            strategy: None,
+        } => Command::Compact { focus },
+        Request::Compact {
+            focus,
+            strategy: Some(strategy),
+        } => Command::CompactBy { strategy, focus },
+        Request::AbortCompaction {} => Command::AbortCompaction,
+        Request::SetAutoCompaction { enabled } => Command::SetAutomatic(enabled),
+        Request::SetModel { model } => {
+            let models = models.of(&model);
+            let models = models.map_err(|error| RpcError::invalid("model", error.to_string()))?;
+            Command::SetModel(Box::new(models))
+        }
+        Request::GetState {} => return Ok((Ask::State, Answered::AsIs)),
+        Request::GetContext {} => return Ok((Ask::Snapshot, Answered::Context)),
+        Request::GetPlan { focus } => return Ok((Ask::Snapshot, Answered::Plan { focus })),
+        Request::GetTree {} => return Ok((Ask::Snapshot, Answered::Tree)),
+        Request::NavigateTree {
+            entry_id,
+            summarize,
+            focus,
+            label,
+        } => Command::Navigate(Navigation {
+            target: entry_id.as_deref().map(EntryId::new),
+            summarize,
+            focus,
+            label,
+        }),
+        Request::Fork { entry_id } => Command::Fork {
+            entry: entry_id.as_deref().map(EntryId::new),
+        },
+        Request::Undo {} => Command::Undo,
+        Request::Approve { call_id, decision } => Command::Approve {
+            call_id,
+            decision: decision.into(),
+        },
+        Request::Subscribe { .. } => {
+            return Err(RpcError::invalid(
+                "type",
+                "the session has no part in subscribe",
+            ));
+        }
+        Request::Handoff { focus } => Command::Handoff { focus },
+        Request::Label { entry_id, label } => Command::LabelEntry {
+            id: EntryId::new(&entry_id),
+            text: label,
+        },
+        Request::Close {} => Command::Close,
+    };
+    Ok((Ask::Do(command), Answered::AsIs))
+}
+
+/// Returns the data of a response.
+pub(super) fn data(answered: Answered, reply: Reply) -> Result<Data, RpcError> {
+    match (answered, reply) {
+        (Answered::AsIs, reply) => Ok(Data::Reply(reply)),
+        (document, Reply::Snapshot(session)) => document_of(document, &session),
+        (_, reply) => Ok(Data::Reply(reply)),
+    }
+}
+
+fn document_of(answered: Answered, session: &Snapshot) -> Result<Data, RpcError> {
+    let place = (&session.tree, session.leaf);
+    let known = &session.diagnostics;
+    let document = match answered {
+        Answered::AsIs => Ok(serde_json::Value::Null),
+        Answered::Context => {
+            let form = context::Form::AsKept;
+            serde_json::to_value(context::document(place, form, Profile::Own, known))
+        }
+        Answered::Tree => serde_json::to_value(tree::document(place, Profile::Own, known)),
+        Answered::Plan { focus } => {
+            let planned = plan::live_document(session, focus);
+            Ok(planned.map_err(|error| refused(&error))?)
+        }
+    };
+    let document = document.map_err(|error| RpcError {
+        kind: ErrorKind::Failed,
+        field: None,
+        message: error.to_string(),
+    })?;
+    Ok(Data::Document(document))
+}
+
+fn refused(error: &Error) -> RpcError {
+    RpcError {
+        kind: ErrorKind::Refused,
+        field: None,
+        message: error.to_string(),
+    }
+}

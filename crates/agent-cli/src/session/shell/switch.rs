@@ -1,0 +1,179 @@
+//! What a resting session can be turned to at once: a copy of itself, the place before an edit, another model.
+
+use compaction_core::leaf_move;
+use hooks::Notification;
+use session_model::{EntryDraft, EntryId, LabelDraft, Leaf};
+
+use crate::error::Error;
+use crate::session::event::SessionEvent;
+use crate::session::machine::{Event, State};
+use crate::session::model::LiveModels;
+use crate::session::shell::AgentSession;
+use crate::session::shell::call::{Forked, ModelSet, Refusal, RefusalKind, Undone};
+use crate::session::shell::entries::leaf_name;
+use crate::session::store::LiveStore;
+use crate::session::undoable::newest_undoable;
+
+impl AgentSession {
+    /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
+    pub(super) fn undo(&mut self) -> Result<Undone, Refusal> {
+        self.needs_rest()?;
+        let path = self.path();
+        let tree = self.store.tree();
+        let found = newest_undoable(&path).ok_or_else(|| Refusal {
+            kind: RefusalKind::NothingToDo,
+            message: "no compaction, pruning or change of branch on the path".to_owned(),
+        })?;
+        let undone = tree.id(path.entries()[found.place]).to_owned();
+        let back_to = match found.back_to {
+            Leaf::At(index) => Some(EntryId::new(tree.id(index))),
+            Leaf::Root => None,
+        };
+        let kind = found.kind;
+        let from = leaf_name(&self.store);
+        let draft = leaf_move("undo", from.as_deref().map(EntryId::new).as_ref());
+        self.store
+            .append_under(back_to.as_ref(), vec![draft.into()])
+            .map_err(|error| unwritten(&error))?;
+        self.failed = None;
+        self.follow_branch();
+        let undone = Undone {
+            undone,
+            kind,
+            leaf: leaf_name(&self.store),
+            from,
+        };
+        self.events.send(SessionEvent::Navigated {
+            leaf: undone.leaf.clone(),
+            from: undone.from.clone(),
+            summary_entry_id: None,
+            editor_text: None,
+            cancelled: false,
+        });
+        self.feed(Event::Moved);
+        self.tell_context();
+        Ok(undone)
+    }
+
+    /// Goes on in a copy of the session that ends at `entry`, or where the session stands. The session itself stays
+    /// as it is; what waits is taken along.
+    pub(super) fn fork(&mut self, entry: Option<&EntryId>) -> Result<Forked, Refusal> {
+        self.needs_rest()?;
+        let leaf = match entry {
+            None => self.store.leaf(),
+            Some(id) => {
+                let found = self.store.tree().find(id).map(Leaf::At);
+                found.ok_or_else(|| Refusal::refused(format!("no entry {id} in this session")))?
+            }
+        };
+        let (Some(file), Some(path)) = (self.store.file(), self.store.path()) else {
+            return Err(Refusal::refused(
+                "the session has no file yet that could be copied; fork it once a model has answered",
+            ));
+        };
+        let folder = self.folder.as_deref().or_else(|| path.parent());
+        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
+        let cwd = std::path::Path::new(self.store.cwd());
+        let mut copy =
+            LiveStore::fork(file, leaf, folder, cwd).map_err(|error| unwritten(&error))?;
+        copy.set_sync(self.store.sync());
+        self.take_place(copy).map_err(|error| unwritten(&error))
+    }
+
+    fn take_place(&mut self, mut copy: LiveStore) -> Result<Forked, Error> {
+        if let Err(error) = copy.take_queue(&mut self.store) {
+            // Whoever waits there must not be forgotten here.
+            self.store.take_queue(&mut copy)?;
+            if let Some(path) = copy.path() {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(error);
+        }
+        let from = self.store.id().to_owned();
+        self.notify(Notification::SessionShutdown { reason: "fork" });
+        self.store = copy;
+        self.failed = None;
+        self.prepared = None;
+        self.events.send(SessionEvent::SessionSwitch {
+            session_id: self.store.id().to_owned(),
+            path: self.path_name(),
+            from: from.clone(),
+        });
+        self.notify(Notification::SessionStart {
+            entries: self.store.tree().len(),
+            model: self.models.model.name(),
+        });
+        self.follow_branch();
+        self.feed(Event::Moved);
+        self.tell_context();
+        Ok(Forked {
+            session_id: self.store.id().to_owned(),
+            path: self.path_name(),
+            from,
+            leaf: leaf_name(&self.store),
+        })
+    }
+
+    /// Lets another model answer from the next request on.
+    pub(super) fn set_model(&mut self, models: LiveModels) -> Result<ModelSet, Refusal> {
+        let at_rest = self.machine.state == State::Idle;
+        let mut before = std::mem::replace(&mut self.models, models);
+        // A request that runs says itself who answers it; what comes behind names the new model.
+        if at_rest {
+            let change = EntryDraft::ModelChange(self.models.model.reference());
+            if let Err(error) = self.append(vec![change.into()]) {
+                self.models = before;
+                return Err(unwritten(&error));
+            }
+        }
+        let from = before.model.name();
+        let reference = self.models.model.reference();
+        before.former.push(before.model);
+        before.former.retain(|model| model.reference() != reference);
+        self.models.former = before.former;
+        let set = ModelSet {
+            model: self.models.model.name(),
+            window: self.models.model.window.0,
+            from,
+        };
+        self.events
+            .notice(format!("{} answers from now on", set.model));
+        self.tell_unknown_window();
+        self.feed(Event::ModelChanged);
+        self.machine.memory.can_promote = self.models.can_promote();
+        self.tell_context();
+        Ok(set)
+    }
+
+    /// Puts a label on an entry, or takes it off.
+    pub(super) fn label_entry(&mut self, id: &EntryId, text: Option<String>) {
+        if self.store.tree().find(id).is_none() {
+            return self.fail(format!("no entry {id} in this session"));
+        }
+        let draft = EntryDraft::Label(LabelDraft {
+            target: id.clone(),
+            label: text.clone(),
+        });
+        match self.append(vec![draft.into()]) {
+            Ok(_) => self.events.send(SessionEvent::Labelled {
+                entry_id: id.to_string(),
+                label: text,
+            }),
+            Err(error) => self.fail(format!("cannot write the session: {error}")),
+        }
+    }
+
+    /// Fails unless nothing goes on; what could not be written before is written first.
+    fn needs_rest(&mut self) -> Result<(), Refusal> {
+        if self.machine.state != State::Idle {
+            return Err(Refusal::refused("the agent is busy; stop it first"));
+        }
+        self.append(Vec::new())
+            .map(drop)
+            .map_err(|error| unwritten(&error))
+    }
+}
+
+fn unwritten(error: &Error) -> Refusal {
+    Refusal::failed(format!("cannot write the session: {error}"))
+}
