@@ -12,6 +12,7 @@ mod hooks;
 mod json;
 mod loss;
 mod recall;
+mod rpc;
 mod run;
 mod sessions;
 mod store;

@@ -109,7 +109,7 @@ fn object(text: &str, number: u64) -> Result<Asked, Box<Response>> {
         let error = RpcError::invalid("type", "it must be a string: the name of a command");
         return Err(head.failed(error));
     };
-    head.command = Some(command.clone());
+    head.command = Some(clipped(&command));
     match request(&command, &members) {
         Ok(request) => Ok(Asked {
             id: head.id,
@@ -148,11 +148,9 @@ impl Head {
 fn request(command: &str, members: &BTreeMap<String, &RawValue>) -> Result<Request, RpcError> {
     let known = commands().get(command).ok_or_else(|| {
         let names: Vec<&str> = commands().keys().map(String::as_str).collect();
-        let shown: String = command.chars().take(100).collect();
-        let message = format!(
-            "there is no command {shown}; there are {}",
-            names.join(", ")
-        );
+        let shown = clipped(command);
+        let names = names.join(", ");
+        let message = format!("there is no command {shown}; there are {names}");
         RpcError::invalid("type", message)
     })?;
     let mut fields = Map::new();
@@ -165,7 +163,7 @@ fn request(command: &str, members: &BTreeMap<String, &RawValue>) -> Result<Reque
                 [] => format!("{command} has no members besides type and id"),
                 all => format!("{command} has no such member; it has {}", all.join(", ")),
             };
-            return Err(RpcError::invalid(name, what));
+            return Err(RpcError::invalid(&clipped(name), what));
         }
         let value = serde_json::from_str(value.get())
             .map_err(|error| RpcError::invalid(name, without_line(&error)))?;
@@ -224,6 +222,11 @@ fn check(request: Request) -> Result<Request, RpcError> {
         true => Err(RpcError::invalid("text", "it is empty; say something")),
         false => Ok(request),
     }
+}
+
+/// Returns the beginning of a name that a program made up.
+fn clipped(name: &str) -> String {
+    name.chars().take(100).collect()
 }
 
 /// Returns an error of JSON in a text of one line.
