@@ -2,6 +2,7 @@
 
 use crate::conformance;
 use crate::e2e_llm;
+use crate::rpc_client;
 use crate::run::{Outcome, cargo, succeed};
 use crate::tidy;
 use crate::tool_server;
@@ -49,6 +50,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         ]))
     })?;
     step("examples", examples)?;
+    step("rpc client", rpc_client::run)?;
     step("documentation", || {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
         succeed(doc.env("RUSTDOCFLAGS", "--deny warnings"))

@@ -9,6 +9,7 @@ mod example;
 mod picture;
 mod refactor;
 mod rounds;
+mod rpc_client;
 mod run;
 mod tidy;
 mod tool_server;

@@ -66,11 +66,14 @@ impl AgentSession {
                 found.ok_or_else(|| Refusal::refused(format!("no entry {id} in this session")))?
             }
         };
-        let (Some(file), Some(path)) = (self.store.file(), self.store.path()) else {
+        let Some(path) = self.store.path() else {
             return Err(Refusal::refused(
-                "the session has no file yet that could be copied; fork it once a model has answered",
+                "the session is never written, so there is nothing to copy",
             ));
         };
+        let file = self.store.file().ok_or_else(|| {
+            Refusal::refused("the session has no file yet; fork it once a model has answered")
+        })?;
         let folder = self.folder.as_deref().or_else(|| path.parent());
         let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
         let cwd = std::path::Path::new(self.store.cwd());

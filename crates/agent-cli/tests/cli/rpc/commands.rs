@@ -115,25 +115,6 @@ fn what_an_earlier_run_left_goes_on_when_it_is_asked_to() {
 }
 
 #[test]
-fn requests_are_answered_when_they_are_due_and_not_in_their_order() {
-    let runs = Runs::of(WAITS);
-    let mut client = Client::start(&runs, &[]);
-    client.prompt("hi");
-    client.call("prompt", json!({ "text": "and then?" }));
-    client.event("turn_start");
-    let abort = client.send("abort", json!({}));
-    let state = client.send("get_state", json!({}));
-    let first = client.wait(|line| line["type"] == "response");
-    let second = client.wait(|line| line["type"] == "response");
-    assert_eq!(
-        (&first["id"], &second["id"]),
-        (&json!(state), &json!(abort))
-    );
-    assert_eq!(first["data"]["state"], "stopping");
-    assert_eq!(client.end().0, Some(0));
-}
-
-#[test]
 fn a_compaction_gives_what_its_event_has() {
     let runs = Runs::of(LONG);
     let mut client = Client::start(&runs, &[]);
@@ -168,29 +149,37 @@ fn a_compaction_gives_what_its_event_has() {
     assert_eq!(client.end().0, Some(0));
 }
 
-#[test]
-fn a_compaction_that_is_aborted_is_answered_as_cancelled() {
-    // A server that never answers: the connection waits for somebody to take it.
+/// Starts a session that is worth compacting, and whose model never answers: the connection waits for somebody to take
+/// it.
+pub fn start_silent(runs: &Runs) -> (Client, std::net::TcpListener) {
     let server = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = server.local_addr().expect("an address");
-    let runs = Runs::of("");
     runs.env.session("s.jsonl", SAMPLE);
     let url = format!("http://{address}/v1");
     let mut options = vec!["rpc", "--session", "s.jsonl", "--cwd", "."];
     options.extend(["--model", "llama.cpp/local", "--base-url", &url]);
     options.extend(SMALL);
-    let mut client = Client::of(&runs, &options);
+    (Client::of(runs, &options), server)
+}
+
+#[test]
+fn a_compaction_that_is_aborted_is_answered_as_cancelled() {
+    let runs = Runs::of("");
+    let (mut client, _server) = start_silent(&runs);
     let before = client.call("get_state", json!({}));
     let compact = client.send("compact", json!({}));
     client.event("compaction_start");
+    // Later requests are answered before it is over.
+    assert_eq!(client.call("get_state", json!({}))["state"], "compacting");
     assert_snapshot!(client.refused("compact", json!({})), @"refused: a compaction is running already");
+    assert_snapshot!(client.refused("navigate_tree", json!({ "entry_id": null })), @"refused: the agent is busy; stop it first");
+    assert_snapshot!(client.refused("fork", json!({})), @"refused: the agent is busy; stop it first");
     assert_eq!(client.call("abort_compaction", json!({}))["running"], true);
     assert_snapshot!(error(&client.response(compact)), @"cancelled: Compaction cancelled");
     let after = client.call("get_state", json!({}));
-    assert_eq!(
-        (&before["leaf"], &before["entries"]),
-        (&after["leaf"], &after["entries"])
-    );
+    for member in ["leaf", "entries", "context", "state"] {
+        assert_eq!(before[member], after[member], "{member}");
+    }
     assert_eq!(client.call("abort_compaction", json!({}))["running"], false);
     assert_eq!(client.end().0, Some(0));
 }
@@ -276,7 +265,7 @@ fn an_entry_gets_a_label_and_loses_it() {
 fn a_fork_goes_on_and_leaves_the_session_as_it_is() {
     let runs = Runs::of(LONG);
     let mut client = Client::start(&runs, &[]);
-    assert_snapshot!(client.refused("fork", json!({})), @"refused: the session has no file yet that could be copied; fork it once a model has answered");
+    assert_snapshot!(client.refused("fork", json!({})), @"refused: the session has no file yet; fork it once a model has answered");
     client.prompt("first");
     let leaf = client.call("get_state", json!({}))["leaf"].take();
     client.prompt("second");
