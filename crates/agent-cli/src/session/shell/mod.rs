@@ -22,6 +22,7 @@ mod known;
 mod navigation;
 mod notify;
 mod prompting;
+mod reply;
 mod report;
 mod servers;
 mod switch;
@@ -64,9 +65,10 @@ use jobs::{Done, Running};
 use known::{Known, Look};
 use notify::{Notifier, notifier};
 
-pub use call::{
-    Answer, Ask, Call, Closed, Compacted, Forked, Kept, ModelSet, Moved, Ran, Refusal, RefusalKind,
-    Reply, TakenBack, Undone,
+pub use call::{Answer, Ask, Call};
+pub use reply::{
+    Closed, Compacted, Forked, Kept, ModelSet, Moved, Ran, Refusal, RefusalKind, Reply, TakenBack,
+    Undone,
 };
 pub use report::{ContextReport, Snapshot, StateReport, Waiting, WaitingCall};
 

@@ -11,11 +11,11 @@ use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
 use crate::session::event::SessionEvent;
 use crate::session::machine::{Ended, Job, Navigation};
 use crate::session::shell::AgentSession;
-use crate::session::shell::call::Moved;
 use crate::session::shell::compaction::{bill, ended};
 use crate::session::shell::entries::leaf_name;
 use crate::session::shell::hooked::{cancelled_by, unless_cancelled};
 use crate::session::shell::jobs::Done;
+use crate::session::shell::reply::Moved;
 use crate::session::store::NewEntry;
 use crate::summarize::{ModelReport, Run, Step, answer_plan};
 

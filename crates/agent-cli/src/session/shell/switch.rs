@@ -9,8 +9,8 @@ use crate::session::event::SessionEvent;
 use crate::session::machine::{Event, State};
 use crate::session::model::LiveModels;
 use crate::session::shell::AgentSession;
-use crate::session::shell::call::{Forked, ModelSet, Refusal, RefusalKind, Undone};
 use crate::session::shell::entries::leaf_name;
+use crate::session::shell::reply::{Forked, ModelSet, Refusal, RefusalKind, Undone};
 use crate::session::store::LiveStore;
 use crate::session::undoable::newest_undoable;
 
