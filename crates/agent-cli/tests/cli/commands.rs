@@ -72,6 +72,8 @@ fn help() {
                    context
       loss         Show what compactions put out of the model's sight, and what their summaries invented
       compare      Show what several strategies would make of a session, side by side
+      rpc          Drive a living session from a program: requests on standard input, answers and events
+                   on standard output, a JSON object a line (docs/rpc.md)
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       migrate      Write a session of version 1 or 2 as version 3
