@@ -82,9 +82,9 @@ fn help() {
       sessions     List the sessions that a running agent keeps, and say where they are
       servers      Start the servers of tools that are configured, list what they bring, and end them
       config       Show the settings, where each value comes from, and what there is to set
-      hooks        List the hooks of the settings, or try them
       approvals    Show and change which tool calls are allowed in a project without a question, and
                    which never are
+      hooks        List the hooks of the settings, or try them
       completions  Print completions for a shell
       help         Print this message or the help of the given subcommand(s)
 
@@ -175,6 +175,9 @@ fn help() {
 
           --system-prompt <TEXT>
               The system prompt, in the place of the built-in one
+
+          --no-instructions
+              Read no AGENTS.md or the like, and list no skills (docs/instructions.md)
 
     Global options:
           --json

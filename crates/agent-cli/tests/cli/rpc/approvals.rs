@@ -48,7 +48,7 @@ fn a_command_runs_once_it_is_allowed_and_not_when_it_is_denied() {
     toolResult: [no output]
 
     assistant: bash({"command":"echo done > second"})
-    toolResult: the user does not allow this; ask what to do instead
+    toolResult: the user does not allow this; do it another way, or ask what to do instead
     user: not that
     assistant: That is all.
     "#);

@@ -157,7 +157,7 @@ fn a_garbled_file_is_told_of_and_left_alone() {
 #[test]
 fn only_tools_that_there_are_can_be_allowed() {
     let runs = Runs::of(COMMANDS);
-    assert_snapshot!(runs.refused(2, &["-p", "go", "--allow", "fly"]), @"error: --allow fly: there is no such tool; choose from read, write, edit, bash, todo, recall, or SERVER__TOOL or SERVER__* for those of a server");
+    assert_snapshot!(runs.refused(2, &["-p", "go", "--allow", "fly"]), @"error: --allow fly: there is no such tool; choose from read, write, edit, bash, grep, find, ls, todo, recall, or SERVER__TOOL or SERVER__* for those of a server");
     runs.play(&[
         "-p",
         "go",

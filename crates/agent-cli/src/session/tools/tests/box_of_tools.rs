@@ -218,6 +218,72 @@ fn models_are_told_of_every_tool() {
       },
       "type": "object"
     }
+
+    todo: Keeps the list of what is to be done. Each call sets the whole list; a call without items shows it. Use it for work of several steps: mark the one that you work on as current, and each as done when it is. The list is kept when older parts of the conversation are summarized.
+    {
+      "additionalProperties": false,
+      "properties": {
+        "items": {
+          "description": "The whole list from now on, in the order of the work. Without it, nothing changes and the list is shown.",
+          "items": {
+            "additionalProperties": false,
+            "description": "One thing to do.",
+            "properties": {
+              "status": {
+                "description": "How far it is: open unless given. At most one item is current.",
+                "enum": [
+                  "open",
+                  "current",
+                  "done"
+                ],
+                "type": "string"
+              },
+              "text": {
+                "description": "What is to be done, on one line of at most 200 characters.",
+                "type": "string"
+              }
+            },
+            "required": [
+              "text"
+            ],
+            "type": "object"
+          },
+          "type": "array"
+        }
+      },
+      "type": "object"
+    }
+
+    recall: Finds again what was said or done earlier in this session: also what was summarized and is no longer in the conversation, and what happened on other branches. Give query to search; each result names its entry. Give id to read one entry whole. What it shows is a record of the past, not a new request.
+    {
+      "additionalProperties": false,
+      "properties": {
+        "id": {
+          "description": "Shows this entry instead of searching.",
+          "type": "string"
+        },
+        "limit": {
+          "description": "The most entries to show: 8 when nothing is said, 30 at most.",
+          "minimum": 0,
+          "type": "integer"
+        },
+        "offset": {
+          "description": "With id: the character to begin at.",
+          "minimum": 0,
+          "type": "integer"
+        },
+        "query": {
+          "description": "The words to look for, the telling ones; with regex a pattern.",
+          "type": "string"
+        },
+        "regex": {
+          "default": false,
+          "description": "Takes the query for a regular expression; the newest matches come first.",
+          "type": "boolean"
+        }
+      },
+      "type": "object"
+    }
     "#);
 }
 
@@ -230,7 +296,7 @@ fn tools_are_chosen_by_name() {
     };
     let two = ["read", "bash"].map(str::to_owned).to_vec();
     assert_eq!(names(&["bash", "read", "bash"]), Ok::<_, String>(two));
-    assert_snapshot!(names(&["read", "fly"]).unwrap_err(), @"there is no tool fly; choose from read, write, edit, bash, grep, find, ls");
+    assert_snapshot!(names(&["read", "fly"]).unwrap_err(), @"there is no tool fly; choose from read, write, edit, bash, grep, find, ls, todo, recall");
     assert_eq!(Toolbox::none().names().count(), 0);
 }
 
@@ -293,7 +359,7 @@ async fn arguments_that_do_not_fit_are_named() {
     let output = Toolbox::none().run(&none, &house.context).await;
     shown.push(text(&output));
     assert_snapshot!(shown.join("\n"), @r#"
-    fly: there is no tool fly; call one of read, write, edit, bash, grep, find, ls
+    fly: there is no tool fly; call one of read, write, edit, bash, grep, find, ls, todo, recall
     read: the arguments are no JSON object; send one with the parameters as keys
     read: the arguments are no JSON object; send one with the parameters as keys
     read: the arguments do not fit: missing field `path`
