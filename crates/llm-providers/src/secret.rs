@@ -244,7 +244,8 @@ mod tests {
             let mut clean = String::new();
             for piece in letters.chunks(size) {
                 clean.push_str(&pieces.push(&piece.iter().collect::<String>()));
-                assert!(pieces.held.len() < redactor.spellings[0].expose().len());
+                // A character is not parted, so it may be a byte more than all but one.
+                assert!(pieces.held.len() <= redactor.spellings[0].expose().len());
             }
             clean.push_str(&pieces.finish());
             assert_eq!(clean, want, "in pieces of {size}");

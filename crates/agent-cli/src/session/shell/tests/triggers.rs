@@ -83,10 +83,11 @@ fn results_of_tools_that_exceed_the_threshold_are_compacted_between() {
 
 async fn after_a_turn(continues: Value, todos: Option<&str>) -> (String, String) {
     let call = todos.map(|status| {
-        let todos = json!({ "todos": [{ "content": "mend it", "status": status }] });
+        let todos = json!({ "items": [{ "text": "mend it", "status": status }] });
         calls(json!([{ "name": "todo", "arguments": todos }]))
     });
-    let house = House::new(
+    let has_list = todos.is_some();
+    let mut house = House::new(
         &[
             window(SMALL),
             summaries(),
@@ -97,6 +98,9 @@ async fn after_a_turn(continues: Value, todos: Option<&str>) -> (String, String)
         .concat(),
     )
     .compaction(json!({ "autoContinue": continues }));
+    if has_list {
+        house.tools = Toolbox::named(&["read", "todo"].map(str::to_owned)).unwrap();
+    }
     let mut life = house.open_session(LONG);
     let told = life.ask("write much").await;
     let written = life.written();
@@ -130,7 +134,7 @@ fn a_turn_that_ends_above_the_threshold_is_compacted_and_rests() {
         compaction
         ");
         assert_eq!(
-            after_a_turn(json!(false), Some("pending"))
+            after_a_turn(json!(false), Some("open"))
                 .await
                 .0
                 .lines()
@@ -143,11 +147,11 @@ fn a_turn_that_ends_above_the_threshold_is_compacted_and_rests() {
 #[test]
 fn a_turn_with_an_open_todo_is_continued_after_its_compaction() {
     run(async {
-        let (told, written) = after_a_turn(json!(true), Some("pending")).await;
+        let (told, written) = after_a_turn(json!(true), Some("open")).await;
         assert_snapshot!(told, @"
         user: write much
         answer (tool_use):  +1
-        tool todo failed
+        tool todo
         answer (stop): lorem ipsum dolor sit amet lorem ipsum d
         auto-compaction threshold context-full
         auto-compacted context-full by scripted/script
@@ -165,8 +169,8 @@ fn a_turn_with_an_open_todo_is_continued_after_its_compaction() {
         assistant (stop): #8
         system: 
         user: write much
-        assistant (toolUse): todo({"todos":[{"content":"mend it","status":"pending"}]})
-        toolResult: there is no tool todo; call one of read, write, edit, bash
+        assistant (toolUse): todo({"items":[{"status":"open","text":"mend it"}]})
+        toolResult: 1 item: 1 open, 0 done [ ] mend it 
         assistant (stop): lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
         compaction
         developer: The older part of this conversation has been summarized to m
@@ -180,9 +184,9 @@ fn always_continues_without_open_todos_and_never_does_not() {
     run(async {
         let (told, _) = after_a_turn(json!("always"), None).await;
         assert!(told.contains("went on"), "{told}");
-        let (told, _) = after_a_turn(json!(true), Some("completed")).await;
+        let (told, _) = after_a_turn(json!(true), Some("done")).await;
         assert!(!told.contains("went on"), "{told}");
-        let (told, _) = after_a_turn(json!(false), Some("pending")).await;
+        let (told, _) = after_a_turn(json!(false), Some("open")).await;
         assert!(!told.contains("went on"), "{told}");
     });
 }
