@@ -139,7 +139,7 @@ fn allowed() {
             json!({ "type": "tool_server", "name": "test", "state": "ready", "tools": 16, "error": null })
         ]
     );
-    let refused = home.play(&["--allow", "read"]).output().expect("it runs");
+    let refused = home.play(&["--allow", "axe"]).output().expect("it runs");
     assert_eq!(refused.status.code(), Some(2));
 }
 

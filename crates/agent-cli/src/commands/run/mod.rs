@@ -8,6 +8,7 @@ mod other;
 mod prepare;
 mod printer;
 mod progress;
+mod rights;
 mod script;
 mod which;
 

@@ -2,7 +2,7 @@
 //!
 //! Everything that can be refused is looked at first; only then something is made.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,26 +10,25 @@ use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount, prompts};
 use hooks::HookSet;
-use hooks::process::is_secret;
-use llm_providers::{Reasoning, Redactor, ScriptAction, ScriptPlay};
+use llm_providers::{Reasoning, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::args::{Global, ModeArg, RunArgs, ThinkingArg};
 use crate::commands::run::folders::workspace;
+use crate::commands::run::rights::{allowed, policies, redactor, secret_variables, toolbox};
 use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
 use crate::extensions::hooks::{HookHouse, command_hooks, hook_set};
 use crate::instructions::{Instructions, Places};
 use crate::models::Named;
-use crate::session::approval::{Approvals, Memory, Policy};
+use crate::session::approval::{Approvals, Memory};
 use crate::session::folder::sessions_root;
 use crate::session::model::LiveModels;
-use crate::session::servers::{self, ServerConfig};
 use crate::session::shell::SessionConfig;
 use crate::session::store::LiveStore;
-use crate::session::tools::{ToolContext, ToolLimits, Toolbox, Workspace};
-use crate::settings::{AppSettings, BashPolicy};
+use crate::session::tools::{ToolContext, ToolLimits, Workspace};
+use crate::settings::AppSettings;
 
 /// Whether somebody is there who says things and answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,21 +257,6 @@ fn window(args: &RunArgs) -> Result<Option<TokenCount>, Error> {
     }
 }
 
-/// Returns the tools that may run without asking.
-fn allowed(args: &RunArgs) -> Result<Vec<&str>, Error> {
-    let known = Toolbox::standard();
-    for name in &args.allow {
-        // The tools of servers are known once those have started.
-        if !name.contains("__") && !known.names().any(|known| known == name) {
-            let known = known.names().collect::<Vec<_>>().join(", ");
-            return Err(Error::Usage(format!(
-                "--allow {name}: there is no such tool; choose from {known}, or SERVER__TOOL or SERVER__* for those of a server"
-            )));
-        }
-    }
-    Ok(args.allow.iter().map(String::as_str).collect())
-}
-
 /// Returns the models of a session: those that are named, else the one that answered before.
 fn models(
     args: &RunArgs,
@@ -319,103 +303,11 @@ fn before(which: &Which) -> Option<String> {
     Some(format!("{}/{}", model.provider, model.model_id))
 }
 
-/// Returns the tools, and the servers of those that are not our own.
-fn toolbox(args: &RunArgs, settings: &AppSettings) -> Result<(Toolbox, Vec<ServerConfig>), Error> {
-    let (named, place): (Option<Vec<String>>, _) = match &args.tools {
-        Some(names) => {
-            let names = names.split(',').map(|name| name.trim().to_owned());
-            (Some(names.collect()), "--tools")
-        }
-        None => (settings.tools.enabled.clone(), "tools.enabled"),
-    };
-    let servers = servers::configured(&settings.mcp_servers);
-    match named {
-        None => Ok((Toolbox::standard(), servers)),
-        Some(names) if names.iter().all(|name| name == "none" || name.is_empty()) => {
-            Ok((Toolbox::none(), Vec::new()))
-        }
-        Some(names) => {
-            let (of_servers, own): (Vec<_>, Vec<_>) =
-                names.into_iter().partition(|name| name.contains("__"));
-            let refused = |error| Error::Usage(format!("{place}: {error}"));
-            let servers = servers::named(servers, &of_servers).map_err(refused)?;
-            let tools = Toolbox::named(&own)
-                .map_err(|error| refused(format!("{error}; or none alone, for no tools")))?;
-            Ok((tools, servers))
-        }
-    }
-}
-
-/// Returns the policy of each tool that has one. Those that are `allowed` for this run need not be asked about, nor
-/// the commands of a script; what the settings deny stays denied.
-fn policies(settings: &AppSettings, of_script: bool, allowed: &[&str]) -> BTreeMap<String, Policy> {
-    let policy = |setting: BashPolicy| match setting {
-        BashPolicy::Ask => Policy::Ask,
-        BashPolicy::Allow => Policy::Allow,
-        BashPolicy::Deny => Policy::Deny,
-    };
-    let named = settings.tools.policies.iter();
-    let mut policies: BTreeMap<String, Policy> = named
-        .map(|(name, setting)| (name.clone(), policy(*setting)))
-        .collect();
-    let bash = match (policies.get("bash"), policy(settings.tools.bash)) {
-        // It has two settings; the one that is no default holds, and of two the stricter.
-        (Some(Policy::Deny), _) | (_, Policy::Deny) => Policy::Deny,
-        (Some(named), Policy::Ask) => *named,
-        (Some(Policy::Ask), Policy::Allow) => Policy::Ask,
-        (Some(Policy::Allow) | None, own) => own,
-    };
-    policies.insert("bash".to_owned(), bash);
-    // A script is the user's own; what it runs is what the user asked to run.
-    let script = of_script.then_some("bash");
-    for name in allowed.iter().copied().chain(script) {
-        let policy = policies.entry(name.to_owned()).or_insert(Policy::Allow);
-        if *policy == Policy::Ask {
-            *policy = Policy::Allow;
-        }
-    }
-    policies
-}
-
-/// The shortest value of a variable that is a secret by its name; shorter ones are words.
-const SHORTEST_SECRET: usize = 16;
-
-/// Returns what takes the values of these variables out of texts, of those that are secrets by their name, and the
-/// secrets that servers get.
-fn redactor(variables: &[String], servers: &[ServerConfig]) -> Redactor {
-    let secrets = std::env::vars_os().filter(|(name, _)| is_secret(name, variables));
-    let mut redactor = Redactor::default();
-    for (_, value) in secrets {
-        let value = value.to_string_lossy();
-        let value = value.trim();
-        // A file with a secret is named often, and its name is none.
-        let is_file = Path::new(value).is_absolute() && Path::new(value).exists();
-        if value.len() < SHORTEST_SECRET || is_file {
-            continue;
-        }
-        redactor.add(value);
-        // Of a secret of several lines, one may be shown without the others.
-        let lines = value.lines().map(str::trim);
-        let telling = |line: &&str| line.len() >= SHORTEST_SECRET && !line.contains(' ');
-        lines.filter(telling).for_each(|line| redactor.add(line));
-    }
-    for secret in servers::secrets(servers) {
-        redactor.add(secret.expose());
-    }
-    redactor
-}
-
 /// Returns where the whole text of output goes that was cut.
 fn overflow(store: &LiveStore) -> Option<PathBuf> {
     let mut name = store.path()?.as_os_str().to_owned();
     name.push(".outputs");
     Some(PathBuf::from(name))
-}
-
-fn secret_variables(args: &RunArgs, settings: &AppSettings) -> Result<Vec<String>, Error> {
-    let mut variables = crate::extensions::secret_variables(settings)?;
-    variables.extend(args.api_key_env.clone());
-    Ok(variables)
 }
 
 fn hooks(

@@ -1,10 +1,14 @@
 //! The progress of a run as lines for people, as wide as their terminal.
 
+mod lines;
+
 use compaction_core::TokenCount;
 use serde_json::Value;
 
 use crate::session::event::{CompactionResult, InstructionFile, SessionEvent};
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens};
+
+use lines::{cut, filled, wrapped};
 
 /// What people were not told yet.
 pub(super) struct Progress {
@@ -247,68 +251,6 @@ fn note(text: &str) -> String {
 
 fn warning(text: &str) -> String {
     format!("{}: {}", styled(WARN, "warning"), clean(text))
-}
-
-/// Returns parts with commas between them, in lines of at most `width` characters where no part is longer; lines
-/// behind the first begin with `indent`.
-fn filled(parts: &[String], indent: &str, width: usize) -> String {
-    let mut text = String::new();
-    let mut used = 0;
-    for part in parts {
-        let length = part.chars().count();
-        match used {
-            0 => {}
-            // The comma behind this part is counted too.
-            _ if used + 2 + length < width => {
-                text.push_str(", ");
-                used += 2;
-            }
-            _ => {
-                text.push_str(",\n");
-                text.push_str(indent);
-                used = indent.chars().count();
-            }
-        }
-        text.push_str(part);
-        used += length;
-    }
-    text
-}
-
-/// Returns the words of a line in lines of at most `width` characters; a longer word is cut where the line ends.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        let mut letters = word.chars().peekable();
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.extend(letters);
-            }
-            _ => {
-                while letters.peek().is_some() {
-                    lines.push(letters.by_ref().take(width.max(1)).collect());
-                }
-            }
-        }
-    }
-    lines
-}
-
-/// Returns the first line of a text, and dots where more follows.
-fn cut(text: &str, room: usize) -> String {
-    let mut lines = text.lines().filter(|line| !line.trim().is_empty());
-    let first = lines.next().unwrap_or_default();
-    match lines.next() {
-        None => first_line(first, room),
-        Some(_) => {
-            let line = first_line(first, room.saturating_sub(4));
-            match line.ends_with("...") {
-                true => line,
-                false => format!("{line} ..."),
-            }
-        }
-    }
 }
 
 fn header(event: &SessionEvent, in_copy: bool, width: usize) -> String {

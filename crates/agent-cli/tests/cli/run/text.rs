@@ -421,7 +421,9 @@ fn tools_and_the_system_prompt_are_as_they_are_named() {
     };
     assert_eq!(
         tools(&[]),
-        ["read", "write", "edit", "bash", "todo", "recall"]
+        [
+            "read", "write", "edit", "bash", "grep", "find", "ls", "todo", "recall"
+        ]
     );
     assert_eq!(tools(&["--tools", "none"]), [""; 0]);
     assert_eq!(tools(&["--tools", "write, read"]), ["read", "write"]);

@@ -1,0 +1,131 @@
+//! What a run may use: its tools, which of them need leave, and what must not come out of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use hooks::process::is_secret;
+use llm_providers::Redactor;
+
+use crate::args::RunArgs;
+use crate::error::Error;
+use crate::session::approval::Policy;
+use crate::session::servers::{self, ServerConfig};
+use crate::session::tools::Toolbox;
+use crate::settings::{AppSettings, BashPolicy};
+
+/// The shortest value of a variable that is a secret by its name; shorter ones are words.
+const SHORTEST_SECRET: usize = 16;
+
+/// Returns the tools that may run without asking.
+pub(super) fn allowed(args: &RunArgs) -> Result<Vec<&str>, Error> {
+    let known = Toolbox::standard();
+    for name in &args.allow {
+        // The tools of servers are known once those have started.
+        if !name.contains("__") && !known.names().any(|known| known == name) {
+            let known = known.names().collect::<Vec<_>>().join(", ");
+            return Err(Error::Usage(format!(
+                "--allow {name}: there is no such tool; choose from {known}, or SERVER__TOOL or SERVER__* for those of a server"
+            )));
+        }
+    }
+    Ok(args.allow.iter().map(String::as_str).collect())
+}
+
+/// Returns the tools, and the servers of those that are not our own.
+pub(super) fn toolbox(
+    args: &RunArgs,
+    settings: &AppSettings,
+) -> Result<(Toolbox, Vec<ServerConfig>), Error> {
+    let (named, place): (Option<Vec<String>>, _) = match &args.tools {
+        Some(names) => {
+            let names = names.split(',').map(|name| name.trim().to_owned());
+            (Some(names.collect()), "--tools")
+        }
+        None => (settings.tools.enabled.clone(), "tools.enabled"),
+    };
+    let servers = servers::configured(&settings.mcp_servers);
+    match named {
+        None => Ok((Toolbox::standard(), servers)),
+        Some(names) if names.iter().all(|name| name == "none" || name.is_empty()) => {
+            Ok((Toolbox::none(), Vec::new()))
+        }
+        Some(names) => {
+            let (of_servers, own): (Vec<_>, Vec<_>) =
+                names.into_iter().partition(|name| name.contains("__"));
+            let refused = |error| Error::Usage(format!("{place}: {error}"));
+            let servers = servers::named(servers, &of_servers).map_err(refused)?;
+            let tools = Toolbox::named(&own)
+                .map_err(|error| refused(format!("{error}; or none alone, for no tools")))?;
+            Ok((tools, servers))
+        }
+    }
+}
+
+/// Returns the policy of each tool that has one. Those that are `allowed` for this run need not be asked about, nor
+/// the commands of a script; what the settings deny stays denied.
+pub(super) fn policies(
+    settings: &AppSettings,
+    of_script: bool,
+    allowed: &[&str],
+) -> BTreeMap<String, Policy> {
+    let policy = |setting: BashPolicy| match setting {
+        BashPolicy::Ask => Policy::Ask,
+        BashPolicy::Allow => Policy::Allow,
+        BashPolicy::Deny => Policy::Deny,
+    };
+    let named = settings.tools.policies.iter();
+    let mut policies: BTreeMap<String, Policy> = named
+        .map(|(name, setting)| (name.clone(), policy(*setting)))
+        .collect();
+    let bash = match (policies.get("bash"), policy(settings.tools.bash)) {
+        // It has two settings; the one that is no default holds, and of two the stricter.
+        (Some(Policy::Deny), _) | (_, Policy::Deny) => Policy::Deny,
+        (Some(named), Policy::Ask) => *named,
+        (Some(Policy::Ask), Policy::Allow) => Policy::Ask,
+        (Some(Policy::Allow) | None, own) => own,
+    };
+    policies.insert("bash".to_owned(), bash);
+    // A script is the user's own; what it runs is what the user asked to run.
+    let script = of_script.then_some("bash");
+    for name in allowed.iter().copied().chain(script) {
+        let policy = policies.entry(name.to_owned()).or_insert(Policy::Allow);
+        if *policy == Policy::Ask {
+            *policy = Policy::Allow;
+        }
+    }
+    policies
+}
+
+/// Returns what takes the values of these variables out of texts, of those that are secrets by their name, and the
+/// secrets that servers get.
+pub(super) fn redactor(variables: &[String], servers: &[ServerConfig]) -> Redactor {
+    let secrets = std::env::vars_os().filter(|(name, _)| is_secret(name, variables));
+    let mut redactor = Redactor::default();
+    for (_, value) in secrets {
+        let value = value.to_string_lossy();
+        let value = value.trim();
+        // A file with a secret is named often, and its name is none.
+        let is_file = Path::new(value).is_absolute() && Path::new(value).exists();
+        if value.len() < SHORTEST_SECRET || is_file {
+            continue;
+        }
+        redactor.add(value);
+        // Of a secret of several lines, one may be shown without the others.
+        let lines = value.lines().map(str::trim);
+        let telling = |line: &&str| line.len() >= SHORTEST_SECRET && !line.contains(' ');
+        lines.filter(telling).for_each(|line| redactor.add(line));
+    }
+    for secret in servers::secrets(servers) {
+        redactor.add(secret.expose());
+    }
+    redactor
+}
+
+pub(super) fn secret_variables(
+    args: &RunArgs,
+    settings: &AppSettings,
+) -> Result<Vec<String>, Error> {
+    let mut variables = crate::extensions::secret_variables(settings)?;
+    variables.extend(args.api_key_env.clone());
+    Ok(variables)
+}
