@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
+mod global;
 mod handoff;
 mod hooks;
 mod inspect;
@@ -31,16 +32,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use compaction_core::{PlanOptions, Profile, Settings, TokenCount};
+use compaction_core::{PlanOptions, TokenCount};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{
     Diagnostic, EntryDraft, EntryId, Leaf, SessionContext, SessionTree, Severity, migrate_lines,
 };
 
-use crate::args::{Cli, Command, Global, OutputArgs, ProfileArg, SessionArgs, WindowArgs};
+use crate::args::{Cli, Command, Global, OutputArgs, SessionArgs, WindowArgs};
 use crate::error::{Error, ErrorKind};
-use crate::settings::{AppSettings, Loaded, Sources, load_layers};
 use crate::store::{Contents, SessionFile, SessionWriter, write_new};
 use crate::summarize::ModelReport;
 
@@ -206,53 +206,6 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
         );
         ErrorKind::NothingToDo
     }))
-}
-
-impl Global {
-    pub(crate) fn profile(&self) -> Profile {
-        match self.profile {
-            ProfileArg::Own => Profile::Own,
-            ProfileArg::Pi => Profile::Pi,
-        }
-    }
-
-    /// Returns the settings of the algorithms.
-    pub(crate) fn load_settings(&self) -> Result<Settings, Error> {
-        Ok(self.load_app_settings()?.core())
-    }
-
-    /// Returns all settings.
-    pub(crate) fn load_app_settings(&self) -> Result<AppSettings, Error> {
-        Ok(self.load_layers()?.settings)
-    }
-
-    /// Returns where settings come from in this process.
-    pub(crate) fn settings_sources(&self) -> Result<Sources, Error> {
-        Sources::of_process(self.settings.as_deref(), &self.set)
-    }
-
-    /// Returns all settings, and where each value comes from.
-    pub(crate) fn load_layers(&self) -> Result<Loaded, Error> {
-        load_layers(&self.settings_sources()?)
-    }
-
-    /// Returns all settings of a session in the folder `cwd`, with those of a script (and what messages call it)
-    /// between the project's and the file of `--settings`.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for a setting that cannot be used.
-    pub fn load_app_settings_with(
-        &self,
-        extra: Option<(String, serde_json::Value)>,
-        cwd: &std::path::Path,
-    ) -> Result<AppSettings, Error> {
-        let sources = Sources {
-            extra,
-            cwd: Some(cwd.to_owned()),
-            ..self.settings_sources()?
-        };
-        Ok(load_layers(&sources)?.settings)
-    }
 }
 
 /// The window that is assumed where none is named.
