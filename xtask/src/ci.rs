@@ -75,6 +75,7 @@ fn examples() -> Outcome {
         ("compaction-core", "compact_by_rule"),
         ("llm-providers", "scripted"),
         ("hooks", "keep_out"),
+        ("hooks", "memory"),
     ];
     for (package, example) in examples {
         let input = std::fs::File::open(&session).map_err(|error| error.to_string())?;

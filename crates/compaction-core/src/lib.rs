@@ -67,8 +67,8 @@ pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
 pub use loss::{
-    CompactionLoss, ContextLoss, KindLoss, Literal, LiteralKind, LossReport, TotalLoss, Verbatim,
-    loss_of_drafts, loss_report,
+    CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, TotalLoss,
+    Verbatim, loss_of_drafts, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{

@@ -31,7 +31,8 @@ is changed unless --in-place is given; --out writes a copy and never overwrites.
 /// A coding agent whose long sessions stay usable, and the tools to look into sessions, compact them, branch
 /// them, and undo it.
 ///
-/// With -p it runs an agent. The commands work on session files, without a key and without a network.
+/// With -p it runs an agent, and rpc lets a program drive one. The other commands work on session files, without a
+/// key and a network unless a model is named.
 #[derive(Debug, Parser)]
 #[command(
     name = "agent-cli",

@@ -1,6 +1,6 @@
 //! `loss`: what the compactions of a session put out of the model's sight, and what their summaries invented.
 
-use compaction_core::{CompactionLoss, ContextLoss, LiteralKind, TotalLoss, loss_report};
+use compaction_core::{CompactionLoss, ContextLoss, EditLoss, LiteralKind, TotalLoss, loss_report};
 use serde_json::{Value, json};
 
 use crate::args::{Global, LossArgs};
@@ -26,15 +26,19 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
         let diagnostics = json!(session.decoded.diagnostics);
         members.insert("diagnostics".to_owned(), diagnostics);
     }
-    if report.compactions.is_empty() {
-        let reason = "no compaction on the path, so nothing is out of sight".to_owned();
+    if report.compactions.is_empty() && report.edits.is_empty() {
+        let reason =
+            "no compaction and no pruning on the path, so nothing is out of sight".to_owned();
         return Ok(Outcome::nothing_to_do(reason, document));
     }
     let mut text = String::new();
     for (place, loss) in report.compactions.iter().enumerate() {
         text.push_str(&of_compaction(place + 1, loss));
     }
-    if report.compactions.len() > 1 {
+    for loss in &report.edits {
+        text.push_str(&of_edits(loss));
+    }
+    if report.compactions.len() + report.edits.len() > 1 {
         text.push_str(&of_all(&report.totals));
     }
     let hint = "what is out of sight is in the session: recall SESSION WORDS finds it, undo takes a compaction back\n";
@@ -62,6 +66,17 @@ fn of_compaction(number: usize, loss: &CompactionLoss) -> String {
         }
     }
     text
+}
+
+fn of_edits(loss: &EditLoss) -> String {
+    let title = format!(
+        "pruning  {}  {} shortened, {} taken out",
+        clean(&loss.entry_id),
+        counted(loss.entries, "entry"),
+        tokens(loss.loss.removed_tokens)
+    );
+    let title = styled(BOLD, &rule(&title, width()));
+    format!("{title}\n{}", of_loss(&loss.loss))
 }
 
 fn of_all(totals: &TotalLoss) -> String {

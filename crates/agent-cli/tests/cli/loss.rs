@@ -86,3 +86,64 @@ fn a_session_without_compactions_has_no_loss() {
     let shown = env.run(&["loss", "s.jsonl"]);
     assert_eq!(shown.code, Some(3), "{shown}");
 }
+
+#[test]
+fn a_pruning_counts_by_itself_and_with_the_compaction_that_follows() {
+    let env = TestEnv::new();
+    let example = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/sessions/long.jsonl"
+    );
+    env.write(
+        "s.jsonl",
+        std::fs::read(example).expect("the example session"),
+    );
+    let plain = [
+        "compact",
+        "s.jsonl",
+        "--strategy",
+        "extractive",
+        "--out",
+        "plain.jsonl",
+    ];
+    env.run(&plain).success();
+    env.run(&[
+        "compact",
+        "s.jsonl",
+        "--strategy",
+        "prune-only",
+        "--in-place",
+    ])
+    .success();
+    let pruned = env.run(&["loss", "s.jsonl", "--json"]).json();
+    let edits = pruned["edits"].as_array().expect("rows");
+    assert_eq!(
+        (edits.len(), pruned["compactions"].as_array().map(Vec::len)),
+        (1, Some(0))
+    );
+    // What compare foretold.
+    env.write(
+        "t.jsonl",
+        std::fs::read(example).expect("the example session"),
+    );
+    let told = env
+        .run(&["compare", "t.jsonl", "--strategies", "prune-only", "--json"])
+        .json();
+    assert_eq!(edits[0]["kinds"], told["strategies"][0]["kinds"]);
+    // A compaction right behind the pruning takes its account over.
+    env.run(&[
+        "compact",
+        "s.jsonl",
+        "--strategy",
+        "extractive",
+        "--in-place",
+    ])
+    .success();
+    let both = env.run(&["loss", "s.jsonl", "--json"]).json();
+    let alone = env.run(&["loss", "plain.jsonl", "--json"]).json();
+    assert_eq!(both["edits"], json!([]));
+    let removed = |document: &serde_json::Value| {
+        document["compactions"][0]["kinds"]["error"]["total"].clone()
+    };
+    assert_eq!(removed(&both), removed(&alone));
+}

@@ -80,11 +80,25 @@ pub struct CompactionLoss {
     pub invented: Vec<String>,
 }
 
-/// What all compactions of a branch together put out of sight, held against the context as it is now.
+/// What edits of entries without a compaction put out of sight: prunings, shortened results, answers that failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct EditLoss {
+    /// The last of them.
+    pub entry_id: EntryId,
+    /// How many entries they are.
+    pub entries: usize,
+    /// What they took out of the context.
+    #[serde(flatten)]
+    pub loss: ContextLoss,
+}
+
+/// What all compactions and edits of a branch together put out of sight, held against the context as it is now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TotalLoss {
     /// How many compactions there are.
     pub compactions: usize,
+    /// How often entries were edited without one.
+    pub edits: usize,
     /// What they took out of the context.
     #[serde(flatten)]
     pub loss: ContextLoss,
@@ -92,11 +106,13 @@ pub struct TotalLoss {
     pub invented: usize,
 }
 
-/// What the compactions of a branch put out of sight.
+/// What the compactions and edits of a branch put out of sight.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LossReport {
     /// Each of them, oldest first.
     pub compactions: Vec<CompactionLoss>,
+    /// Edits without a compaction, oldest first; those in front of a compaction count with it.
+    pub edits: Vec<EditLoss>,
     /// All of them together.
     pub totals: TotalLoss,
 }
@@ -166,8 +182,43 @@ fn verbatim(texts: &BTreeSet<String>, readable: &Readable) -> Verbatim {
     }
 }
 
-/// Returns what the compactions of a path put out of sight. `proceed` is asked before each of them; `None` once it
-/// says no.
+/// A row of entries that change what is in the context: edits, and the compaction that they end in.
+struct Step {
+    /// Where it begins on the path.
+    start: usize,
+    /// The place of its last entry.
+    end: usize,
+}
+
+/// Returns the steps of a path, oldest first.
+fn steps(path: &SessionPath<'_>) -> Vec<Step> {
+    let tree = path.tree();
+    let mut steps = Vec::new();
+    let mut edits: Option<Step> = None;
+    for (place, index) in path.entries().iter().enumerate() {
+        match tree.kind(*index) {
+            EntryKind::ContextEdit => {
+                let step = edits.get_or_insert(Step {
+                    start: place,
+                    end: place,
+                });
+                step.end = place;
+            }
+            EntryKind::Compaction => steps.push(Step {
+                start: edits.take().map_or(place, |step| step.start),
+                end: place,
+            }),
+            // A mark belongs to the edits before it.
+            EntryKind::Custom => {}
+            _ => steps.extend(edits.take()),
+        }
+    }
+    steps.extend(edits);
+    steps
+}
+
+/// Returns what the compactions and edits of a path put out of sight. `proceed` is asked before each of them; `None`
+/// once it says no.
 pub fn loss_report(
     path: &SessionPath<'_>,
     rules: ContextRules,
@@ -179,43 +230,51 @@ pub fn loss_report(
     let mut all = Removed::default();
     let mut said: Vec<String> = Vec::new();
     let mut heard = 0;
-    for (place, index) in path.entries().iter().enumerate() {
-        if tree.kind(*index) != EntryKind::Compaction {
-            continue;
-        }
+    for step in steps(path) {
         if !proceed() {
             return None;
         }
-        let Ok(entry) = tree.entry(*index) else {
+        let index = path.entries()[step.end];
+        let Ok(entry) = tree.entry(index) else {
             continue;
         };
-        let EntryBody::Compaction(compaction) = &entry.body else {
-            continue;
-        };
-        let leaf_before = tree.parent(*index).map_or(Leaf::Root, Leaf::At);
+        let parent = tree.parent(path.entries()[step.start]);
+        let leaf_before = parent.map_or(Leaf::Root, Leaf::At);
         let before = build_context(&tree.path(leaf_before), rules);
-        let after = build_context(&tree.path(Leaf::At(*index)), rules);
+        let after = build_context(&tree.path(Leaf::At(index)), rules);
         let removed = removed_between(&before, &after, counter);
-        said.extend(user_messages(path, heard, place));
-        heard = place;
         let readable = readable(&after);
+        let loss = removed.loss(&readable);
+        all.merge(removed);
+        let EntryBody::Compaction(compaction) = &entry.body else {
+            let entries = step.end + 1 - step.start;
+            let entry_id = entry.id.clone();
+            report.edits.push(EditLoss {
+                entry_id,
+                entries,
+                loss,
+            });
+            continue;
+        };
+        said.extend(user_messages(path, heard, step.end));
+        heard = step.end;
         let quotes = quotes_of_user(&compaction.summary).into_iter();
         let unsaid: Vec<String> = quotes
             .filter(|quote| !is_said(quote, said.iter()))
             .collect();
-        let invented = found_nowhere(unsaid, path, place);
+        let invented = found_nowhere(unsaid, path, step.end);
         report.totals.invented += invented.len();
         report.compactions.push(CompactionLoss {
             entry_id: entry.id.clone(),
             summary_tokens: counter.text(&compaction.summary),
-            loss: removed.loss(&readable),
+            loss,
             invented,
         });
-        all.merge(removed);
     }
     let now = readable(&build_context(path, rules));
     report.totals = TotalLoss {
         compactions: report.compactions.len(),
+        edits: report.edits.len(),
         loss: all.loss(&now),
         invented: report.totals.invented,
     };

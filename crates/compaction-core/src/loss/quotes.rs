@@ -28,15 +28,18 @@ const SPEAKERS: [&str; 14] = [
 /// Returns what a summary quotes as the user's words, white space folded.
 pub(super) fn quotes_of_user(summary: &str) -> Vec<String> {
     let mut found = Vec::new();
-    let mut fenced = false;
     let mut of_user = false;
-    for line in summary.lines() {
-        let trimmed = line.trim();
-        if trimmed.starts_with("```") || trimmed.starts_with("~~~") {
-            fenced = !fenced;
-            continue;
-        }
-        if fenced {
+    let lines: Vec<&str> = summary.lines().map(str::trim).collect();
+    let mut at = 0;
+    while at < lines.len() {
+        let trimmed = lines[at];
+        at += 1;
+        if let Some(mark) = fence(trimmed) {
+            // One that is never closed, as in a summary that was cut off, hides nothing.
+            let closes = |line: &&str| *line == mark;
+            if let Some(length) = lines[at..].iter().position(closes) {
+                at += length + 1;
+            }
             continue;
         }
         let speaks = names_user(trimmed);
@@ -55,6 +58,16 @@ pub(super) fn quotes_of_user(summary: &str) -> Vec<String> {
         }
     }
     found
+}
+
+/// Returns the mark of a line that opens a fence.
+fn fence(line: &str) -> Option<&str> {
+    let first = line
+        .chars()
+        .next()
+        .filter(|first| matches!(first, '`' | '~'))?;
+    let length = line.len() - line.trim_start_matches(first).len();
+    (length >= 3).then(|| &line[..length])
 }
 
 fn names_user(line: &str) -> bool {

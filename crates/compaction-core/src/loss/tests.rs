@@ -65,6 +65,13 @@ fn only_quotes_of_the_user_are_held_against_the_user() {
 }
 
 #[test]
+fn a_fence_that_is_never_closed_hides_nothing() {
+    let summary = "```rust\nuser \"in a fence it is code\"\n````\nuser \"still in that fence, too\"\n```\n\
+        ~~~\nThe user said \"delete every backup now\"\n";
+    assert_eq!(quotes_of_user(summary), ["delete every backup now"]);
+}
+
+#[test]
 fn a_quote_may_leave_out_and_end_differently() {
     let said = ["Please never touch the lock file, and don’t add crates."];
     for quote in [

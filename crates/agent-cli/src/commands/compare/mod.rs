@@ -85,7 +85,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
 fn of_page(error: Error) -> Error {
     match error {
         Error::Usage(text) => Error::Usage(text.replace("--out", "--html")),
-        other => other,
+        other => Error::Failure(other.to_string().replace("--out", "--html")),
     }
 }
 

@@ -304,9 +304,12 @@ fn tools_are_chosen_by_name() {
 fn only_reading_writing_and_searching_may_run_twice() {
     let tools = Toolbox::standard();
     let safe = |name: &&str| tools.repeat(name) == Repeat::Safe;
-    let names = ["read", "write", "edit", "bash", "grep", "find", "ls", "fly"];
+    let names = [
+        "read", "write", "edit", "bash", "grep", "find", "ls", "todo", "recall", "fly",
+    ];
     let repeated: Vec<&str> = names.into_iter().filter(safe).collect();
-    assert_eq!(repeated, ["read", "write", "grep", "find", "ls"]);
+    let safe = ["read", "write", "grep", "find", "ls", "todo", "recall"];
+    assert_eq!(repeated, safe);
 }
 
 #[tokio::test]
