@@ -193,7 +193,7 @@ pub enum SessionEvent {
         reason: &'static str,
         /// What came of it; none when it failed or was cancelled.
         result: Option<CompactionResult>,
-        /// Whether it was cancelled.
+        /// Whether the user cancelled it; a hook that is against it is an error.
         aborted: bool,
         /// Whether the turn is asked again.
         will_retry: bool,
@@ -213,7 +213,7 @@ pub enum SessionEvent {
         reason: &'static str,
         /// What came of it; none when it failed or was cancelled.
         result: Option<CompactionResult>,
-        /// Whether it was cancelled.
+        /// Whether the user cancelled it; a hook that is against it is an error.
         aborted: bool,
         /// Whether the turn that it stopped goes on.
         will_retry: bool,

@@ -75,7 +75,7 @@ impl HookAnswer {
         let mut members = Members::of("", value)?;
         let answer = match event {
             HookEvent::BeforePrompt(_) => Self::BeforePrompt(BeforePromptResult {
-                context: members.texts("context")?,
+                context: context(&mut members)?,
             }),
             HookEvent::ToolCall(_) => {
                 let blocks = members.flag("block")?;
@@ -89,8 +89,11 @@ impl HookAnswer {
                 Self::BeforeCompact(before_compact(event, &mut members)?)
             }
             HookEvent::Compacting(_) => Self::Compacting(CompactingResult {
-                prompt: members.text("prompt")?,
-                context: members.texts("context")?,
+                // One that is empty is none.
+                prompt: members
+                    .text("prompt")?
+                    .filter(|prompt| !prompt.trim().is_empty()),
+                context: context(&mut members)?,
                 preserve_data: members.object("preserve_data")?.unwrap_or_default(),
             }),
             HookEvent::BeforeTree(_) => Self::BeforeTree(before_tree(&mut members)?),
@@ -101,20 +104,40 @@ impl HookAnswer {
     }
 }
 
+/// The most context that one answer may bring, in bytes: more would take the room of the conversation.
+pub(crate) const MOST_CONTEXT: usize = 32 * 1024;
+
+/// Reads the texts that the model is to read; those that say nothing are left out.
+fn context(members: &mut Members) -> Result<Vec<String>, HookError> {
+    let mut texts = members.texts("context")?;
+    texts.retain(|text| !text.trim().is_empty());
+    let bytes: usize = texts.iter().map(String::len).sum();
+    match bytes > MOST_CONTEXT {
+        true => Err(HookError(format!(
+            "context has {bytes} bytes; give at most {MOST_CONTEXT}"
+        ))),
+        false => Ok(texts),
+    }
+}
+
 fn before_compact(
     event: &BeforeCompactEvent<'_>,
     members: &mut Members,
 ) -> Result<BeforeCompactResult, HookError> {
     let cancels = members.flag("cancel")?;
     let reason = members.text("reason")?.as_deref().and_then(reason);
+    if cancels {
+        // Whatever else it says, it does not want this.
+        members.clear();
+        return Ok(BeforeCompactResult::Cancel { reason });
+    }
     let replacement = match members.members("compaction")? {
         Some(own) => Some(compaction(event, own)?),
         None => None,
     };
-    Ok(match (cancels, replacement) {
-        (true, _) => BeforeCompactResult::Cancel { reason },
-        (false, Some(replacement)) => BeforeCompactResult::Replace(Box::new(replacement)),
-        (false, None) => BeforeCompactResult::Proceed,
+    Ok(match replacement {
+        Some(replacement) => BeforeCompactResult::Replace(Box::new(replacement)),
+        None => BeforeCompactResult::Proceed,
     })
 }
 
@@ -145,6 +168,10 @@ fn compaction(
 fn before_tree(members: &mut Members) -> Result<BeforeTreeResult, HookError> {
     let cancels = members.flag("cancel")?;
     let reason = members.text("reason")?.as_deref().and_then(reason);
+    if cancels {
+        members.clear();
+        return Ok(BeforeTreeResult::Cancel { reason });
+    }
     let summary = match members.members("summary")? {
         Some(mut own) => {
             let summary = BranchSummaryOverride {
@@ -156,10 +183,9 @@ fn before_tree(members: &mut Members) -> Result<BeforeTreeResult, HookError> {
         }
         None => None,
     };
-    Ok(match (cancels, summary) {
-        (true, _) => BeforeTreeResult::Cancel { reason },
-        (false, Some(summary)) => BeforeTreeResult::Summary(summary),
-        (false, None) => BeforeTreeResult::Proceed,
+    Ok(match summary {
+        Some(summary) => BeforeTreeResult::Summary(summary),
+        None => BeforeTreeResult::Proceed,
     })
 }
 

@@ -41,6 +41,11 @@ impl Members {
         }
     }
 
+    /// Forgets what was not read.
+    pub(super) fn clear(&mut self) {
+        self.left.clear();
+    }
+
     fn take(&mut self, name: &'static str) -> Result<Option<Value>, HookError> {
         self.known.push(name);
         let other = camel_case(name);

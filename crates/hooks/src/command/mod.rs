@@ -67,12 +67,23 @@ pub enum InvalidHook {
     /// There is nothing to run.
     #[error("command is empty; name a program")]
     NoCommand,
+    /// Its program would be looked for in the folder that is worked in.
+    #[error(
+        "command names {0}, which would be another program in every folder; write its path from the root on"
+    )]
+    Relative(String),
     /// It has a pattern, and a point where there is nothing to match.
     #[error("matches has nothing to match at {0}; name that point in a hook without matches")]
     NothingToMatch(HookPoint),
     /// Its pattern cannot stand for a whole subject.
     #[error("matches cannot be used: {0}")]
     Pattern(String),
+}
+
+/// Returns whether a program is named by a path that depends on where it is run; a bare name is looked up.
+fn is_relative(program: &str) -> bool {
+    let path = std::path::Path::new(program);
+    path.components().count() > 1 && !path.is_absolute()
 }
 
 impl CommandHook {
@@ -84,6 +95,11 @@ impl CommandHook {
         };
         if empty {
             return Err(InvalidHook::NoCommand);
+        }
+        if let HookCommand::Program(words) = &self.command
+            && let Some(program) = words.first().filter(|word| is_relative(word))
+        {
+            return Err(InvalidHook::Relative(program.clone()));
         }
         if self.points.is_empty() {
             return Err(InvalidHook::NoPoints);

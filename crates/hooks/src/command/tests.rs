@@ -773,3 +773,51 @@ async fn every_point_of_the_trait_runs_the_program() {
     let told: Vec<&str> = told.lines().collect();
     assert_eq!(told, HookPoint::ALL.map(HookPoint::name));
 }
+
+#[tokio::test]
+async fn context_that_would_take_the_room_of_the_conversation_is_a_failure() {
+    let house = House::new();
+    for point in [HookPoint::BeforePrompt, HookPoint::SessionCompacting] {
+        let answer = |length| json!({ "context": ["x".repeat(length), " "] }).to_string();
+        let failed = house.answer(&answer(33_000), point).await.unwrap_err();
+        assert_eq!(failed, "context has 33000 bytes; give at most 32768");
+        assert!(house.answer(&answer(32_768), point).await.is_ok());
+    }
+}
+
+#[tokio::test]
+async fn an_empty_prompt_is_none() {
+    let house = House::new();
+    let answer = house.answer("{\"prompt\":\" \\n\"}", HookPoint::SessionCompacting);
+    let nothing = HookAnswer::nothing(HookPoint::SessionCompacting);
+    assert_eq!(answer.await, Ok(nothing));
+}
+
+#[tokio::test]
+async fn who_cancels_is_heard_whatever_else_is_said() {
+    let house = House::new();
+    for point in [
+        HookPoint::SessionBeforeCompact,
+        HookPoint::SessionBeforeTree,
+    ] {
+        let answer = "{\"cancel\":true,\"compaction\":{\"summary\":\"\"},\"summary\":7}";
+        let answer = house.answer(answer, point).await.unwrap();
+        assert_eq!(answer, HookAnswer::blocked(point, None));
+    }
+}
+
+#[test]
+fn a_program_is_not_looked_for_in_the_folder_that_is_worked_in() {
+    let house = House::new();
+    let hook = |program: &str| CommandHook {
+        command: HookCommand::Program(vec![program.to_owned()]),
+        ..house.hook("")
+    };
+    for program in ["scripts/guard.sh", "./guard.sh", "~/guard.sh"] {
+        let relative = InvalidHook::Relative(program.to_owned());
+        assert_eq!(hook(program).check(), Err(relative));
+    }
+    for program in ["python3", "/usr/bin/env"] {
+        assert_eq!(hook(program).check(), Ok(()));
+    }
+}

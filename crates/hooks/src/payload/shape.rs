@@ -161,7 +161,7 @@ pub(crate) struct SessionCompactFailed<'a> {
     reason: &'a str,
     /// What went wrong.
     error: Option<&'a str>,
-    /// Whether it was cancelled.
+    /// Whether the user cancelled it; a hook that is against it is an error.
     aborted: bool,
     /// Whether the turn is asked again all the same.
     will_retry: bool,

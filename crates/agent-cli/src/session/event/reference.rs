@@ -193,7 +193,7 @@ mod tests {
         |---|---|---|
         | `reason` | string | Always `manual`. |
         | `result` | [compaction result](#compaction-result) or null | What came of it; none when it failed or was cancelled. |
-        | `aborted` | boolean | Whether it was cancelled. |
+        | `aborted` | boolean | Whether the user cancelled it; a hook that is against it is an error. |
         | `will_retry` | boolean | Whether the turn that it stopped goes on. |
         | `error` | string or null | What went wrong. |
         ");

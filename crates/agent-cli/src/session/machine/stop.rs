@@ -31,24 +31,26 @@ impl Step {
                 self.effects.push(Effect::Cancel { job });
                 State::Navigating { job }
             }
-            // Hooks may be looking at what is to be sent; whoever stops does not wait for them.
-            State::Checking { job, point } => {
+            short @ (State::Checking { .. }
+            | State::Promoting { .. }
+            | State::Storing { .. }
+            | State::Stopping { .. }) => {
                 self.want(wanted);
-                self.effects.push(Effect::Cancel { job });
-                State::Checking { job, point }
-            }
-            State::Storing {
-                job,
-                write: write @ Write::Messages(_),
-            } => {
-                self.want(wanted);
-                self.effects.push(Effect::Cancel { job });
-                State::Storing { job, write }
-            }
-            short @ (State::Promoting { .. } | State::Storing { .. } | State::Stopping { .. }) => {
-                self.want(wanted);
+                self.stop_looking(&short);
                 short
             }
+        }
+    }
+
+    /// Hooks may be looking at what is to be sent; whoever stops does not wait for them.
+    fn stop_looking(&mut self, state: &State) {
+        if let State::Checking { job, .. }
+        | State::Storing {
+            job,
+            write: Write::Messages(_),
+        } = state
+        {
+            self.effects.push(Effect::Cancel { job: *job });
         }
     }
 
@@ -88,6 +90,7 @@ impl Step {
             | State::Stopping { .. } => match self.memory.wanted {
                 None | Some(AfterStop::GoOn) => {
                     self.memory.wanted = Some(AfterStop::Compact { focus, wish });
+                    self.stop_looking(&state);
                     state
                 }
                 Some(AfterStop::Compact { .. }) => {

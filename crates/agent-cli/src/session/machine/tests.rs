@@ -683,7 +683,7 @@ fn only_what_hooks_may_look_at_is_cancelled() {
 fn a_compaction_that_is_asked_for_waits_for_a_check() {
     assert_snapshot!(run("say p; compact; checked; ended well; stored"), @"
     say p -> check#1 before_prompt
-    compact -> -
+    compact -> cancel#1
     checked -> [compaction#2 manual], compact#2 manual configured
     ended well -> [manual over], store#3 p
     stored -> [turn], ask#4
@@ -941,7 +941,7 @@ fn a_manual_compaction_that_finds_an_overflow_makes_room_and_asks_again() {
 #[test]
 fn a_manual_compaction_while_messages_are_written_runs_before_the_request() {
     assert_snapshot!(run("say p; checked | compact; stored; ended well"), @"
-    compact -> -
+    compact -> cancel#2
     stored -> [turn], [compaction#3 manual], compact#3 manual configured
     ended well -> [manual over], ask#4
     ");
@@ -961,7 +961,7 @@ fn a_manual_compaction_while_an_answer_is_written_runs_before_the_tools() {
 #[test]
 fn a_manual_compaction_in_a_check_before_a_prompt_runs_before_it_is_written() {
     assert_snapshot!(run("say p | compact; checked due; ended well"), @"
-    compact -> -
+    compact -> cancel#1
     checked due -> [compaction#2 manual], compact#2 manual configured
     ended well -> [manual over], store#3 p
     ");
@@ -970,7 +970,7 @@ fn a_manual_compaction_in_a_check_before_a_prompt_runs_before_it_is_written() {
 #[test]
 fn a_manual_compaction_in_a_check_between_tools_runs_before_the_request() {
     assert_snapshot!(run("between | compact; checked due; ended well"), @"
-    compact -> -
+    compact -> cancel#7
     checked due -> [compaction#8 manual], compact#8 manual configured
     ended well -> [manual over], ask#9
     ");
@@ -979,7 +979,7 @@ fn a_manual_compaction_in_a_check_between_tools_runs_before_the_request() {
 #[test]
 fn a_manual_compaction_in_a_check_after_a_turn_runs_at_rest() {
     assert_snapshot!(run("after | compact; checked due; ended well"), @"
-    compact -> -
+    compact -> cancel#5
     checked due -> [turn done], [compaction#6 manual], compact#6 manual configured
     ended well -> [manual over], [rest], idle#7
     ");
@@ -1080,7 +1080,7 @@ fn a_wanted_compaction_that_is_cancelled_lets_the_stopped_tools_go_on() {
 #[test]
 fn a_wanted_compaction_that_is_cancelled_in_a_check_lets_the_check_decide() {
     assert_snapshot!(run("between | compact; abort-compaction; checked due"), @"
-    compact -> -
+    compact -> cancel#7
     abort-compaction -> [refused: Compaction cancelled]
     checked due -> [compaction#8 threshold], compact#8 threshold here
     ");
@@ -1128,7 +1128,7 @@ fn a_manual_handoff_lets_the_new_session_go_on() {
 #[test]
 fn a_manual_handoff_between_tools_asks_the_new_session_to_go_on() {
     assert_snapshot!(run("between | handoff; checked; ended handoff; stored"), @"
-    handoff -> -
+    handoff -> cancel#7
     checked -> [compaction#8 manual], compact#8 manual handoff
     ended handoff -> [manual over], store#9 continue
     stored -> ask#10

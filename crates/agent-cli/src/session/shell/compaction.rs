@@ -8,7 +8,7 @@ use compaction_core::{
     PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
     plan_elision, plan_for_context, plan_prune, threshold,
 };
-use hooks::{HookContext, HookSet};
+use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
 use session_model::json::RawJson;
 use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
@@ -219,21 +219,8 @@ impl CompactionJob {
         mut options: PlanOptions,
         candidates: &[Candidate],
     ) -> Result<Product, Miss> {
-        let strategy = options.settings.compaction.strategy.first();
-        let added = self.collect_from_hooks(strategy, context).await?;
-        options.hooks = HookInput {
-            prompt: added.prompt,
-            context: added.context,
-        };
         let trigger = self.trigger();
-        let plan_for = |limits: SummarizerLimits| {
-            let options = PlanOptions {
-                summarizer: limits,
-                ..options.clone()
-            };
-            plan_for_context(path, context, &trigger, &options)
-        };
-        let first = match plan_for(options.summarizer) {
+        let first = match plan_for_context(path, context, &trigger, &options) {
             Ok(plan) => plan,
             // Nothing can be summarized, but it is too much: shorten what is large where it stands.
             Err(NothingToDo::NothingOld { .. }) => {
@@ -246,6 +233,32 @@ impl CompactionJob {
         if let Some(replaced) = self.ask_hooks(&first, path).await? {
             return Ok(self.overridden(&first, (path, context), &replaced)?);
         }
+        let strategy = options.settings.compaction.strategy.first();
+        let added = match strategy {
+            // Nobody is asked, so there is nothing to add to.
+            Strategy::Extractive => CompactingResult::default(),
+            _ => self.collect_from_hooks(strategy, context).await?,
+        };
+        options.hooks = HookInput {
+            prompt: added.prompt,
+            context: added.context,
+        };
+        if options.hooks != HookInput::default()
+            && let Err(nothing) = plan_for_context(path, context, &trigger, &options)
+        {
+            // Without it there was a plan.
+            self.events.notice(format!(
+                "what hooks add to the request does not fit and is left out: {nothing}"
+            ));
+            options.hooks = HookInput::default();
+        }
+        let plan_for = |limits: SummarizerLimits| {
+            let options = PlanOptions {
+                summarizer: limits,
+                ..options.clone()
+            };
+            plan_for_context(path, context, &trigger, &options)
+        };
         let request_for = |candidate: &Candidate, replays: bool| {
             let provider = &*candidate.provider;
             let request = Request::for_context(path, context, provider, replays).0;

@@ -14,7 +14,6 @@ use crate::session::event::CompactionResult;
 use crate::session::machine::Reason;
 use crate::session::shell::AgentSession;
 use crate::session::shell::events::Events;
-use crate::session::shell::hooked::unless_cancelled;
 
 /// How long hooks that are still being told may go on once the session has ended.
 const AT_THE_END: Duration = Duration::from_secs(5);
@@ -87,10 +86,48 @@ impl Notifications {
                 cancel: self.cancel.clone(),
                 ..context
             };
-            let told = self.hooks.notify(&notification, &context);
-            if let Some(failures) = unless_cancelled(&self.cancel, told).await {
-                self.events.hook_failures(&failures);
+            let failures = self.hooks.notify(&notification, &context).await;
+            self.events.hook_failures(&failures);
+            if self.cancel.is_cancelled() {
+                return self.cut().await;
             }
+        }
+    }
+
+    /// Says what hooks are not told any more; of the end they are, within bounds.
+    async fn cut(&mut self) {
+        let mut left = 0_usize;
+        let mut end = None;
+        while let Ok((notification, context)) = self.receiver.try_recv() {
+            match notification {
+                Notification::SessionShutdown { .. } => end = Some((notification, context)),
+                _ => left += 1,
+            }
+        }
+        if left > 0 {
+            self.events.notice(format!(
+                "hooks were still at work {} seconds after the end; they are not told of {left} things more",
+                AT_THE_END.as_secs()
+            ));
+        }
+        let Some((notification, context)) = end else {
+            return;
+        };
+        let cancel = CancellationToken::new();
+        let context = HookContext {
+            cancel: cancel.clone(),
+            ..context
+        };
+        let told = self.hooks.notify(&notification, &context);
+        let ending = async {
+            tokio::time::sleep(AT_THE_END).await;
+            cancel.cancel();
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            failures = told => self.events.hook_failures(&failures),
+            () = ending => {}
         }
     }
 }
@@ -110,7 +147,7 @@ impl TheEnd {
             .is_err()
         {
             self.cancel.cancel();
-            // Who is being told ends soon; nobody else is told.
+            // Who is being told ends soon; nobody else is told but of the end.
             telling.await;
         }
     }

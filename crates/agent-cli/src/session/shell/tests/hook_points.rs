@@ -251,8 +251,8 @@ fn hooks_that_fail_are_told_of_and_change_nothing() {
         tool_call
         tool_result
         turn_end
-        session.compacting
         session_before_compact
+        session.compacting
         session_compact
         session_before_tree
         session_tree
@@ -334,7 +334,6 @@ fn a_compaction_that_a_hook_supplied_says_so() {
         life.close().await;
         assert_snapshot!(noted(&log), @r#"
         session_start 8 scripted/script
-        session.compacting context-full
         session_before_compact manual
         session_compact "compaction" true manual
         session_shutdown end
@@ -428,10 +427,8 @@ fn hooks_are_told_of_an_automatic_compaction_that_failed() {
         assert_snapshot!(noted(&log), @r#"
         session_start 8 scripted/script
         before_prompt lorem ipsum dolor sit amet lorem ipsum d
-        session.compacting context-full
         session_before_compact threshold
         session_compact_failed threshold Some("Auto-compaction failed: hook notes cancelled it") false false
-        session.compacting context-full
         session_before_compact threshold
         session_compact_failed threshold Some("Auto-compaction failed: hook notes cancelled it") false false
         turn_end done None
@@ -733,5 +730,49 @@ fn a_message_that_is_shown_as_it_is_written_cannot_be_taken_back() {
         turn aborted
         ");
         life.close().await;
+    });
+}
+
+/// A hook that answers a notification only when nobody waits any more.
+struct Slow(Arc<std::sync::Mutex<Vec<&'static str>>>);
+
+impl Hook for Slow {
+    fn name(&self) -> &str {
+        "slow"
+    }
+
+    fn notify<'a>(
+        &'a self,
+        notification: &'a Notification,
+        context: &'a HookContext,
+    ) -> HookFuture<'a, ()> {
+        Box::pin(async move {
+            self.0.lock().unwrap().push(notification.point().name());
+            if notification.point() == HookPoint::TurnEnd {
+                context.cancel.cancelled().await;
+                std::future::pending::<()>().await;
+            }
+            Ok(())
+        })
+    }
+}
+
+#[test]
+fn what_hooks_are_not_told_any_more_is_said_and_the_end_is_told() {
+    run(async {
+        let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let house = House::new(&answer("a").repeat(3)).hook(Slow(told.clone()));
+        let mut life = house.open_session("u:10 a:10");
+        life.ask("one").await;
+        life.ask("two").await;
+        life.ask("three").await;
+        life.close().await;
+        assert_snapshot!(life.news(), @"
+        hook slow failed at turn_end: cancelled
+        notice: hooks were still at work 5 seconds after the end; they are not told of 2 things more
+        end
+        ");
+        let told = told.lock().unwrap().join(" ");
+        assert_eq!(told, "session_start turn_end session_shutdown");
     });
 }

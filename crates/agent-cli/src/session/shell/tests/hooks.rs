@@ -263,8 +263,8 @@ fn a_hook_that_fails_is_told_and_stops_nothing() {
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
-        hook test failed at session.compacting: broken too
         hook test failed at session_before_compact: broken
+        hook test failed at session.compacting: broken too
         compacted context-full by scripted/script
         ");
         assert_snapshot!(life.command_and(Command::Navigate(to(Some("e2")))).await, @"
