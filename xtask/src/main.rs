@@ -25,7 +25,8 @@ cargo xtask COMMAND
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
-  tool-server   call a public tool server (needs Python and its package index)
+  tool-server   call a tool server written with the client's library, and a public one (needs Python and its
+                package index); also: tool-server own
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
   bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life

@@ -73,6 +73,9 @@ const LICENCES: [&str; 6] = [
     "Zlib",
 ];
 
+/// The features of rmcp that the program is built with.
+const CLIENT: [&str; 2] = ["client", "transport-async-rw"];
+
 /// The longest source file, in lines, tests aside.
 const LONGEST: usize = 450;
 
@@ -80,6 +83,7 @@ const LONGEST: usize = 450;
 pub fn run() -> Outcome {
     let mut broken = Vec::new();
     check_metadata(&mut broken)?;
+    check_client(&mut broken)?;
     check_sources(&mut broken)?;
     check_prompts(&mut broken)?;
     for (path, _) in codegen::stale()? {
@@ -92,6 +96,24 @@ pub fn run() -> Outcome {
         true => Ok(()),
         false => Err(format!("\n  {}", broken.join("\n  "))),
     }
+}
+
+/// Checks that the program is built with the client of the protocol alone: the half for servers is for tests.
+fn check_client(broken: &mut Vec<String>) -> Outcome {
+    let tree = ["tree", "--package", "agent-cli", "--edges", "normal"];
+    let shown = ["--prefix", "none", "--format", "{p} {f}"];
+    let tree = output(&mut cargo(&[&tree[..], &shown].concat()))?;
+    let line = tree.lines().find(|line| line.starts_with("rmcp v"));
+    let features = line.and_then(|line| line.rsplit(' ').next());
+    let features = features.unwrap_or_default().split(',');
+    if features.collect::<Vec<_>>() != CLIENT {
+        broken.push(format!(
+            "agent-cli may use rmcp with {} alone, and has: {}",
+            CLIENT.join(","),
+            line.unwrap_or("no rmcp")
+        ));
+    }
+    Ok(())
 }
 
 fn check_metadata(broken: &mut Vec<String>) -> Outcome {

@@ -10,6 +10,7 @@ use crate::args::{Global, ServersArgs};
 use crate::cancel;
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::extensions::secret_variables;
 use crate::models::block_on;
 use crate::session::servers::{Report, Servers, Surroundings, Tell, configured, secrets};
 use crate::session::tools::Workspace;
@@ -52,14 +53,7 @@ pub(super) fn run(args: &ServersArgs, global: &Global) -> Result<Outcome, Error>
 /// Starts the servers that are used, and ends them again.
 fn reports(settings: &AppSettings, workspace: &Workspace) -> Result<Vec<Report>, Error> {
     let configs = configured(&settings.mcp_servers);
-    let catalog = settings
-        .catalog()
-        .map_err(|error| Error::Usage(error.to_string()))?;
-    let keys = catalog
-        .providers()
-        .filter_map(|provider| provider.api_key_env.clone());
-    let mut secret_variables: Vec<String> = keys.collect();
-    secret_variables.extend(settings.compaction.remote_token_env.clone());
+    let secret_variables = secret_variables(settings)?;
     let values = secret_variables
         .iter()
         .filter_map(|name| Secret::new(&std::env::var(name).ok()?));

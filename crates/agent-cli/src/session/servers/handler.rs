@@ -1,13 +1,13 @@
 //! What a server may ask of the agent: where the workspace is, and nothing else.
 
-// Roots are on their way out of the protocol, and servers ask for them still.
-#![expect(deprecated, reason = "servers of today ask for roots")]
+// Roots and questions to the model are on their way out of the protocol, and servers ask them still.
+#![expect(deprecated, reason = "servers of today ask for roots and for answers")]
 
 use std::path::{Path, PathBuf};
 
 use rmcp::model::{
-    ClientCapabilities, ClientConfig, Implementation, ListRootsResult, ProtocolVersion, Root,
-    RootsCapabilities,
+    ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ErrorCode,
+    Implementation, ListRootsResult, ProtocolVersion, Root, RootsCapabilities,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ClientHandler, ErrorData, RoleClient};
@@ -26,6 +26,16 @@ impl ClientHandler for Handler {
     ) -> Result<ListRootsResult, ErrorData> {
         let root = Root::new(file_uri(&self.workspace)).with_name("workspace");
         Ok(ListRootsResult::new(vec![root]))
+    }
+
+    async fn create_message(
+        &self,
+        _question: CreateMessageRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<CreateMessageResult, ErrorData> {
+        // The code of what is not offered; servers pass the words on to people.
+        let said = "agent-cli does not ask its model for servers";
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, said, None))
     }
 
     fn get_info(&self) -> ClientConfig {
