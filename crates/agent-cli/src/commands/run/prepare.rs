@@ -26,7 +26,6 @@ use crate::session::approval::{Approvals, Memory};
 use crate::session::folder::sessions_root;
 use crate::session::model::LiveModels;
 use crate::session::shell::SessionConfig;
-use crate::session::store::LiveStore;
 use crate::session::tools::{ToolContext, ToolLimits, Workspace};
 use crate::settings::AppSettings;
 
@@ -168,7 +167,7 @@ impl Prepared {
                 ..ToolLimits::default()
             },
             approvals,
-            overflow: overflow(&store),
+            overflow: store.outputs(),
             redactor: Arc::new(redactor(&secret_variables, &servers)),
             secret_variables,
             history: None,
@@ -301,13 +300,6 @@ fn before(which: &Which) -> Option<String> {
     let context = build_context(&tree.path(tree.leaf()), Profile::Own.context_rules());
     let model = context.model.filter(|model| model.provider != "scripted")?;
     Some(format!("{}/{}", model.provider, model.model_id))
-}
-
-/// Returns where the whole text of output goes that was cut.
-fn overflow(store: &LiveStore) -> Option<PathBuf> {
-    let mut name = store.path()?.as_os_str().to_owned();
-    name.push(".outputs");
-    Some(PathBuf::from(name))
 }
 
 fn hooks(

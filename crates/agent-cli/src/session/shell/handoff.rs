@@ -65,10 +65,8 @@ impl AgentSession {
             return Err(error);
         }
         self.notify(Notification::SessionShutdown { reason: "handoff" });
-        self.store = new;
+        self.adopt(new);
         self.notify_start();
-        self.failed = None;
-        self.prepared = None;
         self.result = Some(result);
         self.events.send(SessionEvent::SessionSwitch {
             session_id: self.store.id().to_owned(),

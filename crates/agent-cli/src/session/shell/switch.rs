@@ -1,5 +1,7 @@
 //! What a resting session can be turned to at once: a copy of itself, the place before an edit, another model.
 
+use std::sync::Arc;
+
 use compaction_core::leaf_move;
 use hooks::Notification;
 use session_model::{EntryDraft, EntryId, LabelDraft, Leaf};
@@ -37,6 +39,11 @@ impl AgentSession {
             .map_err(|error| unwritten(&error))?;
         self.failed = None;
         self.follow_branch();
+        self.notify(Notification::SessionTree {
+            new_leaf: leaf_name(&self.store),
+            old_leaf: from.clone(),
+            summary_entry: None,
+        });
         let undone = Undone {
             undone,
             kind,
@@ -94,9 +101,7 @@ impl AgentSession {
         }
         let from = self.store.id().to_owned();
         self.notify(Notification::SessionShutdown { reason: "fork" });
-        self.store = copy;
-        self.failed = None;
-        self.prepared = None;
+        self.adopt(copy);
         self.events.send(SessionEvent::SessionSwitch {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),
@@ -115,6 +120,19 @@ impl AgentSession {
             from,
             leaf: leaf_name(&self.store),
         })
+    }
+
+    /// Goes on in another session: its file is kept from tools as that of the first one is, and output that is cut
+    /// goes to its own folder.
+    pub(super) fn adopt(&mut self, store: LiveStore) {
+        if let Some(path) = store.path() {
+            let workspace = (*self.tool_context.workspace).clone();
+            self.tool_context.workspace = Arc::new(workspace.with_protected(path));
+        }
+        self.tool_context.overflow = store.outputs();
+        self.store = store;
+        self.failed = None;
+        self.prepared = None;
     }
 
     /// Lets another model answer from the next request on.

@@ -1,6 +1,6 @@
 //! The store of a living session.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use session_model::{
     AgentMessage, EntryBody, EntryDraft, EntryId, EntryIndex, Leaf, MessageDraft, SessionTree,
@@ -79,6 +79,13 @@ impl LiveStore {
     /// Returns the folder that the session works in.
     pub fn cwd(&self) -> &str {
         &self.cwd
+    }
+
+    /// Returns the folder for the whole text of output that was cut; `None` in memory.
+    pub fn outputs(&self) -> Option<PathBuf> {
+        let mut name = self.path()?.as_os_str().to_owned();
+        name.push(".outputs");
+        Some(PathBuf::from(name))
     }
 
     /// Returns where the session's file is, or will be; `None` in memory.

@@ -238,3 +238,21 @@ fn a_session_in_memory_is_handed_off_in_memory() {
         assert!(house.files().is_empty());
     });
 }
+
+#[test]
+fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
+    run(async {
+        let house = House::new("");
+        let path = house.work().join("session.jsonl");
+        std::fs::rename(house.session(TWO_TURNS), &path).unwrap();
+        let (sender, _events) = unbounded_channel();
+        let store = LiveStore::open(&path).unwrap();
+        let mut session = AgentSession::new(house.config(store), sender);
+        let copy = session.fork(None).unwrap().path.unwrap();
+        let workspace = &session.tool_context.workspace;
+        assert!(workspace.resolve("other.jsonl").is_ok());
+        assert!(workspace.resolve(&copy).is_err());
+        let outputs = session.tool_context.overflow.unwrap();
+        assert_eq!(outputs, Path::new(&format!("{copy}.outputs")));
+    });
+}

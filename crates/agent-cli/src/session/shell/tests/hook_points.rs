@@ -480,6 +480,7 @@ fn hooks_are_told_of_moves() {
         life.command_and(Command::Navigate(to(Some("e2")))).await;
         life.command_and(Command::Navigate(to(Some("nowhere"))))
             .await;
+        life.send(Command::Undo);
         life.close().await;
         let text = noted(&log);
         let ids = regex::Regex::new("[0-9a-f]{8}").unwrap();
@@ -487,6 +488,7 @@ fn hooks_are_told_of_moves() {
         session_before_tree true
         session_tree from Some("e8") Some(String("branch_summary"))
         session_before_tree false
+        session_tree from Some("[ID]") None
         session_tree from Some("[ID]") None
         "#);
     });

@@ -313,7 +313,23 @@ impl House {
         let (sender, events) = unbounded_channel();
         let (commands, receiver) = unbounded_channel();
         let path = store.path().map(Path::to_owned);
-        let config = SessionConfig {
+        let session = AgentSession::new(self.config(store), sender);
+        Life {
+            house: self,
+            path,
+            commands,
+            events,
+            run: Some(Box::pin(session.run(receiver))),
+            finished: None,
+            heard: Vec::new(),
+            seen: 0,
+            told: 0,
+            said: Vec::new(),
+        }
+    }
+
+    fn config(&self, store: LiveStore) -> SessionConfig {
+        SessionConfig {
             store,
             folder: None,
             models: self.models.clone(),
@@ -334,19 +350,6 @@ impl House {
             system_prompt: self.system_prompt.clone(),
             instructions: self.instructions(),
             reasoning: Reasoning::Default,
-        };
-        let session = AgentSession::new(config, sender);
-        Life {
-            house: self,
-            path,
-            commands,
-            events,
-            run: Some(Box::pin(session.run(receiver))),
-            finished: None,
-            heard: Vec::new(),
-            seen: 0,
-            told: 0,
-            said: Vec::new(),
         }
     }
 
