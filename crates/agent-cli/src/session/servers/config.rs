@@ -133,11 +133,12 @@ pub fn named(configs: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerC
     Ok(chosen.collect())
 }
 
-/// Returns the secrets that servers are given, so that they are taken out of what is said.
+/// Returns the secrets that servers are given, so that they are taken out of what is said: all that is passed on, and
+/// of the other variables those whose name tells.
 pub fn secrets(configs: &[ServerConfig]) -> Vec<Secret> {
     let tells = |name: &str| is_secret(OsStr::new(name), &[]);
     let values = configs.iter().flat_map(|config| {
-        let passed = config.pass_env.iter().filter(move |name| tells(name));
+        let passed = config.pass_env.iter();
         let passed = passed.filter_map(|name| std::env::var(name).ok());
         let given = config.env.iter().filter(move |(name, _)| tells(name));
         passed.chain(given.map(|(_, value)| value.clone()))

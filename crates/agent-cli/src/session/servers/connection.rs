@@ -142,7 +142,7 @@ pub(super) async fn connect(
     };
     let opening = async {
         let service = serve_client(handler, transport).await.map_err(Fault::of)?;
-        let listing = list(config, &service).await?;
+        let listing = list(config, around, &service).await?;
         Ok((service, listing))
     };
     let opened = tokio::select! {
@@ -256,9 +256,10 @@ impl Fault {
 /// Asks for all tools, page by page.
 async fn list(
     config: &ServerConfig,
+    around: &Surroundings,
     service: &RunningService<RoleClient, Handler>,
 ) -> Result<Listing, Fault> {
-    let mut listing = Listing::default();
+    let mut listing = Listing::new(around.redactor.clone());
     let about = service.peer_info();
     if about.is_some_and(|about| about.capabilities.tools.is_none()) {
         listing.note_missing(config);

@@ -1,10 +1,14 @@
 //! The tools that a server lists, as models see them; what models' services would refuse is left out.
 
+use std::sync::Arc;
+
+use llm_providers::Redactor;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value};
 
 use super::config::ServerConfig;
 use super::text::{cleaned, one_line};
+use crate::session::event::each_string;
 use crate::session::tools::Repeat;
 
 /// The most tools of one server.
@@ -50,6 +54,8 @@ pub(super) struct Listing {
     bytes: usize,
     /// Own names of tools that were seen and wanted.
     seen: Vec<String>,
+    /// Takes keys out of what the server says of its tools.
+    redactor: Arc<Redactor>,
 }
 
 /// Whether more tools may be added.
@@ -62,6 +68,14 @@ pub(super) enum Room {
 }
 
 impl Listing {
+    /// Returns a listing without tools.
+    pub fn new(redactor: Arc<Redactor>) -> Self {
+        Self {
+            redactor,
+            ..Self::default()
+        }
+    }
+
     /// Adds a tool that is wanted, or says why it is left out.
     pub fn add(&mut self, config: &ServerConfig, tool: Tool) -> Room {
         let name = full_name(&config.name, &tool.name);
@@ -79,13 +93,13 @@ impl Listing {
             self.left_out.push(said);
             return Room::Full;
         }
-        let shown = one_line(&tool.name, SHOWN_CHARS);
+        let shown = one_line(&self.redactor.clean_answer(&tool.name), SHOWN_CHARS);
         if self.tools.iter().any(|other| other.name == name) {
             let said = format!("{shown}: another tool is called {name} already");
             self.left_out.push(said);
             return Room::Left;
         }
-        let listed = match listed(name, tool) {
+        let listed = match listed(name, tool, &self.redactor) {
             Ok(listed) => listed,
             Err(reason) => {
                 self.left_out.push(format!("{shown}: {reason}"));
@@ -137,9 +151,12 @@ pub(super) fn full_name(server: &str, tool: &str) -> String {
     name.take(NAME_CHARS).collect()
 }
 
-fn listed(name: String, tool: Tool) -> Result<Listed, String> {
+fn listed(name: String, tool: Tool, redactor: &Redactor) -> Result<Listed, String> {
     if tool.name.trim().is_empty() {
         return Err("it has no name".to_owned());
+    }
+    if redactor.clean_answer(&tool.name) != tool.name {
+        return Err("its name holds a secret".to_owned());
     }
     let hints = tool.annotations.as_ref();
     let safe = hints.is_some_and(|hints| {
@@ -149,16 +166,16 @@ fn listed(name: String, tool: Tool) -> Result<Listed, String> {
         own: tool.name.into_owned(),
         name,
         description: cleaned(
-            tool.description.as_deref().unwrap_or_default(),
+            &redactor.clean_answer(tool.description.as_deref().unwrap_or_default()),
             DESCRIPTION_CHARS,
         ),
-        parameters: parameters(&tool.input_schema)?,
+        parameters: parameters(&tool.input_schema, redactor)?,
         repeat: if safe { Repeat::Safe } else { Repeat::Unsafe },
     })
 }
 
 /// Returns a schema as models' services want it: that of an object, which says so and names its properties.
-fn parameters(schema: &JsonObject) -> Result<Value, String> {
+fn parameters(schema: &JsonObject, redactor: &Redactor) -> Result<Value, String> {
     let object = Value::from("object");
     if schema.get("type").is_some_and(|kind| *kind != object) {
         return Err("the schema of its arguments is not that of an object".to_owned());
@@ -171,8 +188,14 @@ fn parameters(schema: &JsonObject) -> Result<Value, String> {
     if !properties.is_object() {
         return Err("the properties in the schema of its arguments are no object".to_owned());
     }
-    let schema = Value::Object(schema);
-    match schema.to_string().len() {
+    let mut schema = Value::Object(schema);
+    each_string(&mut schema, &|text| *text = redactor.clean_answer(text));
+    let text = schema.to_string();
+    // What is left of them stands in names, which cannot be changed: calls need them.
+    if redactor.clean_answer(&text) != text {
+        return Err("a name in the schema of its arguments holds a secret".to_owned());
+    }
+    match text.len() {
         0..=SCHEMA_BYTES => Ok(schema),
         bytes => Err(format!(
             "the schema of its arguments has {bytes} bytes, at most {SCHEMA_BYTES} are passed on"

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use std::sync::Arc;
+
+use llm_providers::{Redactor, Secret};
 use serde_json::json;
 
-use super::config::{check, configured, named};
+use super::config::{check, configured, named, secrets};
 use super::handler::file_uri;
-use super::listing::full_name;
+use super::listing::{Listing, full_name};
 use super::text::{cleaned, one_line};
 use crate::settings::ToolServerSetting;
 
@@ -81,4 +84,48 @@ fn only_servers_of_tools_that_are_named_are_started() {
         Err("there is no tool c__one; the servers are a, b".to_owned())
     );
     assert_eq!(named(configured(&settings), &[]), Ok(Vec::new()));
+}
+
+#[test]
+fn what_is_passed_on_is_a_secret_whatever_its_name() {
+    let settings = settings(json!({
+        "a": { "command": "x", "passEnv": ["PATH"], "env": { "PLACE": "a place to be", "A_KEY": "0123456789" } },
+    }));
+    let path = std::env::var("PATH").unwrap();
+    let redactor = Redactor::new(&secrets(&configured(&settings)));
+    let said = redactor.clean(&format!("{path} | a place to be | 0123456789"));
+    assert_eq!(said, "[secret removed] | a place to be | [secret removed]");
+}
+
+#[test]
+fn what_a_server_says_of_its_tools_holds_no_secret() {
+    const KEY: &str = "planted-0123456789";
+    let secret = Secret::new(KEY);
+    let mut listing = Listing::new(Arc::new(Redactor::new(&secret)));
+    let configs = configured(&settings(json!({ "s": { "command": "x" } })));
+    let said = format!("give {KEY}");
+    let properties = json!({ "a": { "type": "string", "description": said, "enum": [KEY] } });
+    for tool in [
+        json!({ "name": "good", "description": said, "inputSchema": { "type": "object", "properties": properties } }),
+        json!({ "name": KEY, "inputSchema": { "type": "object" } }),
+        json!({ "name": "odd", "inputSchema": { "type": "object", "properties": { KEY: {} } } }),
+        json!({ "name": "array", "inputSchema": { "type": KEY } }),
+    ] {
+        listing.add(&configs[0], serde_json::from_value(tool).unwrap());
+    }
+    assert_eq!(listing.tools.len(), 1);
+    assert_eq!(listing.tools[0].description, "give [secret removed]");
+    assert_eq!(
+        listing.tools[0].parameters["properties"]["a"]["enum"][0],
+        "[secret removed]"
+    );
+    assert!(!format!("{:?}", listing.tools).contains(KEY));
+    assert_eq!(
+        listing.left_out,
+        [
+            "[secret removed]: its name holds a secret",
+            "odd: a name in the schema of its arguments holds a secret",
+            "array: the schema of its arguments is not that of an object",
+        ]
+    );
 }
