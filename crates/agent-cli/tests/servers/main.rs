@@ -5,6 +5,8 @@ mod calls;
 #[cfg(unix)]
 mod program;
 #[cfg(unix)]
+mod rpc;
+#[cfg(unix)]
 mod runner;
 #[cfg(unix)]
 mod server;
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
             tests.extend(calls::TESTS);
             tests.extend(starts::TESTS);
             tests.extend(program::TESTS);
+            tests.extend(rpc::TESTS);
             runner::run(&tests, &arguments)
         }
     }

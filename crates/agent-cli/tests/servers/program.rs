@@ -26,13 +26,14 @@ pub const TESTS: [Test; 8] = [
     ("settings_that_cannot_be_used_name_the_key", bad_settings),
 ];
 
-struct Home {
+/// A folder with settings and a script.
+pub struct Home {
     folder: TempDir,
 }
 
 impl Home {
     /// Returns a folder with these servers in the global settings, and a script that calls `tool`.
-    fn new(servers: &Value, tool: &str, arguments: &Value) -> Self {
+    pub fn new(servers: &Value, tool: &str, arguments: &Value) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let home = Self { folder };
         std::fs::create_dir(home.path("config")).expect("a folder");
@@ -50,7 +51,8 @@ impl Home {
         self.folder.path().join(name)
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// Returns the program with these arguments.
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agent-cli"));
         command
             .args(arguments)
@@ -111,7 +113,8 @@ fn server(mode: &str, more: &Value) -> Value {
     server
 }
 
-fn one(mode: &str, more: &Value) -> Value {
+/// Returns settings of one server, called `test`.
+pub fn one(mode: &str, more: &Value) -> Value {
     json!({ "test": server(mode, more) })
 }
 

@@ -45,6 +45,11 @@ impl Call {
         };
         (Command::Call(Box::new(call)), answer)
     }
+
+    /// Returns what is asked.
+    pub(super) fn ask(&self) -> &Ask {
+        &self.ask
+    }
 }
 
 /// Who waits for an answer.
@@ -130,16 +135,40 @@ impl AgentSession {
         }
     }
 
-    /// Keeps a message and answers before it is sent: what happens then is told as events.
     fn call_say(&mut self, text: String, delivery: Delivery, caller: Caller) {
+        if let Some(id) = self.keep_and_answer(text, delivery, caller) {
+            self.feed(Event::Said { id, delivery });
+        }
+    }
+
+    /// Keeps the message of a call that says one; returns what is to be sent.
+    pub(super) fn keep_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
+        match call.ask {
+            Ask::Do(Command::Say { text, delivery }) => {
+                let id = self.keep_and_answer(text, delivery, call.caller)?;
+                Some((id, delivery))
+            }
+            Ask::Do(_) | Ask::State | Ask::Snapshot => None,
+        }
+    }
+
+    /// Keeps a message and answers before it is sent: what happens then is told as events.
+    fn keep_and_answer(
+        &mut self,
+        text: String,
+        delivery: Delivery,
+        caller: Caller,
+    ) -> Option<EntryId> {
         match self.keep(text, delivery) {
             Ok(id) => {
-                caller.answer(Ok(Reply::Kept(Kept {
-                    message_id: id.to_string(),
-                })));
-                self.feed(Event::Said { id, delivery });
+                let message_id = id.to_string();
+                caller.answer(Ok(Reply::Kept(Kept { message_id })));
+                Some(id)
             }
-            Err(why) => caller.answer(Err(Refusal::failed(why))),
+            Err(why) => {
+                caller.answer(Err(Refusal::failed(why)));
+                None
+            }
         }
     }
 

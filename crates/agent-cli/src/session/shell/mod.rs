@@ -207,12 +207,11 @@ impl AgentSession {
         self.notifier = notifier;
         self.open();
         self.notify_start();
-        let early = self.start_servers(&mut commands).await;
+        self.start_servers(&mut commands).await;
         let end_of_telling = notifications.end();
         let mut telling = pin!(notifications.run());
         let mut told = false;
         let mut commanded = true;
-        early.into_iter().for_each(|command| self.command(command));
         while !self.closed {
             tokio::select! {
                 biased;
