@@ -55,7 +55,7 @@ mod point;
 pub mod process;
 
 pub use command::{
-    CommandEnd, CommandHook, CommandRun, HookAnswer, HookCommand, InvalidHook, TIMEOUT,
+    Cleaner, CommandEnd, CommandHook, CommandRun, HookAnswer, HookCommand, InvalidHook, TIMEOUT,
 };
 pub use event::{
     BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,

@@ -33,6 +33,7 @@ fn hook(words: Vec<String>) -> CommandHook {
         matcher: None,
         folder: None,
         secret_variables: Vec::new(),
+        cleaner: None,
     };
     assert_eq!(hook.check(), Ok(()));
     hook

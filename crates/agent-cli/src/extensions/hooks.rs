@@ -1,12 +1,15 @@
 //! The hooks that settings name: programs, each checked before it is ever run.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use hooks::{CommandHook, HookCommand, HookSet, TIMEOUT};
+use hooks::{Cleaner, CommandHook, HookCommand, HookSet, TIMEOUT};
+use llm_providers::Redactor;
 use regex::Regex;
 
 use crate::error::Error;
+use crate::session::keys::{Signed, clean_json};
 use crate::settings::{AppSettings, CommandSetting, HookSetting, KeyPath};
 use crate::ui::clean;
 
@@ -17,6 +20,8 @@ pub(crate) struct HookHouse {
     pub home: Option<PathBuf>,
     /// The environment variables that hold keys.
     pub secret_variables: Vec<String>,
+    /// What takes keys out of what hooks read.
+    pub redactor: Arc<Redactor>,
 }
 
 /// Returns the hooks of the settings that are not switched off, in the order of their names.
@@ -81,6 +86,7 @@ pub(crate) fn command_hook(
         Some(folder) => Some(folder_of(folder, house.home.as_deref()).map_err(wrong)?),
         None => None,
     };
+    let redactor = house.redactor.clone();
     let hook = CommandHook {
         name: name.to_owned(),
         points: setting.points.clone().unwrap_or_default(),
@@ -91,6 +97,9 @@ pub(crate) fn command_hook(
         matcher,
         folder,
         secret_variables: house.secret_variables.clone(),
+        cleaner: Some(Cleaner::new(move |document| {
+            clean_json(document, &redactor, Signed::Cleaned)
+        })),
     };
     hook.check().map_err(|error| wrong(error.to_string()))?;
     Ok(hook)
@@ -151,6 +160,7 @@ mod tests {
         HookHouse {
             home: Some(PathBuf::from("/home/me")),
             secret_variables: vec!["LAB_ACCESS".to_owned()],
+            redactor: Arc::default(),
         }
     }
 

@@ -14,8 +14,10 @@ mod tests;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use compaction_core::{PlanHash, Profile};
+use llm_providers::Redactor;
 
 use crate::session::event::InstructionFile;
 use crate::settings::InstructionSettings;
@@ -128,6 +130,14 @@ impl Instructions {
     pub fn without_skills(self) -> Self {
         Self {
             skills: Skills::Unlisted,
+            ..self
+        }
+    }
+
+    /// Returns the same without the keys that `redactor` knows in what is read.
+    pub fn without_keys(self, redactor: Arc<Redactor>) -> Self {
+        Self {
+            cache: Cache::without_keys(redactor),
             ..self
         }
     }

@@ -2,6 +2,9 @@
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use llm_providers::Redactor;
 
 use super::Texts;
 use crate::session::tools::{Identity, open_regular, reason, without_controls};
@@ -20,7 +23,13 @@ pub(super) type ReadText = Result<Option<Text>, String>;
 
 /// What was read before, and is not read again while the file is the same.
 #[derive(Debug, Default)]
-pub(super) struct Cache(Texts<(Identity, ReadText)>);
+pub(super) struct Cache {
+    texts: Texts<(Identity, ReadText)>,
+    redactor: Arc<Redactor>,
+}
+
+/// How much more is read than counts, so that a key that the cut goes through is known, in bytes.
+const BEHIND: usize = 8_192;
 
 /// Where a link may lead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +41,19 @@ pub(super) enum Bounds<'a> {
 }
 
 impl Cache {
+    /// Returns one that holds nothing, and takes keys out of what it reads.
+    pub fn without_keys(redactor: Arc<Redactor>) -> Self {
+        Self {
+            texts: Texts::default(),
+            redactor,
+        }
+    }
+
+    /// Returns a text without the keys that are known.
+    pub fn clean(&self, text: &str) -> String {
+        self.redactor.clean_answer(text)
+    }
+
     /// Returns the first `most` bytes of a file as text; none where nothing stands there.
     pub fn read(&mut self, path: &Path, bounds: Bounds<'_>, most: usize) -> Option<ReadText> {
         match path.symlink_metadata() {
@@ -47,17 +69,56 @@ impl Cache {
             Err(why) => return Some(Err(why)),
         };
         let identity = real.symlink_metadata().map(|found| Identity::of(&found));
-        if let (Ok(now), Some((before, text))) = (&identity, self.0.get(path))
+        if let (Ok(now), Some((before, text))) = (&identity, self.texts.get(path))
             && now == before
         {
             return Some(text.clone());
         }
         let (identity, text) = match open_regular(&real) {
-            Ok((file, found)) => (Identity::of(&found), text_of(file, found.len(), most)),
+            Ok((file, found)) => {
+                let text = self.text_of(file, found.len(), most);
+                (Identity::of(&found), text)
+            }
             Err(why) => return Some(Err(why)),
         };
-        self.0.insert(path.to_owned(), (identity, text.clone()));
+        self.texts.insert(path.to_owned(), (identity, text.clone()));
         Some(text)
+    }
+
+    fn text_of(&self, file: impl Read, size: u64, most: usize) -> ReadText {
+        let mut bytes = Vec::new();
+        let limit = u64::try_from(most.saturating_add(BEHIND)).unwrap_or(u64::MAX);
+        file.take(limit)
+            .read_to_end(&mut bytes)
+            .map_err(|error| reason(&error))?;
+        let is_whole = bytes.len() <= most;
+        let text = match std::str::from_utf8(&bytes) {
+            Ok(text) => text,
+            // What stands behind the cut does not count.
+            Err(error) if error.valid_up_to() >= most && !is_whole => {
+                std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+            }
+            Err(error) => {
+                let at = error.valid_up_to();
+                let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
+                return Err(format!(
+                    "is no UTF-8 text: byte {}, line {line}; save it as UTF-8",
+                    at + 1
+                ));
+            }
+        };
+        let text = self.clean(&clean(text));
+        let text = match is_whole {
+            true => text,
+            false => cut(&text, most).to_owned(),
+        };
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Text {
+            text,
+            cut_from: (!is_whole).then_some(size),
+        }))
     }
 }
 
@@ -73,43 +134,6 @@ fn real(path: &Path, bounds: Bounds<'_>) -> Result<PathBuf, String> {
         }
         Bounds::Within(_) | Bounds::Free => Ok(real),
     }
-}
-
-fn text_of(file: impl Read, size: u64, most: usize) -> ReadText {
-    let mut bytes = Vec::new();
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(|error| reason(&error))?;
-    let is_whole = bytes.len() <= most;
-    bytes.truncate(most);
-    let text = match std::str::from_utf8(&bytes) {
-        Ok(text) => text,
-        // A character that the cut went through is no fault of the file.
-        Err(error) if error.error_len().is_none() && !is_whole => {
-            std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
-        }
-        Err(error) => {
-            let at = error.valid_up_to();
-            let line = bytes[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-            return Err(format!(
-                "is no UTF-8 text: byte {}, line {line}; save it as UTF-8",
-                at + 1
-            ));
-        }
-    };
-    let text = clean(text);
-    let text = match is_whole {
-        true => text,
-        false => cut(&text, text.len()).to_owned(),
-    };
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    Ok(Some(Text {
-        text,
-        cut_from: (!is_whole).then_some(size),
-    }))
 }
 
 /// Returns text without what cannot be seen: control characters, and characters that turn or hide others.

@@ -68,6 +68,7 @@ impl Instructions {
                 continue;
             }
             let line = format!("- {}: {} ({shown})\n", skill.name, skill.description);
+            let line = self.cache.clean(&line);
             if around + list.len() + line.len() > LIST {
                 let why = format!("there is no room for it in the list of {LIST} bytes");
                 files.push(Instruction::refused(shown, why));

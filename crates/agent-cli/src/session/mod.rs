@@ -7,6 +7,7 @@
 pub mod approval;
 pub mod event;
 pub mod folder;
+pub(crate) mod keys;
 pub mod machine;
 pub mod model;
 pub mod servers;

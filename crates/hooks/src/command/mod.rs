@@ -7,7 +7,9 @@ mod run;
 #[cfg(all(test, unix))]
 mod tests;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
@@ -47,6 +49,25 @@ pub struct CommandHook {
     pub folder: Option<PathBuf>,
     /// Environment variables that it does not get, besides those whose name tells that they hold a secret.
     pub secret_variables: Vec<String>,
+    /// What takes out of a document what the hook must not read.
+    pub cleaner: Option<Cleaner>,
+}
+
+/// What changes the document that a command hook reads, before it is written: it takes keys out of it.
+#[derive(Clone)]
+pub struct Cleaner(Arc<dyn Fn(String) -> String + Send + Sync>);
+
+impl Cleaner {
+    /// Returns one that does `clean`, which must give JSON back for JSON.
+    pub fn new(clean: impl Fn(String) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(clean))
+    }
+}
+
+impl fmt::Debug for Cleaner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Cleaner")
+    }
 }
 
 /// What is run for a hook.
@@ -136,6 +157,10 @@ impl CommandHook {
     /// future is dropped.
     pub async fn run(&self, event: &HookEvent<'_>, context: &HookContext) -> CommandRun {
         let document = event.document(context);
+        let document = match &self.cleaner {
+            Some(Cleaner(clean)) => clean(document),
+            None => document,
+        };
         run::run(self, (event, document), context).await
     }
 

@@ -52,6 +52,7 @@ impl House {
             matcher: None,
             folder: None,
             secret_variables: Vec::new(),
+            cleaner: None,
         }
     }
 

@@ -5,11 +5,15 @@ mod list;
 mod merged;
 mod trial;
 
+use std::sync::Arc;
+
 use crate::args::{Global, HooksArgs, HooksCommand};
 use crate::commands::Outcome;
+use crate::commands::run::rights::redactor;
 use crate::error::Error;
 use crate::extensions::hooks::HookHouse;
 use crate::extensions::secret_variables;
+use crate::session::servers;
 use crate::settings::AppSettings;
 
 pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
@@ -20,8 +24,11 @@ pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
 }
 
 fn house(settings: &AppSettings, global: &Global) -> Result<HookHouse, Error> {
+    let secret_variables = secret_variables(settings)?;
+    let servers = servers::configured(&settings.mcp_servers);
     Ok(HookHouse {
         home: global.settings_sources()?.home,
-        secret_variables: secret_variables(settings)?,
+        redactor: Arc::new(redactor(&secret_variables, &servers)),
+        secret_variables,
     })
 }

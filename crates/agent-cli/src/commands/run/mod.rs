@@ -8,7 +8,7 @@ mod other;
 mod prepare;
 mod printer;
 mod progress;
-mod rights;
+pub(super) mod rights;
 mod script;
 mod which;
 

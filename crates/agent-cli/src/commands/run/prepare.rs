@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount, prompts};
-use hooks::HookSet;
 use llm_providers::{Reasoning, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
@@ -128,7 +127,13 @@ impl Prepared {
             which.check_work()?;
         }
         let secret_variables = secret_variables(args, &settings)?;
-        let hooks = hooks(&settings, &secret_variables, global)?;
+        let redactor = Arc::new(redactor(&secret_variables, &servers));
+        let house = HookHouse {
+            home: global.settings_sources()?.home,
+            secret_variables: secret_variables.clone(),
+            redactor: redactor.clone(),
+        };
+        let hooks = hook_set(command_hooks(&settings, &house)?);
         let reasoning = reasoning(args, &which);
         let cwd = match copied {
             true => scratch_copy(&cwd)?,
@@ -168,7 +173,7 @@ impl Prepared {
             },
             approvals,
             overflow: store.outputs(),
-            redactor: Arc::new(redactor(&secret_variables, &servers)),
+            redactor,
             secret_variables,
             history: None,
         };
@@ -300,18 +305,6 @@ fn before(which: &Which) -> Option<String> {
     let context = build_context(&tree.path(tree.leaf()), Profile::Own.context_rules());
     let model = context.model.filter(|model| model.provider != "scripted")?;
     Some(format!("{}/{}", model.provider, model.model_id))
-}
-
-fn hooks(
-    settings: &AppSettings,
-    secret_variables: &[String],
-    global: &Global,
-) -> Result<HookSet, Error> {
-    let house = HookHouse {
-        home: global.settings_sources()?.home,
-        secret_variables: secret_variables.to_vec(),
-    };
-    Ok(hook_set(command_hooks(settings, &house)?))
 }
 
 fn system_prompt(args: &RunArgs, settings: &AppSettings, cwd: &Path) -> String {

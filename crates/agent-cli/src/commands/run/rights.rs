@@ -98,7 +98,7 @@ pub(super) fn policies(
 
 /// Returns what takes the values of these variables out of texts, of those that are secrets by their name, and the
 /// secrets that servers get.
-pub(super) fn redactor(variables: &[String], servers: &[ServerConfig]) -> Redactor {
+pub(in crate::commands) fn redactor(variables: &[String], servers: &[ServerConfig]) -> Redactor {
     let secrets = std::env::vars_os().filter(|(name, _)| is_secret(name, variables));
     let mut redactor = Redactor::default();
     for (_, value) in secrets {

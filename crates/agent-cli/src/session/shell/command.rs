@@ -229,9 +229,14 @@ impl AgentSession {
     pub(super) fn keep(&mut self, text: String, delivery: Delivery) -> Result<EntryId, String> {
         let kept = self.store.queue(text.clone(), delivery);
         let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
+        if message.text != text {
+            self.events.notice(
+                "the message held the value of a variable that is a secret; it is sent without, with [secret removed] in its place",
+            );
+        }
         self.events.send(SessionEvent::Queued {
             id: message.id.to_string(),
-            text,
+            text: message.text,
             delivery: delivery.name(),
         });
         Ok(message.id)

@@ -11,6 +11,7 @@ use session_model::{
 
 use crate::error::Error;
 use crate::session::event::{SessionEvent, TokenUsage, stop_reason_name};
+use crate::session::keys::{Signed, clean_json};
 use crate::session::machine::{AnswerEnd, Opening, Write};
 use crate::session::shell::AgentSession;
 use crate::session::shell::known::{Look, sections_of};
@@ -119,7 +120,12 @@ impl AgentSession {
             found.and_then(|(_, text)| text.clone())
         };
         let prompt = now.and_then(section);
-        let tools: Vec<RawJson> = self.tools.specs().iter().filter_map(tool_json).collect();
+        let tools: Vec<RawJson> = self
+            .tools
+            .specs()
+            .iter()
+            .filter_map(|tool| self.tool_json(tool))
+            .collect();
         let has: Vec<&RawJson> = now
             .map(|now| now.tools_added.iter().collect())
             .unwrap_or_default();
@@ -154,6 +160,19 @@ impl AgentSession {
             tools_removed: removed,
             timestamp: None,
         })
+    }
+
+    /// Returns a tool as the session says it: without keys, which a server may name, so that it is the same when it
+    /// is read again.
+    fn tool_json(&self, tool: &Tool) -> Option<RawJson> {
+        let parameters: serde_json::Value = serde_json::from_str(tool.parameters.get()).ok()?;
+        let tool = json!({
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": parameters,
+        });
+        let text = clean_json(tool.to_string(), &self.store.redactor(), Signed::Kept);
+        RawJson::parse(&text).ok()
     }
 
     fn write_answer(&mut self, end: &AnswerEnd) -> Result<(), Error> {
@@ -349,16 +368,6 @@ pub(super) fn message_entry(message: AgentMessage) -> Result<NewEntry, Error> {
 /// Returns a message as it can be written.
 pub(super) fn drafted(message: AgentMessage) -> Result<MessageDraft, Error> {
     MessageDraft::new(message).map_err(|error| Error::Failure(error.to_string()))
-}
-
-fn tool_json(tool: &Tool) -> Option<RawJson> {
-    let parameters: serde_json::Value = serde_json::from_str(tool.parameters.get()).ok()?;
-    let tool = json!({
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": parameters,
-    });
-    RawJson::of(&tool).ok()
 }
 
 fn name_of(tool: &RawJson) -> Option<String> {

@@ -80,12 +80,15 @@ impl AgentSession {
     fn successor(&self) -> Result<LiveStore, Error> {
         let cwd = std::path::Path::new(self.store.cwd());
         let Some(path) = self.store.path() else {
-            return Ok(LiveStore::in_memory(cwd));
+            let mut new = LiveStore::in_memory(cwd);
+            new.set_redactor(self.store.redactor());
+            return Ok(new);
         };
         let folder = self.folder.as_deref().or_else(|| path.parent());
         let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
         let mut new = LiveStore::create(folder, cwd, Some(path));
         new.set_sync(self.store.sync());
+        new.set_redactor(self.store.redactor());
         Ok(new)
     }
 }

@@ -147,7 +147,10 @@ impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
     pub fn new(config: SessionConfig, events: UnboundedSender<SessionEvent>) -> Self {
         let policy = policy(&config.settings);
-        let events = Events::new(events, config.tool_context.redactor.clone());
+        let redactor = config.tool_context.redactor.clone();
+        let mut store = config.store;
+        store.set_redactor(redactor.clone());
+        let events = Events::new(events, redactor.clone());
         let teller = events.clone();
         let approvals = config.tool_context.approvals.clone();
         let approvals = approvals.telling(move |told| teller.approval(told));
@@ -159,7 +162,7 @@ impl AgentSession {
         };
         Self {
             machine: Machine::new(policy),
-            store: config.store,
+            store,
             folder: config.folder,
             models: config.models,
             settings: config.settings,
@@ -172,8 +175,8 @@ impl AgentSession {
                 approvals,
                 ..config.tool_context
             },
-            system_prompt: config.system_prompt,
-            instructions: Known::of(instructions),
+            system_prompt: redactor.clean_answer(&config.system_prompt),
+            instructions: Known::of(instructions.without_keys(redactor)),
             reasoning: config.reasoning,
             events,
             due: VecDeque::new(),

@@ -87,6 +87,7 @@ impl AgentSession {
         let mut copy =
             LiveStore::fork(file, leaf, folder, cwd).map_err(|error| unwritten(&error))?;
         copy.set_sync(self.store.sync());
+        copy.set_redactor(self.store.redactor());
         self.take_place(copy).map_err(|error| unwritten(&error))
     }
 

@@ -1,7 +1,9 @@
 //! The store of a living session.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use llm_providers::Redactor;
 use session_model::{
     AgentMessage, EntryBody, EntryDraft, EntryId, EntryIndex, Leaf, MessageDraft, SessionTree,
     Stamp,
@@ -12,6 +14,7 @@ use super::pending::Pending;
 use super::unborn::Unborn;
 use super::{Delivery, NewEntry, Queued};
 use crate::error::Error;
+use crate::session::keys::{Signed, clean_json};
 use crate::store::{SessionFile, SessionWriter, SyncPolicy, now};
 
 /// A session while it is lived in: it grows entry by entry, and keeps the messages that wait.
@@ -26,6 +29,7 @@ pub struct LiveStore {
     pub(super) id: String,
     cwd: String,
     policy: SyncPolicy,
+    redactor: Arc<Redactor>,
 }
 
 /// Where the entries are.
@@ -57,6 +61,7 @@ impl LiveStore {
             id: header.map(|header| header.id.clone()).unwrap_or_default(),
             cwd: header.map(|header| header.cwd.clone()).unwrap_or_default(),
             policy: SyncPolicy::Always,
+            redactor: Arc::default(),
             place,
         }
     }
@@ -152,6 +157,16 @@ impl LiveStore {
         self.policy
     }
 
+    /// Sets what takes keys out of all that is written from now on.
+    pub fn set_redactor(&mut self, redactor: Arc<Redactor>) {
+        self.redactor = redactor;
+    }
+
+    /// Returns what takes keys out of all that is written.
+    pub fn redactor(&self) -> Arc<Redactor> {
+        self.redactor.clone()
+    }
+
     /// Appends entries as a chain under the leaf, in one write, and returns their ids. The last is the leaf
     /// afterwards. After an error nothing has changed.
     pub fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Error> {
@@ -235,11 +250,12 @@ impl LiveStore {
                 }
                 Some(id) => id,
             };
-            lines.push(entry.draft.stamp(&Stamp {
+            let line = entry.draft.stamp(&Stamp {
                 id: id.clone(),
                 parent: parent.replace(id.clone()),
                 timestamp,
-            }));
+            });
+            lines.push(clean_json(line, &self.redactor, Signed::Kept));
             ids.push(id);
         }
         Ok((lines, ids))
@@ -252,11 +268,14 @@ impl LiveStore {
             text,
             delivery,
         };
-        self.keep(queued.clone())?;
-        Ok(queued)
+        self.keep(queued)
     }
 
-    fn keep(&mut self, queued: Queued) -> Result<(), Error> {
+    fn keep(&mut self, queued: Queued) -> Result<Queued, Error> {
+        let queued = Queued {
+            text: self.redactor.clean_answer(&queued.text),
+            ..queued
+        };
         match &mut self.place {
             Place::Memory(_) => {}
             Place::Unborn(unborn) => {
@@ -269,8 +288,8 @@ impl LiveStore {
                 born.pending.queue(&queued, owner, self.policy)?;
             }
         }
-        self.queue.push(queued);
-        Ok(())
+        self.queue.push(queued.clone());
+        Ok(queued)
     }
 
     /// Takes over the messages that wait in another session, under the ids that they have. One that cannot be taken

@@ -90,3 +90,80 @@ fn a_key_of_the_environment_is_nowhere_afterwards() {
         );
     }
 }
+
+/// Returns a script whose model says the key: in its words, and in a call whose arguments spell it with an escape.
+#[cfg(unix)]
+fn telling() -> String {
+    let arguments = json!({ "path": "notes.txt", "content": format!("{TOKEN}\n") }).to_string();
+    let arguments = arguments.replacen('-', "\\u002d", 1);
+    let head = json!({ "script": 1, "name": "tells", "window": 16000 });
+    let call = format!(
+        r#"{{"answer":{{"text":"It is {TOKEN}.","calls":[{{"name":"write","arguments":{arguments}}}]}}}}"#
+    );
+    let end = json!({ "answer": { "text": "Done.", "thinking": format!("{TOKEN}, was it?") } });
+    format!("{head}\n{call}\n{end}\n")
+}
+
+#[test]
+#[cfg(unix)]
+fn a_key_that_is_said_or_stands_in_a_file_is_in_no_session_event_or_hook() {
+    let runs = Runs::of(&telling());
+    runs.env
+        .write("AGENTS.md", format!("Log in with {TOKEN}.\n"));
+    let skill = format!("---\nname: log-in\ndescription: Logs in with {TOKEN}\n---\n\n# How\n");
+    runs.env.write(".agents/skills/log-in/SKILL.md", skill);
+    let context = json!({ "context": format!("The key is {TOKEN}.") });
+    runs.env.write("context.json", context.to_string());
+    let points = hooks::HookPoint::ALL.map(hooks::HookPoint::name);
+    let log = format!("cat >> '{}'", runs.env.path("log").display());
+    let adds = format!("cat '{}'", runs.env.path("context.json").display());
+    let settings = json!({ "hooks": {
+        "adds": { "points": ["before_prompt"], "command": adds },
+        "log": { "points": points, "command": log },
+    } });
+    runs.env.write("config/settings.json", settings.to_string());
+    let prompt = format!("use {TOKEN} now");
+    let mut command = runs.command(&["-p", &prompt, "--allow", "write", "--mode", "json"]);
+    command.env("SOME_SERVICE_TOKEN", TOKEN);
+    let output = command.output().expect("the program runs");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{told}");
+    assert!(told.contains("it is sent without"), "{told}");
+    let mut texts = runs.files();
+    for source in [
+        "script.jsonl",
+        "AGENTS.md",
+        ".agents/skills/log-in/SKILL.md",
+        "context.json",
+    ] {
+        texts.remove(source).expect("what held the key before");
+    }
+    texts.insert("stdout".to_owned(), output.stdout);
+    texts.insert("stderr".to_owned(), output.stderr);
+    for (name, bytes) in &texts {
+        let text = String::from_utf8_lossy(bytes);
+        for part in [&TOKEN[5..16], &TOKEN[15..]] {
+            assert!(!text.contains(part), "{part} is in {name}: {text}");
+        }
+    }
+    // All of it went through, and is said without.
+    let said = std::fs::read_to_string(runs.session()).expect("a session");
+    for beside in [
+        "Log in with [secret removed].",
+        "Logs in with [secret removed]",
+        "The key is [secret removed].",
+        "use [secret removed] now",
+        "It is [secret removed].",
+    ] {
+        assert!(said.contains(beside), "{beside} in {said}");
+    }
+    assert_eq!(runs.env.read("notes.txt"), b"[secret removed]\n");
+    // What is the same without the key is not said again.
+    let mut command = runs.command(&["-p", "more", "-c", "--allow", "write"]);
+    command.env("SOME_SERVICE_TOKEN", TOKEN);
+    assert!(command.status().expect("the program runs").success());
+    let said = std::fs::read_to_string(runs.session()).expect("a session");
+    for once in ["Log in with", "Logs in with"] {
+        assert_eq!(said.matches(once).count(), 1, "{once} in {said}");
+    }
+}
