@@ -4,6 +4,7 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::error::Error;
 use crate::settings::Sources;
+use crate::ui::misleads;
 
 /// The folders in which instructions and skills are looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,7 +45,7 @@ impl Places {
             .workspace()
             .and_then(|root| path.strip_prefix(root).ok());
         let text = within.unwrap_or(path).to_str()?;
-        (!text.contains(char::is_control)).then(|| text.to_owned())
+        (!text.contains(misleads)).then(|| text.to_owned())
     }
 
     pub(super) fn folders_to(&self, path: &Path) -> Vec<PathBuf> {
@@ -89,6 +90,6 @@ pub(super) fn plain_name(name: &str) -> Option<PathBuf> {
             Component::Prefix(_) | Component::RootDir | Component::ParentDir => return None,
         }
     }
-    let usable = plain != Path::new("") && !name.contains(char::is_control);
+    let usable = plain != Path::new("") && !name.contains(misleads);
     usable.then_some(plain)
 }

@@ -8,6 +8,7 @@ use llm_providers::Redactor;
 
 use super::Texts;
 use crate::session::tools::{Identity, open_regular, reason, without_controls};
+use crate::ui::turns;
 
 /// The text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,9 +141,8 @@ fn real(path: &Path, bounds: Bounds<'_>) -> Result<PathBuf, String> {
 fn clean(text: &str) -> String {
     let text = text.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     let text = without_controls(&text).unwrap_or(text);
-    let hides = |character: char| matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}');
-    match text.contains(hides) {
-        true => text.replace(hides, "\u{fffd}"),
+    match text.contains(turns) {
+        true => text.replace(turns, "\u{fffd}"),
         false => text,
     }
 }

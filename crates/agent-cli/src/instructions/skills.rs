@@ -46,8 +46,8 @@ impl Instructions {
         let mut names = BTreeSet::new();
         let mut list = String::new();
         let around = prompts::skills("").len();
-        let mut files = Vec::new();
-        for (path, whose) in self.skill_files() {
+        let (found, mut files) = self.skill_files();
+        for (path, whose) in found {
             let Some(shown) = self.places.shown(&path) else {
                 let shown = crate::ui::clean(&path.to_string_lossy());
                 let why = "its path is no plain text; rename it";
@@ -93,7 +93,7 @@ impl Instructions {
     pub(super) fn skill_folders_outside(&mut self) -> Vec<PathBuf> {
         let workspace = self.places.workspace().map(Path::to_owned);
         let mut folders = BTreeSet::new();
-        for (path, whose) in self.skill_files() {
+        for (path, whose) in self.skill_files().0 {
             let listed = matches!(self.skill(&path, whose), Some(Ok(_)));
             let folder = path.parent().filter(|_| listed);
             let Some(real) = folder.and_then(|folder| folder.canonicalize().ok()) else {
@@ -109,25 +109,52 @@ impl Instructions {
         folders.into_iter().collect()
     }
 
-    /// Returns where the file of each folder with a skill would be, the nearest first; and whose it is.
-    fn skill_files(&self) -> Vec<(PathBuf, Whose)> {
+    /// Returns where the file of each folder with a skill would be, the nearest first, and whose it is; and what is
+    /// refused because there are too many.
+    fn skill_files(&self) -> (Vec<(PathBuf, Whose)>, Vec<Instruction>) {
         if self.skills == Skills::Unlisted {
-            return Vec::new();
+            return (Vec::new(), Vec::new());
         }
+        let mut too_many = Vec::new();
         let nearest = self.places.project.iter().rev();
         let project = nearest.flat_map(|folder| PROJECT_FOLDERS.map(|name| folder.join(name)));
         let project = project.map(|folder| (folder, Whose::Project));
         let own = self.places.config_dir.iter();
         let own = own.map(|folder| (folder.join(OWN_FOLDER), Whose::User));
         let folders = project.chain(own);
-        let files = folders.flat_map(|(folder, whose)| {
+        let mut files = Vec::new();
+        for (folder, whose) in folders {
             let found = std::fs::read_dir(&folder).into_iter().flatten();
-            let found = found.filter_map(Result::ok).take(FOLDERS);
-            let mut files: Vec<PathBuf> = found.map(|entry| entry.path().join(FILE)).collect();
-            files.sort();
-            files.into_iter().map(move |file| (file, whose))
-        });
-        files.collect()
+            let found = found.filter_map(Result::ok);
+            let mut paths: Vec<PathBuf> = found.map(|entry| entry.path().join(FILE)).collect();
+            paths.sort();
+            if paths.len() > FOLDERS {
+                let why = format!(
+                    "the {} after the first {FOLDERS} by name are not looked at; move what is no skill elsewhere",
+                    paths.len() - FOLDERS
+                );
+                let shown = self.places.shown(&folder).unwrap_or_default();
+                too_many.push(Instruction::refused(shown, why));
+                paths.truncate(FOLDERS);
+            }
+            files.extend(paths.into_iter().map(|file| (file, whose)));
+        }
+        (files, too_many)
+    }
+
+    /// Returns why the folder of a skill may not be read in; tools get no folder above the workspace by it, and
+    /// none outside of the project by one of its own.
+    fn leads_astray(&self, path: &Path, whose: Whose) -> Option<&'static str> {
+        let real = path.parent()?.canonicalize().ok()?;
+        let workspace = self.places.workspace()?;
+        let root = self.places.root()?;
+        if workspace.starts_with(&real) {
+            return Some(
+                "its folder is the working folder or one above it; put the skill into a folder of its own",
+            );
+        }
+        let is_out = whose == Whose::Project && !real.starts_with(root);
+        is_out.then_some("its folder leads out of the project; put a copy in the place of the link")
     }
 
     /// Returns what a file says of its skill; none where there is no file.
@@ -137,8 +164,10 @@ impl Instructions {
             (Whose::Project, Some(root)) => Bounds::Within(root),
             (Whose::Project, None) | (Whose::User, _) => Bounds::Free,
         };
+        let astray = self.leads_astray(path, whose);
         Some(match self.cache.read(path, bounds, HEAD)? {
             Err(why) => Err(why),
+            Ok(_) if astray.is_some() => Err(astray.unwrap_or_default().to_owned()),
             Ok(None) => Err("is empty".to_owned()),
             Ok(Some(text)) => skill_of(&text.text, path),
         })

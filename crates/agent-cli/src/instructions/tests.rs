@@ -1,5 +1,7 @@
 //! Which files are found, what is read of them, and what is refused.
 
+mod skills;
+
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
@@ -239,11 +241,14 @@ fn all_files_together_have_room_for_four() {
 #[test]
 fn what_cannot_be_seen_is_replaced() {
     let ground = Ground::new();
-    ground.put("repo/AGENTS.md", "\u{feff}a\u{1b}[31mb\u{202e}c\r\nd\0\n");
+    ground.put(
+        "repo/AGENTS.md",
+        "\u{feff}a\u{1b}[31mb\u{202e}\u{200f}c\r\nd\0\n",
+    );
     let files = ground.instructions().base();
     let text = files[0].text().unwrap();
     let quoted: Vec<&str> = text.lines().skip(3).take(2).collect();
-    assert_eq!(quoted, ["a\u{fffd}[31mb\u{fffd}c", "d\u{fffd}"]);
+    assert_eq!(quoted, ["a\u{fffd}[31mb\u{fffd}\u{fffd}c", "d\u{fffd}"]);
 }
 
 #[test]
@@ -319,101 +324,18 @@ fn folders_are_told_by_paths_of_the_workspace_alone() {
 }
 
 #[test]
-fn skills_are_listed_and_the_nearer_one_of_a_name_counts() {
-    let ground = Ground::new();
-    let skill =
-        |name: &str, text: &str| format!("---\nname: {name}\ndescription: {text}\n---\n\n# How\n");
-    ground.put(
-        "config/skills/release/SKILL.md",
-        skill("release", "the user's"),
-    );
-    ground.put(
-        "config/skills/own/SKILL.md",
-        skill("own", "Anything: all of it."),
-    );
-    ground.put(
-        "repo/.claude/skills/release/SKILL.md",
-        skill("release", "the project's"),
-    );
-    ground.put(
-        "repo/app/.agents/skills/long/SKILL.md",
-        skill("long", &"word ".repeat(200)),
-    );
-    ground.put("repo/app/.agents/skills/notes.txt", "no skill");
-    let mut instructions = ground.instructions();
-    let listing = instructions.skills();
-    assert_snapshot!(ground.lines(&listing.files), @"
-    .agents/skills/long/SKILL.md: 0
-    /repo/.claude/skills/release/SKILL.md: 0
-    /config/skills/own/SKILL.md: 0
-    /config/skills/release/SKILL.md refused: a nearer skill is called release too
-    ");
-    let section = listing.section.unwrap();
-    assert_snapshot!(section.replace(&ground.path("").display().to_string(), "/"), @"
-    Skills: folders with directions for special kinds of work. Before you do work that one of them is for, read its file with `read` and follow it; other files of its folder are read when it says so.
-
-    - long: word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word word wo... (.agents/skills/long/SKILL.md)
-    - release: the project's (/repo/.claude/skills/release/SKILL.md)
-    - own: Anything: all of it. (/config/skills/own/SKILL.md)
-    ");
-    let outside = instructions.readable_folders();
-    assert_eq!(
-        outside,
-        [
-            ground.path("config/skills/own"),
-            ground.path("config/skills/release"),
-            ground.path("repo/.claude/skills/release")
-        ]
-    );
-}
-
-#[test]
-fn a_skill_needs_a_name_that_fits() {
-    let ground = Ground::new();
-    let put = |folder: &str, text: &str| {
-        ground.put(&format!("repo/app/.agents/skills/{folder}/SKILL.md"), text);
-    };
-    put("a-nameless", "---\ndescription: d\n---\n");
-    put("b-silent", "---\nname: silent\n---\n");
-    put("c-wrong", "---\nname: Not A Name\ndescription: d\n---\n");
-    put("d-bare", "# Just text\n");
-    put("e-open", "---\nname: open\n");
-    put("f-empty", "");
-    put("G Upper", "---\ndescription: d\n---\n");
-    ground.put("outside/SKILL.md", "---\nname: out\ndescription: d\n---\n");
-    symlink(
-        ground.path("outside"),
-        ground.path("repo/app/.agents/skills/h-out"),
-    )
-    .unwrap();
-    assert_snapshot!(ground.skills(), @r#"
-    .agents/skills/G Upper/SKILL.md refused: the name "G Upper" does not do; use up to 64 of a-z, 0-9 and -
-    .agents/skills/a-nameless/SKILL.md: 0 (it says no name, so its folder's counts)
-    .agents/skills/b-silent/SKILL.md: 0 (it has no description, so nobody knows what it is for)
-    .agents/skills/c-wrong/SKILL.md refused: the name "Not A Name" does not do; use up to 64 of a-z, 0-9 and -
-    .agents/skills/d-bare/SKILL.md refused: does not begin with a line of ---, name and description
-    .agents/skills/e-open/SKILL.md refused: has no second line of --- near its beginning
-    .agents/skills/f-empty/SKILL.md refused: is empty
-    .agents/skills/h-out/SKILL.md refused: leads out of the project; put a copy in the place of the link
-    "#);
-}
-
-#[test]
-fn the_list_of_skills_is_bounded() {
-    let ground = Ground::new();
-    for number in 10..60 {
-        let text = format!(
-            "---\nname: s{number}\ndescription: {}\n---\n",
-            "word ".repeat(50)
-        );
-        ground.put(&format!("repo/.agents/skills/s{number}/SKILL.md"), text);
-    }
-    let listing = ground.instructions().skills();
-    assert!(listing.section.unwrap().len() <= 8_000);
-    let refused = listing.files.iter().filter(|file| file.text().is_none());
-    let refused: Vec<_> = refused.cloned().collect();
-    assert_snapshot!(ground.lines(&refused[..1]), @"/repo/.agents/skills/s35/SKILL.md refused: there is no room for it in the list of 8000 bytes");
-    assert_eq!(listing.files.len(), 50);
+fn keys_leave_what_is_read_before_it_is_cut() {
+    let mut ground = Ground::new();
+    ground.settings.max_bytes = 1000;
+    let key = "tok-0123456789-abcdefghijklmnop";
+    ground.put("repo/AGENTS.md", format!("{}{key}", "x".repeat(980)));
+    let mut redactor = llm_providers::Redactor::default();
+    redactor.add(key);
+    let mut instructions = ground.instructions().without_keys(redactor.into());
+    let files = instructions.base();
+    let text = files[0].text().unwrap();
+    assert!(text.contains("xxx[secret removed]\n"), "{text}");
+    assert!(!text.contains("tok-"), "{text}");
 }
 
 /// Returns what the front matter of a text between its lines says.

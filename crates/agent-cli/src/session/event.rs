@@ -300,7 +300,7 @@ pub struct InstructionFile {
     pub path: String,
     /// Its size in tokens, by estimate.
     pub tokens: u64,
-    /// `loaded`, `changed`, `gone`, or `refused` with a reason.
+    /// `loaded`, `listed` (a skill: its line is told, not what it says), `changed`, `gone`, or `refused` with a reason.
     pub state: &'static str,
     /// Why it was refused, or cut.
     pub note: Option<String>,

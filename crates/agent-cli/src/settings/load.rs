@@ -246,8 +246,8 @@ pub(super) fn leaves(tree: &Value) -> Vec<KeyPath> {
 }
 
 /// What a project or a script may not set: a repository that was cloned must not be able to send a key or a session
-/// elsewhere, to choose who gets it, or to let commands run.
-const NOT_FOR_PROJECTS: [&[&str]; 16] = [
+/// elsewhere, to choose who gets it, which of its files go there unasked, or to let commands run.
+const NOT_FOR_PROJECTS: [&[&str]; 18] = [
     &["model"],
     &["providers"],
     &["compaction", "model"],
@@ -264,6 +264,8 @@ const NOT_FOR_PROJECTS: [&[&str]; 16] = [
     &["http"],
     &["hooks"],
     &["mcpServers"],
+    &["instructions", "files"],
+    &["instructions", "maxBytes"],
 ];
 
 /// What a project or a script may say of a model. Anything else, such as an address, is the user's business.

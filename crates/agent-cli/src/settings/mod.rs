@@ -220,7 +220,7 @@ impl AppSettings {
                 let said = format!("{key} is {value}, but must be at least {least}");
                 Err(((*key).to_owned(), said))
             }
-            None => Ok(()),
+            None => self.instructions.check(),
         }
     }
 }

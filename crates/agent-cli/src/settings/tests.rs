@@ -299,6 +299,7 @@ fn a_value_out_of_range() {
     assert_snapshot!(said(r#"{"compaction": {"idleTimeoutSeconds": 5}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.idleTimeoutSeconds is 5, but must be 60 to 3600");
     assert_snapshot!(said(r#"{"http": {"attempts": 0}}"#), @"settings [DIR]/config/settings.json, line 1: http.attempts is 0, but must be at least 1");
     assert_snapshot!(said(r#"{"tools": {"bashTimeoutSeconds": 0}}"#), @"settings [DIR]/config/settings.json, line 1: tools.bashTimeoutSeconds is 0, but must be at least 1");
+    assert_snapshot!(said(r#"{"instructions": {"maxBytes": 1000001}}"#), @"settings [DIR]/config/settings.json, line 1: instructions.maxBytes is 1000001, but must be at most 1000000");
     assert_snapshot!(said(r#"{"tools": {"outputBytes": 10}}"#), @"settings [DIR]/config/settings.json, line 1: tools.outputBytes is 10, but must be at least 1000");
     // It is an error also where another layer sets it right.
     let place = Place::new()
@@ -416,6 +417,8 @@ fn a_project_may_not_send_anything_elsewhere() {
         ("session.dir", json!("/tmp")),
         ("http.attempts", json!(1)),
         ("hooks", json!([])),
+        ("instructions.files", json!([".env"])),
+        ("instructions.maxBytes", json!(500_000)),
         (
             r#"models."openai/gpt-5".baseUrl"#,
             json!("https://evil.example"),

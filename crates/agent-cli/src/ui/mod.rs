@@ -73,21 +73,28 @@ pub fn width() -> usize {
 
 /// Returns a text from a session without control characters, so that it cannot steer the terminal.
 pub fn clean(text: &str) -> String {
-    let visible = |character: char| {
-        if character.is_control() {
-            ' '
-        } else {
-            character
-        }
-    };
-    text.chars().map(visible).collect()
+    text.replace(misleads, " ")
+}
+
+/// Returns whether a character is not seen itself, but changes how others are: control characters, those that turn
+/// the direction of text, and tags.
+pub fn misleads(character: char) -> bool {
+    character.is_control() || turns(character)
+}
+
+/// Returns whether a character turns or hides others.
+pub fn turns(character: char) -> bool {
+    matches!(
+        character,
+        '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 /// Returns a text of several lines without control characters; its line breaks and tabs stay.
 pub fn clean_lines(text: &str) -> String {
     let visible = |character: char| match character {
         '\n' | '\t' => character,
-        control if control.is_control() => ' ',
+        other if misleads(other) => ' ',
         plain => plain,
     };
     text.chars().map(visible).collect()
@@ -137,6 +144,7 @@ mod tests {
     #[test]
     fn lines_are_cut_and_cleaned() {
         assert_eq!(first_line("\n\n a\u{1b}[2Jb\nc", 10), "a [2Jb");
+        assert_eq!(clean_lines("a\u{202e}b\u{200f}\n\u{2066}c"), "a b \n c");
         assert_eq!(first_line("0123456789", 8), "01234...");
     }
 }

@@ -233,9 +233,9 @@ fn instructions(reason: &str, files: &[InstructionFile]) -> Option<String> {
         Some(warning(&format!("{}: {why}", file.path)))
     });
     let mut lines: Vec<String> = noted.collect();
-    for state in ["loaded", "changed", "gone"] {
+    for state in ["loaded", "listed", "changed", "gone"] {
         // That they are there from the beginning is as it should be.
-        let expected = reason == "start" && state == "loaded";
+        let expected = reason == "start" && matches!(state, "loaded" | "listed");
         let names = files.iter().filter(|file| file.state == state && !expected);
         let names: Vec<&str> = names.map(|file| file.path.as_str()).collect();
         if !names.is_empty() {

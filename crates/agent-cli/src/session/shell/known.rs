@@ -288,8 +288,12 @@ impl Known {
         let mut files = Vec::new();
         for file in found.all() {
             let before = said.get(&file.path).map(String::as_str);
-            if let Some(state) = self.state(file, before, look) {
-                files.push(file.event(state));
+            let is_skill = found.skills.contains(file);
+            match self.state(file, before, look) {
+                // What it says is in the context when the model has read it, and not before.
+                Some("loaded") if is_skill => files.push(file.event("listed")),
+                Some(state) => files.push(file.event(state)),
+                None => {}
             }
         }
         let there: BTreeSet<String> = found.all().map(|file| file.path.clone()).collect();

@@ -12,9 +12,9 @@ pub(crate) fn without_controls(text: &str) -> Option<String> {
         .then(|| text.replace(bad, REPLACEMENT.encode_utf8(&mut [0; 3])))
 }
 
-/// Returns `text` on one line: every control character replaced.
+/// Returns `text` on one line: every control character replaced, and those that turn or hide others.
 pub(super) fn one_line(text: &str) -> String {
-    text.replace(char::is_control, REPLACEMENT.encode_utf8(&mut [0; 3]))
+    text.replace(crate::ui::misleads, REPLACEMENT.encode_utf8(&mut [0; 3]))
 }
 
 /// Returns a line cut to `chars` characters, with a note of what was cut.

@@ -184,6 +184,7 @@ fn instructions_are_told_where_they_are_not_as_expected() {
     let files = vec![
         file("AGENTS.md", "loaded", None),
         file("sub/AGENTS.md", "loaded", None),
+        file("s/SKILL.md", "listed", None),
         file("a/AGENTS.md", "changed", None),
         file("b/AGENTS.md", "gone", None),
         file("c/AGENTS.md", "refused", Some("is a named pipe")),
@@ -200,6 +201,7 @@ fn instructions_are_told_where_they_are_not_as_expected() {
     assert_snapshot!(told("compaction"), @"
     warning: c/AGENTS.md: is a named pipe
     note: loaded: AGENTS.md, sub/AGENTS.md
+    note: listed: s/SKILL.md
     note: changed: a/AGENTS.md
     note: gone: b/AGENTS.md
     ");

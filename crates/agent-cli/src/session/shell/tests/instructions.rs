@@ -45,7 +45,7 @@ fn the_model_is_told_of_the_files_that_always_count() {
         );
         let mut life = house.live();
         assert_snapshot!(life.ask("one").await, @"
-        instructions start: AGENTS.md loaded .agents/skills/release/SKILL.md loaded
+        instructions start: AGENTS.md loaded .agents/skills/release/SKILL.md listed
         user: one
         answer (stop): a
         turn done
