@@ -17,6 +17,7 @@ use crate::session::event::CompactionResult;
 use crate::session::machine::{Ended, Reason};
 use crate::session::model::LiveModels;
 use crate::session::shell::events::Events;
+use crate::session::shell::instructions::why_nothing;
 use crate::summarize::{
     Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, bill_in_details, compact,
     native_tokens_before,
@@ -225,10 +226,11 @@ impl CompactionJob {
             // Nothing can be summarized, but it is too much: shorten what is large where it stands.
             Err(NothingToDo::NothingOld { .. }) => {
                 let plan = plan_elision(path, &options);
-                let plan = plan.map_err(|nothing| Ended::Nothing(nothing.to_string()))?;
+                let plan =
+                    plan.map_err(|nothing| Ended::Nothing(why_nothing(&nothing, context)))?;
                 return Ok(self.elided(&plan));
             }
-            Err(nothing) => return Err(Ended::Nothing(nothing.to_string()).into()),
+            Err(nothing) => return Err(Ended::Nothing(why_nothing(&nothing, context)).into()),
         };
         if let Some(replaced) = self.ask_hooks(&first, path).await? {
             return Ok(self.overridden(&first, (path, context), &replaced)?);

@@ -159,7 +159,7 @@ impl AgentSession {
             hooks: self.hooks.clone(),
             hook_context: self.hook_context(),
             reason,
-            focus,
+            focus: focus.map(|focus| self.events.without_keys(&focus)),
             will_retry: omits_failed,
             cancel: llm_providers::CancellationToken::new(),
             events: self.events.clone(),

@@ -41,6 +41,11 @@ impl Events {
         }
     }
 
+    /// Returns a text without keys, for what is sent to a model and stands in no session before.
+    pub fn without_keys(&self, text: &str) -> String {
+        self.redactor.clean_answer(text)
+    }
+
     /// Tells. Nobody has to listen.
     pub fn send(&self, mut event: SessionEvent) {
         event.remove_keys(&self.redactor);

@@ -65,7 +65,17 @@ impl CompactionJob {
         let added = unless_cancelled(&self.cancel, asked).await;
         let added = added.ok_or(Ended::Cancelled)?;
         self.events.hook_failures(&added.failures);
-        Ok(added.result)
+        let CompactingResult {
+            prompt,
+            context,
+            preserve_data,
+        } = added.result;
+        let clean = |text: String| self.events.without_keys(&text);
+        Ok(CompactingResult {
+            prompt: prompt.map(clean),
+            context: context.into_iter().map(clean).collect(),
+            preserve_data,
+        })
     }
 
     /// Asks the hooks; returns the compaction that one of them supplies.

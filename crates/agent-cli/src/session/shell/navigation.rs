@@ -28,7 +28,9 @@ pub(super) struct Move {
 }
 
 impl AgentSession {
-    pub(super) fn navigate(&mut self, job: Job, navigation: Navigation) {
+    pub(super) fn navigate(&mut self, job: Job, mut navigation: Navigation) {
+        let focus = navigation.focus.take();
+        navigation.focus = focus.map(|focus| self.events.without_keys(&focus));
         let prepared = self.prepare(navigation);
         let (plan_source, navigation) = match prepared {
             Ok(prepared) => prepared,

@@ -435,3 +435,22 @@ fn a_branch_on_which_a_folder_was_not_touched_is_told_when_it_is() {
         life.close().await;
     });
 }
+
+#[test]
+fn instructions_that_leave_no_room_are_named() {
+    run(async {
+        let house = small(&[window(4000), answer("a"), answer("b")].concat());
+        house.put("AGENTS.md", &"Use tabs and no spaces.\n".repeat(1500));
+        let mut life = house.live();
+        life.ask("one").await;
+        assert_snapshot!(life.ask("two").await, @"
+        auto-compaction threshold extractive
+        auto-compacted: Auto-compaction failed: what must stay takes 8740 tokens, more than the threshold of 3400; a larger window or a new session helps; of which instructions take 8076, see instructions.maxBytes and --no-instructions
+        notice: automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back
+        user: two
+        answer (stop): b
+        turn done
+        ");
+        life.close().await;
+    });
+}
