@@ -227,9 +227,10 @@ impl AgentSession {
 
     /// Keeps a message until it is sent; returns its id, or why it is not kept.
     pub(super) fn keep(&mut self, text: String, delivery: Delivery) -> Result<EntryId, String> {
-        let kept = self.store.queue(text.clone(), delivery);
+        let typed = text.clone();
+        let kept = self.store.queue(text, delivery);
         let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
-        if message.text != text {
+        if message.text != typed {
             self.events.notice(
                 "the message held the value of a variable that is a secret; it is sent without, with [secret removed] in its place",
             );
