@@ -101,7 +101,8 @@ fn telling() -> String {
         r#"{{"answer":{{"text":"It is {TOKEN}.","calls":[{{"name":"write","arguments":{arguments}}}]}}}}"#
     );
     let end = json!({ "answer": { "text": "Done.", "thinking": format!("{TOKEN}, was it?") } });
-    format!("{head}\n{call}\n{end}\n")
+    let more = json!({ "answer": { "text": "More." } });
+    format!("{head}\n{call}\n{end}\n{more}\n")
 }
 
 #[test]
@@ -159,9 +160,11 @@ fn a_key_that_is_said_or_stands_in_a_file_is_in_no_session_event_or_hook() {
     }
     assert_eq!(runs.env.read("notes.txt"), b"[secret removed]\n");
     // What is the same without the key is not said again.
-    let mut command = runs.command(&["-p", "more", "-c", "--allow", "write"]);
+    let mut command = runs.command(&["-p", "more", "-c"]);
     command.env("SOME_SERVICE_TOKEN", TOKEN);
-    assert!(command.status().expect("the program runs").success());
+    let output = command.output().expect("the program runs");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{told}");
     let said = std::fs::read_to_string(runs.session()).expect("a session");
     for once in ["Log in with", "Logs in with"] {
         assert_eq!(said.matches(once).count(), 1, "{once} in {said}");
