@@ -97,19 +97,14 @@ pub struct Pipes {
     pub errors: ChildStderr,
 }
 
-/// Words of the names of environment variables that hold secrets, between underscores.
-const SECRET_WORDS: [&str; 7] = [
-    "SECRET",
-    "TOKEN",
-    "PASSWORD",
-    "PASSWD",
-    "CREDENTIAL",
-    "CREDENTIALS",
-    "APIKEY",
-];
+/// Words in the names of environment variables that hold secrets, wherever they stand.
+const SECRET_WORDS: [&str; 5] = ["PASSWORD", "PASSWD", "SECRET", "CREDENTIAL", "APIKEY"];
 
-/// Ends of such names, behind something else.
-const SECRET_ENDS: [&str; 2] = ["_KEY", "_PAT"];
+/// Ends of such names.
+const SECRET_ENDS: [&str; 7] = ["TOKEN", "TOKENS", "PASS", "PWD", "_KEY", "_KEYS", "_PAT"];
+
+/// Names that end so, and hold folders.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 
 /// Takes the variables that hold secrets out of a command's environment: those that are listed, and those whose
 /// name tells.
@@ -125,8 +120,10 @@ pub fn remove_secrets(command: &mut Command, listed: &[String]) {
 pub fn is_secret(name: &OsStr, listed: &[String]) -> bool {
     let upper: OsString = name.to_ascii_uppercase();
     let upper = upper.to_string_lossy();
-    SECRET_ENDS.iter().any(|end| upper.ends_with(end))
-        || upper.split('_').any(|word| SECRET_WORDS.contains(&word))
+    let ends = SECRET_ENDS.iter().any(|end| upper.ends_with(end));
+    (ends && !FOLDERS.contains(&&*upper))
+        || SECRET_WORDS.iter().any(|word| upper.contains(word))
+        || upper.split('_').any(|word| word == "TOKEN")
         || listed.iter().any(|listed| name == OsStr::new(listed))
 }
 

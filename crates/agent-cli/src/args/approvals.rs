@@ -39,7 +39,7 @@ pub struct RuleArgs {
     /// The command, exactly; or its beginning with * at the end, for single commands that begin so.
     #[arg(allow_hyphen_values = true)]
     pub rule: String,
-    /// The tool whose calls the rule is about.
+    /// The tool whose calls the rule is about; SERVER__* for all of a server.
     #[arg(long, value_name = "NAME", default_value = "bash")]
     pub tool: String,
     /// Take a * at the end as it stands.

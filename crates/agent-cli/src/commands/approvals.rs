@@ -8,7 +8,7 @@ use crate::args::{ApprovalsArgs, ApprovalsCommand, Global, ProjectArgs, RuleArgs
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::session::approval::{Memory, Rule, Rules, Ruling, Subject};
-use crate::session::tools::Workspace;
+use crate::session::tools::{Toolbox, Workspace, is_of_files};
 use crate::ui::{BAD, DIM, GOOD, clean, counted, styled};
 
 pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Error> {
@@ -20,7 +20,7 @@ pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Erro
     }
 }
 
-fn memory(project: &ProjectArgs, global: &Global) -> Result<Memory, Error> {
+fn workspace(project: &ProjectArgs) -> Result<Workspace, Error> {
     let folder = project.cwd.clone().unwrap_or_else(|| PathBuf::from("."));
     if !folder.is_dir() {
         return Err(Error::Usage(format!(
@@ -28,7 +28,11 @@ fn memory(project: &ProjectArgs, global: &Global) -> Result<Memory, Error> {
             folder.display()
         )));
     }
-    let workspace = Workspace::open(&folder)?;
+    Workspace::open(&folder)
+}
+
+fn memory(project: &ProjectArgs, global: &Global) -> Result<Memory, Error> {
+    let workspace = workspace(project)?;
     let config = global.settings_sources()?.config_dir;
     Memory::of(config.as_deref(), workspace.root()).map_err(Error::Failure)
 }
@@ -76,9 +80,52 @@ fn rule(args: &RuleArgs) -> Result<Rule, Error> {
     rule.map_err(Error::Usage)
 }
 
+/// Returns the rule with the name that tools know a file by.
+fn named(rule: Rule, workspace: &Workspace) -> Rule {
+    if !is_of_files(&rule.tool) {
+        return rule;
+    }
+    let subject = match &rule.subject {
+        Subject::Exact(path) => Subject::Exact(workspace.named(path)),
+        Subject::Begins(begin) => {
+            let root = workspace.root().to_str().unwrap_or_default();
+            let within = begin.strip_prefix(root);
+            let within = within.and_then(|within| within.strip_prefix('/'));
+            let within = within.or_else(|| begin.strip_prefix("./"));
+            Subject::Begins(within.unwrap_or(begin).to_owned())
+        }
+    };
+    Rule { subject, ..rule }
+}
+
+/// Refuses a rule that no call could ever meet.
+fn check(rule: &Rule) -> Result<(), Error> {
+    let tool = &rule.tool;
+    let known = Toolbox::standard();
+    if tool.contains("__") {
+        let any = Subject::Begins(String::new());
+        let itself = rule.subject == Subject::Exact(tool.clone()) && !tool.ends_with("__*");
+        return match rule.subject == any || itself {
+            true => Ok(()),
+            false => Err(Error::Usage(format!(
+                "a rule for {tool} holds for all its calls, since their arguments vary; give * as the rule"
+            ))),
+        };
+    }
+    if !known.names().any(|name| name == tool) {
+        let known = known.names().collect::<Vec<_>>().join(", ");
+        return Err(Error::Usage(format!(
+            "--tool {tool}: there is no such tool; choose from {known}, or SERVER__TOOL or SERVER__* for those of a server"
+        )));
+    }
+    Ok(())
+}
+
 fn add(args: &RuleArgs, global: &Global, ruling: Ruling) -> Result<Outcome, Error> {
     let rule = rule(args)?;
+    check(&rule)?;
     let memory = memory(&args.project, global)?;
+    let rule = named(rule, &workspace(&args.project)?);
     let shown = format!("{}: {}", clean(&rule.tool), clean(&rule.text()));
     memory.add(rule, ruling).map_err(Error::Failure)?;
     let rules = memory.rules().map_err(Error::Failure)?;
@@ -93,8 +140,9 @@ fn add(args: &RuleArgs, global: &Global, ruling: Ruling) -> Result<Outcome, Erro
 fn forget(args: &RuleArgs, global: &Global) -> Result<Outcome, Error> {
     let rule = rule(args)?;
     let memory = memory(&args.project, global)?;
+    let named = named(rule.clone(), &workspace(&args.project)?);
     let gone = memory
-        .forget(|known| *known == rule)
+        .forget(|known| *known == rule || *known == named)
         .map_err(Error::Failure)?;
     let rules = memory.rules().map_err(Error::Failure)?;
     let document = document(&memory, &rules);

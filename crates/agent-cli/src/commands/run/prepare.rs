@@ -154,7 +154,7 @@ impl Prepared {
         let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
         // A script is the user's own; but a user who is there is asked.
         let trusted = script.is_some() && user == User::Away;
-        let policies = policies(&settings, trusted, &allowed);
+        let policies = policies(&settings, trusted, &allowed)?;
         let approvals = Approvals::new(policies, can_ask || user == User::There);
         let approvals = approvals.remembering(memory);
         let mut store = which.store(&root, &cwd)?;

@@ -8,7 +8,7 @@ use llm_providers::Redactor;
 
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::session::approval::Policy;
+use crate::session::approval::{Policy, policy_of};
 use crate::session::servers::{self, ServerConfig};
 use crate::session::tools::Toolbox;
 use crate::settings::{AppSettings, BashPolicy};
@@ -67,7 +67,18 @@ pub(super) fn policies(
     settings: &AppSettings,
     of_script: bool,
     allowed: &[&str],
-) -> BTreeMap<String, Policy> {
+) -> Result<BTreeMap<String, Policy>, Error> {
+    let known = Toolbox::standard();
+    let mut names = settings.tools.policies.keys();
+    let unknown = |name: &&String| {
+        *name != "*" && !name.contains("__") && !known.names().any(|known| known == *name)
+    };
+    if let Some(name) = names.find(unknown) {
+        let known = known.names().collect::<Vec<_>>().join(", ");
+        return Err(Error::Usage(format!(
+            "tools.policies.{name}: there is no such tool; choose from {known}, * for all, or SERVER__TOOL or SERVER__* for those of a server"
+        )));
+    }
     let policy = |setting: BashPolicy| match setting {
         BashPolicy::Ask => Policy::Ask,
         BashPolicy::Allow => Policy::Allow,
@@ -77,10 +88,11 @@ pub(super) fn policies(
     let mut policies: BTreeMap<String, Policy> = named
         .map(|(name, setting)| (name.clone(), policy(*setting)))
         .collect();
-    let bash = match (policies.get("bash"), policy(settings.tools.bash)) {
+    let named = policy_of(&policies, "bash");
+    let bash = match (named, policy(settings.tools.bash)) {
         // It has two settings; the one that is no default holds, and of two the stricter.
         (Some(Policy::Deny), _) | (_, Policy::Deny) => Policy::Deny,
-        (Some(named), Policy::Ask) => *named,
+        (Some(named), Policy::Ask) => named,
         (Some(Policy::Ask), Policy::Allow) => Policy::Ask,
         (Some(Policy::Allow) | None, own) => own,
     };
@@ -88,12 +100,14 @@ pub(super) fn policies(
     // A script is the user's own; what it runs is what the user asked to run.
     let script = of_script.then_some("bash");
     for name in allowed.iter().copied().chain(script) {
-        let policy = policies.entry(name.to_owned()).or_insert(Policy::Allow);
-        if *policy == Policy::Ask {
-            *policy = Policy::Allow;
+        match policy_of(&policies, name) {
+            Some(Policy::Deny) => {}
+            Some(Policy::Ask | Policy::Allow) | None => {
+                policies.insert(name.to_owned(), Policy::Allow);
+            }
         }
     }
-    policies
+    Ok(policies)
 }
 
 /// Returns what takes the values of these variables out of texts, of those that are secrets by their name, and the
@@ -128,4 +142,50 @@ pub(super) fn secret_variables(
     let mut variables = crate::extensions::secret_variables(settings)?;
     variables.extend(args.api_key_env.clone());
     Ok(variables)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_settings_deny_is_not_allowed_for_a_run() {
+        let policies = |set: &[(&str, BashPolicy)], allowed: &[&str]| {
+            let mut settings = AppSettings::default();
+            let set = set
+                .iter()
+                .map(|(name, policy)| ((*name).to_owned(), *policy));
+            settings.tools.policies = set.collect();
+            let policies = policies(&settings, false, allowed).unwrap();
+            let policy = |tool: &str| policy_of(&policies, tool);
+            ["bash", "read", "s__a", "s__b"].map(policy)
+        };
+        let (allow, ask, deny) = (Some(Policy::Allow), Some(Policy::Ask), Some(Policy::Deny));
+        let of_server = ("s__*", BashPolicy::Deny);
+        assert_eq!(policies(&[of_server], &["s__a"]), [ask, None, deny, deny]);
+        assert_eq!(policies(&[of_server], &["s__*"]), [ask, None, deny, deny]);
+        let one = ("s__a", BashPolicy::Deny);
+        assert_eq!(policies(&[one], &["s__*"]), [ask, None, deny, allow]);
+        let own = ("s__a", BashPolicy::Ask);
+        assert_eq!(
+            policies(&[of_server, own], &["s__a"]),
+            [ask, None, allow, deny]
+        );
+        let all = ("*", BashPolicy::Deny);
+        let allowed = ["bash", "read", "s__a", "s__*"];
+        assert_eq!(policies(&[all], &allowed), [deny; 4]);
+        assert_eq!(policies(&[], &allowed), [allow; 4]);
+    }
+
+    #[test]
+    fn a_policy_for_a_tool_that_is_not_there_is_refused() {
+        let mut settings = AppSettings::default();
+        let set = [("bsh".to_owned(), BashPolicy::Deny)];
+        settings.tools.policies = set.into();
+        let refused = policies(&settings, false, &[]).unwrap_err().to_string();
+        assert!(
+            refused.starts_with("tools.policies.bsh: there is no such tool"),
+            "{refused}"
+        );
+    }
 }

@@ -28,6 +28,19 @@ pub enum Policy {
     Deny,
 }
 
+/// Returns the policy that a tool has among these: its own, that of its server, or that of all.
+pub(crate) fn policy_of(policies: &BTreeMap<String, Policy>, tool: &str) -> Option<Policy> {
+    let server = tool
+        .split_once("__")
+        .map(|(server, _)| format!("{server}__*"));
+    let names = [Some(tool), server.as_deref(), Some("*")];
+    let mut found = names
+        .iter()
+        .flatten()
+        .filter_map(|name| policies.get(*name));
+    found.next().copied()
+}
+
 /// What was answered to the question whether a call may run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
@@ -177,33 +190,27 @@ impl Approvals {
         Self::new([("*".to_owned(), Policy::Allow)].into(), false)
     }
 
-    /// Returns the policy of a tool: its own, that of its server, or that of all; else somebody is asked.
-    pub fn policy(&self, tool: &str) -> Policy {
-        let server = tool
-            .split_once("__")
-            .map(|(server, _)| format!("{server}__*"));
-        let names = [Some(tool.to_owned()), server, Some("*".to_owned())];
-        let mut found = names
-            .iter()
-            .flatten()
-            .filter_map(|name| self.policies.get(name));
-        found.next().copied().unwrap_or(Policy::Ask)
+    /// Returns the policy of a tool: its own, that of its server, or that of all; none where none is set.
+    pub fn policy(&self, tool: &str) -> Option<Policy> {
+        policy_of(&self.policies, tool)
     }
 
-    /// Returns the policy that a tool has by its own name; calls that need no leave by themselves follow no other.
-    pub fn own_policy(&self, tool: &str) -> Option<Policy> {
-        self.policies.get(tool).copied()
-    }
-
-    /// Waits until it is known whether the call may run: `Ok`, or the result that says why not.
+    /// Waits until it is known whether the call may run: `Ok`, or the result that says why not. Where no policy is
+    /// set for the tool, that of `otherwise` holds.
     pub async fn decide(
         &self,
         question: &Question,
+        otherwise: Policy,
         cancel: &CancellationToken,
     ) -> Result<(), ToolOutput> {
         let tool = &question.tool;
-        let remembered = self.remembered(question);
-        match (self.policy(tool), remembered) {
+        let (remembered, fault) = self.remembered(question);
+        let policy = match (self.policy(tool).unwrap_or(otherwise), &fault) {
+            // What the user denies for good is not known, so nothing runs unasked.
+            (Policy::Allow, Some(_)) => Policy::Ask,
+            (policy, _) => policy,
+        };
+        match (policy, remembered) {
             (_, Some(Ruling::Denied)) => {
                 return Err(ToolOutput::error(
                     "the user never allows this in this project; do it another way, or ask what to do instead",
@@ -216,9 +223,14 @@ impl Approvals {
             }
             (Policy::Allow, _) | (Policy::Ask, Some(Ruling::Allowed)) => return Ok(()),
             (Policy::Ask, None) if !self.can_ask || self.tell.is_none() => {
-                return Err(ToolOutput::error(format!(
-                    "{tool} has to be allowed and nobody can be asked; run again with --allow {tool}"
-                )));
+                return Err(ToolOutput::error(match fault {
+                    Some(fault) => format!(
+                        "whether the user denies this cannot be looked up and nobody can be asked; ask the user to mend the file or to move it away: {fault}"
+                    ),
+                    None => format!(
+                        "{tool} has to be allowed and nobody can be asked; run again with --allow {tool}"
+                    ),
+                }));
             }
             (Policy::Ask, None) => {}
         }
@@ -301,24 +313,27 @@ impl Approvals {
         decision
     }
 
-    /// Returns what was answered to the same question before, in this session or any other of the project.
-    fn remembered(&self, question: &Question) -> Option<Ruling> {
+    /// Returns what was answered to the same question before, in this session or any other of the project; and why
+    /// that of the others is not known.
+    fn remembered(&self, question: &Question) -> (Option<Ruling>, Option<String>) {
         let (tool, subject) = (&question.tool, question.remembered());
         let here = self.asking().answered.ruling(tool, subject);
-        let kept = match self.memory.as_deref() {
+        let (kept, fault) = match self.memory.as_deref() {
             Some(Ok(memory)) => match memory.rules() {
-                Ok(rules) => rules.ruling(tool, subject),
+                Ok(rules) => (rules.ruling(tool, subject), None),
                 Err(fault) => {
                     self.tell_fault(&fault);
-                    None
+                    (None, Some(fault))
                 }
             },
-            Some(Err(_)) | None => None,
+            // Where nothing can be kept, nothing was.
+            Some(Err(_)) | None => (None, None),
         };
-        match (here, kept) {
+        let ruling = match (here, kept) {
             (Some(Ruling::Denied), _) | (_, Some(Ruling::Denied)) => Some(Ruling::Denied),
             (here, kept) => here.or(kept),
-        }
+        };
+        (ruling, fault)
     }
 
     /// Keeps an answer for the sessions to come.

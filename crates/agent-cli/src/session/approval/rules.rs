@@ -5,6 +5,14 @@ use serde::{Deserialize, Serialize};
 /// Characters with which a shell does more than run one command with its words.
 const STEERING: [char; 11] = ['&', '|', ';', '<', '>', '`', '$', '(', ')', '\n', '\r'];
 
+/// The tool whose subjects are commands.
+const SHELL: &str = "bash";
+
+/// Words that lead up to a command.
+const LEADING: [&str; 12] = [
+    "{", "!", "if", "then", "do", "else", "while", "time", "command", "exec", "sudo", "env",
+];
+
 /// The longest subject of a rule, in bytes; what is longer is not remembered.
 const LONGEST: usize = 10_000;
 
@@ -111,7 +119,7 @@ impl Rule {
     /// Returns whether the rule allows a call. A beginning allows no command that a shell would take for more than one.
     fn allows(&self, tool: &str, subject: &str) -> bool {
         let subject = subject.trim();
-        self.tool == tool
+        self.is_of(tool)
             && match &self.subject {
                 Subject::Exact(text) => text == subject,
                 Subject::Begins(begin) => {
@@ -121,17 +129,61 @@ impl Rule {
             }
     }
 
-    /// Returns whether the rule is against a call. A beginning is looked for in every command of a line.
+    /// Returns whether the rule is against a call. A beginning is looked for in every command of a line, and blanks are
+    /// not counted.
     fn denies(&self, tool: &str, subject: &str) -> bool {
         let subject = subject.trim();
-        self.tool == tool
+        self.is_of(tool)
             && match &self.subject {
+                Subject::Exact(text) if tool == SHELL => spelled(text) == spelled(subject),
                 Subject::Exact(text) => text == subject,
-                Subject::Begins(begin) => {
-                    let mut parts = subject.split(STEERING);
-                    parts.any(|part| begins(part.trim_start(), begin))
+                Subject::Begins(begin) if tool == SHELL => {
+                    let (line, begin) = (spelled(subject), spelled(begin));
+                    line.split(STEERING).any(|part| runs(part, &begin))
                 }
+                Subject::Begins(begin) => begins(subject, begin),
             }
+    }
+
+    /// Returns whether the rule is about calls of a tool: its own one, or one of its server.
+    fn is_of(&self, tool: &str) -> bool {
+        let server = self.tool.strip_suffix("__*");
+        let of_server = tool.split_once("__").map(|(server, _)| server);
+        self.tool == tool || (server.is_some() && server == of_server)
+    }
+}
+
+/// Returns a command with one blank where there are several blanks or tabs, and with its continued lines joined.
+fn spelled(command: &str) -> String {
+    let mut spelled = String::with_capacity(command.len());
+    for character in command.replace("\\\n", "").chars() {
+        let blank = matches!(character, ' ' | '\t');
+        if !(blank && spelled.ends_with(' ')) {
+            spelled.push(if blank { ' ' } else { character });
+        }
+    }
+    spelled
+}
+
+/// Returns whether a command begins so, where need be behind words that only lead up to it.
+fn runs(command: &str, begin: &str) -> bool {
+    let mut rest = command.trim_start();
+    let mut led = false;
+    loop {
+        if begins(rest, begin) {
+            return true;
+        }
+        let Some((word, behind)) = rest.split_once(' ') else {
+            return false;
+        };
+        let sets = word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|c| c == '_' || c.is_ascii_alphanumeric())
+        });
+        if !(sets || LEADING.contains(&word) || (led && word.starts_with('-'))) {
+            return false;
+        }
+        led |= !sets;
+        rest = behind.trim_start();
     }
 }
 

@@ -75,6 +75,53 @@ fn what_is_denied_is_found_in_every_command_of_a_line() {
 }
 
 #[test]
+fn what_is_denied_is_found_in_ordinary_spellings() {
+    let rules = |pattern: &str| Rules {
+        allow: Vec::new(),
+        deny: vec![rule(pattern)],
+    };
+    let denied = |command: &str| rules("git push *").ruling("bash", command).is_some();
+    for command in [
+        "git  push",
+        "git\tpush -f",
+        "git \\\n  push",
+        "git pu\\\nsh",
+        "{ git push; }",
+        "! git push",
+        "if true; then git push; fi",
+        "for x in a; do  git push; done",
+        "time -p git push",
+        "A=1 B='' git push",
+        "sudo -n env A=1 command git push",
+        "exec git push",
+    ] {
+        assert!(denied(command), "{command}");
+    }
+    for command in ["git pull", "echo git push", "-x git push", "a-b=c git push"] {
+        assert!(!denied(command), "{command}");
+    }
+    assert!(rules("sudo *").ruling("bash", "sudo ls").is_some());
+    assert!(rules("rm  -r x").ruling("bash", "rm -r\tx").is_some());
+    // What allows is as strict as it was.
+    let allowing = Rules {
+        allow: vec![rule("git push *")],
+        deny: Vec::new(),
+    };
+    assert_eq!(allowing.ruling("bash", "A=1 git push"), None);
+}
+
+#[test]
+fn a_rule_for_a_server_is_about_all_its_tools() {
+    let rules = Rules {
+        allow: Vec::new(),
+        deny: vec![Rule::of_pattern("s__*", "*").unwrap()],
+    };
+    let denied = |tool: &str| rules.ruling(tool, tool).is_some();
+    assert!(denied("s__a") && denied("s__b__c"));
+    assert!(!denied("t__a") && !denied("s") && !denied("bash"));
+}
+
+#[test]
 fn rules_that_mean_nothing_are_refused() {
     let refused = |pattern: &str| Rule::of_pattern("bash", pattern).unwrap_err();
     assert_snapshot!(refused(" "), @"a rule needs what it is about: a command, or its beginning and *");
@@ -220,7 +267,7 @@ fn question(call_id: &str, subject: &str) -> Question {
 async fn decided(approvals: &Approvals, call_id: &str, subject: &str) -> String {
     let cancel = CancellationToken::new();
     let question = question(call_id, subject);
-    match approvals.decide(&question, &cancel).await {
+    match approvals.decide(&question, Policy::Ask, &cancel).await {
         Ok(()) => "may run".to_owned(),
         Err(output) => output.content.joined_text("\n"),
     }
@@ -300,7 +347,7 @@ async fn a_question_that_is_cancelled_waits_no_longer() {
     let (approvals, told) = noted(asking());
     let cancel = CancellationToken::new();
     let question = question("a", "ls");
-    let (decided, ()) = tokio::join!(approvals.decide(&question, &cancel), async {
+    let (decided, ()) = tokio::join!(approvals.decide(&question, Policy::Ask, &cancel), async {
         cancel.cancel();
     });
     assert_eq!(decided, Err(ToolOutput::cancelled()));
@@ -308,7 +355,7 @@ async fn a_question_that_is_cancelled_waits_no_longer() {
     assert_eq!(*told.lock().unwrap(), ["asked a", "a cancelled"]);
     // One that is dropped is gone as well.
     let cancel = CancellationToken::new();
-    let mut waits = Box::pin(approvals.decide(&question, &cancel));
+    let mut waits = Box::pin(approvals.decide(&question, Policy::Ask, &cancel));
     assert!(futures_util::poll!(&mut waits).is_pending());
     drop(waits);
     assert!(!approvals.answer("a", Decision::Once));

@@ -71,6 +71,9 @@ fn standard() -> Vec<Arc<dyn AgentTool>> {
     ]
 }
 
+/// The tools whose calls are about a file or folder.
+const OF_FILES: [&str; 6] = ["read", "write", "edit", "grep", "find", "ls"];
+
 /// How much of a name that no tool has is repeated, in characters.
 const NAME_CHARS: usize = 100;
 
@@ -163,7 +166,8 @@ pub trait AgentTool: Send + Sync {
     /// Returns whether a call whose result was lost may run again.
     fn repeat(&self) -> Repeat;
 
-    /// Returns whether calls need leave by themselves; others are asked about only where the settings say so.
+    /// Returns whether calls need leave by themselves; others are asked about only where the settings say so, and
+    /// refused where a rule of the project is against them.
     fn needs_leave(&self) -> bool {
         false
     }
@@ -269,14 +273,15 @@ impl Toolbox {
         if context.cancel.is_cancelled() {
             return ToolOutput::cancelled();
         }
-        if let Some(subject) = subject(tool, &arguments, &context.approvals) {
+        if let Some((subject, otherwise)) = leave(tool, &arguments, &context.workspace) {
             let question = Question {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
                 subject,
             };
-            let decided = context.approvals.decide(&question, &context.cancel).await;
-            if let Err(refused) = decided {
+            let approvals = &context.approvals;
+            let decided = approvals.decide(&question, otherwise, &context.cancel);
+            if let Err(refused) = decided.await {
                 return refused.without_keys(&context.redactor).cleaned();
             }
         }
@@ -298,21 +303,32 @@ impl Toolbox {
     }
 }
 
-/// Returns what somebody has to allow before the call runs; none where nobody has to be asked.
-fn subject(tool: &dyn AgentTool, arguments: &Value, approvals: &Approvals) -> Option<String> {
-    if let Some(subject) = tool.asks_leave(arguments) {
-        return Some(subject);
+/// Returns what the call would do, in the words of rules, and what holds where no policy is set; none for a call that
+/// cannot run and is told why.
+fn leave(
+    tool: &dyn AgentTool,
+    arguments: &Value,
+    workspace: &Workspace,
+) -> Option<(String, Policy)> {
+    match tool.asks_leave(arguments) {
+        Some(subject) => Some((subject, Policy::Ask)),
+        None if tool.needs_leave() => None,
+        None => Some((subject(tool.name(), arguments, workspace), Policy::Allow)),
     }
-    match approvals.own_policy(tool.name()) {
-        // Without a subject such a call cannot run, and is told why.
-        _ if tool.needs_leave() => None,
-        None | Some(Policy::Allow) => None,
-        Some(Policy::Ask | Policy::Deny) => {
-            let path = arguments.get("path").and_then(Value::as_str);
-            let subject = path.map(str::to_owned);
-            Some(subject.unwrap_or_else(|| arguments.to_string()))
-        }
+}
+
+/// Returns whether calls of a tool are about a file or folder.
+pub(crate) fn is_of_files(tool: &str) -> bool {
+    OF_FILES.contains(&tool)
+}
+
+/// Returns what rules say of a call that needs no leave by itself: the file or folder, however it is spelled.
+fn subject(tool: &str, arguments: &Value, workspace: &Workspace) -> String {
+    if !is_of_files(tool) {
+        return arguments.to_string();
     }
+    let path = arguments.get("path").and_then(Value::as_str);
+    workspace.named(path.unwrap_or("."))
 }
 
 impl fmt::Debug for Toolbox {

@@ -18,6 +18,9 @@ const MOST_LINKS: usize = 40;
 /// The folder of a project's settings, wherever in the workspace it is.
 const SETTINGS_FOLDER: &str = ".agent-cli";
 
+/// Where git keeps a repository: a folder, or a file that names one.
+const REPOSITORY: &str = ".git";
+
 /// What a tool works in: folders that are held open. A name is looked up once, and what it names is opened from
 /// the held folder on without following a link, so that nobody who changes names meanwhile can lead a tool out.
 #[derive(Debug, Clone)]
@@ -98,6 +101,19 @@ impl Workspace {
         self.locate_to_change(path).map(Place::into_path)
     }
 
+    /// Returns the one name by which rules know what `path` names: from the root on where it is in it, links resolved.
+    /// What cannot be touched keeps the name that it was given.
+    pub fn named(&self, path: &str) -> String {
+        let Ok(found) = self.follow(path) else {
+            return path.to_owned();
+        };
+        let within = found.strip_prefix(&self.root.path).unwrap_or(&found);
+        match within.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => within.to_string_lossy().into_owned(),
+        }
+    }
+
     /// Returns the place of a file that is to be read.
     pub(super) fn locate(&self, path: &str) -> Result<Place, String> {
         let found = self.follow(path)?;
@@ -125,13 +141,18 @@ impl Workspace {
         // The root counts too, when it is the folder of settings itself.
         let above = root.path.parent().unwrap_or(&root.path);
         let within = found.strip_prefix(above).unwrap_or(&found);
-        let is_settings = |component: Component<'_>| {
-            // Some file systems do not tell upper case from lower.
-            component.as_os_str().eq_ignore_ascii_case(SETTINGS_FOLDER)
-        };
-        if within.components().any(is_settings) {
+        // Some file systems do not tell upper case from lower.
+        let is = |component: Component<'_>, name| component.as_os_str().eq_ignore_ascii_case(name);
+        if within.components().any(|at| is(at, SETTINGS_FOLDER)) {
             return Err(format!(
                 "path: {path}: settings in {SETTINGS_FOLDER} are the user's alone; say what is to be changed there"
+            ));
+        }
+        // As it was given too: the name may be that of a link.
+        let mut names = within.components().chain(Path::new(path).components());
+        if names.any(|at| is(at, REPOSITORY)) {
+            return Err(format!(
+                "path: {path}: what is in {REPOSITORY} makes git run commands; change it with a git command"
             ));
         }
         let place = Place::new(root, self.guard.clone(), found);

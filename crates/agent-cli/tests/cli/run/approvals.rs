@@ -96,6 +96,39 @@ fn rules_that_cannot_be_kept_are_refused() {
     --- stderr
     error: a rule needs what it is about: a command, or its beginning and *
     ");
+    assert_snapshot!(run(&["approvals", "deny", "--tool", "wirte", "x"]), @"
+    exit 2
+    --- stderr
+    error: --tool wirte: there is no such tool; choose from read, write, edit, bash, grep, find, ls, todo, recall, or SERVER__TOOL or SERVER__* for those of a server
+    ");
+    assert_snapshot!(run(&["approvals", "allow", "--tool", "s__a", "x"]), @"
+    exit 2
+    --- stderr
+    error: a rule for s__a holds for all its calls, since their arguments vary; give * as the rule
+    ");
+    assert_snapshot!(run(&["approvals", "deny", "--tool", "s__*", "--exact", "*"]), @"
+    exit 2
+    --- stderr
+    error: a rule for s__* holds for all its calls, since their arguments vary; give * as the rule
+    ");
+    for rule in [
+        ["s__a", "*"],
+        ["s__*", "*"],
+        ["write", "./sub/*"],
+        ["edit", "./sub/a"],
+    ] {
+        let kept = run(&["approvals", "deny", "--tool", rule[0], rule[1]]);
+        assert_eq!(kept.code, Some(0), "{rule:?}");
+    }
+    assert_snapshot!(run(&["approvals", "list"]), @"
+    exit 0
+    --- stdout
+    never   s__a  *
+    never   s__*  *
+    never   write  sub/*
+    never   edit  sub/a
+    [DIR]/config/approvals.json
+    ");
     assert_snapshot!(run(&["approvals", "list", "--cwd", "nowhere"]), @"
     exit 2
     --- stderr
@@ -147,7 +180,11 @@ fn a_garbled_file_is_told_of_and_left_alone() {
     > go
     note: [DIR]/config/approvals.json cannot be understood (invalid length 0, expected struct Contents with 2 elements at line 1 column 2); mend it or move it away to have answers remembered
       bash echo one
+        x whether the user denies this cannot be looked up and nobody can be asked;
+          ask the user to mend the file or to move it away: [DIR]/confi...
       bash echo two; echo three
+        x whether the user denies this cannot be looked up and nobody can be asked;
+          ask the user to mend the file or to move it away: [DIR]/confi...
     [N] read, [N] written
     to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl -p ...
     ");

@@ -329,6 +329,14 @@ fn secrets_are_told_by_name() {
         "PAT",
         "MANPATH",
         "SECRETARY_NAME",
+        "PGPASSWORD",
+        "SSHPASS",
+        "MYSQL_PWD",
+        "GHTOKEN",
+        "SIGNING_KEYS",
+        "PWD",
+        "OLDPWD",
+        "PASSAGE",
     ];
     let secrets: Vec<&str> = names.into_iter().filter(secret).collect();
     assert_eq!(
@@ -348,6 +356,13 @@ fn secrets_are_told_by_name() {
             "GOOGLE_APPLICATION_CREDENTIALS",
             "GIT_CREDENTIAL",
             "SSH_PRIVATE_KEY",
+            "TOKENS",
+            "SECRETARY_NAME",
+            "PGPASSWORD",
+            "SSHPASS",
+            "MYSQL_PWD",
+            "GHTOKEN",
+            "SIGNING_KEYS",
         ]
     );
 }

@@ -7,6 +7,7 @@ mod escapes;
 mod paths;
 mod read_write;
 mod roots;
+mod rules;
 mod search;
 mod session;
 
