@@ -71,9 +71,9 @@ fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<O
         true => Some(pattern(&text).map_err(Error::Usage)?),
     };
     let find = |text: &str| {
-        pattern
-            .as_ref()
-            .map_or(Vec::new(), |found| places(found, text))
+        pattern.as_ref().map_or(Vec::new(), |found| {
+            places(found, text, || crate::cancel::check().is_err())
+        })
     };
     let query = match args.regex {
         true => Query::Pattern(&find),

@@ -163,12 +163,14 @@ impl Prepared {
             None => workspace,
         };
         store.set_sync(settings.session.sync.into());
+        let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
         let tool_context = ToolContext {
             workspace: Arc::new(workspace),
             cancel: llm_providers::CancellationToken::new(),
             limits: ToolLimits {
                 output_bytes: usize::try_from(settings.tools.output_bytes).unwrap_or(usize::MAX),
-                bash_timeout: Duration::from_secs(settings.tools.bash_timeout_seconds),
+                bash_timeout,
+                bash_timeout_most: ToolLimits::default().bash_timeout_most.max(bash_timeout),
                 ..ToolLimits::default()
             },
             approvals,

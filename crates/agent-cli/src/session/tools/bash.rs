@@ -33,7 +33,7 @@ pub(super) struct Bash;
 struct Arguments {
     /// The command.
     command: String,
-    /// How long it may run, in seconds: 120 when nothing is said, 600 at most.
+    /// How long it may run, in seconds. Without it, as long as the settings say.
     timeout_seconds: Option<NonZeroU64>,
     /// What it is for, in a few words, for whoever is asked to allow it.
     #[expect(
@@ -50,8 +50,8 @@ impl AgentTool for Bash {
 
     fn description(&self) -> &str {
         "Runs a shell command in the workspace and returns what it writes, errors included. There is no \
-         input and no terminal. Whatever it leaves in the background ends with it. Of long output the \
-         beginning and the end are shown, and the file with the rest is named."
+         input. Start nothing that is to go on in the background: its group of processes is killed at its \
+         end. Of long output the beginning and the end are shown, and the file with the rest is named."
     }
 
     fn parameters(&self) -> Value {

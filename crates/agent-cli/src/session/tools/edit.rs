@@ -3,7 +3,7 @@
 use std::fs::Metadata;
 use std::io::Read as _;
 
-use llm_providers::BoxFuture;
+use llm_providers::{BoxFuture, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -110,8 +110,9 @@ impl AgentTool for Edit {
             };
             let workspace = context.workspace.clone();
             let limits = context.limits;
+            let redactor = context.redactor.clone();
             blocking(self.name(), context, move |gate| {
-                change(&workspace, &path, &edits, &limits, gate)
+                change(&workspace, &path, &edits, &limits, &redactor, gate)
             })
             .await
         })
@@ -123,16 +124,19 @@ fn change(
     path: &str,
     edits: &[Replacement],
     limits: &ToolLimits,
+    redactor: &Redactor,
     gate: &Gate,
 ) -> Result<ToolOutput, String> {
     let said = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
     let place = workspace.locate_to_change(path)?;
     let original = Original::read(place, limits.edit_bytes).map_err(said)?;
-    let changes = find_changes(&original.text, edits).map_err(said)?;
-    original
+    let changes = find_changes(&original.text, edits, gate).map_err(said)?;
+    let lost = original
         .replace(&apply(&original.text, &changes), gate)
         .map_err(said)?;
-    let mut diff = diff::unified(path, &original.text, &changes);
+    // Before it is cut, so that no part of a key stays.
+    let diff = diff::unified(path, &original.text, &changes);
+    let mut diff = redactor.clean_answer(&diff);
     if let Some(clipped) = clip_lines(&diff, limits.line_chars) {
         diff = clipped;
     }
@@ -144,7 +148,8 @@ fn change(
         diff.push_str(&format!("[{left} of the diff left out]\n"));
     }
     let replacements = count(changes.len(), "replacement");
-    let text = format!("edited {path}: {replacements}\n{diff}");
+    let notice = lost.map_or(String::new(), |lost| format!("[{lost}]\n"));
+    let text = format!("edited {path}: {replacements}\n{notice}{diff}");
     let details = json!({ "diff": diff, "replacements": changes.len() });
     Ok(ToolOutput::text(text).with_details(details))
 }
@@ -183,8 +188,8 @@ impl Original {
         Ok(Self { place, found, text })
     }
 
-    /// Puts `edited` in its place, unless the file is another by now.
-    pub(super) fn replace(&self, edited: &str, gate: &Gate) -> Result<(), String> {
+    /// Puts `edited` in its place, unless the file is another by now; returns what did not stay as it was.
+    pub(super) fn replace(&self, edited: &str, gate: &Gate) -> Result<Option<String>, String> {
         let target = Target::Old(self.found.clone());
         replace(&self.place, edited.as_bytes(), &target, gate, || {
             let same = self.is_unchanged()?;

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use llm_providers::BoxFuture;
+use llm_providers::{BoxFuture, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,7 +26,7 @@ const SHOWN: usize = 100;
 const MOST_CONTEXT: usize = 20;
 
 /// How large a pattern may become when it is made ready, in bytes.
-const PATTERN_MEMORY: usize = 10_000_000;
+const PATTERN_MEMORY: usize = 1024 * 1024;
 
 /// How many skipped files are named.
 const NAMED: usize = 5;
@@ -156,8 +156,9 @@ impl AgentTool for Grep {
             };
             let workspace = context.workspace.clone();
             let limits = context.limits;
+            let redactor = context.redactor.clone();
             blocking(self.name(), context, move |gate| {
-                grep(&workspace, &ready, &limits, gate)
+                grep(&workspace, &ready, &limits, &redactor, gate)
             })
             .await
         })
@@ -168,6 +169,7 @@ fn grep(
     workspace: &Workspace,
     ready: &Ready,
     limits: &ToolLimits,
+    redactor: &Redactor,
     gate: &Gate,
 ) -> Result<ToolOutput, String> {
     let shown = ready.path.as_deref().unwrap_or(".");
@@ -179,7 +181,7 @@ fn grep(
     let mut results = Results {
         workspace,
         ready,
-        search: Search::new(&ready.matcher, ready.context, limits),
+        search: Search::new(&ready.matcher, ready.context, limits, redactor),
         listing: Listing::new(limits),
         matches: 0,
         files: 0,

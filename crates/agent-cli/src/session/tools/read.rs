@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read as _};
 use std::num::NonZeroU64;
 use std::path::Path;
+use std::sync::Arc;
 
-use llm_providers::BoxFuture;
+use llm_providers::{BoxFuture, PieceRedactor, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -20,6 +21,9 @@ use super::{AgentTool, Repeat, ToolContext, ToolLimits, ToolOutput, Workspace, i
 
 /// How many bytes are read at once.
 const BLOCK: usize = 64 * 1024;
+
+/// How much behind what is shown of a line is looked at for the rest of a key, in bytes.
+const BEHIND: usize = 16 * 1024;
 
 /// In how many first bytes a NUL tells a binary file.
 const SNIFFED: usize = 8000;
@@ -69,9 +73,10 @@ impl AgentTool for Read {
             let workspace = context.workspace.clone();
             let overflow = context.overflow.clone();
             let limits = context.limits;
+            let redactor = context.redactor.clone();
             blocking(self.name(), context, move |gate| {
                 let place = locate(&workspace, overflow.as_deref(), &arguments.path)?;
-                show(&place, &arguments, &limits, gate)
+                show(&place, &arguments, &limits, &redactor, gate)
                     .map_err(|reason| format!("cannot read {}: {reason}", arguments.path))
             })
             .await
@@ -95,6 +100,7 @@ fn show(
     place: &Place,
     arguments: &Arguments,
     limits: &ToolLimits,
+    redactor: &Arc<Redactor>,
     gate: &Gate,
 ) -> Result<ToolOutput, String> {
     let opened = place.open(Purpose::Read);
@@ -108,7 +114,7 @@ fn show(
     if start[..start.len().min(SNIFFED)].contains(&0) {
         return Err(binary());
     }
-    show_text(reader, arguments, limits, gate)
+    show_text(reader, arguments, limits, redactor, gate)
 }
 
 fn binary() -> String {
@@ -148,6 +154,7 @@ fn show_text(
     reader: BufReader<File>,
     arguments: &Arguments,
     limits: &ToolLimits,
+    redactor: &Arc<Redactor>,
     gate: &Gate,
 ) -> Result<ToolOutput, String> {
     let said = |error: io::Error| reason(&error);
@@ -156,13 +163,18 @@ fn show_text(
     let most = most.min(limits.output_lines.max(1) as u64);
     // A character has at most four bytes.
     let kept = limits.line_chars.saturating_mul(4);
-    let mut lines = Lines::new(reader, kept.min(limits.output_bytes).max(4), gate);
+    let width = kept.min(limits.output_bytes).max(4);
+    let mut lines = Lines::new(reader, width + BEHIND, gate);
 
     let mut before = 0;
     while before < first - 1 && lines.skip().map_err(said)? {
         before += 1;
     }
-    let mut page = Page::default();
+    let mut page = Page {
+        width,
+        redactor: redactor.clone(),
+        ..Page::default()
+    };
     while page.lines < most {
         let Some(line) = lines.next().map_err(said)? else {
             break;
@@ -186,6 +198,9 @@ fn show_text(
 /// What is shown of a file.
 #[derive(Default)]
 struct Page {
+    /// How much of a line is shown, in bytes.
+    width: usize,
+    redactor: Arc<Redactor>,
     text: String,
     lines: u64,
     more: bool,
@@ -223,12 +238,18 @@ impl Page {
             1 => text.strip_prefix('\u{feff}').unwrap_or(text),
             _ => text,
         };
-        let cleaned = without_controls(text);
-        let text = cleaned.as_deref().unwrap_or(text);
+        let is_long = text.len() > self.width || text.chars().nth(limits.line_chars).is_some();
+        let (text, held) = match is_long || line.dropped > 1 {
+            true => self.without_keys(text, line.dropped > 1),
+            false => (Cow::Borrowed(text), 0),
+        };
+        let cleaned = without_controls(&text);
+        let text = cleaned.as_deref().unwrap_or(&text);
         let end = text.char_indices().nth(limits.line_chars);
         let end = end.map_or(text.len(), |(at, _)| at);
+        let end = end.min(text.floor_char_boundary(self.width));
         let newline = usize::from(line.ended);
-        let left = text.len() - end + line.dropped.saturating_sub(newline);
+        let left = text.len() - end + held + line.dropped.saturating_sub(newline);
         let mut shown = Cow::Borrowed(&text[..end]);
         if left > 0 {
             shown.to_mut().push_str(&more_in_line(left));
@@ -243,6 +264,22 @@ impl Page {
         }
         self.lines += 1;
         Ok(true)
+    }
+
+    /// Returns a line that is to be cut without keys, so that no part of one stays. Where it goes on, what may be the
+    /// beginning of a key is held back, so many bytes.
+    fn without_keys(&self, line: &str, goes_on: bool) -> (Cow<'static, str>, usize) {
+        let mut pieces = PieceRedactor::new(self.redactor.clone());
+        let mut clean = pieces.push(line);
+        let rest = pieces.finish();
+        let held = match goes_on {
+            true => rest.len(),
+            false => {
+                clean.push_str(&rest);
+                0
+            }
+        };
+        (Cow::Owned(clean), held)
     }
 
     fn into_output(self, first: u64) -> ToolOutput {

@@ -164,7 +164,9 @@ fn look(history: &History, wanted: &Wanted, cancel: &CancellationToken) -> ToolO
             };
             let find = |text: &str| {
                 let pattern = compiled.as_ref();
-                pattern.map_or(Vec::new(), |pattern| places(pattern, text))
+                pattern.map_or(Vec::new(), |pattern| {
+                    places(pattern, text, || cancel.is_cancelled())
+                })
             };
             let looked_for = match &compiled {
                 Some(_) => Query::Pattern(&find),

@@ -8,6 +8,9 @@ use regex::{Regex, RegexBuilder};
 /// The largest compiled pattern, in bytes.
 const PATTERN_LIMIT: usize = 1 << 20;
 
+/// How much of one text a pattern is looked for in, in bytes.
+const SEARCHED: usize = 1 << 20;
+
 /// The most places of one text that count.
 const MOST_PLACES: usize = 1000;
 
@@ -17,9 +20,11 @@ pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
     built.map_err(|error| format!("the pattern cannot be used: {error}"))
 }
 
-/// Returns the first places where a pattern matches.
-pub(crate) fn places(pattern: &Regex, text: &str) -> Vec<Range<usize>> {
-    let found = pattern.find_iter(text).take(MOST_PLACES);
+/// Returns the first places where a pattern matches, in the beginning of a long text; none after a `stop`.
+pub(crate) fn places(pattern: &Regex, text: &str, stop: impl Fn() -> bool) -> Vec<Range<usize>> {
+    let searched = &text[..text.floor_char_boundary(SEARCHED)];
+    let found = pattern.find_iter(searched).take(MOST_PLACES);
+    let found = found.take_while(|_| !stop());
     found.map(|found| found.range()).collect()
 }
 
@@ -29,5 +34,18 @@ pub(crate) fn place_name(place: Place) -> &'static str {
         Place::InContext => "in the context",
         Place::OutOfContext => "out of the context",
         Place::OtherBranch => "on another branch",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_looks_at_the_beginning_of_a_long_text_and_stops_when_told() {
+        let text = format!("needle{}needle", "é".repeat(SEARCHED));
+        let needle = pattern("needle").unwrap();
+        assert_eq!(places(&needle, &text, || false), [0..6]);
+        assert!(places(&needle, &text, || true).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! A file put in the place of another, or where there was none: whole, or not at all.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
@@ -21,25 +21,26 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 const SWEPT: usize = 10_000;
 
 /// Puts `bytes` in the place of the file at `place`, all of them or none. Makes the folders above. `check` has
-/// the last word before the change; permissions stay as they were. Everything happens in the folder that was
-/// opened, whatever its name leads to by then.
+/// the last word before the change; owner and permissions stay as they were, or it is returned what did not.
+/// Everything happens in the folder that was opened, whatever its name leads to by then.
 pub(super) fn replace(
     place: &Place,
     bytes: &[u8],
     target: &Target,
     gate: &Gate,
     check: impl FnOnce() -> Result<(), String>,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     let said = |error: io::Error| reason(&error);
     let mut made = MadeFolders::default();
     let (folder, name) = place
         .parent(|above, name| made.make(above, name))
         .map_err(said)?;
-    let (mut temporary, mut file) = Temporary::new(&folder).map_err(said)?;
+    let (mut temporary, mut file) = Temporary::new(&folder, target).map_err(said)?;
     file.write_all(bytes).map_err(said)?;
-    if let Target::Old(found) = target {
-        file.set_permissions(found.permissions()).map_err(said)?;
-    }
+    let lost = match target {
+        Target::New => None,
+        Target::Old(found) => keep_rights(&file, found).map_err(said)?,
+    };
     file.sync_data().map_err(said)?;
     drop(file);
     check()?;
@@ -58,7 +59,44 @@ pub(super) fn replace(
     })?;
     made.keep();
     sweep(&folder);
-    Ok(())
+    Ok(lost)
+}
+
+/// Gives a file the owner and the permissions of another; returns what to say where it cannot have that owner.
+#[cfg(unix)]
+fn keep_rights(file: &File, found: &Metadata) -> io::Result<Option<String>> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let own = file.metadata()?;
+    let owner = (own.uid() != found.uid()).then_some(found.uid());
+    let group = (own.gid() != found.gid()).then_some(found.gid());
+    // Before the permissions, which others may not use meanwhile. One's own groups can be given without the owner.
+    let kept = match (owner, group) {
+        (None, None) => true,
+        _ if fchown(file, owner, group).is_ok() => true,
+        (Some(_), Some(_)) => {
+            let _ = fchown(file, None, group);
+            false
+        }
+        _ => false,
+    };
+    let mut permissions = found.permissions();
+    if !kept {
+        // Whom a program runs as is no longer what it was.
+        permissions.set_mode(permissions.mode() & 0o777);
+    }
+    file.set_permissions(permissions)?;
+    Ok((!kept).then(|| {
+        let (uid, gid) = (found.uid(), found.gid());
+        format!(
+            "the file belonged to user {uid} and group {gid}, which could not be kept; give it back with chown where that matters"
+        )
+    }))
+}
+
+#[cfg(not(unix))]
+fn keep_rights(file: &File, found: &Metadata) -> io::Result<Option<String>> {
+    file.set_permissions(found.permissions())?;
+    Ok(None)
 }
 
 /// A file under a passing name, which goes unless it gets a lasting one.
@@ -69,11 +107,19 @@ struct Temporary<'a> {
 }
 
 impl<'a> Temporary<'a> {
-    fn new(folder: &'a Dir) -> io::Result<(Self, File)> {
+    fn new(folder: &'a Dir, target: &Target) -> io::Result<(Self, File)> {
         let name = OsString::from(format!("{PREFIX}{}", Uuid::new_v4().simple()));
         // The system takes the user's mask off the permissions.
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
+        // Nobody reads what takes the place of a file before it has that one's permissions.
+        #[cfg(unix)]
+        match target {
+            Target::Old(_) => cap_std::fs::OpenOptionsExt::mode(&mut options, 0o600),
+            Target::New => &mut options,
+        };
+        #[cfg(not(unix))]
+        let _ = target;
         let file = folder.open_with(&name, &options)?.into_std();
         let temporary = Self {
             folder,
@@ -177,5 +223,40 @@ impl Drop for MadeFolders {
             // Only an empty folder goes; what somebody else put there stays.
             let _ = above.remove_dir(name);
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+
+    use super::*;
+
+    #[test]
+    fn what_replaces_a_file_is_private_until_it_has_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "x").unwrap();
+        let target = Target::Old(path.metadata().unwrap());
+        let dir = Dir::open_ambient_dir(folder.path(), cap_std::ambient_authority()).unwrap();
+        let (_temporary, file) = Temporary::new(&dir, &target).unwrap();
+        assert_eq!(file.metadata().unwrap().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_owner_where_that_is_permitted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        std::fs::write(&path, "x").unwrap();
+        // Nobody but root gives files away.
+        let given = chown(&path, Some(12_345), Some(23_456)).is_ok();
+        std::fs::set_permissions(&path, PermissionsExt::from_mode(0o4640)).unwrap();
+        let found = path.metadata().unwrap();
+        let place = Place::in_folder(folder.path(), OsStr::new("file")).unwrap();
+        let target = Target::Old(found.clone());
+        let lost = replace(&place, b"y", &target, &Gate::default(), || Ok(())).unwrap();
+        let now = path.metadata().unwrap();
+        assert_eq!((lost, now.mode()), (None, found.mode()), "given: {given}");
+        assert_eq!((now.uid(), now.gid()), (found.uid(), found.gid()));
     }
 }

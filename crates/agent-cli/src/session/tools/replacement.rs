@@ -1,8 +1,10 @@
 //! Finding the pieces of a text that are to be replaced.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::edit::Replacement;
+use super::file::Gate;
 use super::text::count;
 
 /// A piece of a text and what takes its place.
@@ -16,7 +18,11 @@ pub(super) struct Change {
 
 /// Returns what the replacements change in `text`, in the order of the text, or why one of them cannot be made.
 /// A line end in a replacement stands for whatever the file has there.
-pub(super) fn find_changes(text: &str, edits: &[Replacement]) -> Result<Vec<Change>, String> {
+pub(super) fn find_changes(
+    text: &str,
+    edits: &[Replacement],
+    gate: &Gate,
+) -> Result<Vec<Change>, String> {
     let searched = Searched::new(text);
     let mut found: Vec<(usize, Change)> = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
@@ -24,7 +30,7 @@ pub(super) fn find_changes(text: &str, edits: &[Replacement]) -> Result<Vec<Chan
             1 => format!("old_text: {reason}"),
             _ => format!("edits[{index}].old_text: {reason}"),
         };
-        let changes = searched.find(edit).map_err(said)?;
+        let changes = searched.find(edit, gate).map_err(said)?;
         found.extend(changes.into_iter().map(|change| (index, change)));
     }
     found.sort_by_key(|(_, change)| (change.range.start, change.range.end));
@@ -47,6 +53,8 @@ struct Searched<'a> {
     plain: String,
     /// Where in `plain` a carriage return is missing, in order.
     missing: Vec<usize>,
+    /// Where the newlines of the original are, once somebody asks.
+    ends: OnceCell<Vec<usize>>,
 }
 
 impl<'a> Searched<'a> {
@@ -64,10 +72,11 @@ impl<'a> Searched<'a> {
             original,
             plain,
             missing,
+            ends: OnceCell::new(),
         }
     }
 
-    fn find(&self, edit: &Replacement) -> Result<Vec<Change>, String> {
+    fn find(&self, edit: &Replacement, gate: &Gate) -> Result<Vec<Change>, String> {
         let old = edit.old_text.replace("\r\n", "\n");
         let new = edit.new_text.replace("\r\n", "\n");
         if old.is_empty() {
@@ -80,9 +89,17 @@ impl<'a> Searched<'a> {
         }
         let all = edit.all.unwrap_or(false);
         let places = match all {
-            true => self.plain.match_indices(&old).map(|(at, _)| at).collect(),
-            false => overlapping(&self.plain, &old),
+            true => self
+                .plain
+                .match_indices(&old)
+                .map(|(at, _)| at)
+                .take_while(|_| !gate.is_closed())
+                .collect(),
+            false => overlapping(&self.plain, &old, gate),
         };
+        if gate.is_closed() {
+            return Err("cancelled".to_owned());
+        }
         match places.as_slice() {
             [] => Err(self.not_found(&old)),
             [_, _, ..] if !all => {
@@ -109,13 +126,14 @@ impl<'a> Searched<'a> {
         let original = self.place(range.start)..self.place(range.end);
         let replaced = &self.original[original.clone()];
         let crlf = match replaced.find('\n') {
+            _ if !new.contains('\n') => false,
             Some(at) => replaced[..at].ends_with('\r'),
             // Its own line says, and the first one where it has no end.
             None => {
-                let rest = &self.original[original.end..];
-                let line = rest.find('\n').map(|at| &rest[..at]);
-                let first = self.original.find('\n').map(|at| &self.original[..at]);
-                line.or(first).is_some_and(|line| line.ends_with('\r'))
+                let ends = self.ends();
+                let next = ends.partition_point(|end| *end < original.end);
+                let end = ends.get(next).or(ends.first());
+                end.is_some_and(|end| self.original[..*end].ends_with('\r'))
             }
         };
         let text = match crlf {
@@ -131,6 +149,13 @@ impl<'a> Searched<'a> {
     /// Returns where in the original a place of the plain text is; before a line end, its carriage return follows.
     fn place(&self, plain: usize) -> usize {
         plain + self.missing.partition_point(|missing| *missing < plain)
+    }
+
+    fn ends(&self) -> &[usize] {
+        self.ends.get_or_init(|| {
+            let ends = self.original.match_indices('\n');
+            ends.map(|(at, _)| at).collect()
+        })
     }
 
     fn line_at(&self, plain: usize) -> usize {
@@ -161,11 +186,14 @@ impl<'a> Searched<'a> {
 }
 
 /// Returns every place of `old`, also those that overlap.
-fn overlapping(text: &str, old: &str) -> Vec<usize> {
+fn overlapping(text: &str, old: &str, gate: &Gate) -> Vec<usize> {
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find(old)) {
+        if gate.is_closed() {
+            break;
+        }
         places.push(from + at);
         from += at + step;
     }

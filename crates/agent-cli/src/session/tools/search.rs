@@ -8,12 +8,14 @@ use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch,
 };
 
+use llm_providers::Redactor;
+
 use super::ToolLimits;
 use super::file::Gate;
 use super::text::without_controls;
 
 /// The longest line that is searched, in bytes.
-const LONGEST_LINE: usize = 16 * 1024 * 1024;
+const LONGEST_LINE: usize = 1024 * 1024;
 
 /// How much of a line is shown at most, in characters.
 const SHOWN_CHARS: usize = 500;
@@ -22,8 +24,10 @@ const SHOWN_CHARS: usize = 500;
 pub(super) struct Search<'a> {
     matcher: &'a RegexMatcher,
     searcher: Searcher,
+    redactor: &'a Redactor,
     width: usize,
     bytes: usize,
+    lines: usize,
 }
 
 /// A line that is shown.
@@ -68,7 +72,12 @@ pub(super) struct Hits {
 
 impl<'a> Search<'a> {
     /// Returns a search that shows `context` lines around each match.
-    pub(super) fn new(matcher: &'a RegexMatcher, context: usize, limits: &ToolLimits) -> Self {
+    pub(super) fn new(
+        matcher: &'a RegexMatcher,
+        context: usize,
+        limits: &ToolLimits,
+        redactor: &'a Redactor,
+    ) -> Self {
         let searcher = SearcherBuilder::new()
             .line_terminator(LineTerminator::crlf())
             .line_number(true)
@@ -80,8 +89,10 @@ impl<'a> Search<'a> {
         Self {
             matcher,
             searcher,
+            redactor,
             width: limits.line_chars.clamp(1, SHOWN_CHARS),
             bytes: limits.output_bytes,
+            lines: limits.output_lines,
         }
     }
 
@@ -89,8 +100,10 @@ impl<'a> Search<'a> {
     pub(super) fn run(&mut self, file: impl Read, room: usize, gate: &Gate) -> io::Result<Hits> {
         let mut found = Finding {
             matcher: self.matcher,
+            redactor: self.redactor,
             width: self.width,
             bytes: self.bytes,
+            lines: self.lines,
             room,
             hits: Hits::default(),
         };
@@ -118,18 +131,26 @@ impl<R: Read> Read for Watched<'_, R> {
 
 struct Finding<'a> {
     matcher: &'a RegexMatcher,
+    redactor: &'a Redactor,
     width: usize,
-    /// How much may still be shown.
+    /// How much may still be shown, also in lines.
     bytes: usize,
+    lines: usize,
     room: usize,
     hits: Hits,
 }
 
 impl Finding<'_> {
     fn text(&mut self, line: &[u8], from: usize) -> String {
-        let text = cut(line, from, self.width);
-        self.bytes = self.bytes.saturating_sub(text.len());
+        let text = cut(line, from, self.width, self.redactor);
+        // Its newline counts too, or empty lines would cost nothing.
+        self.bytes = self.bytes.saturating_sub(text.len() + 1);
+        self.lines = self.lines.saturating_sub(1);
         text
+    }
+
+    fn is_full(&self) -> bool {
+        self.bytes == 0 || self.lines == 0
     }
 }
 
@@ -137,7 +158,7 @@ impl Sink for Finding<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        if self.room == 0 || self.bytes == 0 {
+        if self.room == 0 || self.is_full() {
             self.hits.more = true;
             return Ok(false);
         }
@@ -151,7 +172,7 @@ impl Sink for Finding<'_> {
 
     fn context(&mut self, _searcher: &Searcher, found: &SinkContext<'_>) -> io::Result<bool> {
         // What stands before a match that is not shown is not shown either.
-        if self.bytes > 0 {
+        if !self.is_full() {
             let text = self.text(found.bytes(), 0);
             let number = found.line_number().unwrap_or_default();
             self.hits.lines.push(Line::Context(number, text));
@@ -160,7 +181,10 @@ impl Sink for Finding<'_> {
     }
 
     fn context_break(&mut self, _searcher: &Searcher) -> io::Result<bool> {
-        self.hits.lines.push(Line::Gap);
+        if !self.is_full() {
+            self.lines -= 1;
+            self.hits.lines.push(Line::Gap);
+        }
         Ok(true)
     }
 
@@ -170,8 +194,8 @@ impl Sink for Finding<'_> {
     }
 }
 
-/// Returns at most `width` characters of a line, those around the byte `from`.
-fn cut(line: &[u8], from: usize, width: usize) -> String {
+/// Returns at most `width` characters of a line, those around the byte `from`, and no part of a key.
+fn cut(line: &[u8], from: usize, width: usize, redactor: &Redactor) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let text = String::from_utf8_lossy(line);
@@ -181,7 +205,13 @@ fn cut(line: &[u8], from: usize, width: usize) -> String {
         return clean(&text);
     }
     let before = &line[..from.min(line.len())];
-    let before = String::from_utf8_lossy(before).chars().count();
+    let before = redactor.clean_answer(&String::from_utf8_lossy(before));
+    let before = before.chars().count();
+    let text = redactor.clean_answer(&text);
+    let total = text.chars().count();
+    if total <= width {
+        return clean(&text);
+    }
     let first = before.saturating_sub(width / 4).min(total - width);
     let shown: String = text.chars().skip(first).take(width).collect();
     let left = |characters: usize| match characters {

@@ -68,14 +68,15 @@ fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<Tool
         return Err(said("names a folder; name a file in it".to_owned()));
     }
     let target = Target::at(&place).map_err(said)?;
-    replace(&place, content.as_bytes(), &target, gate, || Ok(())).map_err(said)?;
+    let lost = replace(&place, content.as_bytes(), &target, gate, || Ok(())).map_err(said)?;
     let (is_new, verb) = match target {
         Target::New => (true, "made"),
         Target::Old(_) => (false, "replaced"),
     };
     let bytes = count(content.len(), "byte");
     let lines = count(content.lines().count(), "line");
-    let text = format!("{verb} {path}: {bytes}, {lines}");
+    let notice = lost.map_or(String::new(), |lost| format!("\n[{lost}]"));
+    let text = format!("{verb} {path}: {bytes}, {lines}{notice}");
     let details =
         json!({ "new": is_new, "bytes": content.len(), "lines": content.lines().count() });
     Ok(ToolOutput::text(text).with_details(details))

@@ -4,6 +4,7 @@ use std::io::{self, Read};
 
 use grep_regex::RegexMatcherBuilder;
 use insta::assert_snapshot;
+use llm_providers::Redactor;
 
 use super::{Hits, Search, cut};
 use crate::session::tools::ToolLimits;
@@ -13,10 +14,11 @@ use crate::session::tools::file::Gate;
 fn a_long_line_is_cut_around_the_match() {
     let line = format!("{}match{}\r\n", "é".repeat(100), "b".repeat(100));
     let at = line.find("match").unwrap();
-    assert_snapshot!(cut(line.as_bytes(), at, 20), @"[95 more characters] ééééématchbbbbbbbbbb [90 more characters]");
-    assert_snapshot!(cut(line.as_bytes(), 0, 20), @"éééééééééééééééééééé [185 more characters]");
-    assert_snapshot!(cut(line.as_bytes(), line.len() - 3, 20), @"[185 more characters] bbbbbbbbbbbbbbbbbbbb");
-    assert_snapshot!(cut(b"a\xff\x1b\tb\n", 0, 20), @"a��	b");
+    let none = Redactor::default();
+    assert_snapshot!(cut(line.as_bytes(), at, 20, &none), @"[95 more characters] ééééématchbbbbbbbbbb [90 more characters]");
+    assert_snapshot!(cut(line.as_bytes(), 0, 20, &none), @"éééééééééééééééééééé [185 more characters]");
+    assert_snapshot!(cut(line.as_bytes(), line.len() - 3, 20, &none), @"[185 more characters] bbbbbbbbbbbbbbbbbbbb");
+    assert_snapshot!(cut(b"a\xff\x1b\tb\n", 0, 20, &none), @"a��	b");
 }
 
 /// A file that never ends, and a cancellation after a while.
@@ -41,9 +43,14 @@ impl Read for Endless<'_> {
 }
 
 fn search(file: impl Read, pattern: &str, gate: &Gate) -> io::Result<Hits> {
+    search_for(file, pattern, 10, gate)
+}
+
+fn search_for(file: impl Read, pattern: &str, room: usize, gate: &Gate) -> io::Result<Hits> {
     let matcher = RegexMatcherBuilder::new().crlf(true).build(pattern);
     let matcher = matcher.unwrap();
-    Search::new(&matcher, 0, &ToolLimits::default()).run(file, 10, gate)
+    let redactor = Redactor::default();
+    Search::new(&matcher, 0, &ToolLimits::default(), &redactor).run(file, room, gate)
 }
 
 #[test]
@@ -68,4 +75,28 @@ fn a_search_ends_at_the_first_nul() {
     let zeros = b"match\n".chain(io::repeat(0));
     let hits = search(zeros, "match", &Gate::default()).unwrap();
     assert!(hits.binary);
+}
+
+#[test]
+fn empty_lines_are_not_held_without_end() {
+    let lines = io::repeat(b'\n').take(1_000_000);
+    let hits = search_for(lines, "^", usize::MAX, &Gate::default()).unwrap();
+    assert!(hits.more);
+    assert_eq!(hits.lines.len(), ToolLimits::default().output_lines);
+}
+
+#[test]
+fn no_part_of_a_key_stays_where_a_line_is_cut() {
+    let mut redactor = Redactor::default();
+    redactor.add("sk-0123456789abcdef");
+    for before in 0..60 {
+        let line = format!(
+            "{}match {} sk-0123456789abcdef{}",
+            "a".repeat(40),
+            "b".repeat(before),
+            "c".repeat(40)
+        );
+        let shown = cut(line.as_bytes(), 40, 40, &redactor);
+        assert!(!shown.contains("sk-") && !shown.contains("def"), "{shown}");
+    }
 }

@@ -411,7 +411,7 @@ async fn nobody_runs_commands_unasked() {
 }
 
 /// Lets the toolbox know a key.
-fn knowing(key: &str) -> House {
+pub(super) fn knowing(key: &str) -> House {
     let mut house = House::new();
     let mut redactor = llm_providers::Redactor::default();
     redactor.add(key);

@@ -113,7 +113,7 @@ fn models_are_told_of_every_tool() {
       "type": "object"
     }
 
-    bash: Runs a shell command in the workspace and returns what it writes, errors included. There is no input and no terminal. Whatever it leaves in the background ends with it. Of long output the beginning and the end are shown, and the file with the rest is named.
+    bash: Runs a shell command in the workspace and returns what it writes, errors included. There is no input. Start nothing that is to go on in the background: its group of processes is killed at its end. Of long output the beginning and the end are shown, and the file with the rest is named.
     {
       "additionalProperties": false,
       "properties": {
@@ -126,7 +126,7 @@ fn models_are_told_of_every_tool() {
           "type": "string"
         },
         "timeout_seconds": {
-          "description": "How long it may run, in seconds: 120 when nothing is said, 600 at most.",
+          "description": "How long it may run, in seconds. Without it, as long as the settings say.",
           "minimum": 1,
           "type": "integer"
         }

@@ -319,3 +319,22 @@ async fn a_long_read_is_cancelled() {
     let (output, ()) = tokio::join!(read, cancel);
     assert_eq!(text(&output), "cancelled");
 }
+
+#[tokio::test]
+async fn no_part_of_a_key_is_shown_where_a_line_is_cut() {
+    const KEY: &str = "sk-0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut house = super::bash::knowing(KEY);
+    house.context.limits.line_chars = 100;
+    let clean = |shown: &str| !shown.contains("sk-0") && !shown.contains("wxyz");
+    for before in [60, 80, 99, 100, 101, 16_700, 16_750, 16_784, 16_790] {
+        let line = format!("{}{KEY}{}\n", "x".repeat(before), "y".repeat(100));
+        house.put("file", format!("first\n{line}last\n"));
+        let shown = house.good("read", json!({ "path": "file" })).await;
+        assert!(clean(&shown), "{before}: {shown}");
+        assert!(shown.contains("more bytes in this line") && shown.ends_with("last\n"));
+        let edit = json!({ "path": "file", "old_text": "first", "new_text": "one" });
+        house.put("file", format!("first {line}"));
+        let diff = house.good("edit", edit).await;
+        assert!(clean(&diff), "{before}: {diff}");
+    }
+}

@@ -263,8 +263,8 @@ async fn a_pattern_that_cannot_be_used_is_refused() {
     pattern: unclosed group; mend it, or set literal to true to look for the text as it is
     pattern: spans lines, and each is searched by itself; take one of them
     pattern: spans lines, and each is searched by itself; take one of them
-    pattern: compiled regex exceeds size limit of 10000000; mend it, or set literal to true to look for the text as it is
-    pattern: compiled regex exceeds size limit of 10000000; mend it, or set literal to true to look for the text as it is
+    pattern: compiled regex exceeds size limit of 1048576; mend it, or set literal to true to look for the text as it is
+    pattern: compiled regex exceeds size limit of 1048576; mend it, or set literal to true to look for the text as it is
     pattern: spans lines, and each is searched by itself; take one of them
     ");
 }
