@@ -6,6 +6,9 @@ use crate::error::Error;
 use crate::session::tools::Workspace;
 use crate::settings::{AppSettings, Sources};
 
+/// How many files of the settings' folder are known by more than their path.
+const MOST_FILES: usize = 1000;
+
 /// Returns the workspace in `cwd` with the folders that the settings add. The global settings and the sessions
 /// below `sessions` are the user's alone.
 pub(super) fn workspace(
@@ -25,6 +28,10 @@ pub(super) fn workspace(
     }
     if let Some(folder) = &sources.config_dir {
         workspace = workspace.with_protected(folder);
+        // A file there may have another name elsewhere.
+        workspace = files_in(folder)
+            .iter()
+            .fold(workspace, |workspace, file| workspace.with_protected(file));
     }
     // Where the sessions' folder is the one that is worked in, or above it, only the session itself is kept apart.
     let real = sessions.canonicalize();
@@ -33,6 +40,17 @@ pub(super) fn workspace(
         true => workspace,
         false => workspace.with_protected(&real),
     })
+}
+
+/// Returns the files of the folder of settings, and what its links to such files lead to. Links to anything else, such
+/// as instructions that are kept in a repository, are the repository's.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().into_iter().flatten().flatten();
+    let files = entries.map(|entry| entry.path()).filter(|path| {
+        let is_json = path.extension().is_some_and(|end| end == "json");
+        path.is_file() && (is_json || !path.is_symlink())
+    });
+    files.take(MOST_FILES).collect()
 }
 
 /// Returns the folder that a setting names; `~` is the user's home.
@@ -112,5 +130,51 @@ mod tests {
             missing.contains("tools.folders") && missing.contains("missing"),
             "{missing}"
         );
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn settings_are_kept_apart_by_whatever_name() {
+        use crate::session::approval::Approvals;
+        use crate::session::tools::{ToolContext, ToolLimits, Toolbox};
+        use session_model::{ToolCall, json::RawJson};
+
+        let place = tempfile::tempdir().unwrap();
+        let home = place.path().canonicalize().unwrap();
+        for name in ["config", "work", "sessions"] {
+            fs::create_dir(home.join(name)).unwrap();
+        }
+        fs::write(home.join("config/settings.json"), "{}").unwrap();
+        fs::hard_link(home.join("config/settings.json"), home.join("work/twin")).unwrap();
+        fs::write(home.join("work/kept.json"), "{}").unwrap();
+        let link = home.join("config/approvals.json");
+        std::os::unix::fs::symlink(home.join("work/kept.json"), link).unwrap();
+        let sources = Sources {
+            config_dir: Some(home.join("config")),
+            ..Sources::default()
+        };
+        let (settings, sessions) = (AppSettings::default(), home.join("sessions"));
+        let workspace = workspace(&home.join("work"), &settings, &sources, &sessions).unwrap();
+        let context = ToolContext {
+            workspace: workspace.into(),
+            cancel: llm_providers::CancellationToken::new(),
+            limits: ToolLimits::default(),
+            approvals: Approvals::allow_all(),
+            redactor: std::sync::Arc::default(),
+            history: None,
+            overflow: None,
+            secret_variables: Vec::new(),
+        };
+        for path in ["twin", "kept.json"] {
+            let call = ToolCall {
+                id: "call".to_owned(),
+                name: "read".to_owned(),
+                arguments: Some(RawJson::of(&serde_json::json!({ "path": path })).unwrap()),
+                signature: None,
+            };
+            let read = Toolbox::standard().run(&call, &context).await;
+            let said = read.content.joined_text("");
+            assert!(said.contains("the user's alone"), "{path}: {said}");
+        }
     }
 }
