@@ -45,7 +45,9 @@ mod tests {
     fn a_pattern_looks_at_the_beginning_of_a_long_text_and_stops_when_told() {
         let text = format!("needle{}needle", "é".repeat(SEARCHED));
         let needle = pattern("needle").unwrap();
-        assert_eq!(places(&needle, &text, || false), [0..6]);
+        let found = places(&needle, &text, || false);
+        assert_eq!(found.first(), Some(&(0..6)));
+        assert_eq!(found.len(), 1);
         assert!(places(&needle, &text, || true).is_empty());
     }
 }
