@@ -9,7 +9,7 @@ use serde::Serialize;
 use session_model::StopReason;
 
 pub(crate) use keys::each_string;
-pub(crate) use reference::{definitions, members};
+pub(crate) use reference::{constants, definitions, members};
 pub use reference::{names, reference, schema, schema_text};
 #[cfg(test)]
 pub(crate) use samples::samples;

@@ -1,18 +1,21 @@
 //! Who stands between lines and the session: requests become calls, answers and events become lines.
 //!
-//! Events that are there are told before answers that are there, so no answer comes before what led to it. Whatever
+//! Nothing waits for whoever reads: lines for which there is no room are kept here. Events that are there are told before answers that are there, so no answer comes before what led to it. Whatever
 //! ends it, standard input, standard output, a signal or `close`, the session is closed and every request that was
 //! read is answered.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
-use llm_providers::CancellationToken;
+use llm_providers::{CancellationToken, Redactor};
 use serde::Deserialize;
 use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
 
 use super::input::Line;
-use super::output::{Output, Sent};
+use super::output::{Offered, Output};
 use super::parse::{Asked, LONGEST, malformed, parse};
 use super::protocol::{Data, Id, Request, Response, RpcError, Subscribed};
 use super::translate::{Answered, Models, call, data};
@@ -27,6 +30,10 @@ pub(super) struct Driver {
     pub output: Output,
     pub models: Models,
     pub cancel: CancellationToken,
+    /// Takes keys out of responses; events come without them.
+    redactor: Arc<Redactor>,
+    /// Lines for which there is no room yet, so that whoever does not read is still heard.
+    waiting: VecDeque<String>,
     told: Told,
     pending: FuturesUnordered<LocalBoxFuture<'static, Response>>,
     number: u64,
@@ -63,6 +70,7 @@ impl Driver {
         (commands, events): (UnboundedSender<Command>, UnboundedReceiver<SessionEvent>),
         (lines, output): (Receiver<Line>, Output),
         models: Models,
+        redactor: Arc<Redactor>,
     ) -> Self {
         Self {
             commands,
@@ -71,6 +79,8 @@ impl Driver {
             output,
             models,
             cancel: crate::cancel::token(),
+            redactor,
+            waiting: VecDeque::new(),
             told: Told::All,
             pending: FuturesUnordered::new(),
             number: 0,
@@ -86,27 +96,32 @@ impl Driver {
             tokio::select! {
                 biased;
                 event = self.events.recv() => match event {
-                    Some(event) => self.tell(&event).await,
+                    Some(event) => self.tell(&event),
                     None => break,
                 },
                 Some(response) = self.pending.next(), if !self.pending.is_empty() => {
-                    self.print(response.line()).await;
+                    self.respond(&response);
                 }
                 () = self.cancel.cancelled(), if !self.interrupted => {
                     self.interrupted = true;
                     self.close();
                 }
                 () = self.output.unread(), if self.input == Input::Open => self.end_input(),
+                () = self.output.room(), if !self.waiting.is_empty() => self.pass_on(),
                 line = self.lines.recv(), if self.input == Input::Open => match line {
-                    Some(line) => self.line(line).await,
+                    Some(line) => self.line(line),
                     None => self.end_input(),
                 },
             }
         }
         // Whoever still waits waits for a session that has ended.
         drop(self.commands);
+        for line in self.waiting {
+            self.output.send(line, &self.cancel).await;
+        }
         while let Some(response) = self.pending.next().await {
-            let _ = self.output.send(response.line(), &self.cancel).await;
+            let line = response.line(&self.redactor);
+            self.output.send(line, &self.cancel).await;
         }
         self.output.finish(&self.cancel).await;
         Ended {
@@ -115,7 +130,7 @@ impl Driver {
         }
     }
 
-    async fn tell(&mut self, event: &SessionEvent) {
+    fn tell(&mut self, event: &SessionEvent) {
         if let SessionEvent::SessionStart {
             session_id, path, ..
         }
@@ -132,17 +147,30 @@ impl Driver {
                 .is_ok_and(|kind: Kind<'_>| names.iter().any(|name| name == kind.r#type)),
         };
         if is_told {
-            self.print(line).await;
+            self.print(line);
         }
     }
 
-    async fn print(&mut self, line: String) {
-        match self.output.send(line, &self.cancel).await {
-            Sent::Yes => {}
-            Sent::Unread => self.end_input(),
-            Sent::Interrupted => {
-                self.interrupted = true;
-                self.close();
+    fn respond(&mut self, response: &Response) {
+        let line = response.line(&self.redactor);
+        self.print(line);
+    }
+
+    fn print(&mut self, line: String) {
+        self.waiting.push_back(line);
+        self.pass_on();
+    }
+
+    /// Hands over what waits, as far as there is room.
+    fn pass_on(&mut self) {
+        while let Some(line) = self.waiting.pop_front() {
+            match self.output.offer(line) {
+                Offered::Taken => {}
+                Offered::Full(line) => return self.waiting.push_front(line),
+                Offered::Unread => {
+                    self.waiting.clear();
+                    self.end_input();
+                }
             }
         }
     }
@@ -160,7 +188,7 @@ impl Driver {
         let _ = self.commands.send(Command::Close);
     }
 
-    async fn line(&mut self, line: Line) {
+    fn line(&mut self, line: Line) {
         self.number += 1;
         let asked = match line {
             Line::Whole(line) => match parse(&line, self.number) {
@@ -181,10 +209,10 @@ impl Driver {
         match asked {
             Ok(asked) => {
                 if let Some(response) = self.ask(asked) {
-                    self.print(response.line()).await;
+                    self.respond(&response);
                 }
             }
-            Err(response) => self.print(response.line()).await,
+            Err(response) => self.respond(&response),
         }
     }
 

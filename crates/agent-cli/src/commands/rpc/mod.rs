@@ -43,13 +43,14 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     };
     let (event_sender, events) = unbounded_channel();
     let (commands, command_receiver) = unbounded_channel();
+    let redactor = prepared.config.tool_context.redactor.clone();
     let session = AgentSession::new(prepared.config, event_sender);
     let models = Models {
         args: args.clone(),
         settings: prepared.settings,
     };
     let lines = (input::lines_of_stdin(), Output::stdout());
-    let driver = Driver::new((commands, events), lines, models);
+    let driver = Driver::new((commands, events), lines, models, redactor);
     let both = async {
         let lived = session.run(command_receiver);
         futures_util::future::join(lived, driver.drive()).await

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use llm_providers::CancellationToken;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::oneshot;
 
@@ -19,15 +20,15 @@ pub(super) struct Output {
     written: oneshot::Receiver<()>,
 }
 
-/// Whether a line was handed over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sent {
-    /// It was.
-    Yes,
+/// What became of a line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Offered {
+    /// It is handed over.
+    Taken,
+    /// There is no room for it yet.
+    Full(String),
     /// Nobody reads any more.
     Unread,
-    /// The user has cancelled before somebody read on.
-    Interrupted,
 }
 
 impl Output {
@@ -52,23 +53,42 @@ impl Output {
         }
     }
 
-    /// Hands a line over, once there is room.
-    pub async fn send(&mut self, line: String, cancel: &CancellationToken) -> Sent {
+    /// Hands a line over if there is room.
+    pub fn offer(&mut self, line: String) -> Offered {
         let Some(lines) = &self.lines else {
-            return Sent::Unread;
+            return Offered::Unread;
         };
-        let sent = tokio::select! {
+        match lines.try_send(line) {
+            Ok(()) => Offered::Taken,
+            Err(TrySendError::Full(line)) => Offered::Full(line),
+            Err(TrySendError::Closed(_)) => {
+                self.lines = None;
+                Offered::Unread
+            }
+        }
+    }
+
+    /// Waits until there is room for a line, or nobody reads any more.
+    pub async fn room(&self) {
+        match &self.lines {
+            Some(lines) => drop(lines.reserve().await),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Hands a line over, once there is room; who is given up gets no more.
+    pub async fn send(&mut self, line: String, cancel: &CancellationToken) {
+        let Some(lines) = &self.lines else {
+            return;
+        };
+        let is_sent = tokio::select! {
             biased;
-            sent = lines.send(line) => match sent {
-                Ok(()) => Sent::Yes,
-                Err(_) => Sent::Unread,
-            },
-            () = is_given_up(cancel) => Sent::Interrupted,
+            sent = lines.send(line) => sent.is_ok(),
+            () = is_given_up(cancel) => false,
         };
-        if sent != Sent::Yes {
+        if !is_sent {
             self.lines = None;
         }
-        sent
     }
 
     /// Waits until nobody reads any more.

@@ -1,13 +1,16 @@
 //! From a line to a request, or to the error that says what is wrong with the line.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::LazyLock;
 
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::protocol::{ErrorKind, Id, Request, Response, RpcError};
 use super::reference::request_schema;
+use crate::session::event::constants;
 
 /// The longest line, in bytes.
 pub(super) const LONGEST: usize = 10_000_000;
@@ -24,6 +27,42 @@ pub(super) struct Asked {
 struct Members {
     all: Vec<String>,
     needed: Vec<String>,
+    /// What those may be that are one of a few words.
+    words: BTreeMap<String, Vec<String>>,
+}
+
+/// The members of an object as a line has them.
+struct Given<'a> {
+    members: BTreeMap<String, &'a RawValue>,
+    /// The first name that was given again.
+    twice: Option<String>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Given<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Given<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Given<'de>, A::Error> {
+                let mut given = Given {
+                    members: BTreeMap::new(),
+                    twice: None,
+                };
+                while let Some((name, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    if given.members.insert(name.clone(), value).is_some() {
+                        given.twice.get_or_insert(name);
+                    }
+                }
+                Ok(given)
+            }
+        }
+        deserializer.deserialize_map(Reader)
+    }
 }
 
 /// Returns the commands there are, read from the schema.
@@ -42,12 +81,20 @@ fn commands() -> &'static BTreeMap<String, Members> {
                 Members {
                     all: all.filter(own).cloned().collect(),
                     needed: needed.filter(|name| own(&name)).collect(),
+                    words: words(&kind["properties"]),
                 },
             ))
         };
         kinds.filter_map(members).collect()
     });
     &COMMANDS
+}
+
+/// Returns the members that are one of a few words, with these.
+fn words(properties: &Value) -> BTreeMap<String, Vec<String>> {
+    let members = properties.as_object().into_iter().flatten();
+    let words = members.filter_map(|(name, member)| Some((name.clone(), constants(member)?)));
+    words.collect()
 }
 
 /// Reads a line, the one of this number; none for an empty one. An error is the response to it.
@@ -78,7 +125,7 @@ fn object(text: &str, number: u64) -> Result<Asked, Box<Response>> {
         let what = "a request is a JSON object, such as {\"type\":\"get_state\"}";
         return Err(malformed(number, what));
     }
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(text).map_err(|error| {
+    let Given { members, twice }: Given<'_> = serde_json::from_str(text).map_err(|error| {
         malformed(
             number,
             &format!("this is no JSON: {}", without_line(&error)),
@@ -101,6 +148,12 @@ fn object(text: &str, number: u64) -> Result<Asked, Box<Response>> {
             return Err(head.failed(error));
         }
     };
+    if let Some(name) = twice {
+        // Which of two ids is meant is not known.
+        head.id = head.id.filter(|_| name != "id");
+        let error = RpcError::invalid(&clipped(&name), "it is there twice; give it once");
+        return Err(head.failed(error));
+    }
     let Some(command) = members.get("type") else {
         let error = RpcError::invalid("type", "it is missing; name the command, such as get_state");
         return Err(head.failed(error));
@@ -179,7 +232,12 @@ fn request(command: &str, members: &BTreeMap<String, &RawValue>) -> Result<Reque
     let request: Request = serde_path_to_error::deserialize(tagged).map_err(|error| {
         let path = error.path().to_string();
         let field = path.split_once('.').map_or("type", |(_, field)| field);
-        RpcError::invalid(field, error.inner().to_string())
+        match known.words.get(field) {
+            Some(words) => {
+                RpcError::invalid(field, format!("it must be one of {}", words.join(", ")))
+            }
+            None => RpcError::invalid(field, error.inner().to_string()),
+        }
     })?;
     check(request)
 }

@@ -1,12 +1,14 @@
 //! The protocol: what may be asked, and the form of an answer.
 
 use compaction_core::Strategy;
+use llm_providers::Redactor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::session::approval::Decision;
+use crate::session::event::each_string;
 use crate::session::shell::{Refusal, RefusalKind, Reply};
 
 /// A request: one JSON object a line, with `type` and, if the answer should bear one, an `id`.
@@ -231,9 +233,30 @@ impl Response {
         }
     }
 
-    /// Returns the line.
-    pub fn line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+    /// Returns the line, without the keys that `redactor` knows.
+    pub fn line(&self, redactor: &Redactor) -> String {
+        let line = serde_json::to_string(self).unwrap_or_default();
+        if redactor.clean_answer(&line) == line {
+            return line;
+        }
+        // Each text by itself: cut out of the line, a key with odd characters could take some of the JSON along.
+        let clean = |text: &mut String| *text = redactor.clean_answer(text);
+        let mut data = self
+            .data
+            .as_ref()
+            .and_then(|data| serde_json::to_value(data).ok());
+        data.iter_mut().for_each(|data| each_string(data, &clean));
+        let mut error = self.error.clone();
+        error.iter_mut().for_each(|error| clean(&mut error.message));
+        let without = Self {
+            r#type: self.r#type,
+            id: self.id.clone(),
+            command: self.command.clone(),
+            success: self.success,
+            data: data.map(Data::Document),
+            error,
+        };
+        serde_json::to_string(&without).unwrap_or_default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! One request of every command with its response, for the reference.
 
+use llm_providers::Redactor;
 use serde_json::{Value, json};
 
 use super::parse::parse;
@@ -46,7 +47,7 @@ impl Sample {
             Some(Ok(asked)) => asked.id,
             Some(Err(_)) | None => None,
         };
-        Response::done(id, &command, self.data).line()
+        Response::done(id, &command, self.data).line(&Redactor::default())
     }
 }
 

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::io::{BufReader, Cursor};
 
 use insta::assert_snapshot;
-use serde_json::Value;
+use llm_providers::{Redactor, Secret};
+use serde_json::{Value, json};
 
 use super::input::{Line, next_line};
 use super::parse::{LONGEST, parse};
+use super::protocol::{Data, Response};
 use super::reference::{request_schema, schema};
 use super::samples::samples;
 
@@ -18,7 +20,9 @@ fn refused(line: &str) -> String {
 
 fn refused_bytes(line: &[u8]) -> String {
     let asked = parse(line, 3).expect("the line is not empty");
-    asked.expect_err("the line is refused").line()
+    asked
+        .expect_err("the line is refused")
+        .line(&Redactor::default())
 }
 
 #[test]
@@ -43,8 +47,11 @@ fn an_error_names_the_member_that_is_to_blame() {
     assert_snapshot!(refused(r#"{"id":"a","type":"prompt","text":"x","txt":"y"}"#), @r#"{"type":"response","id":"a","command":"prompt","success":false,"error":{"kind":"invalid","field":"txt","message":"prompt has no such member; it has text"}}"#);
     assert_snapshot!(refused(r#"{"id":"a","type":"undo","focus":"y"}"#), @r#"{"type":"response","id":"a","command":"undo","success":false,"error":{"kind":"invalid","field":"focus","message":"undo has no members besides type and id"}}"#);
     assert_snapshot!(refused(r#"{"id":"a","type":"navigate_tree"}"#), @r#"{"type":"response","id":"a","command":"navigate_tree","success":false,"error":{"kind":"invalid","field":"entry_id","message":"navigate_tree needs it"}}"#);
-    assert_snapshot!(refused(r#"{"id":"a","type":"compact","strategy":"best"}"#), @r#"{"type":"response","id":"a","command":"compact","success":false,"error":{"kind":"invalid","field":"strategy","message":"unknown variant `best`, expected one of `context-full`, `handoff`, `restore`, `prune-only`, `extractive`, `off`"}}"#);
-    assert_snapshot!(refused(r#"{"id":"a","type":"approve","call_id":"c","decision":"maybe"}"#), @r#"{"type":"response","id":"a","command":"approve","success":false,"error":{"kind":"invalid","field":"decision","message":"unknown variant `maybe`, expected one of `once`, `always`, `deny`, `never`"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"compact","strategy":"best"}"#), @r#"{"type":"response","id":"a","command":"compact","success":false,"error":{"kind":"invalid","field":"strategy","message":"it must be one of context-full, handoff, restore, prune-only, extractive, off"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"approve","call_id":"c","decision":"maybe"}"#), @r#"{"type":"response","id":"a","command":"approve","success":false,"error":{"kind":"invalid","field":"decision","message":"it must be one of once, always, deny, never"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"approve","call_id":"c","decision":{"deny":5}}"#), @r#"{"type":"response","id":"a","command":"approve","success":false,"error":{"kind":"invalid","field":"decision","message":"it must be one of once, always, deny, never"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"prompt","text":"x","text":"y"}"#), @r#"{"type":"response","id":"a","command":null,"success":false,"error":{"kind":"invalid","field":"text","message":"it is there twice; give it once"}}"#);
+    assert_snapshot!(refused(r#"{"id":1,"id":2,"type":"abort"}"#), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"invalid","field":"id","message":"line 3: it is there twice; give it once"}}"#);
     assert_snapshot!(refused(r#"{"id":"a","type":"subscribe","events":["answer",3]}"#), @r#"{"type":"response","id":"a","command":"subscribe","success":false,"error":{"kind":"invalid","field":"events[1]","message":"invalid type: integer `3`, expected a string"}}"#);
     assert_snapshot!(refused(r#"{"id":"a","type":"subscribe","events":["anser"]}"#), @r#"{"type":"response","id":"a","command":"subscribe","success":false,"error":{"kind":"invalid","field":"events","message":"there is no event anser; docs/events.md lists them"}}"#);
 }
@@ -127,7 +134,7 @@ fn every_command_has_an_example_that_is_a_request() {
         let command = sample.command();
         assert!(left.remove(command.as_str()), "{command} twice, or unknown");
         let asked = parse(sample.line.as_bytes(), 1).expect("a line");
-        asked.unwrap_or_else(|response| panic!("{}", response.line()));
+        asked.unwrap_or_else(|response| panic!("{}", response.line(&Redactor::default())));
         let answer: Value = serde_json::from_str(&sample.answer()).expect("JSON");
         assert_eq!(answer["command"], command.as_str());
     }
@@ -161,4 +168,14 @@ fn no_event_has_the_type_of_a_response() {
             .iter()
             .any(|name| name == "response")
     );
+}
+
+#[test]
+fn no_response_tells_a_key() {
+    const KEY: &str = "planted-\"0123456789\"";
+    let secret = Secret::new(KEY);
+    let data = Data::Document(json!({ "queue": [{ "text": format!("it is {KEY}") }] }));
+    let line = Response::done(None, "get_state", data).line(&Redactor::new(&secret));
+    let said: Value = serde_json::from_str(&line).expect("JSON");
+    assert_eq!(said["data"]["queue"][0]["text"], "it is [secret removed]");
 }

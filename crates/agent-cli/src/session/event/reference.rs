@@ -103,6 +103,10 @@ fn kind(node: &Value) -> String {
         let kinds: Vec<String> = either.iter().map(kind).collect();
         return kinds.join(" or ");
     }
+    if let Some(words) = constants(node) {
+        let words: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        return words.join(", ");
+    }
     match &node["type"] {
         Value::String(one) => one.clone(),
         Value::Array(some) => {
@@ -111,6 +115,15 @@ fn kind(node: &Value) -> String {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => "any JSON".to_owned(),
     }
+}
+
+/// Returns the words one of which a member is, null aside; none where it may be anything else.
+pub(crate) fn constants(node: &Value) -> Option<Vec<String>> {
+    let nullable = node["anyOf"].as_array().and_then(|either| either.first());
+    let words = nullable.unwrap_or(node)["oneOf"].as_array()?.iter();
+    words
+        .map(|word| word["const"].as_str().map(str::to_owned))
+        .collect()
 }
 
 /// Returns the name of a type as words: `TokenUsage` as `Token usage`.

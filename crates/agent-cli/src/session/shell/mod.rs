@@ -51,7 +51,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use crate::error::Error;
 use crate::instructions::Instructions;
 use crate::session::event::SessionEvent;
-use crate::session::machine::{Continue, Event, Job, Machine, Policy, TurnEnd, transition};
+use crate::session::machine::{Continue, Event, Job, Machine, Policy, State, TurnEnd, transition};
 use crate::session::model::LiveModels;
 use crate::session::servers::{ServerConfig, Servers};
 use crate::session::store::{LiveStore, NewEntry};
@@ -140,6 +140,8 @@ pub struct AgentSession {
     result: Option<crate::session::event::CompactionResult>,
     calls: call::Calls,
     turn: Option<TurnEnd>,
+    /// The model was chosen in a turn, and the session may not say so.
+    model_is_new: bool,
     closed: bool,
 }
 
@@ -195,6 +197,7 @@ impl AgentSession {
             result: None,
             calls: call::Calls::default(),
             turn: None,
+            model_is_new: false,
             closed: false,
         }
     }
@@ -283,6 +286,9 @@ impl AgentSession {
                 self.carry_out(effect);
             }
         }
+        if self.machine.state == State::Idle {
+            self.record_model();
+        }
         self.stops_are_over();
     }
 
@@ -301,6 +307,7 @@ impl AgentSession {
             cancel.cancel();
         }
         while self.jobs.next().await.is_some() {}
+        self.record_model();
         if let Err(error) = self.append(Vec::new()) {
             self.store_error = Some(error.to_string());
         }

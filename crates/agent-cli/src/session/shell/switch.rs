@@ -148,6 +148,7 @@ impl AgentSession {
                 return Err(unwritten(&error));
             }
         }
+        self.model_is_new = !at_rest;
         let from = before.model.name();
         let reference = self.models.model.reference();
         before.former.push(before.model);
@@ -165,6 +166,21 @@ impl AgentSession {
         self.machine.memory.can_promote = self.models.can_promote();
         self.tell_context();
         Ok(set)
+    }
+
+    /// Writes which model answers from now on, where it was chosen while another one answered and the session does not
+    /// say so yet.
+    pub(super) fn record_model(&mut self) {
+        if !std::mem::take(&mut self.model_is_new) {
+            return;
+        }
+        let model = self.models.model.reference();
+        if self.view().context.model.as_ref() == Some(&model) {
+            return;
+        }
+        if let Err(error) = self.append(vec![EntryDraft::ModelChange(model).into()]) {
+            self.unwritten(&error);
+        }
     }
 
     /// Puts a label on an entry, or takes it off.

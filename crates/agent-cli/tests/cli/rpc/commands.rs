@@ -332,8 +332,27 @@ fn another_model_answers_from_the_next_request_on() {
         (&json!("scripted/other"), &json!(8000))
     );
     assert_snapshot!(client.refused("set_model", json!({ "model": "scripted:none.jsonl" })), @"invalid (model): cannot read the script none.jsonl: there is no such file");
+    #[cfg(unix)]
+    assert_snapshot!(client.refused("set_model", json!({ "model": "scripted:/dev/null" })), @"invalid (model): cannot read the script /dev/null: it is no regular file; name one");
     assert_snapshot!(client.refused("set_model", json!({ "model": "nobody/nothing" })), @"invalid (model): no provider nobody; add it to the settings under providers, or give --base-url");
     assert_eq!(client.end().0, Some(0));
+}
+
+#[test]
+fn a_model_that_was_chosen_in_a_turn_is_remembered_though_nothing_is_said() {
+    let runs = Runs::of(WAITS);
+    runs.env
+        .write("other.jsonl", WAITS.replace("waits", "other"));
+    let mut client = Client::start(&runs, &[]);
+    client.prompt("hi");
+    client.call("prompt", json!({ "text": "and then?" }));
+    client.event("turn_start");
+    client.call("set_model", json!({ "model": "scripted:other.jsonl" }));
+    assert_eq!(client.end().0, Some(0));
+    let session = std::fs::read_to_string(runs.session()).expect("a session");
+    let changes = session.lines().filter(|line| line.contains("model_change"));
+    let last: Value = serde_json::from_str(changes.last().expect("one")).expect("JSON");
+    assert_eq!(last["modelId"], "other");
 }
 
 #[test]

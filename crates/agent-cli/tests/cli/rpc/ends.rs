@@ -126,6 +126,22 @@ fn who_does_not_read_any_more_ends_the_session() {
     ");
 }
 
+#[test]
+fn who_does_not_read_is_heard_all_the_same() {
+    const REQUESTS: usize = 4000;
+    let runs = Runs::of(WAITS);
+    let mut client = Client::start(&runs, &[]);
+    client.prompt("hi");
+    // More than all the pipes hold, in both directions.
+    let padding = " ".repeat(100);
+    let asked = format!("{padding}{{\"type\":\"get_state\"}}\n").repeat(REQUESTS);
+    client.send_bytes(asked.as_bytes());
+    let (code, left, said) = client.end();
+    assert_eq!((code, said.as_str()), (Some(0), ""));
+    let responses = left.iter().filter(|line| line["type"] == "response");
+    assert_eq!(responses.count(), REQUESTS);
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_closes_the_session_and_says_how_to_go_on() {
