@@ -12,7 +12,7 @@ use crate::runner::Test;
 use crate::server::PIXEL;
 use crate::surroundings::{House, Marks, SHORT, config, text, wait};
 
-pub const TESTS: [Test; 14] = [
+pub const TESTS: [Test; 17] = [
     ("a_call_gives_its_text", echo),
     (
         "arguments_that_do_not_fit_are_refused_by_the_server",
@@ -27,6 +27,15 @@ pub const TESTS: [Test; 14] = [
         garbage,
     ),
     ("a_server_that_dies_is_told_once_and_called_no_more", crash),
+    (
+        "a_server_that_dies_is_noticed_though_its_child_holds_the_output",
+        orphan,
+    ),
+    ("a_server_that_floods_its_output_is_ended", flood),
+    (
+        "an_answer_that_cannot_be_read_is_told_of_in_the_end",
+        unreadable,
+    ),
     ("a_call_that_takes_too_long_is_cancelled", slow),
     (
         "a_call_that_is_stopped_is_cancelled_and_leaves_no_process",
@@ -42,7 +51,7 @@ fn echo() {
     wait(async {
         let house = House::new();
         let servers = house.start(&[config("usual")]).await;
-        assert_eq!(house.told(), ["s ready 16 "]);
+        assert_eq!(house.told(), ["s ready 19 "]);
         assert_eq!(
             house
                 .good(&servers, "s__echo", json!({ "text": "h\u{1b}[31mi" }))
@@ -207,6 +216,42 @@ fn crash() {
         assert_eq!(house.told(), [format!("s gone 0 {why}")]);
         servers.stop().await;
         assert!(house.told().is_empty());
+    });
+}
+
+fn orphan() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let said = house.bad(&servers, "s__orphan", json!({})).await;
+        let want = "tool server s is gone: it ended with exit code 9; do without";
+        assert!(said.starts_with(want), "{said}");
+        servers.stop().await;
+    });
+}
+
+fn flood() {
+    wait(async {
+        let house = House::new();
+        let servers = house.start(&[config("usual")]).await;
+        let said = house.bad(&servers, "s__flood", json!({})).await;
+        let want = "tool server s is gone: it wrote over 64000000 bytes and answered nothing, and was ended";
+        assert!(said.starts_with(want), "{said}");
+        servers.stop().await;
+    });
+}
+
+fn unreadable() {
+    wait(async {
+        let house = House::new();
+        let mut config = config("usual");
+        config.call_timeout = SHORT * 20;
+        let servers = house.start(&[config]).await;
+        let said = house.bad(&servers, "s__unreadable", json!({})).await;
+        let want =
+            "; it wrote what is no message: {\"jsonrpc\": \"2.0\", \"result\": \"\u{fffd}\"}";
+        assert!(said.ends_with(want), "{said}");
+        servers.stop().await;
     });
 }
 

@@ -174,6 +174,23 @@ impl Server {
                 eprintln!("a crash, as asked for");
                 std::process::exit(7);
             }
+            "orphan" => {
+                // The child holds the output, so that it has no end.
+                let mut child = Command::new("sleep");
+                let child = child.arg("1000").stdin(Stdio::null()).spawn();
+                std::mem::forget(child.expect("sleep runs"));
+                std::process::exit(9);
+            }
+            "unreadable" => {
+                let mut out = io::stdout().lock();
+                let answer = b"{\"jsonrpc\": \"2.0\", \"result\": \"\xff\"}\n";
+                let _ = out.write_all(answer).and_then(|()| out.flush());
+            }
+            "flood" => {
+                let mut out = io::stdout().lock();
+                let block = format!("{{\"a\": \"{}\"}}\n", "x".repeat(8_000_000));
+                while out.write_all(block.as_bytes()).is_ok() {}
+            }
             "garbage" => answer(id, json!({ "content": "what is this" })),
             "noise" => {
                 println!("this is no message\n{{\"nor\": \"this\"}}\n[1, 2");
@@ -222,6 +239,9 @@ fn usual_tools() -> Vec<Value> {
         "structured",
         "nothing",
         "crash",
+        "orphan",
+        "unreadable",
+        "flood",
         "garbage",
         "noise",
         "variable",

@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use llm_providers::CancellationToken;
+use llm_providers::{CancellationToken, Redactor};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject, PaginatedRequestParams,
 };
@@ -18,14 +18,17 @@ use tokio::time::timeout;
 use super::config::ServerConfig;
 use super::handler::Handler;
 use super::listing::{Listed, Listing, Room};
-use super::process::{Process, SAID_CHARS};
-use super::stream::LINE_BYTES;
+use super::process::{Process, SAID_CHARS, noise};
+use super::stream::{LINE_BYTES, Noticed};
 use super::text::{cleaned, one_line};
 use super::{Surroundings, Tell};
 use crate::session::event::SessionEvent;
 
 /// How long a call waits for the reason why its server is gone.
 const REASON: Duration = Duration::from_secs(7);
+
+/// How long the output of a server that has ended is read: others may hold it for ever.
+const REST: Duration = Duration::from_millis(200);
 
 /// How many pages of tools are asked for.
 const PAGES: usize = 200;
@@ -54,6 +57,8 @@ pub(super) struct Link {
     server: String,
     peer: Peer<RoleClient>,
     state: watch::Receiver<State>,
+    noticed: Noticed,
+    redactor: Arc<Redactor>,
     call_timeout: Duration,
 }
 
@@ -81,6 +86,9 @@ impl Link {
             () = cancel.cancelled() => return Err(Miss::Cancelled),
             answered = timeout(self.call_timeout, self.peer.call_tool_once(call)) => answered,
         };
+        if matches!(answered, Ok(Ok(_) | Err(ServiceError::McpError(_)))) {
+            self.noticed.answered();
+        }
         let error = match answered {
             Ok(Ok(CallToolResponse::Complete(result))) => return Ok(result),
             Ok(Ok(_)) => "it asks for more before it answers, which is not supported".to_owned(),
@@ -95,9 +103,10 @@ impl Link {
                 None => one_line(&error.to_string(), SAID_CHARS),
             },
             Err(_) => format!(
-                "no answer within {} seconds (mcpServers.{}.callTimeoutSeconds); it was told to stop",
+                "no answer within {} seconds (mcpServers.{}.callTimeoutSeconds); it was told to stop{}",
                 self.call_timeout.as_secs_f64(),
-                self.server
+                self.server,
+                self.redactor.clean(&noise(&self.noticed))
             ),
         };
         let said = format!("{}: {error}", tool.name);
@@ -140,9 +149,10 @@ pub(super) async fn connect(
     let handler = Handler {
         workspace: around.workspace.clone(),
     };
+    let noticed = process.noticed();
     let opening = async {
         let service = serve_client(handler, transport).await.map_err(Fault::of)?;
-        let listing = list(config, around, &service).await?;
+        let listing = list(config, around, &service, &noticed).await?;
         Ok((service, listing))
     };
     let opened = tokio::select! {
@@ -166,6 +176,8 @@ pub(super) async fn connect(
         server: config.name.clone(),
         peer: service.peer().clone(),
         state,
+        noticed: process.noticed(),
+        redactor: around.redactor.clone(),
         call_timeout: config.call_timeout,
     });
     let tending = Tending {
@@ -192,28 +204,35 @@ struct Tending {
 
 impl Tending {
     /// Waits until the server ends, or ends it.
-    async fn run(self, service: RunningService<RoleClient, Handler>, process: Process) {
+    async fn run(self, service: RunningService<RoleClient, Handler>, mut process: Process) {
         let close = service.cancellation_token();
         let mut closed = pin!(service.waiting());
-        tokio::select! {
+        let stopped = tokio::select! {
             biased;
-            () = self.stop.cancelled() => {
-                self.state.send_replace(State::Gone("the session has ended".to_owned()));
-                // That closes its input.
-                close.cancel();
-                process.leave(closed).await;
+            () = self.stop.cancelled() => true,
+            _ = &mut closed => false,
+            () = process.ended() => {
+                // A child may hold its output; what is written there already is read.
+                let _ = timeout(REST, &mut closed).await;
+                false
             }
-            _ = &mut closed => {
-                let why = process.explain().await;
-                (self.tell)(SessionEvent::ToolServer {
-                    name: self.name,
-                    state: "gone",
-                    tools: 0,
-                    error: Some(why.clone()),
-                });
-                self.state.send_replace(State::Gone(why));
-            }
+        };
+        if stopped {
+            let why = "the session has ended".to_owned();
+            self.state.send_replace(State::Gone(why));
+            // That closes its input.
+            close.cancel();
+            return process.leave(closed).await;
         }
+        let why = process.explain().await;
+        (self.tell)(SessionEvent::ToolServer {
+            name: self.name,
+            state: "gone",
+            tools: 0,
+            error: Some(why.clone()),
+        });
+        self.state.send_replace(State::Gone(why));
+        close.cancel();
     }
 }
 
@@ -258,6 +277,7 @@ async fn list(
     config: &ServerConfig,
     around: &Surroundings,
     service: &RunningService<RoleClient, Handler>,
+    noticed: &Noticed,
 ) -> Result<Listing, Fault> {
     let mut listing = Listing::new(around.redactor.clone());
     let about = service.peer_info();
@@ -270,6 +290,7 @@ async fn list(
         let page = PaginatedRequestParams::default().with_cursor(cursor.take());
         let listed = service.list_tools(Some(page)).await;
         let listed = listed.map_err(Fault::of_listing)?;
+        noticed.answered();
         for tool in listed.tools {
             if listing.add(config, tool) == Room::Full {
                 return Ok(listing);

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::Surroundings;
 use super::config::ServerConfig;
-use super::stream::{Complaints, LINE_BYTES, Lines, Noticed};
+use super::stream::{Complaints, FLOOD_BYTES, LINE_BYTES, Lines, Noticed};
 use super::text::{cleaned, one_line};
 
 /// How long a server may take to end once its input is closed.
@@ -73,6 +73,16 @@ impl Process {
         Ok((Self { running, heard }, lines, pipes.input))
     }
 
+    /// Returns what is noticed in its output.
+    pub fn noticed(&self) -> Noticed {
+        self.heard.noticed.clone()
+    }
+
+    /// Waits until the server has ended, whoever else holds its output.
+    pub async fn ended(&mut self) {
+        self.running.ended().await;
+    }
+
     /// Ends the server and returns `what` with what the server said.
     pub async fn kill(self, what: &str) -> String {
         self.running.bury().await;
@@ -83,6 +93,11 @@ impl Process {
     pub async fn explain(mut self) -> String {
         if self.heard.noticed.is_endless() {
             let what = format!("it wrote a line of over {LINE_BYTES} bytes and was ended");
+            return self.kill(&what).await;
+        }
+        if self.heard.noticed.is_flooded() {
+            let what =
+                format!("it wrote over {FLOOD_BYTES} bytes and answered nothing, and was ended");
             return self.kill(&what).await;
         }
         let by_itself = timeout(LAST, self.running.ended()).await.is_ok();
@@ -107,16 +122,21 @@ impl Process {
 impl Heard {
     async fn add_to(self, mut said: String) -> String {
         let _ = timeout(REMAINS, self.reading).await;
-        if let Some(noise) = self.noticed.noise() {
-            said.push_str("; it wrote what is no message: ");
-            said.push_str(&one_line(&noise, SAID_CHARS));
-        }
+        said.push_str(&noise(&self.noticed));
         if let Some(complaints) = self.complaints.last(COMPLAINTS) {
             said.push_str("; it complained: ");
             said.push_str(&cleaned(&complaints, SAID_CHARS));
         }
         self.redactor.clean(&said)
     }
+}
+
+/// Returns what a server wrote that is no message, as the rest of a sentence.
+pub(super) fn noise(noticed: &Noticed) -> String {
+    noticed.noise().map_or(String::new(), |noise| {
+        let noise = one_line(&noise, SAID_CHARS);
+        format!("; it wrote what is no message: {noise}")
+    })
 }
 
 fn command(config: &ServerConfig, around: &Surroundings, folder: &Path) -> Command {

@@ -11,6 +11,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 /// The longest line that a server may write, in bytes; each message is one.
 pub(super) const LINE_BYTES: usize = 16_000_000;
 
+/// The most that a server may write without answering anything, in bytes.
+pub(super) const FLOOD_BYTES: usize = 4 * LINE_BYTES;
+
 /// How much of what a server complains of is kept, in bytes.
 const KEPT: usize = 4096;
 
@@ -27,6 +30,10 @@ struct Odd {
     noise: Vec<u8>,
     /// A line was longer than it may be.
     endless: bool,
+    /// How much was written since something was answered, in bytes.
+    unanswered: usize,
+    /// That was more than it may be.
+    flooded: bool,
 }
 
 impl Noticed {
@@ -45,6 +52,24 @@ impl Noticed {
     pub fn is_endless(&self) -> bool {
         self.odd().endless
     }
+
+    /// Returns whether more was written than may be without an answer.
+    pub fn is_flooded(&self) -> bool {
+        self.odd().flooded
+    }
+
+    /// Something was answered.
+    pub fn answered(&self) {
+        self.odd().unanswered = 0;
+    }
+
+    /// Notes that so much was written; false when it is too much.
+    fn wrote(&self, bytes: usize) -> bool {
+        let mut odd = self.odd();
+        odd.unanswered = odd.unanswered.saturating_add(bytes);
+        odd.flooded |= odd.unanswered > FLOOD_BYTES;
+        !odd.flooded
+    }
 }
 
 /// The output of a server. A line without an end is an error, so that it cannot fill the memory.
@@ -56,14 +81,18 @@ pub(super) struct Lines<R> {
     length: usize,
     /// What kind of line it is.
     line: Line,
+    /// The line, while it may be a message and none was found that is none.
+    text: Vec<u8>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Line {
     /// Only white space so far.
     Blank,
-    /// It may be a message, or is not looked at.
+    /// It may be a message.
     Message,
+    /// It is not looked at: a line that is no message was found before.
+    Any,
     /// The first one that is none.
     Noise,
 }
@@ -75,10 +104,14 @@ impl<R> Lines<R> {
             noticed,
             length: 0,
             line: Line::Blank,
+            text: Vec::new(),
         }
     }
 
     fn look(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if !self.noticed.wrote(bytes.len()) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.length += part.len();
             if self.length > LINE_BYTES {
@@ -89,10 +122,13 @@ impl<R> Lines<R> {
             if let (Line::Blank, Some(first)) = (self.line, begins) {
                 let fresh = self.noticed.odd().noise.is_empty();
                 self.line = match first {
-                    b'{' | b'[' => Line::Message,
+                    b'{' | b'[' if fresh => Line::Message,
                     _ if fresh => Line::Noise,
-                    _ => Line::Message,
+                    _ => Line::Any,
                 };
+            }
+            if self.line == Line::Message {
+                self.text.extend_from_slice(part);
             }
             if self.line == Line::Noise {
                 let mut odd = self.noticed.odd();
@@ -100,11 +136,21 @@ impl<R> Lines<R> {
                 odd.noise.extend_from_slice(&part[..room]);
             }
             if part.ends_with(b"\n") {
+                self.check();
                 self.length = 0;
                 self.line = Line::Blank;
             }
         }
         Ok(())
+    }
+
+    /// Notes a line that looked like a message and cannot be read: whoever waits for it as an answer waits in vain.
+    fn check(&mut self) {
+        let text = std::mem::take(&mut self.text);
+        if self.line == Line::Message && serde_json::from_slice::<serde_json::Value>(&text).is_err()
+        {
+            self.noticed.odd().noise = text[..text.len().min(NOISE)].to_vec();
+        }
     }
 }
 
@@ -157,7 +203,7 @@ impl Complaints {
 
 #[cfg(test)]
 mod tests {
-    use super::{Complaints, KEPT, LINE_BYTES, Lines, Noticed};
+    use super::{Complaints, FLOOD_BYTES, KEPT, LINE_BYTES, Lines, Noticed};
 
     fn look(blocks: &[&[u8]]) -> (Noticed, bool) {
         let noticed = Noticed::default();
@@ -173,6 +219,28 @@ mod tests {
         assert_eq!(noticed.noise().as_deref(), Some("  Listening\n"));
         let (noticed, _) = look(&[b"{\"a\":1}\n", b"\n[1]\n"]);
         assert_eq!(noticed.noise(), None);
+    }
+
+    #[test]
+    fn a_message_that_cannot_be_read_is_kept_across_reads() {
+        let (noticed, good) = look(&[b"{\"a\":1}\n{\"b\":", b"\"\xff\"}\n{\"c\n"]);
+        assert!(good);
+        assert_eq!(noticed.noise().as_deref(), Some("{\"b\":\"\u{fffd}\"}\n"));
+        let deep = [vec![b'['; 999], vec![b']'; 999], b"\n".to_vec()].concat();
+        assert!(look(&[&deep]).0.noise().is_some());
+    }
+
+    #[test]
+    fn who_writes_without_end_and_answers_nothing_is_noticed() {
+        let block = [vec![b' '; LINE_BYTES - 1], b"\n".to_vec()].concat();
+        let blocks = [&block[..]; FLOOD_BYTES / LINE_BYTES];
+        let (noticed, good) = look(&blocks);
+        assert!(good && !noticed.is_flooded());
+        let mut lines = Lines::new((), noticed.clone());
+        assert!(lines.look(b"\n").is_err() && noticed.is_flooded());
+        let (noticed, _) = look(&blocks);
+        noticed.answered();
+        assert!(Lines::new((), noticed).look(b"\n").is_ok());
     }
 
     #[test]
