@@ -370,7 +370,7 @@ fn approvals() {
             denied.starts_with("s__echo is not allowed here"),
             "{denied}"
         );
-        let subject = servers.tools()[14].asks_leave(&json!({ "text": "a\u{1b}\nb".repeat(400) }));
+        let subject = servers.tools()[17].asks_leave(&json!({ "text": "a\u{1b}\nb".repeat(400) }));
         let subject = subject.expect("it asks");
         assert!(
             subject.starts_with(r#"s__echo {"text":"a\u001b\nb"#),

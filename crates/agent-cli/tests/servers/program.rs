@@ -139,7 +139,7 @@ fn allowed() {
     assert_eq!(
         told,
         [
-            json!({ "type": "tool_server", "name": "test", "state": "ready", "tools": 16, "error": null })
+            json!({ "type": "tool_server", "name": "test", "state": "ready", "tools": 19, "error": null })
         ]
     );
     let refused = home.play(&["--allow", "axe"]).output().expect("it runs");

@@ -232,9 +232,10 @@ fn request(command: &str, members: &BTreeMap<String, &RawValue>) -> Result<Reque
     let request: Request = serde_path_to_error::deserialize(tagged).map_err(|error| {
         let path = error.path().to_string();
         let field = path.split_once('.').map_or("type", |(_, field)| field);
-        match known.words.get(field) {
+        let member = field.split('.').next().unwrap_or(field);
+        match known.words.get(member) {
             Some(words) => {
-                RpcError::invalid(field, format!("it must be one of {}", words.join(", ")))
+                RpcError::invalid(member, format!("it must be one of {}", words.join(", ")))
             }
             None => RpcError::invalid(field, error.inner().to_string()),
         }
