@@ -350,8 +350,8 @@ fn a_model_that_was_chosen_in_a_turn_is_remembered_though_nothing_is_said() {
     client.call("set_model", json!({ "model": "scripted:other.jsonl" }));
     assert_eq!(client.end().0, Some(0));
     let session = std::fs::read_to_string(runs.session()).expect("a session");
-    let changes = session.lines().filter(|line| line.contains("model_change"));
-    let last: Value = serde_json::from_str(changes.last().expect("one")).expect("JSON");
+    let mut changes = session.lines().filter(|line| line.contains("model_change"));
+    let last: Value = serde_json::from_str(changes.next_back().expect("one")).expect("JSON");
     assert_eq!(last["modelId"], "other");
 }
 
