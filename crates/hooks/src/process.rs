@@ -101,7 +101,7 @@ pub struct Pipes {
 const SECRET_WORDS: [&str; 5] = ["PASSWORD", "PASSWD", "SECRET", "CREDENTIAL", "APIKEY"];
 
 /// Ends of such names.
-const SECRET_ENDS: [&str; 7] = ["TOKEN", "TOKENS", "PASS", "PWD", "_KEY", "_KEYS", "_PAT"];
+const SECRET_ENDS: [&str; 6] = ["TOKEN", "PASS", "PWD", "_KEY", "_KEYS", "_PAT"];
 
 /// Names that end so, and hold folders.
 const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
