@@ -58,7 +58,9 @@ impl Redactor {
                 other => format!("%{other:02X}"),
             })
             .collect();
-        for spelling in [text, json.trim_matches('"'), &encoded] {
+        // Without the quotation marks around it, but with those of its own.
+        let json = &json[1..json.len() - 1];
+        for spelling in [text, json, &encoded] {
             let known = self
                 .spellings
                 .iter()
@@ -203,6 +205,14 @@ mod tests {
             );
         }
         assert!(Secret::new("  ").is_none());
+    }
+
+    #[test]
+    fn a_key_that_ends_in_a_quotation_mark_is_found_as_json_spells_it() {
+        let secret = Secret::new("\"key-12345\"");
+        let redactor = Redactor::new(&secret);
+        let clean = redactor.clean(r#"{"a":"\"key-12345\""}"#);
+        assert_eq!(clean, r#"{"a":"[secret removed]"}"#);
     }
 
     #[test]
