@@ -7,7 +7,7 @@ import { loadAcceptance } from "./accept.mjs";
 import { ask, compare, compareContext, Difference, runBinary, show } from "./compare.mjs";
 
 const root = resolve(fileURLToPath(import.meta.url), "../../..");
-const ALL_TOOLS = ["read", "write", "edit", "bash"];
+const ALL_TOOLS = ["read", "write", "edit", "bash", "grep", "find", "ls", "todo", "recall"];
 
 // ---------------------------------------------------------------------------------------------------------------
 // What must be told
