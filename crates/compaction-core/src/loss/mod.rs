@@ -230,7 +230,11 @@ pub fn loss_report(
     let mut all = Removed::default();
     let mut said: Vec<String> = Vec::new();
     let mut heard = 0;
-    for step in steps(path) {
+    let steps = steps(path);
+    if steps.is_empty() {
+        return Some(report);
+    }
+    for step in steps {
         if !proceed() {
             return None;
         }
