@@ -18,7 +18,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         "{} -> {} tokens, keeping from {}",
         plan.tokens_in_context(),
         applied.tokens_after,
-        plan.first_kept()
+        plan.first_kept().map_or("nothing", |first| first.as_str())
     );
     println!("{}", applied.summary);
     Ok(())

@@ -26,8 +26,10 @@ impl CompactionPlan {
             Some(prefix) => counter.text(SPLIT_TURN_HEADING) + counter.text(&prefix.text),
             None => TokenCount::ZERO,
         };
-        let history = answer(RequestKind::History, self.summary_cap.saturating_sub(taken));
-        history.into_iter().chain(prefix).collect()
+        let left = self.summary_cap.saturating_sub(taken);
+        let history = answer(RequestKind::History, left);
+        let snapshot = answer(RequestKind::Snapshot, left);
+        history.into_iter().chain(prefix).chain(snapshot).collect()
     }
 }
 
@@ -72,15 +74,17 @@ fn answer_by_rule(
                 RequestKind::History
                 | RequestKind::Short
                 | RequestKind::Branch
+                | RequestKind::Snapshot
                 | RequestKind::Handoff => files,
             };
             let read = files.read_by_recency();
             let modified = files.modified_by_recency();
             text = extract(&ExtractInput {
                 kind: match request.kind {
-                    RequestKind::History | RequestKind::Short | RequestKind::Handoff => {
-                        ExtractKind::History
-                    }
+                    RequestKind::History
+                    | RequestKind::Short
+                    | RequestKind::Snapshot
+                    | RequestKind::Handoff => ExtractKind::History,
                     RequestKind::TurnPrefix => ExtractKind::TurnPrefix,
                     RequestKind::Branch => ExtractKind::Branch,
                 },

@@ -2,7 +2,8 @@
 
 use session_model::{AgentMessage, SessionContext};
 
-use crate::files::{FileOps, without_file_tags};
+use crate::files::FileOps;
+use crate::ledger::prose_of;
 use crate::plan::fates::{Fate, chapter, file_ops, source_messages};
 use crate::plan::requests::{Asked, Chapter, Shared, WindowTooSmall};
 use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
@@ -53,7 +54,7 @@ pub fn plan_handoff(
     let profile = Profile::Own;
     let previous = context
         .compaction()
-        .map(|(_, compaction)| without_file_tags(&compaction.summary).to_owned());
+        .map(|(_, compaction)| prose_of(&compaction.summary));
     let start = usize::from(previous.is_some());
     let fates: Vec<Fate> = context
         .entries

@@ -44,6 +44,7 @@ mod files;
 mod fold;
 mod handoff;
 mod kept;
+mod ledger;
 mod loss;
 mod measure;
 mod plan;
@@ -51,6 +52,7 @@ pub mod prompts;
 mod prune;
 mod recall;
 mod request;
+mod restore;
 mod rules;
 mod serialize;
 mod settings;
@@ -66,6 +68,10 @@ pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
+pub use ledger::{
+    Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, PIN_ENTRY, PIN_LABEL, prose_of,
+    without_ledger,
+};
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, TotalLoss,
     Verbatim, loss_of_drafts, loss_report,
@@ -89,11 +95,16 @@ pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, SourceMessage, Summarizer, SummaryAnswer,
     SummaryRequest,
 };
+pub use restore::{
+    DiskFile, FileState, Freshness, LastSeen, Outcome, RESTORED_CONTEXT, RestoreInput, Restored,
+    RestoredFile, RestoredImage, TouchedFile, content_hash, touched_files,
+};
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_conversation, serialize_parts};
 pub use settings::{
     AutoContinue, BackgroundSettings, BranchSummarySettings, CompactionSettings, CutRule,
-    DEFAULT_RESERVE, InvalidSetting, PruneSettings, Serialization, Settings, Strategies, Strategy,
+    DEFAULT_RESERVE, InvalidSetting, LedgerSettings, PinSettings, PruneSettings, RestoreSettings,
+    Serialization, Settings, Strategies, Strategy, VerifyMode, VerifySettings,
 };
 pub use threshold::{Threshold, threshold};
 pub use tokens::{TokenCount, TokenCounter};

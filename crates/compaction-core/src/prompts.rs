@@ -33,6 +33,8 @@ fixed_prompts! {
     branch_summary = "branch-summary.md";
     /// Returns the prompt for a document from which a new session goes on.
     handoff_document = "handoff-document.md";
+    /// Returns the prompt for a snapshot of everything, before files and images are brought back.
+    state_snapshot = "state-snapshot.md";
     /// Returns what is said to a summarizer that called a tool instead of writing.
     summary_no_tools = "summary-no-tools.md";
     /// Returns what an agent says to its model so that the work goes on after a compaction.

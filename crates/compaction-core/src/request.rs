@@ -32,6 +32,8 @@ pub enum RequestKind {
     Branch,
     /// A document for a new session.
     Handoff,
+    /// Everything so far, for the strategy `restore`.
+    Snapshot,
 }
 
 /// What a request starts from.

@@ -90,10 +90,13 @@ fn planned(decoded: &Decoded, with: &With) -> String {
         ));
     }
     lines.push(match plan.cut {
-        CutPoint::Turn { .. } => format!("cut at {}", plan.first_kept()),
+        CutPoint::Turn { .. } => format!(
+            "cut at {}",
+            plan.first_kept().map_or("nothing", |first| first.as_str())
+        ),
         CutPoint::SplitTurn { turn_start, .. } => format!(
             "cut at {}, split turn {}",
-            plan.first_kept(),
+            plan.first_kept().map_or("nothing", |first| first.as_str()),
             plan.entries[turn_start].entry_id
         ),
     });

@@ -933,7 +933,7 @@ fn the_stored_entry_says_where_it_comes_from() {
     let context = build_context(&path(&after), plan.profile.context_rules());
     let (id, compaction) = context.compaction().expect("a compaction");
     assert_eq!(&**id, "new1");
-    assert_eq!(compaction.first_kept, *plan.first_kept());
+    assert_eq!(Some(&compaction.first_kept), plan.first_kept());
     let details = compaction.details.as_ref().expect("details").to_value();
     assert_eq!(details["planHash"], plan.hash().as_str());
     assert_eq!(details["undoTo"], "e5");

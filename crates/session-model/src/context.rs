@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::entry::{Compaction, Entry, EntryBody, EntryId, EntryKind, ModelRef};
-use crate::llm::{LlmMessage, Wording, convert_to_llm};
-use crate::message::{AgentMessage, Block, Content, current_system};
+use crate::llm::{LlmMessage, Wording, acknowledgement_text, convert_to_llm, resume_text};
+use crate::message::{AgentMessage, AssistantMessage, Block, Content, StopReason, current_system};
 use crate::pairing::{RoleOrder, pair_calls};
 use crate::tree::{EntryIndex, SessionPath};
 
@@ -110,7 +110,10 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
         let messages = match &entry.body {
             EntryBody::Compaction(compaction) if position == 0 => {
                 replays_system |= compaction.system.is_some();
-                entry.messages()
+                match rules == ContextRules::Own && compaction.restores() {
+                    true => acknowledged(entry.messages()),
+                    false => entry.messages(),
+                }
             }
             // An older compaction inside the kept range emits nothing.
             EntryBody::Compaction(_) => Vec::new(),
@@ -145,6 +148,30 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
         model,
         diagnostics: builder.diagnostics,
     }
+}
+
+/// Returns the messages of a compaction of the strategy `restore`: the sentence to go on stands behind the summary,
+/// and an acknowledgement follows, so that what is brought back is a message of its own.
+fn acknowledged(messages: Vec<Arc<AgentMessage>>) -> Vec<Arc<AgentMessage>> {
+    let told = messages.into_iter().map(|message| match &*message {
+        AgentMessage::CompactionSummary(summary) => {
+            let mut summary = summary.clone();
+            summary.summary = format!("{}\n\n{}", summary.summary, resume_text());
+            Arc::new(AgentMessage::CompactionSummary(summary))
+        }
+        _ => message,
+    });
+    let acknowledgement = AgentMessage::Assistant(AssistantMessage {
+        content: Content::Blocks(vec![Block::text(acknowledgement_text())]),
+        api: String::new(),
+        provider: String::new(),
+        model: String::new(),
+        usage: None,
+        stop_reason: StopReason::Stop,
+        error_message: None,
+        timestamp: None,
+    });
+    told.chain([Arc::new(acknowledgement)]).collect()
 }
 
 /// Applies context edits; of several on one target the last counts.

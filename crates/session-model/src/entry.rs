@@ -305,6 +305,15 @@ pub struct Compaction {
     pub system: Option<Arc<AgentMessage>>,
 }
 
+impl Compaction {
+    /// Returns true for a compaction of the strategy `restore`: its summary is acknowledged in the projection.
+    pub fn restores(&self) -> bool {
+        let details = self.details.as_ref();
+        let strategy = details.and_then(|details| details.string_member("strategy"));
+        strategy.as_deref() == Some("restore")
+    }
+}
+
 /// The summary of a branch that was left.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BranchSummary {

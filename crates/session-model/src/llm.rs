@@ -117,6 +117,28 @@ fn compaction_text(summary: &str, wording: Wording) -> String {
     }
 }
 
+#[derive(Template)]
+#[template(path = "restore-resume.md")]
+struct RestoreResume;
+
+#[derive(Template)]
+#[template(path = "restore-acknowledgement.md")]
+struct RestoreAcknowledgement;
+
+/// Returns what is said, beside the summary, in the context after a compaction of the strategy `restore`: the sentence
+/// behind the summary and its acknowledgement. Both stand in the projection alone.
+pub fn restore_frame() -> String {
+    format!("{}\n{}", resume_text(), acknowledgement_text())
+}
+
+pub(crate) fn resume_text() -> String {
+    render(&RestoreResume)
+}
+
+pub(crate) fn acknowledgement_text() -> String {
+    render(&RestoreAcknowledgement)
+}
+
 fn branch_text(summary: &str, wording: Wording) -> String {
     match wording {
         Wording::Own => render(&BranchSummaryContext { summary }),

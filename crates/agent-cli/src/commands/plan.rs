@@ -115,7 +115,7 @@ pub(super) struct Document<'a> {
     should_compact: bool,
     tokens_before: TokenCount,
     keep_recent_tokens: compaction_core::KeepBudget,
-    first_kept_entry_id: &'a EntryId,
+    first_kept_entry_id: Option<&'a EntryId>,
     is_split_turn: bool,
     turn_start_entry_id: Option<&'a EntryId>,
     summarize: Vec<&'a EntryId>,

@@ -103,15 +103,17 @@ fn facts_lines(
     let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
     let mut out = format!("{}\n", styled(GOOD, &rule(&title, width)));
     let mut row = |name: &str, text: String| out.push_str(&format!("   {name:<12}{text}\n"));
-    row(
-        "kept",
-        format!(
-            "{} word for word ({}), from {}",
-            counted(count(Fate::Kept), "entry"),
-            tokens(kept),
-            clean(plan.first_kept())
-        ),
-    );
+    if let Some(first) = plan.first_kept() {
+        row(
+            "kept",
+            format!(
+                "{} word for word ({}), from {}",
+                counted(count(Fate::Kept), "entry"),
+                tokens(kept),
+                clean(first)
+            ),
+        );
+    }
     if count(Fate::Pruned) > 0 {
         row(
             "elided",

@@ -106,7 +106,7 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         of(Fate::Kept),
         format!(
             "word for word, from {} {first_kept}",
-            clean(plan.first_kept())
+            clean(plan.first_kept().map_or("", |first| first.as_str()))
         ),
     );
     row(
@@ -170,6 +170,7 @@ fn requests(plan: &CompactionPlan) -> String {
             RequestKind::Short => "short",
             RequestKind::Branch => "branch",
             RequestKind::Handoff => "handoff",
+            RequestKind::Snapshot => "snapshot",
         };
         let part = match request.parts {
             1 => String::new(),

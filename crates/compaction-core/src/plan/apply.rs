@@ -2,11 +2,18 @@
 
 use serde_json::{Value, json};
 use session_model::json::{Members, RawJson};
-use session_model::{AgentMessage, CompactionDraft, EntryDraft, FirstKept, SummaryMessage};
+use session_model::{
+    AgentMessage, CompactionDraft, CustomMessageDraft, EntryDraft, FirstKept, MessageDraft,
+    SummaryMessage, restore_frame,
+};
 
 use crate::extract;
+use crate::ledger::LedgerBlock;
+use crate::loss::ContextLoss;
+use crate::plan::verify::Verified;
 use crate::plan::{CompactionPlan, Elision, Fate};
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
+use crate::restore::{RESTORED_CONTEXT, snapshot_of};
 use crate::rules::Profile;
 use crate::tokens::TokenCount;
 
@@ -32,6 +39,16 @@ pub enum ApplyError {
         /// The threshold.
         threshold: TokenCount,
     },
+    /// Too little of what can be checked stays in sight (`compaction.verify.mode = gate`).
+    #[error(
+        "only {percent}% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for {minimum}%"
+    )]
+    Unverified {
+        /// The share that stays in sight, in percent.
+        percent: u8,
+        /// The least that is allowed.
+        minimum: u8,
+    },
     /// The context would not get smaller.
     #[error("the context would not get smaller: {before} tokens before, {after} after")]
     Inflated {
@@ -45,12 +62,16 @@ pub enum ApplyError {
 /// What a plan becomes once its requests are answered.
 #[derive(Debug, Clone)]
 pub struct AppliedCompaction {
-    /// The entries to append, in order, in one write: edits, then the compaction.
+    /// The entries to append, in order, in one write: edits, the compaction, then what is brought back.
     pub drafts: Vec<EntryDraft>,
     /// The summary, file tags included.
     pub summary: String,
     /// Tokens of the context after, in the measure of the plan's decisions.
     pub tokens_after: TokenCount,
+    /// The facts that stand in the summary beside the prose.
+    pub ledger: LedgerBlock,
+    /// What is put out of sight; `None` where nobody looked.
+    pub loss: Option<ContextLoss>,
 }
 
 impl AppliedCompaction {
@@ -63,7 +84,8 @@ impl AppliedCompaction {
 
     /// Says something more, under `key` of the entry's details: what the summary cost, for example.
     pub fn detail(&mut self, key: &str, value: &RawJson) {
-        if let Some(draft) = self.drafts.last_mut() {
+        let is_compaction = |draft: &&mut EntryDraft| matches!(draft, EntryDraft::Compaction(_));
+        if let Some(draft) = self.drafts.iter_mut().find(is_compaction) {
             add_detail(draft, key, value);
         }
     }
@@ -111,7 +133,12 @@ impl CompactionPlan {
         let (merged, summarizer) =
             merge_answers(self.requests(), answers, self.previous_summary.as_deref())?;
         let short_summary = Some(extract::short_summary(&merged)).filter(|short| !short.is_empty());
-        let summary = format!("{merged}{}", self.files.tags(self.file_list_limit));
+        let tags = self.files.tags(self.file_list_limit);
+        let Verified {
+            summary,
+            ledger,
+            loss,
+        } = self.verified(&merged, &tags)?;
         let tokens_after = self.tokens_after(&summary);
         let before = self.tokens_in_context();
         if self.profile == Profile::Own {
@@ -129,21 +156,35 @@ impl CompactionPlan {
                 });
             }
         }
+        let mut details = self.details(&summarizer, tokens_after);
+        if !ledger.is_empty() {
+            details["ledger"] = ledger.details();
+        }
+        if let Some(loss) = &loss {
+            details["loss"] = json!(loss);
+        }
         let mut drafts: Vec<EntryDraft> = self.elisions.iter().map(Elision::draft).collect();
         drafts.push(EntryDraft::Compaction(Box::new(CompactionDraft {
             summary: summary.clone(),
             short_summary,
-            first_kept: FirstKept::Entry(self.first_kept().clone()),
+            first_kept: match self.first_kept() {
+                Some(first) => FirstKept::Entry(first.clone()),
+                None => FirstKept::None,
+            },
             tokens_before: self.measure.stored.0,
-            details: RawJson::of(&self.details(&summarizer, tokens_after)).ok(),
+            details: RawJson::of(&details).ok(),
             preserve_data: None,
             from_extension: matches!(summarizer, Summarizer::Hook { .. }),
             system: self.system.clone(),
         })));
+        drafts.extend(self.attachments());
+        drafts.extend(self.pending_draft());
         Ok(AppliedCompaction {
             drafts,
             summary,
             tokens_after,
+            ledger,
+            loss,
         })
     }
 
@@ -164,7 +205,39 @@ impl CompactionPlan {
             timestamp: None,
         });
         let summary = self.profile.counter().message(&message);
-        kept.saturating_sub(elided) + summary + self.system_tokens()
+        kept.saturating_sub(elided) + summary + self.system_tokens() + self.tokens_behind()
+    }
+
+    /// Returns what stands behind the summary although nothing is kept: its acknowledgement, what is brought back
+    /// and calls that wait.
+    fn tokens_behind(&self) -> TokenCount {
+        let Some(restored) = &self.restored else {
+            return TokenCount::ZERO;
+        };
+        let counter = self.profile.counter();
+        let pending = self.pending.clone().map(AgentMessage::Assistant);
+        let pending = pending.map_or(TokenCount::ZERO, |calls| counter.message(&calls));
+        counter.text(&restore_frame()) + restored.tokens + pending
+    }
+
+    /// Returns the message that brings files and images back.
+    fn attachments(&self) -> Option<EntryDraft> {
+        let restored = self.restored.as_ref()?;
+        let content = restored.content.clone()?;
+        let details = json!({ "files": restored.files, "images": restored.images });
+        Some(EntryDraft::CustomMessage(CustomMessageDraft {
+            custom_type: RESTORED_CONTEXT.to_owned(),
+            content,
+            display: false,
+            details: RawJson::of(&details).ok(),
+        }))
+    }
+
+    /// Returns the calls that wait for results, said again.
+    fn pending_draft(&self) -> Option<EntryDraft> {
+        let pending = self.pending.clone()?;
+        let draft = MessageDraft::new(AgentMessage::Assistant(pending)).ok()?;
+        Some(EntryDraft::Message(Box::new(draft)))
     }
 
     pub(super) fn system_tokens(&self) -> TokenCount {
@@ -218,6 +291,10 @@ pub(crate) fn merge_answers(
             | RequestKind::Branch
             | RequestKind::Short
             | RequestKind::Handoff => history = Some(text),
+            RequestKind::Snapshot => match snapshot_of(text) {
+                "" => return Err(AnswerError::Empty),
+                snapshot => history = Some(snapshot),
+            },
         }
     }
     let merged = match (history, prefix) {

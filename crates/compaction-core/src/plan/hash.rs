@@ -41,7 +41,9 @@ impl CompactionPlan {
             "compaction plan 1".to_owned(),
             self.leaf.to_string(),
             self.strategy.name().to_owned(),
-            self.first_kept().to_string(),
+            self.first_kept()
+                .map(ToString::to_string)
+                .unwrap_or_default(),
             self.turn_start()
                 .map(ToString::to_string)
                 .unwrap_or_default(),
@@ -57,6 +59,8 @@ impl CompactionPlan {
                 parts.push(format!("{} {}", entry.entry_id, entry.fate.name()));
             }
         }
+        parts.push(self.ledger.text.clone());
+        parts.extend(self.restored.iter().flat_map(|restored| restored.parts()));
         parts.extend(self.elisions.iter().map(Elision::text));
         parts.extend(self.files.read_files());
         parts.push(String::new());

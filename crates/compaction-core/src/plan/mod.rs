@@ -6,19 +6,22 @@ mod hash;
 mod options;
 pub(crate) mod requests;
 mod rescue;
+mod verify;
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 use session_model::{
-    EntryId, EntryIndex, EntryKind, SessionContext, SessionPath, SystemMessage, build_context,
-    current_system,
+    AssistantMessage, EntryId, EntryIndex, EntryKind, SessionContext, SessionPath, SystemMessage,
+    build_context, current_system,
 };
 
 use crate::cut::{CutPoint, cut_items, find_cut_point};
-use crate::files::{FileOps, without_file_tags};
+use crate::files::FileOps;
+use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, prose_of};
 use crate::measure::{Measure, adapted_keep, measure_counted, message_counts};
 use crate::request::{Carried, RequestKind, SummaryRequest};
+use crate::restore::{self, Restored};
 use crate::rules::{Profile, Rules};
 use crate::settings::{DEFAULT_RESERVE, Strategy};
 use crate::threshold::{Threshold, threshold};
@@ -109,12 +112,22 @@ pub struct CompactionPlan {
     pub previous_summary: Option<String>,
     /// The system message in force.
     pub system: Option<SystemMessage>,
-    /// The largest summary that is useful, in tokens.
+    /// The largest prose that is useful, in tokens.
     pub summary_cap: TokenCount,
+    /// The facts that stand beside the prose.
+    pub ledger: LedgerBlock,
+    /// What comes back after the summary (strategy `restore`).
+    pub restored: Option<Restored>,
+    /// An answer at the end of the context whose calls wait for results, when nothing is kept word for word: it is
+    /// said again after the summary, its text left out.
+    pub pending: Option<AssistantMessage>,
     file_list_limit: Option<usize>,
     short: Chapter,
     asked: Asked,
 }
+
+/// The least that a snapshot is worth: fewer messages stay as they are.
+const LEAST_MESSAGES: usize = 2;
 
 /// The most that a short summary answers.
 const SHORT_CAP: TokenCount = TokenCount(512);
@@ -147,9 +160,10 @@ impl CompactionPlan {
         })
     }
 
-    /// Returns the id of the first entry that stays word for word.
-    pub fn first_kept(&self) -> &EntryId {
-        &self.entries[self.cut.first_kept()].entry_id
+    /// Returns the id of the first entry that stays word for word; `None` where none does.
+    pub fn first_kept(&self) -> Option<&EntryId> {
+        let first = self.entries.get(self.cut.first_kept())?;
+        Some(&first.entry_id)
     }
 
     /// Returns the id of the entry at which the split turn begins.
@@ -222,23 +236,35 @@ pub fn plan_for_context(
         },
         _ => NothingToDo::TooSmall,
     };
-    let cut = find_cut_point(&items, start, effective, settings.cut_rule, &rules)
-        .ok_or_else(too_small)?;
-    if cut.first_kept() >= items.len() {
-        return Err(too_small());
-    }
+    let strategy = settings.strategy.first();
+    let restores = strategy == Strategy::Restore;
+    let cut = if restores {
+        CutPoint::Turn {
+            first_kept: items.len(),
+        }
+    } else {
+        let cut = find_cut_point(&items, start, effective, settings.cut_rule, &rules)
+            .ok_or_else(too_small)?;
+        if cut.first_kept() >= items.len() {
+            return Err(too_small());
+        }
+        cut
+    };
     let fates = fates(context, &items, start, cut);
     let summarized = source_messages(context, &fates, Fate::Summarized);
     let prefix = source_messages(context, &fates, Fate::TurnPrefix);
     if summarized.is_empty() && prefix.is_empty() {
         return Err(too_small());
     }
+    if restores && context.messages().count() < LEAST_MESSAGES {
+        return Err(NothingToDo::TooSmall);
+    }
 
     let carried = context
         .compaction()
         .map(|(_, compaction)| &compaction.summary);
     let previous_summary = carried.map(|summary| match options.profile {
-        Profile::Own => without_file_tags(summary).to_owned(),
+        Profile::Own => prose_of(summary),
         Profile::Pi => summary.clone(),
     });
     let reserve = match (&threshold, options.profile) {
@@ -249,7 +275,11 @@ pub fn plan_for_context(
     let bounds = options.profile.bounds(settings);
     let mut chapters = Vec::new();
     if !summarized.is_empty() {
-        let chapter = chapter(RequestKind::History, summarized, &bounds, cap(8));
+        let kind = match restores {
+            true => RequestKind::Snapshot,
+            false => RequestKind::History,
+        };
+        let chapter = chapter(kind, summarized, &bounds, cap(8));
         chapters.push(Chapter {
             previous: previous_summary
                 .clone()
@@ -282,16 +312,29 @@ pub fn plan_for_context(
             counter,
         )
     });
+    let own = options.profile == Profile::Own;
+    let ledger = match own {
+        true => Ledger::of(path, context, cut.first_kept()).fit(
+            LedgerBudget {
+                ledger: settings.ledger.budget(options.window, threshold.as_ref()),
+                pins: settings.pins.budget(options.window, threshold.as_ref()),
+            },
+            counter,
+        ),
+        false => LedgerBlock::default(),
+    };
+    let restored =
+        restores.then(|| restore::restored(context, &options.restore, &settings.restore, counter));
     let mut plan = CompactionPlan {
         leaf: EntryId::new(path.leaf_id().unwrap_or_default()),
         profile: options.profile,
-        strategy: settings.strategy.first(),
+        strategy,
         trigger: trigger.name(),
         enabled: settings.enabled,
         keep: KeepBudget {
             asked: settings.keep_recent_tokens,
             effective,
-            kept: items[cut.first_kept()..]
+            kept: items[cut.first_kept().min(items.len())..]
                 .iter()
                 .map(|item| item.tokens)
                 .sum(),
@@ -303,6 +346,11 @@ pub fn plan_for_context(
         previous_summary,
         system: current_system(context.messages().map(|(_, message)| &**message)),
         summary_cap: summary_cap(settings.extractive_max_tokens, threshold.as_ref()),
+        ledger,
+        restored,
+        pending: (restores && trigger.is_automatic())
+            .then(|| restore::pending_calls(context))
+            .flatten(),
         file_list_limit,
         measure,
         threshold,

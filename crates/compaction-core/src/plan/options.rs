@@ -1,5 +1,6 @@
 //! What a plan is made from, beside the path.
 
+use crate::restore::RestoreInput;
 use crate::rules::Profile;
 use crate::settings::Settings;
 use crate::tokens::TokenCount;
@@ -25,6 +26,11 @@ pub enum Trigger {
 }
 
 impl Trigger {
+    /// Returns true when nobody asked for it.
+    pub const fn is_automatic(&self) -> bool {
+        !matches!(self, Self::Manual { .. })
+    }
+
     /// Returns the name that events and details use.
     pub const fn name(&self) -> &'static str {
         match self {
@@ -77,6 +83,8 @@ pub struct PlanOptions {
     pub summarizer: SummarizerLimits,
     /// What hooks add.
     pub hooks: HookInput,
+    /// What the disk holds of the files that were touched; only the strategy `restore` asks.
+    pub restore: RestoreInput,
 }
 
 impl PlanOptions {
@@ -91,6 +99,7 @@ impl PlanOptions {
                 max_output: None,
             },
             hooks: HookInput::default(),
+            restore: RestoreInput::default(),
         }
     }
 }

@@ -213,6 +213,7 @@ fn instructions(kind: RequestKind, carried: &Carried, hooks: &HookInput) -> Stri
         (RequestKind::Short, _) => prompts::compaction_short_summary(),
         (RequestKind::Branch, _) => prompts::branch_summary(),
         (RequestKind::Handoff, _) => prompts::handoff_document(),
+        (RequestKind::Snapshot, _) => prompts::state_snapshot(),
     }
 }
 

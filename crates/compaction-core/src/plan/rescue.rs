@@ -47,7 +47,8 @@ pub(super) fn rescue(
         return Ok(());
     };
     let tags = counter.text(&plan.files.tags(plan.file_list_limit));
-    let after = plan.keep.kept + plan.system_tokens() + plan.summary_cap + tags;
+    let after =
+        plan.keep.kept + plan.system_tokens() + plan.summary_cap + plan.ledger.tokens + tags;
     if after <= threshold {
         return Ok(());
     }

@@ -1,8 +1,10 @@
 //! Settings of compaction and branch summaries: the seeds' names and defaults, and what this project adds.
 
 mod choice;
+mod trust;
 
-pub use choice::{AutoContinue, CutRule, Serialization, Strategies, Strategy};
+pub use choice::{AutoContinue, CutRule, Serialization, Strategies, Strategy, VerifyMode};
+pub use trust::{LedgerSettings, PinSettings, RestoreSettings, VerifySettings};
 
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +28,7 @@ pub struct Settings {
 pub struct CompactionSettings {
     /// Whether automatic compaction runs at all.
     pub enabled: bool,
-    /// How it is done; of a list, each one takes over when the one before fails. `handoff` is a command of its
-    /// own, `restore` is not there yet.
+    /// How it is done; of a list, each one takes over when the one before fails. `handoff` is a command of its own.
     pub strategy: Strategies,
     /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
@@ -87,6 +88,14 @@ pub struct CompactionSettings {
     pub file_list_limit: usize,
     /// Pruning of old tool output.
     pub prune: PruneSettings,
+    /// Facts that code keeps beside the prose of a summary.
+    pub ledger: LedgerSettings,
+    /// What users pin.
+    pub pins: PinSettings,
+    /// Looking up what a summary lost before it is stored.
+    pub verify: VerifySettings,
+    /// What the strategy `restore` brings back.
+    pub restore: RestoreSettings,
 }
 
 impl Default for CompactionSettings {
@@ -118,6 +127,10 @@ impl Default for CompactionSettings {
             extractive_max_tokens: TokenCount(4096),
             file_list_limit: 200,
             prune: PruneSettings::default(),
+            ledger: LedgerSettings::default(),
+            pins: PinSettings::default(),
+            verify: VerifySettings::default(),
+            restore: RestoreSettings::default(),
         }
     }
 }
@@ -255,6 +268,10 @@ impl Settings {
         if compaction.extractive_max_tokens < TokenCount(200) {
             let value = compaction.extractive_max_tokens.to_string();
             return fail("compaction.extractiveMaxTokens", value, "at least 200");
+        }
+        if compaction.verify.minimum_percent > 100 {
+            let value = compaction.verify.minimum_percent.to_string();
+            return fail("compaction.verify.minimumPercent", value, "0 to 100");
         }
         let bounded = [
             ("compaction.toolResultChars", compaction.tool_result_chars),

@@ -109,8 +109,8 @@ pub(crate) struct SessionBeforeCompact<'a> {
     strategy: &'a str,
     /// Tokens of the context now.
     tokens_before: u64,
-    /// The first entry that would stay word for word.
-    first_kept_entry_id: &'a str,
+    /// The first entry that would stay word for word; `null` where none would.
+    first_kept_entry_id: Option<&'a str>,
     /// The summary of the compaction before, without its file lists.
     previous_summary: Option<&'a str>,
     /// Files that were only read.
@@ -300,7 +300,7 @@ impl<'a> SessionBeforeCompact<'a> {
             custom_instructions: event.custom_instructions,
             strategy: plan.strategy.name(),
             tokens_before: plan.tokens_in_context().0,
-            first_kept_entry_id: plan.first_kept().as_str(),
+            first_kept_entry_id: plan.first_kept().map(|first| first.as_str()),
             previous_summary: plan.previous_summary.as_deref(),
             read_files: plan.files.read_files(),
             modified_files: plan.files.modified_files(),

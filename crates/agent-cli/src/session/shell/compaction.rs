@@ -286,7 +286,7 @@ impl CompactionJob {
         let result = CompactionResult {
             strategy: plan.strategy.name(),
             entry_id: None,
-            first_kept_entry_id: Some(plan.first_kept().to_string()),
+            first_kept_entry_id: plan.first_kept().map(ToString::to_string),
             tokens_before: plan.tokens_in_context().0,
             tokens_after: applied.tokens_after.0,
             kept_entries: count(&plan, true),

@@ -1,0 +1,141 @@
+//! The ledger: facts that code keeps beside the prose of a summary, copied from entries and never from a summary.
+//!
+//! ```text
+//! previous details.ledger.sources -> entries by id --+
+//!                                                    scan -> Ledger (all facts) -> LedgerBlock (what fits) -> summary
+//! entries since ------------------------------------+                                  |-> details.ledger
+//! ```
+//!
+//! **Invariants.** A fact's text comes from its entry, each time anew, so twenty compactions in a row do not wear it
+//! down. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
+//! Facts whose entries stay word for word in the context are left out, but they count for what is over and done.
+
+use serde::Serialize;
+use session_model::{EntryId, SessionContext, SessionPath};
+
+use crate::tokens::{TokenCount, TokenCounter};
+
+/// The label of a pinned entry.
+pub const PIN_LABEL: &str = "pin";
+
+/// The custom type of an entry that pins a text of its own: `{"text": ...}`.
+pub const PIN_ENTRY: &str = "agent-cli/pin";
+
+/// What a fact is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LedgerKind {
+    /// What a user pinned.
+    Pin,
+    /// The first message of the user.
+    FirstMessage,
+    /// The latest message of the user.
+    LatestMessage,
+    /// A rule of the user.
+    Rule,
+    /// An open item of the todo list.
+    Todo,
+    /// A file that was changed, with what was done and the hash of its content.
+    File,
+    /// A command that failed and was not seen to pass since.
+    Failure,
+    /// A decision and its reason.
+    Decision,
+    /// A number that matters, with its unit.
+    Figure,
+    /// What is to be done next.
+    NextStep,
+    /// A message of the user between the first and the latest.
+    Message,
+    /// A literal that the summary lost: a path, an error, an address.
+    Literal,
+}
+
+/// A fact and the entry that it comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LedgerItem {
+    /// What it is.
+    pub kind: LedgerKind,
+    /// The entry; empty where it is not known.
+    #[serde(rename = "entryId")]
+    pub entry_id: EntryId,
+    /// The fact.
+    pub text: String,
+}
+
+/// All facts about what leaves the context, before it is asked which of them fit.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Ledger {
+    /// The facts, most important first within a kind.
+    pub items: Vec<LedgerItem>,
+    /// The entries that facts come from, in the order of the path: the next ledger reads them again.
+    pub sources: Vec<EntryId>,
+}
+
+/// The part of a ledger that a summary carries.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LedgerBlock {
+    /// The delimited block, with the blank line in front; empty for none.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: TokenCount,
+    /// The most that it may take, pins aside.
+    pub budget: TokenCount,
+    /// The facts in it.
+    pub items: Vec<LedgerItem>,
+    /// Facts that did not fit; their entries are named in the block as far as that fits.
+    pub left_out: usize,
+    /// Ids of pinned entries that exceed the budget for pins.
+    pub pins_left_out: Vec<EntryId>,
+    /// See [`Ledger::sources`].
+    pub sources: Vec<EntryId>,
+}
+
+/// How much a ledger may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LedgerBudget {
+    /// Tokens of everything but pins.
+    pub ledger: TokenCount,
+    /// Tokens of all pins together.
+    pub pins: TokenCount,
+}
+
+impl Ledger {
+    /// Returns the facts of `path` that are not word for word in a context whose kept range begins at the place
+    /// `first_kept` of `context.entries` (its length for none).
+    pub fn of(_path: &SessionPath<'_>, _context: &SessionContext, _first_kept: usize) -> Self {
+        Self::default()
+    }
+
+    /// Returns what of it fits.
+    pub fn fit(&self, budget: LedgerBudget, _counter: &dyn TokenCounter) -> LedgerBlock {
+        LedgerBlock {
+            budget: budget.ledger,
+            sources: self.sources.clone(),
+            ..LedgerBlock::default()
+        }
+    }
+}
+
+impl LedgerBlock {
+    /// Returns true when nothing is known, neither facts nor sources.
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.sources.is_empty()
+    }
+
+    /// Returns the typed copy that the entry's details keep.
+    pub(crate) fn details(&self) -> serde_json::Value {
+        serde_json::json!({ "items": self.items, "sources": self.sources })
+    }
+}
+
+/// Returns `summary` without the ledger in it.
+pub fn without_ledger(summary: &str) -> String {
+    summary.to_owned()
+}
+
+/// Returns the prose of a summary: without ledger and file tags. This is what the next summary builds on.
+pub fn prose_of(summary: &str) -> String {
+    crate::files::without_file_tags(&without_ledger(crate::files::without_file_tags(summary)))
+        .to_owned()
+}

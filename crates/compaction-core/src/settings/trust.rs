@@ -1,0 +1,108 @@
+//! Settings of what makes a compaction one that can be trusted: ledger, pins, verification, restoration.
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings::VerifyMode;
+use crate::threshold::Threshold;
+use crate::tokens::TokenCount;
+
+/// The settings under `compaction.ledger`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct LedgerSettings {
+    /// The most tokens that the ledger takes: 2% of the window and at least 1000 unless set; 0 for no ledger. Never
+    /// more than a quarter of the threshold.
+    pub max_tokens: Option<TokenCount>,
+}
+
+/// The settings under `compaction.pins`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct PinSettings {
+    /// The most tokens that all pins together take: 1% of the window and at least 1000 unless set. Never more than a
+    /// quarter of the threshold.
+    pub max_tokens: Option<TokenCount>,
+}
+
+/// The least that a ledger or the pins are given when settings name nothing.
+const LEAST: TokenCount = TokenCount(1000);
+
+impl LedgerSettings {
+    /// Returns the most that the ledger takes for a model of this window (zero when it is not known).
+    pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
+        bounded(self.max_tokens, window.scaled(2, 100), threshold)
+    }
+}
+
+impl PinSettings {
+    /// Returns the most that all pins together take for a model of this window (zero when it is not known).
+    pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
+        bounded(self.max_tokens, window.scaled(1, 100), threshold)
+    }
+}
+
+fn bounded(
+    set: Option<TokenCount>,
+    share: TokenCount,
+    threshold: Option<&Threshold>,
+) -> TokenCount {
+    let asked = set.unwrap_or_else(|| share.max(LEAST));
+    let quarter = threshold.map(|threshold| threshold.tokens.scaled(1, 4));
+    quarter.map_or(asked, |quarter| asked.min(quarter))
+}
+
+/// The settings under `compaction.verify`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct VerifySettings {
+    /// What is done about what a summary lost.
+    pub mode: VerifyMode,
+    /// The share of the checkable literals, in percent, below which `gate` refuses a summary.
+    #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
+    pub minimum_percent: u8,
+}
+
+impl Default for VerifySettings {
+    fn default() -> Self {
+        Self {
+            mode: VerifyMode::Repair,
+            minimum_percent: 20,
+        }
+    }
+}
+
+/// The settings under `compaction.restore`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct RestoreSettings {
+    /// How many of the files touched last are brought back; 0 for none.
+    pub max_files: usize,
+    /// How many of the newest images are brought back; 0 for none.
+    pub max_images: usize,
+    /// The most tokens of one file; a larger one is named only.
+    pub tokens_per_file: TokenCount,
+    /// The most tokens of all that is brought back, with what frames it; what exceeds it is named only.
+    pub total_tokens: TokenCount,
+    /// Whether many images of tools in the context start a compaction below the threshold.
+    pub image_trigger: bool,
+    /// How many images of tools start one.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    pub image_trigger_count: usize,
+}
+
+impl Default for RestoreSettings {
+    fn default() -> Self {
+        Self {
+            max_files: 5,
+            max_images: 3,
+            tokens_per_file: TokenCount(5000),
+            total_tokens: TokenCount(20_000),
+            image_trigger: true,
+            image_trigger_count: 50,
+        }
+    }
+}
