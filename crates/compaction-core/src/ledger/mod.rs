@@ -10,6 +10,8 @@
 //! down. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
 //! Facts whose entries stay word for word in the context are left out, but they count for what is over and done.
 
+mod pins;
+
 use serde::Serialize;
 use session_model::{EntryId, SessionContext, SessionPath};
 
@@ -20,6 +22,8 @@ pub const PIN_LABEL: &str = "pin";
 
 /// The custom type of an entry that pins a text of its own: `{"text": ...}`.
 pub const PIN_ENTRY: &str = "agent-cli/pin";
+
+pub use pins::{Pin, pins_of};
 
 /// What a fact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

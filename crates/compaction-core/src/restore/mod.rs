@@ -13,6 +13,7 @@ use serde::Serialize;
 use session_model::{AssistantMessage, Content, EntryId, SessionContext};
 
 use crate::files::FileAction;
+use crate::request::SourceMessage;
 use crate::settings::RestoreSettings;
 use crate::tokens::{TokenCount, TokenCounter};
 
@@ -166,6 +167,11 @@ pub struct Restored {
 /// Returns the files that the context's calls touched, newest first, each spelling once; of parallel calls the last is
 /// the newest. Calls that failed do not count.
 pub fn touched_files(_context: &SessionContext) -> Vec<TouchedFile> {
+    Vec::new()
+}
+
+/// Returns the same for messages of any origin, oldest first.
+pub(crate) fn touched_in(_messages: &[SourceMessage]) -> Vec<TouchedFile> {
     Vec::new()
 }
 
