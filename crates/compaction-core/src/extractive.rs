@@ -4,6 +4,7 @@ use crate::branch::BranchPlan;
 use crate::extract::{ExtractInput, ExtractKind, extract};
 use crate::files::{FileCalls, FileOps};
 use crate::handoff::HandoffPlan;
+use crate::ledger::LedgerBlock;
 use crate::plan::{CompactionPlan, SPLIT_TURN_HEADING};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
@@ -18,7 +19,7 @@ impl CompactionPlan {
                 .iter()
                 .filter(|request| request.kind == kind);
             let requests: Vec<&SummaryRequest> = requests.collect();
-            answer_by_rule(&requests, &self.files, cap, counter)
+            answer_by_rule(&requests, &self.files, Some(&self.ledger), cap, counter)
         };
         // The beginning of a split turn gets a quarter of the cap; what it leaves goes to the history.
         let prefix = answer(RequestKind::TurnPrefix, self.summary_cap.scaled(1, 4));
@@ -41,7 +42,7 @@ impl BranchPlan {
         counter: &dyn TokenCounter,
     ) -> Vec<SummaryAnswer> {
         let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
-        answer_by_rule(&requests, &self.files, cap, counter)
+        answer_by_rule(&requests, &self.files, None, cap, counter)
     }
 }
 
@@ -49,13 +50,15 @@ impl HandoffPlan {
     /// Returns the answers that the extractive summarizer gives, within `cap` tokens.
     pub fn answer_by_rule(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
         let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
-        answer_by_rule(&requests, &self.files, cap, self.profile.counter())
+        let counter = self.profile.counter();
+        answer_by_rule(&requests, &self.files, Some(&self.ledger), cap, counter)
     }
 }
 
 fn answer_by_rule(
     requests: &[&SummaryRequest],
     files: &FileOps,
+    ledger: Option<&LedgerBlock>,
     cap: TokenCount,
     counter: &dyn TokenCounter,
 ) -> Vec<SummaryAnswer> {
@@ -93,6 +96,7 @@ fn answer_by_rule(
                 focus: request.focus.as_deref(),
                 read_files: &read,
                 modified_files: &modified,
+                ledger,
                 cap: cap.0.max(200),
                 count: &|text: &str| counter.text(text).0,
             });

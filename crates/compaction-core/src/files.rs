@@ -1,6 +1,6 @@
 //! Which files the agent read and changed, from its tool calls and from earlier summaries.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use session_model::{
@@ -185,8 +185,8 @@ impl FileOps {
     }
 
     /// Returns the tags that name the files at the end of a summary, or nothing when there are none;
-    /// of each list the `limit` touched last.
-    pub fn tags(&self, limit: Option<usize>) -> String {
+    /// of each list the `limit` touched last. Of the modified, those that are `named` beside them are left out.
+    pub fn tags(&self, limit: Option<usize>, named: &[String]) -> String {
         let lines = |all: Vec<String>, newest_last: Vec<String>| -> String {
             let more = limit.map_or(0, |limit| all.len().saturating_sub(limit));
             let mut lines = match more {
@@ -198,9 +198,17 @@ impl FileOps {
             }
             lines.join("\n")
         };
+        let named: BTreeSet<&String> = named.iter().collect();
+        let without = |paths: Vec<String>| -> Vec<String> {
+            let others = paths.into_iter().filter(|path| !named.contains(path));
+            others.collect()
+        };
         prompts::file_operations(
             &lines(self.read_files(), self.read_by_recency()),
-            &lines(self.modified_files(), self.modified_by_recency()),
+            &lines(
+                without(self.modified_files()),
+                without(self.modified_by_recency()),
+            ),
         )
     }
 }
@@ -264,7 +272,7 @@ mod tests {
     #[test]
     fn tags_are_bounded_by_recency_and_can_be_taken_off() {
         let ops = ops(&["c", "b", "a"], &["m"]);
-        let tags = ops.tags(Some(2));
+        let tags = ops.tags(Some(2), &[]);
         assert_eq!(
             tags,
             "\n\n<read-files>\na\nb\n(1 more, not touched lately)\n</read-files>\n\n<modified-files>\nm\n</modified-files>"

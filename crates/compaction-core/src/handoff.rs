@@ -1,9 +1,9 @@
 //! Handoff: a document from which a new session goes on. Nothing is appended to the old one.
 
-use session_model::{AgentMessage, SessionContext};
+use session_model::{AgentMessage, SessionContext, SessionPath};
 
 use crate::files::FileOps;
-use crate::ledger::prose_of;
+use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, prose_of, without_ledger};
 use crate::plan::fates::{Fate, chapter, file_ops, source_messages};
 use crate::plan::requests::{Asked, Chapter, Shared, WindowTooSmall};
 use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
@@ -37,6 +37,8 @@ pub struct HandoffPlan {
     pub files: FileOps,
     /// The most that the document takes.
     pub max_output: TokenCount,
+    /// The facts that stand beside the prose.
+    pub ledger: LedgerBlock,
     pub(crate) profile: Profile,
     file_list_limit: usize,
     asked: Asked,
@@ -48,6 +50,7 @@ pub struct HandoffPlan {
 ///
 /// Returns `None` when nothing was said.
 pub fn plan_handoff(
+    path: &SessionPath<'_>,
     context: &SessionContext,
     options: &HandoffOptions,
 ) -> Result<Option<HandoffPlan>, WindowTooSmall> {
@@ -92,7 +95,14 @@ pub fn plan_handoff(
         focus: options.focus.clone(),
         halvings: 0,
     };
+    // Nothing of the context goes along, so all facts count.
+    let ledger = Ledger::of(path, context, context.entries.len());
+    let budget = LedgerBudget {
+        ledger: options.settings.ledger.budget(window, None),
+        pins: options.settings.pins.budget(window, None),
+    };
     Ok(Some(HandoffPlan {
+        ledger: ledger.fit(budget, profile.counter()).handed_off(),
         files: file_ops(context, &fates, &profile.rules()),
         max_output,
         profile,
@@ -122,14 +132,19 @@ impl HandoffPlan {
         Ok(Self { asked, ..self })
     }
 
-    /// Returns the document that the answers make up, its file lists included, and who wrote it.
+    /// Returns the document that the answers make up, its ledger and file lists included, and who wrote it.
     pub fn document(&self, answers: &[SummaryAnswer]) -> Result<(String, Summarizer), AnswerError> {
         let (text, summarizer) = merge_answers(self.requests(), answers, None)?;
         Ok((self.with_files(&text), summarizer))
     }
 
-    /// Returns a document that was written at the end of the real conversation, its file lists included.
+    /// Returns a document that was written at the end of the real conversation, with ledger and file lists. Such a
+    /// writer has seen a ledger, and must not repeat it.
     pub fn with_files(&self, text: &str) -> String {
-        format!("{text}{}", self.files.tags(Some(self.file_list_limit)))
+        let text = without_ledger(text);
+        let tags = self
+            .files
+            .tags(Some(self.file_list_limit), &self.ledger.files);
+        format!("{text}{}{tags}", self.ledger.text)
     }
 }

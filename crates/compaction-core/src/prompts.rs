@@ -41,6 +41,10 @@ fixed_prompts! {
     auto_continue = "auto-continue.md";
     /// Returns the system prompt of a coding agent.
     system = "system.md";
+    /// Returns the line with which a ledger begins.
+    ledger_lead = "ledger-lead.md";
+    /// Returns the same for a session that goes on from another.
+    ledger_lead_handoff = "ledger-lead-handoff.md";
     /// Returns what stands before a branch summary.
     branch_summary_preamble = "branch-summary-preamble.md";
 }
@@ -54,6 +58,33 @@ pub(crate) fn file_operations(read: &str, modified: &str) -> String {
         modified: &'a str,
     }
     render(&Prompt { read, modified })
+}
+
+/// The parts of a ledger, each written already; empty for none.
+#[derive(Debug, Default, Template)]
+#[template(path = "ledger.md")]
+pub(crate) struct LedgerParts {
+    pub lead: String,
+    pub pins: String,
+    pub rules: String,
+    pub first: String,
+    pub first_outdated: bool,
+    pub messages: String,
+    pub latest: String,
+    pub latest_outdated: bool,
+    pub files: String,
+    pub failures: String,
+    pub steps: String,
+    pub todos: String,
+    pub decisions: String,
+    pub figures: String,
+    pub pins_left: String,
+    pub left: String,
+}
+
+/// Returns the block that a summary carries beside its prose.
+pub(crate) fn ledger(parts: &LedgerParts) -> String {
+    render(parts)
 }
 
 /// Returns instructions and what the user wants the summary to focus on.

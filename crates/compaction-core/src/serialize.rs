@@ -176,7 +176,7 @@ fn cut(text: &str, limit: Option<usize>, bounds: &Bounds) -> String {
 }
 
 /// The tags that frame what this project sends and stores.
-const TAGS: [&str; 11] = [
+const TAGS: [&str; 12] = [
     "conversation",
     "previous-summary",
     "additional-context",
@@ -184,6 +184,7 @@ const TAGS: [&str; 11] = [
     "modified-files",
     "summary",
     "ledger",
+    "ledger-text",
     "state_snapshot",
     "analysis",
     "restored-file",

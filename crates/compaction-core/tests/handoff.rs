@@ -22,8 +22,9 @@ fn options(window: u64) -> HandoffOptions {
 }
 
 fn plan(decoded: &session_model::Decoded, options: &HandoffOptions) -> HandoffPlan {
-    let context = build_context(&path(decoded), ContextRules::Own);
-    let plan = plan_handoff(&context, options).expect("a window with room");
+    let path = path(decoded);
+    let context = build_context(&path, ContextRules::Own);
+    let plan = plan_handoff(&path, &context, options).expect("a window with room");
     plan.expect("something was said")
 }
 
@@ -107,7 +108,7 @@ fn nothing_said_gives_no_plan() {
     let session = decoded("");
     let context = build_context(&path(&session), ContextRules::Own);
     assert!(matches!(
-        plan_handoff(&context, &options(200_000)),
+        plan_handoff(&path(&session), &context, &options(200_000)),
         Ok(None)
     ));
 }

@@ -38,7 +38,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
         summarizer: limits,
         focus: args.focus.clone(),
     };
-    let plan_for = |limits: SummarizerLimits| plan_handoff(&context, &options(limits));
+    let plan_for = |limits: SummarizerLimits| plan_handoff(&path, &context, &options(limits));
     let own = SummarizerLimits {
         window: models.window,
         max_output: None,

@@ -152,6 +152,6 @@ fn handoff(asked: &Asked) -> compaction_core::HandoffPlan {
         summarizer: limits(asked),
         focus: Some("the <tests>".to_owned()),
     };
-    let plan = plan_handoff(&context, &options).expect("a window");
+    let plan = plan_handoff(&path, &context, &options).expect("a window");
     plan.expect("something was said")
 }

@@ -290,7 +290,7 @@ impl BranchPlan {
         let summary = format!(
             "{}\n\n{merged}{}",
             prompts::branch_summary_preamble(),
-            self.files.tags(self.file_list_limit)
+            self.files.tags(self.file_list_limit, &[])
         );
         let details = json!({
             "readFiles": self.files.read_files(),

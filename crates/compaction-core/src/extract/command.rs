@@ -101,7 +101,10 @@ impl Command {
                 let narrower = failed.core.strip_prefix(won.as_str());
                 let narrower =
                     narrower.is_some_and(|rest| rest.starts_with(' ') && !rest.contains("&&"));
-                *won == failed.core || Some(won) == last || (narrower && is_check(won))
+                *won == failed.core
+                    || Some(won) == last
+                    || (narrower && is_check(won))
+                    || (is_check(won) && broader(won, last.unwrap_or(&failed.core)))
             })
     }
 
@@ -124,6 +127,75 @@ impl Command {
         };
         self.parts.iter().all(looks)
     }
+}
+
+/// Options that leave nothing out of a check.
+const BROAD: [&str; 16] = [
+    "--workspace",
+    "--all",
+    "--all-targets",
+    "--all-features",
+    "--no-fail-fast",
+    "--quiet",
+    "-q",
+    "--verbose",
+    "-v",
+    "--offline",
+    "--locked",
+    "--frozen",
+    "--tests",
+    "--color=never",
+    "./...",
+    "--",
+];
+/// What cargo does on the way to something else.
+const CARGO_IMPLIES: [(&str, &[&str]); 3] = [
+    ("test", &["test", "build", "check", "b", "c", "t"]),
+    ("build", &["build", "check", "b", "c"]),
+    ("clippy", &["clippy", "check", "c"]),
+];
+
+/// Returns true when the check `won` leaves out nothing that `failed` did: the same tool, and beside options that
+/// narrow nothing only words that `failed` has too.
+fn broader(won: &str, failed: &str) -> bool {
+    let split =
+        |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
+    let (won, failed) = (split(won), split(failed));
+    let (Some(tool), Some(other)) = (won.first(), failed.first()) else {
+        return false;
+    };
+    if tool != other {
+        return false;
+    }
+    let (mut rest, mut left) = (&won[1..], &failed[1..]);
+    if tool == "cargo" {
+        let (Some(does), Some(did)) = (rest.first(), left.first()) else {
+            return false;
+        };
+        let implied = CARGO_IMPLIES.iter().find(|(name, _)| name == does);
+        let implied = implied.is_some_and(|(_, implied)| implied.contains(&did.as_str()));
+        if !implied && does != did {
+            return false;
+        }
+        (rest, left) = (&rest[1..], &left[1..]);
+    } else if what(rest) != what(left) {
+        return false;
+    }
+    let narrows = |word: &&String| !BROAD.contains(&word.as_str());
+    let narrow: Vec<_> = rest.iter().filter(narrows).collect();
+    let same = || {
+        left.iter()
+            .filter(narrows)
+            .all(|word| narrow.contains(&word))
+    };
+    narrow.iter().all(|word| left.contains(word))
+        && (tool == "cargo" || narrow.is_empty() || same())
+}
+
+/// Returns what a tool is told to do, where its first word is neither an option nor a path.
+fn what(words: &[String]) -> Option<&String> {
+    let first = words.first()?;
+    (!first.starts_with('-') && !first.contains(['/', '.'])).then_some(first)
 }
 
 /// Returns true when `command` checks the work: tests, builds, lints.

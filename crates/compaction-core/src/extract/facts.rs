@@ -1,5 +1,8 @@
 //! What an extractive summary says, before it is written and after it was read back.
 
+use std::collections::BTreeSet;
+
+use super::beside::Part;
 use super::sections::with_id;
 
 /// The most ids that a line of what is left out names.
@@ -73,6 +76,10 @@ pub(super) struct Facts {
     pub first: Option<Request>,
     /// True when `first` is only the first after a summary that named no request.
     pub first_follows_summary: bool,
+    /// True when the first request is in a ledger, so that no other is the first.
+    pub first_in_ledger: bool,
+    /// Sections of which something is in the ledger; not read back.
+    pub in_ledger: BTreeSet<Part>,
     /// The goal in the words of a model.
     pub goal: String,
     pub latest: Option<Request>,

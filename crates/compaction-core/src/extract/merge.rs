@@ -217,7 +217,7 @@ fn merge_requests(older: &mut Facts, newer: &mut Facts) {
             Some(_) => newer.between.insert(0, Request { text, id }.listed()),
         }
     }
-    let starts = older.first.is_none() && older.goal.is_empty();
+    let starts = older.first.is_none() && older.goal.is_empty() && !older.first_in_ledger;
     if starts {
         older.first_follows_summary = !older.earlier.is_empty();
         older.first = newer.first.take();

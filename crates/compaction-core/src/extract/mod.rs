@@ -15,6 +15,7 @@
 //! line of a list, with our own tags neutralised, so that it cannot imitate a section. An update without
 //! new messages changes nothing.
 
+mod beside;
 mod command;
 mod facts;
 mod figures;
@@ -24,6 +25,7 @@ mod focus;
 mod lines;
 mod merge;
 mod parse;
+mod record;
 mod rules;
 mod scan;
 mod sections;
@@ -38,6 +40,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
+use crate::ledger::LedgerBlock;
 use crate::request::SourceMessage;
 
 use facts::{Facts, Item};
@@ -45,9 +48,12 @@ pub(crate) use figures::is_unit;
 use fit::{Gauge, fit};
 use merge::merge;
 use parse::parse;
+pub(crate) use record::{Record, Spoken};
 use rules::RuleBook;
+pub(crate) use scan::record;
 use scan::scan;
 use signals::{Outcome, judge};
+pub(crate) use text::cut_middle;
 use text::{ends_of, one_line, sentences};
 
 /// What a summary is for, and so which sections it has.
@@ -75,6 +81,8 @@ pub struct ExtractInput<'a> {
     pub read_files: &'a [String],
     /// Files that were written or edited, newest last. All are named in the summary.
     pub modified_files: &'a [String],
+    /// The ledger that stands beside the summary: what it says is not said twice.
+    pub ledger: Option<&'a LedgerBlock>,
     /// The largest size of the result, as `count` measures it.
     pub cap: u64,
     /// The token counter.
@@ -97,6 +105,9 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
         take_branch(&mut facts, branch);
     }
     facts.note_files(input.modified_files.iter().map(String::as_str));
+    if let Some(ledger) = input.ledger {
+        facts.leave_to(ledger);
+    }
     let gauge = Gauge {
         cap: input.cap,
         count: input.count,

@@ -1,5 +1,6 @@
 //! Reading a summary back: one of ours, one of a model in the same sections, or free text.
 
+use super::beside::FIRST_BELOW;
 use super::facts::{Facts, Focus, Request};
 use super::lines::{parse_failure, parse_item, parse_labelled, parse_left, parse_line};
 use super::merge::merge;
@@ -175,7 +176,9 @@ fn parse_goal(facts: &mut Facts, lines: &[&str]) {
                 id: id.to_owned(),
             })
         };
-        if let Some(id) =
+        if line == FIRST_BELOW {
+            facts.first_in_ledger = true;
+        } else if let Some(id) =
             label(line, "First request after the earlier summary").filter(|_| quoted > 0)
         {
             facts.first = request(id);
@@ -239,7 +242,7 @@ fn is_nothing(text: &str) -> bool {
         .trim_start_matches(['-', '*', ' '])
         .trim_end_matches('.');
     let text = text.trim_matches(['(', ')', '[', ']']).trim();
-    ["", "none", "n/a", "nothing"]
+    ["", "none", "n/a", "nothing", "in the ledger below"]
         .iter()
         .any(|nothing| text.eq_ignore_ascii_case(nothing))
 }

@@ -163,6 +163,12 @@ impl RuleBook {
     /// Returns the rules that the sentences of a user's message state, in their order: byte for byte but for
     /// line breaks inside, neutralised tags and the marker of a cut.
     pub(super) fn rules_of(&self, said: &[Sentence], id: &str) -> Vec<String> {
+        let stated = self.stated(said).into_iter();
+        stated.map(|text| shown_rule(text, id)).collect()
+    }
+
+    /// Returns the same as they were said.
+    pub(super) fn stated<'a>(&self, said: &'a [Sentence]) -> Vec<&'a str> {
         let mut rules = Vec::new();
         let mut listed = false;
         for Sentence { text, bullet } in said {
@@ -170,12 +176,17 @@ impl RuleBook {
             listed &= *bullet;
             let states = self.is_rule(text);
             if listed || states {
-                rules.push(cut_end(&neutralise(text), id, LONGEST));
+                rules.push(text.as_str());
             }
             listed |= heading && (states || is_heading(text));
         }
         rules
     }
+}
+
+/// Returns a rule as a summary quotes it.
+pub(super) fn shown_rule(text: &str, id: &str) -> String {
+    cut_end(&neutralise(text), id, LONGEST)
 }
 
 /// Returns the members of a list that semicolons part.

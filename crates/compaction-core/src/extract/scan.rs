@@ -11,7 +11,8 @@ use super::facts::{Facts, Item, Request};
 use super::figures::figures;
 use super::focus::FocusSearch;
 use super::merge::merge_figures;
-use super::rules::RuleBook;
+use super::record::Record;
+use super::rules::{RuleBook, shown_rule};
 use super::speech;
 use super::text::{ends_of, neutralise, one_line, sentences};
 use super::work::Works;
@@ -21,13 +22,20 @@ const SHORT: usize = 60;
 
 /// What the messages say.
 #[derive(Default)]
-pub(super) struct Scanned {
+pub(crate) struct Scanned {
     /// The facts.
     pub(super) facts: Facts,
     /// The newest compaction summary among the messages.
     pub(super) carried: Option<String>,
     /// Summaries of branches among the messages, with their entries.
     pub(super) branches: Vec<Item>,
+    /// What the ledger keeps.
+    pub(crate) record: Record,
+}
+
+/// Reads the messages once, oldest first, for what the ledger keeps.
+pub(crate) fn record(messages: &[SourceMessage]) -> Record {
+    scan(messages, None).record
 }
 
 /// Reads the messages once, oldest first.
@@ -38,17 +46,19 @@ pub(super) fn scan(messages: &[SourceMessage], focus: Option<&str>) -> Scanned {
         works: Works::default(),
         requests: Vec::new(),
         known_rules: BTreeSet::new(),
+        place: 0,
         spoken: Vec::new(),
         unanswered: true,
         scanned: Scanned::default(),
     };
-    for source in messages {
+    for (place, source) in messages.iter().enumerate() {
+        scan.place = place;
         let id = one_line(&source.entry_id, 200);
         match &*source.message {
             AgentMessage::User(message) => scan.user(&message.content, id),
             AgentMessage::Assistant(message) => scan.assistant(message, id),
-            AgentMessage::ToolResult(message) => scan.works.result(message, &id),
-            AgentMessage::BashExecution(run) => scan.works.user_ran(run, &id),
+            AgentMessage::ToolResult(message) => scan.works.result(message, &id, place),
+            AgentMessage::BashExecution(run) => scan.works.user_ran(run, &id, place),
             AgentMessage::CompactionSummary(message) => {
                 scan.scanned.carried = Some(message.summary.clone());
             }
@@ -77,6 +87,8 @@ struct Scan {
     /// The requests, each with what a short one answers.
     requests: Vec<(Request, Option<Item>)>,
     known_rules: BTreeSet<String>,
+    /// Which message is read.
+    place: usize,
     /// What the assistant said since the last request was made or answered.
     spoken: Vec<Item>,
     unanswered: bool,
@@ -97,7 +109,10 @@ impl Scan {
         }
         facts.active = true;
         let said = sentences(&ends_of(&text));
-        let rules = self.book.rules_of(&said, &id);
+        let stated = self.book.stated(&said);
+        let rules = stated.iter().map(|text| shown_rule(text, &id));
+        let rules: Vec<_> = rules.collect();
+        let stated: Vec<_> = stated.into_iter().map(str::to_owned).collect();
         let is_rule = |item: &Item| {
             rules
                 .iter()
@@ -133,8 +148,13 @@ impl Scan {
         });
         self.spoken.clear();
         self.unanswered = true;
-        let text = neutralise(text.trim_start_matches(['\n', '\r']).trim_end());
-        self.requests.push((Request { text, id }, asked));
+        let whole = text.trim_start_matches(['\n', '\r']).trim_end();
+        let text = neutralise(whole);
+        let request = Request { text, id };
+        let tiny = request.is_tiny();
+        let record = &mut self.scanned.record;
+        record.user(self.place, whole, tiny, &said, &stated);
+        self.requests.push((request, asked));
     }
 
     fn assistant(&mut self, message: &AssistantMessage, id: String) {
@@ -146,13 +166,16 @@ impl Scan {
         facts.active = true;
         self.works.start_answer();
         for call in calls {
-            self.works.call(call, broken);
+            self.works.call(call, broken, self.place);
         }
         if text.trim().is_empty() {
             self.unanswered = true;
             return;
         }
         let said = sentences(&ends_of(&text));
+        let record = &mut self.scanned.record;
+        record.assistant(self.place, &text, &said, answers);
+        let facts = &mut self.scanned.facts;
         facts.decisions.extend(speech::decisions(&said, &id));
         if let Some(focus) = &mut self.focus {
             focus.look(&said, &id);
@@ -197,7 +220,10 @@ impl Scan {
                 .spoken
                 .last()
                 .map(|said| speech::next_steps(&said.text))
-                .unwrap_or_default();
+                .unwrap_or_default()
+                .into_iter()
+                .map(|step| step.text)
+                .collect();
         }
         if let Some(answer) = facts.answer.take() {
             let figures = figures(&sentences(&ends_of(&answer.text)), &answer.id)
@@ -208,7 +234,7 @@ impl Scan {
             let text = speech::first_paragraph(&answer.text, 400);
             facts.answer = Some(Item { text, ..answer });
         }
-        self.works.into_facts(facts);
+        self.works.write(facts, &mut scanned.record);
         let focus = self.focus.map(FocusSearch::finish);
         facts.focus = focus.filter(|focus| !focus.lines.is_empty());
         scanned

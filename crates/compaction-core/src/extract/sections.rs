@@ -5,6 +5,7 @@
 use session_model::fence_for;
 
 use super::ExtractKind;
+use super::beside::{BELOW, FIRST_BELOW, Part};
 use super::facts::{Facts, Item, LeftOut};
 
 /// Opens the line that says how the summary was made.
@@ -19,6 +20,9 @@ pub(super) const ANSWERS: &str = "It answers";
 pub(super) const BETWEEN: &str = "Requests in between:";
 /// The next step when nothing says more.
 pub(super) const CONTINUE: &str = "Continue with the latest request.";
+/// Stands in a section that has nothing to say.
+const NONE: &str = "(none)";
+
 /// Returns a text with its entry in parentheses.
 pub(super) fn with_id(text: &str, id: &str) -> String {
     if id.is_empty() {
@@ -31,34 +35,48 @@ pub(super) fn with_id(text: &str, id: &str) -> String {
 /// Returns the written form of `facts`.
 pub(super) fn render(facts: &Facts, kind: ExtractKind) -> String {
     let mut page = Page::default();
+    let below = |part| match facts.in_ledger.contains(&part) {
+        true => BELOW,
+        false => NONE,
+    };
     match kind {
         ExtractKind::History | ExtractKind::Branch => {
-            page.section("## Goal", |out| goal(out, facts));
-            page.section("## Constraints & Preferences", |out| rules(out, facts));
+            page.section("## Goal", below(Part::Goal), |out| goal(out, facts));
+            page.section("## Constraints & Preferences", below(Part::Rules), |out| {
+                rules(out, facts)
+            });
             page.heading("## Progress");
-            page.section("### Done", |out| {
+            page.section("### Done", below(Part::Done), |out| {
                 done(out, facts);
                 if matches!(kind, ExtractKind::Branch) {
                     outcome(out, facts);
                 }
             });
-            page.section("### In Progress", |out| doing(out, facts));
-            page.section("### Blocked", |out| blocked(out, facts));
-            page.section("## Key Decisions", |out| decisions(out, facts));
-            page.section("## Next Steps", |out| next(out, facts));
+            page.section("### In Progress", below(Part::Doing), |out| {
+                doing(out, facts)
+            });
+            page.section("### Blocked", below(Part::Blocked), |out| {
+                blocked(out, facts)
+            });
+            page.section("## Key Decisions", below(Part::Decisions), |out| {
+                decisions(out, facts)
+            });
+            page.section("## Next Steps", below(Part::Next), |out| next(out, facts));
             if matches!(kind, ExtractKind::Branch) {
                 page.text.push_str(&format!("\n*{MADE}.*\n"));
             } else {
-                page.section("## Critical Context", |out| critical(out, facts));
+                page.section("## Critical Context", NONE, |out| critical(out, facts));
             }
         }
         ExtractKind::TurnPrefix => {
-            page.section("## Original Request", |out| goal(out, facts));
-            page.section("## Progress So Far", |out| {
+            page.section("## Original Request", below(Part::Goal), |out| {
+                goal(out, facts)
+            });
+            page.section("## Progress So Far", below(Part::Done), |out| {
                 done(out, facts);
                 doing(out, facts);
             });
-            page.section("## Context Needed to Continue", |out| {
+            page.section("## Context Needed to Continue", below(Part::Rules), |out| {
                 rules(out, facts);
                 blocked(out, facts);
                 decisions(out, facts);
@@ -83,13 +101,13 @@ impl Page {
         self.text.push('\n');
     }
 
-    fn section(&mut self, heading: &str, write: impl FnOnce(&mut String)) {
+    fn section(&mut self, heading: &str, empty: &str, write: impl FnOnce(&mut String)) {
         self.heading(heading);
         let mut body = String::new();
         write(&mut body);
         let body = body.trim_end();
         self.text
-            .push_str(if body.is_empty() { "(none)" } else { body });
+            .push_str(if body.is_empty() { empty } else { body });
         self.text.push('\n');
     }
 }
@@ -118,6 +136,9 @@ fn quote(out: &mut String, label: &str, text: &str) {
 fn goal(out: &mut String, facts: &Facts) {
     if !facts.goal.is_empty() {
         quote(out, CARRIED_GOAL, &facts.goal);
+    }
+    if facts.first_in_ledger && facts.first.is_none() {
+        line(out, FIRST_BELOW, "\n");
     }
     let first = if facts.first_follows_summary {
         "First request after the earlier summary"

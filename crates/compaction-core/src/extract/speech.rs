@@ -1,6 +1,9 @@
 //! Signals in what is said: decisions with their reasons, plans, next steps.
 
+use std::collections::BTreeSet;
+
 use super::facts::Item;
+use super::figures::Quantity;
 use super::text::{Sentence, ends_of, one_line, sentences};
 
 /// The longest decision and the longest plan, in characters.
@@ -180,8 +183,17 @@ pub(super) fn plan(text: &str) -> Option<String> {
     (!steps.is_empty()).then(|| one_line(&steps.join(" "), PLAN))
 }
 
+/// A step that an answer leaves for later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Step {
+    /// What is to be done.
+    pub(super) text: String,
+    /// True when the user is asked whether to do it.
+    pub(super) asks: bool,
+}
+
 /// Returns the steps that an answer leaves for later.
-pub(super) fn next_steps(text: &str) -> Vec<String> {
+pub(super) fn next_steps(text: &str) -> Vec<Step> {
     let mut steps = Vec::new();
     let mut listed = false;
     for Sentence { text, bullet } in sentences(&ends_of(text)) {
@@ -191,9 +203,11 @@ pub(super) fn next_steps(text: &str) -> Vec<String> {
             "next step",
             "next, ",
             "next i",
+            "next up",
             "remaining",
             "still need",
             "still to do",
+            "left to do",
             "todo",
             "to do:",
             "als nächstes",
@@ -211,15 +225,133 @@ pub(super) fn next_steps(text: &str) -> Vec<String> {
         if later && title {
             listed = true;
         } else if listed || later {
-            steps.push(one_line(&text, STEP));
+            let text = one_line(&text, STEP);
+            steps.push(Step { text, asks: false });
         } else if offer {
-            steps.push(one_line(&format!("Asked the user: {text}"), STEP));
+            let text = one_line(&format!("Asked the user: {text}"), STEP);
+            steps.push(Step { text, asks: true });
         }
         if steps.len() == 5 {
             break;
         }
     }
     steps
+}
+
+/// Returns whether a sentence speaks of what comes rather than of what was done.
+pub(super) fn is_coming(text: &str) -> bool {
+    const MARKS: [&str; 14] = [
+        " next ",
+        " todo ",
+        " remaining ",
+        " remains ",
+        " still ",
+        " will ",
+        " i'll ",
+        " going to ",
+        " need to ",
+        " needs to ",
+        " should ",
+        " later ",
+        " left to ",
+        " let me ",
+    ];
+    let lower = spaced(text);
+    MARKS.iter().any(|mark| lower.contains(mark))
+}
+
+/// Returns whether a message of the user begins with a refusal.
+pub(super) fn refuses(text: &str) -> bool {
+    const REFUSALS: [&str; 16] = [
+        " no ",
+        " nope ",
+        " nah ",
+        " don't ",
+        " do not ",
+        " stop ",
+        " revert ",
+        " undo ",
+        " wrong ",
+        " that's wrong ",
+        " not that ",
+        " rather not ",
+        " nein ",
+        " non ",
+        " nicht ",
+        " wait no ",
+    ];
+    let opening: String = text.trim_start().chars().take(80).collect();
+    let opening = spaced(&opening);
+    REFUSALS.iter().any(|mark| opening.starts_with(mark))
+        || text.trim_start().starts_with(['不', '别'])
+}
+
+/// What a rejected thing follows, where it is named.
+const AGAINST: [&str; 26] = [
+    " instead of ",
+    " rather than ",
+    " no longer ",
+    " away from ",
+    " switch from ",
+    " switched from ",
+    " switching from ",
+    " drop ",
+    " dropped ",
+    " dropping ",
+    " reverted ",
+    " revert ",
+    " rejected ",
+    " abandoned ",
+    " against ",
+    " without ",
+    " don't use ",
+    " do not use ",
+    " don't want ",
+    " do not want ",
+    " forget ",
+    " scrap ",
+    " skip ",
+    " no ",
+    " not ",
+    " replace ",
+];
+/// How many words after it are looked at.
+const AGAINST_WORDS: usize = 6;
+
+/// Returns the telling words of what a sentence speaks against.
+pub(super) fn turned_down(text: &str) -> BTreeSet<String> {
+    let lower = spaced(text);
+    let mut against = BTreeSet::new();
+    for mark in AGAINST {
+        for (at, _) in lower.match_indices(mark).take(8) {
+            let rest = &lower[at + mark.len()..];
+            let ends = REASONS
+                .iter()
+                .chain(&[" but ", " and ", " with ", " by ", " | "]);
+            let end = ends.filter_map(|end| rest.find(end)).min();
+            let words = rest[..end.unwrap_or(rest.len())]
+                .split(' ')
+                .take(AGAINST_WORDS);
+            let words: Vec<_> = words.collect();
+            against.extend(Quantity::of(&words.join(" ")).subjects);
+        }
+    }
+    against
+}
+
+/// Returns a sentence in lower case, its words between single spaces and its punctuation as bars.
+fn spaced(text: &str) -> String {
+    let lower = text.to_lowercase().replace('’', "'");
+    let mut out = String::from(" ");
+    for word in lower.split_whitespace() {
+        let bare = word.trim_matches(|c: char| !(c.is_alphanumeric() || matches!(c, '\'' | '_')));
+        out.push_str(bare);
+        out.push(' ');
+        if word.ends_with([',', '.', ';', ':', '!', '?', ')']) && !bare.is_empty() {
+            out.push_str("| ");
+        }
+    }
+    out
 }
 
 fn coming(text: &str) -> Vec<String> {

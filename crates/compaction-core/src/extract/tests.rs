@@ -109,6 +109,7 @@ fn summarize(
         focus,
         read_files: &[],
         modified_files: &[],
+        ledger: None,
         cap,
         count: &count,
     });
@@ -735,6 +736,7 @@ fn the_document_of_a_handoff_is_carried_like_a_summary() {
             focus: None,
             read_files: &[],
             modified_files: &[],
+            ledger: None,
             cap: 4000,
             count: &count,
         })

@@ -82,7 +82,7 @@ pub(super) fn ends_of(text: &str) -> Cow<'_, str> {
 /// Returns `text`, cut in its middle to at most `keep` characters and a marker line that counts what is left out.
 ///
 /// A text that was cut before is cut further, and its marker goes on counting.
-pub(super) fn cut_middle(text: &str, id: &str, keep: usize) -> String {
+pub(crate) fn cut_middle(text: &str, id: &str, keep: usize) -> String {
     let (head, tail, before) = split_marker(text, id);
     let length = head.chars().count() + tail.chars().count();
     if length <= keep {

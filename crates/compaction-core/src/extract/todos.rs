@@ -24,6 +24,19 @@ struct Todo {
     text: String,
     id: String,
     state: State,
+    /// Which call set it; see [`TodoList::apply_at`].
+    place: usize,
+}
+
+/// What a call did to a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// It set all of it.
+    Whole,
+    /// It changed a part of it.
+    Part,
+    /// Nothing.
+    None,
 }
 
 /// A todo list, as the calls of a todo tool set and change it.
@@ -33,25 +46,58 @@ pub(super) struct TodoList {
     done: Vec<String>,
     known_done: BTreeSet<String>,
     set: bool,
+    /// The calls since the newest that set the whole list, with it.
+    calls: Vec<usize>,
 }
 
 impl TodoList {
+    /// Applies the arguments of the call in message `place`, which what it sets remembers.
+    pub(super) fn apply_at(&mut self, arguments: &Value, place: usize) {
+        let known = self.todos.len();
+        match self.apply(arguments) {
+            Change::Whole => {
+                self.calls = vec![place];
+                self.todos.iter_mut().for_each(|todo| todo.place = place);
+            }
+            Change::Part => {
+                self.calls.push(place);
+                let new = self.todos.iter_mut().skip(known);
+                new.for_each(|todo| todo.place = place);
+            }
+            Change::None => {}
+        }
+    }
+
+    /// Returns the calls that made up the list.
+    pub(super) fn calls(&self) -> &[usize] {
+        &self.calls
+    }
+
+    /// Returns the todos that are not done, what is worked on first, each with where it was set.
+    pub(super) fn open_with_places(&self) -> impl Iterator<Item = (&str, usize)> {
+        let wanted = [State::Current, State::Open].into_iter();
+        wanted.flat_map(|wanted| {
+            let open = self.todos.iter().filter(move |todo| todo.state == wanted);
+            open.map(|todo| (todo.text.as_str(), todo.place))
+        })
+    }
+
     /// Applies the arguments of one call: a whole list, or one change by action.
-    pub(super) fn apply(&mut self, arguments: &Value) {
+    pub(super) fn apply(&mut self, arguments: &Value) -> Change {
         let mut found = Vec::new();
         let listed = collect(arguments, 0, &mut found);
         if listed {
             self.note_done();
             self.todos = found;
             self.set = true;
-            return;
+            return Change::Whole;
         }
         let action = arguments
             .get("action")
             .or_else(|| arguments.get("op"))
             .and_then(Value::as_str);
         let Some(action) = action else {
-            return;
+            return Change::None;
         };
         let id = arguments.get("id").map(plain).unwrap_or_default();
         let text = todo_text(arguments);
@@ -64,6 +110,7 @@ impl TodoList {
                 self.note_done();
                 self.todos.clear();
                 self.set = true;
+                return Change::Whole;
             }
             ("remove" | "delete" | "drop", Some(todo)) => todo.state = State::Gone,
             ("toggle", Some(todo)) if todo.state == State::Done => todo.state = State::Open,
@@ -83,12 +130,14 @@ impl TodoList {
                         text,
                         id,
                         state: state(arguments).unwrap_or(State::Open),
+                        place: 0,
                     });
                     self.set = true;
                 }
             }
-            _ => {}
+            _ => return Change::None,
         }
+        Change::Part
     }
 
     /// Writes the open and the finished todos, what is worked on first.
@@ -140,7 +189,12 @@ fn collect(value: &Value, depth: usize, found: &mut Vec<Todo>) -> bool {
             {
                 let id = item.get("id").map(plain).unwrap_or_default();
                 let state = state(item).unwrap_or(State::Open);
-                found.push(Todo { text, id, state });
+                found.push(Todo {
+                    text,
+                    id,
+                    state,
+                    place: 0,
+                });
                 listed = true;
             }
             listed |= nested;

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use session_model::{BashExecution, ToolCall, ToolResultMessage};
 
+use crate::files::{FileAction, file_call};
+
 use super::command::{Command, is_check};
 use super::facts::{Facts, Failure, FileWork, Item};
 use super::files::{file_works, patch_works};
+use super::record::{Noted, Record};
 use super::signals::{Outcome, judge};
 use super::text::one_line;
 use super::todos::{TodoList, is_todo_tool, plain_name};
@@ -21,11 +24,27 @@ enum Deed {
     Files(Vec<FileWork>),
     Run(String),
     Todos(Value),
+    /// All of a file was read.
+    Read(String),
 }
 
 struct Call {
     deed: Deed,
     failed: bool,
+    /// Which message called.
+    place: usize,
+    /// Which message gave the result.
+    result: Option<usize>,
+}
+
+/// A command that failed.
+struct Failed {
+    /// How many requests there had been.
+    requests: usize,
+    command: Command,
+    failure: Failure,
+    call: Option<usize>,
+    result: usize,
 }
 
 /// The calls of a span of messages, gathered one message at a time.
@@ -34,8 +53,9 @@ pub(super) struct Works {
     calls: Vec<Call>,
     pending: BTreeMap<String, usize>,
     passed: Vec<(Command, Item)>,
-    /// Failures, each with how many requests there had been.
-    failures: Vec<(usize, Command, Failure)>,
+    failures: Vec<Failed>,
+    /// For a message, others without which its calls would be misread.
+    links: Vec<(usize, usize)>,
     succeeded: Vec<String>,
     requests: usize,
     /// What the newest calls did, one line each.
@@ -44,15 +64,25 @@ pub(super) struct Works {
 
 impl Works {
     /// Notes a call; `broken` when its answer ended in an error or was stopped.
-    pub(super) fn call(&mut self, call: &ToolCall, broken: bool) {
+    pub(super) fn call(&mut self, call: &ToolCall, broken: bool, place: usize) {
         self.last.push(describe(call));
-        if let Some(deed) = deed(call) {
-            self.pending.insert(call.id.clone(), self.calls.len());
-            self.calls.push(Call {
-                deed,
-                failed: broken,
-            });
+        let Some(deed) = deed(call).or_else(|| whole_read(call)) else {
+            return;
+        };
+        let earlier = self.pending.insert(call.id.clone(), self.calls.len());
+        // A call that is said again, its result still to come, counts once.
+        if let Some(earlier) = earlier.and_then(|at| self.calls.get_mut(at))
+            && earlier.place != place
+        {
+            earlier.failed = true;
+            self.links.push((earlier.place, place));
         }
+        self.calls.push(Call {
+            deed,
+            failed: broken,
+            place,
+            result: None,
+        });
     }
 
     /// Notes that the user asked for something.
@@ -71,21 +101,36 @@ impl Works {
     }
 
     /// Notes what a tool gave back.
-    pub(super) fn result(&mut self, result: &ToolResultMessage, id: &str) {
+    pub(super) fn result(&mut self, result: &ToolResultMessage, id: &str, place: usize) {
         let Some(at) = self.pending.remove(&result.tool_call_id) else {
             return;
         };
         let call = &mut self.calls[at];
         call.failed = result.is_error;
-        if let Deed::Run(command) = &call.deed {
-            let command = command.clone();
-            let text = result.content.joined_text("\n");
-            self.ran(&command, &judge(&text, result.is_error), id);
+        call.result = Some(place);
+        let from = call.place;
+        self.links.push((from, place));
+        match &call.deed {
+            Deed::Run(command) => {
+                let command = command.clone();
+                let text = result.content.joined_text("\n");
+                self.ran(
+                    &command,
+                    &judge(&text, result.is_error),
+                    id,
+                    (Some(from), place),
+                );
+            }
+            Deed::Files(_) => {
+                let said = result.content.texts().next();
+                call.failed |= said.is_some_and(tells_refusal);
+            }
+            Deed::Todos(_) | Deed::Read(_) => {}
         }
     }
 
     /// Notes a command that the user ran.
-    pub(super) fn user_ran(&mut self, run: &BashExecution, id: &str) {
+    pub(super) fn user_ran(&mut self, run: &BashExecution, id: &str, place: usize) {
         if run.cancelled || run.exclude_from_context {
             return;
         }
@@ -95,10 +140,17 @@ impl Works {
         if let Outcome::Failed { exit, .. } = &mut outcome {
             *exit = run.exit_code.filter(|code| *code != 0).or(*exit);
         }
-        self.ran(&command, &outcome, id);
+        self.ran(&command, &outcome, id, (None, place));
     }
 
-    fn ran(&mut self, text: &str, outcome: &Outcome, id: &str) {
+    /// Notes how a command ended; `places` are the messages of the call and of its output.
+    fn ran(
+        &mut self,
+        text: &str,
+        outcome: &Outcome,
+        id: &str,
+        (call, result): (Option<usize>, usize),
+    ) {
         let command = Command::new(text);
         if command.only_looks() {
             return;
@@ -109,8 +161,9 @@ impl Works {
         match outcome {
             Outcome::Denied => {}
             Outcome::Passed => {
-                self.failures
-                    .retain(|(_, failed, _)| !command.settles(failed));
+                self.settle(call.unwrap_or(result), |failed| {
+                    command.settles(&failed.command)
+                });
                 let text = text.to_owned();
                 self.succeeded.push(text.clone());
                 if is_check(&text) {
@@ -118,15 +171,22 @@ impl Works {
                 }
             }
             Outcome::Failed { exit, lines } => {
-                self.failures
-                    .retain(|(_, failed, _)| !failed.is_same(&command));
+                self.settle(call.unwrap_or(result), |failed| {
+                    failed.command.is_same(&command)
+                });
                 let failure = Failure {
                     command: text.to_owned(),
                     exit: *exit,
                     lines: lines.clone(),
                     id,
                 };
-                self.failures.push((self.requests, command, failure));
+                self.failures.push(Failed {
+                    requests: self.requests,
+                    command,
+                    failure,
+                    call,
+                    result,
+                });
             }
         }
         let excess = self.passed.len().saturating_sub(REMEMBERED);
@@ -135,9 +195,22 @@ impl Works {
         self.failures.drain(..excess);
     }
 
-    /// Writes what was gathered into `facts`.
-    pub(super) fn into_facts(mut self, facts: &mut Facts) {
-        let mut files: BTreeMap<String, (usize, FileWork)> = BTreeMap::new();
+    /// Forgets the failures that the call in message `place` settled.
+    fn settle(&mut self, place: usize, settled: impl Fn(&Failed) -> bool) {
+        let links = &mut self.links;
+        self.failures.retain(|failed| {
+            let gone = settled(failed);
+            if gone {
+                links.push((failed.call.unwrap_or(failed.result), place));
+            }
+            !gone
+        });
+    }
+
+    /// Writes what was gathered into `facts` and `record`.
+    pub(super) fn write(mut self, facts: &mut Facts, record: &mut Record) {
+        let mut files: BTreeMap<String, Changed> = BTreeMap::new();
+        let mut reads: BTreeMap<String, usize> = BTreeMap::new();
         let mut todos = TodoList::default();
         for (order, call) in self.calls.into_iter().enumerate() {
             if call.failed {
@@ -145,33 +218,105 @@ impl Works {
             }
             match call.deed {
                 Deed::Run(_) => {}
-                Deed::Todos(arguments) => todos.apply(&arguments),
+                Deed::Todos(arguments) => todos.apply_at(&arguments, call.place),
+                Deed::Read(path) => {
+                    // Without a result nobody has seen it.
+                    if call.result.is_some() {
+                        reads.insert(path, call.place);
+                    }
+                }
                 Deed::Files(works) => {
                     for work in works {
-                        let earlier = files.remove(&work.path).map(|(_, earlier)| earlier);
-                        let path = work.path.clone();
-                        let work = earlier
-                            .map_or_else(|| work.clone(), |earlier| earlier.then(work.clone()));
-                        files.insert(path, (order, work));
+                        let whole = work.lines.is_some();
+                        let known = files.entry(work.path.clone()).or_default();
+                        known.order = order;
+                        known.work = std::mem::take(&mut known.work).then(work);
+                        if whole {
+                            known.places.clear();
+                        }
+                        known.places.push(call.place);
                     }
                 }
             }
         }
         let mut files: Vec<_> = files.into_values().collect();
-        files.sort_by_key(|(order, _)| *order);
-        facts.add_works(files.into_iter().map(|(_, work)| work).collect());
+        files.sort_by_key(|file| file.order);
+        for file in &mut files {
+            let read = reads.get(file.work.path.as_str()).copied();
+            record.file(&file.work, std::mem::take(&mut file.places), read);
+        }
+        facts.add_works(files.into_iter().map(|file| file.work).collect());
+        let open = todos.open_with_places();
+        record.todos = open
+            .map(|(text, place)| Noted {
+                place,
+                text: text.to_owned(),
+            })
+            .collect();
+        record.todo_calls = todos.calls().to_vec();
         todos.write(facts);
         facts.passed = self.passed.into_iter().map(|(_, item)| item).collect();
+        for failed in &self.failures {
+            record.failure(&failed.failure, failed.call, failed.result);
+        }
+        for (place, other) in self.links {
+            record.link(place, other);
+        }
         // A command that checks nothing and failed two requests ago blocks nobody any more.
         let requests = self.requests;
-        let failures = self.failures.into_iter();
-        let failures =
-            failures.filter(|(at, _, failure)| is_check(&failure.command) || requests < at + 2);
-        facts.failures = failures.map(|(_, _, failure)| failure).collect();
+        let failures = self
+            .failures
+            .into_iter()
+            .filter(|failed| is_check(&failed.failure.command) || requests < failed.requests + 2);
+        facts.failures = failures.map(|failed| failed.failure).collect();
         self.succeeded.sort_unstable();
         self.succeeded.dedup();
         facts.succeeded = self.succeeded;
     }
+}
+
+/// A file that was changed.
+#[derive(Default)]
+struct Changed {
+    /// The place of the newest call among all calls.
+    order: usize,
+    work: FileWork,
+    /// The messages of the calls since it was last written whole.
+    places: Vec<usize>,
+}
+
+/// Returns the deed of a call that reads all of a file.
+fn whole_read(call: &ToolCall) -> Option<Deed> {
+    let (FileAction::Read, path) = file_call(call)? else {
+        return None;
+    };
+    let arguments = call.arguments.as_ref()?.to_value();
+    let parts = [
+        "offset",
+        "limit",
+        "start_line",
+        "end_line",
+        "startLine",
+        "endLine",
+    ];
+    let part = parts.iter().any(|key| arguments.get(key).is_some());
+    (!part).then(|| Deed::Read(one_line(&path, usize::MAX)))
+}
+
+/// Returns whether a tool that changes files says at once that it did not.
+fn tells_refusal(said: &str) -> bool {
+    const REFUSALS: [&str; 7] = [
+        "error:",
+        "error ",
+        "failed to",
+        "could not",
+        "cannot ",
+        "no changes",
+        "no match",
+    ];
+    let opening = said.trim_start().get(..24).unwrap_or(said.trim_start());
+    let opening = opening.to_lowercase();
+    REFUSALS.iter().any(|mark| opening.starts_with(mark))
 }
 
 fn show_command(command: &str) -> String {

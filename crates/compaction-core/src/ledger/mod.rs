@@ -10,12 +10,21 @@
 //! down. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
 //! Facts whose entries stay word for word in the context are left out, but they count for what is over and done.
 
+mod build;
+mod fit;
+mod gather;
 mod pins;
+mod strip;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use session_model::{EntryId, SessionContext, SessionPath};
+use session_model::EntryId;
 
-use crate::tokens::{TokenCount, TokenCounter};
+use crate::tokens::TokenCount;
 
 /// The label of a pinned entry.
 pub const PIN_LABEL: &str = "pin";
@@ -24,6 +33,7 @@ pub const PIN_LABEL: &str = "pin";
 pub const PIN_ENTRY: &str = "agent-cli/pin";
 
 pub use pins::{Pin, pins_of};
+pub use strip::{prose_of, without_ledger};
 
 /// What a fact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -74,6 +84,10 @@ pub struct Ledger {
     pub items: Vec<LedgerItem>,
     /// The entries that facts come from, in the order of the path: the next ledger reads them again.
     pub sources: Vec<EntryId>,
+    /// The paths that items name.
+    paths: BTreeMap<String, String>,
+    /// Messages with a figure that was changed later.
+    outdated: BTreeSet<EntryId>,
 }
 
 /// The part of a ledger that a summary carries.
@@ -91,6 +105,10 @@ pub struct LedgerBlock {
     pub left_out: usize,
     /// Ids of pinned entries that exceed the budget for pins.
     pub pins_left_out: Vec<EntryId>,
+    /// Tokens of the pins in it.
+    pub pin_tokens: TokenCount,
+    /// The paths of the files that it lists, on one line each.
+    pub files: Vec<String>,
     /// See [`Ledger::sources`].
     pub sources: Vec<EntryId>,
 }
@@ -104,42 +122,39 @@ pub struct LedgerBudget {
     pub pins: TokenCount,
 }
 
-impl Ledger {
-    /// Returns the facts of `path` that are not word for word in a context whose kept range begins at the place
-    /// `first_kept` of `context.entries` (its length for none).
-    pub fn of(_path: &SessionPath<'_>, _context: &SessionContext, _first_kept: usize) -> Self {
-        Self::default()
-    }
-
-    /// Returns what of it fits.
-    pub fn fit(&self, budget: LedgerBudget, _counter: &dyn TokenCounter) -> LedgerBlock {
-        LedgerBlock {
-            budget: budget.ledger,
-            sources: self.sources.clone(),
-            ..LedgerBlock::default()
-        }
-    }
-}
-
 impl LedgerBlock {
     /// Returns true when nothing is known, neither facts nor sources.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.sources.is_empty()
     }
 
+    /// Returns how many facts of each kind it holds.
+    pub fn counts(&self) -> BTreeMap<LedgerKind, usize> {
+        let mut counts = BTreeMap::new();
+        for item in &self.items {
+            *counts.entry(item.kind).or_default() += 1;
+        }
+        counts
+    }
+
+    /// Returns the same for another session, whose recall does not find these entries.
+    pub(crate) fn handed_off(mut self) -> Self {
+        let own = crate::prompts::ledger_lead();
+        self.text = self
+            .text
+            .replacen(&own, &crate::prompts::ledger_lead_handoff(), 1);
+        self
+    }
+
     /// Returns the typed copy that the entry's details keep.
     pub(crate) fn details(&self) -> serde_json::Value {
-        serde_json::json!({ "items": self.items, "sources": self.sources })
+        serde_json::json!({
+            "budget": self.budget,
+            "tokens": self.tokens,
+            "items": self.items,
+            "leftOut": self.left_out,
+            "pinsLeftOut": self.pins_left_out,
+            "sources": self.sources,
+        })
     }
-}
-
-/// Returns `summary` without the ledger in it.
-pub fn without_ledger(summary: &str) -> String {
-    summary.to_owned()
-}
-
-/// Returns the prose of a summary: without ledger and file tags. This is what the next summary builds on.
-pub fn prose_of(summary: &str) -> String {
-    crate::files::without_file_tags(&without_ledger(crate::files::without_file_tags(summary)))
-        .to_owned()
 }

@@ -133,7 +133,7 @@ impl CompactionPlan {
         let (merged, summarizer) =
             merge_answers(self.requests(), answers, self.previous_summary.as_deref())?;
         let short_summary = Some(extract::short_summary(&merged)).filter(|short| !short.is_empty());
-        let tags = self.files.tags(self.file_list_limit);
+        let tags = self.files.tags(self.file_list_limit, &self.ledger.files);
         let Verified {
             summary,
             ledger,

@@ -74,7 +74,7 @@ pub(super) fn list_limit(
     };
     let share = threshold.tokens.scaled(1, 16).max(TokenCount(256));
     let mut limit = setting;
-    while limit > 1 && counter.text(&files.tags(Some(limit))) > share {
+    while limit > 1 && counter.text(&files.tags(Some(limit), &[])) > share {
         limit /= 2;
     }
     limit

@@ -129,6 +129,9 @@ pub struct CompactionPlan {
 /// The least that a snapshot is worth: fewer messages stay as they are.
 const LEAST_MESSAGES: usize = 2;
 
+/// Of what leaves the context, the ledger takes at most one part in this many.
+const LEDGER_SHARE: u64 = 4;
+
 /// The most that a short summary answers.
 const SHORT_CAP: TokenCount = TokenCount(512);
 
@@ -313,10 +316,17 @@ pub fn plan_for_context(
         )
     });
     let own = options.profile == Profile::Own;
+    let gone = items.iter().zip(&fates);
+    let gone = gone.filter(|(_, fate)| !matches!(fate, Fate::Kept | Fate::NoMessage));
+    let gone: TokenCount = gone.map(|(item, _)| item.tokens).sum();
     let ledger = match own {
         true => Ledger::of(path, context, cut.first_kept()).fit(
             LedgerBudget {
-                ledger: settings.ledger.budget(options.window, threshold.as_ref()),
+                // Where little goes, the ledger must not take its place.
+                ledger: settings
+                    .ledger
+                    .budget(options.window, threshold.as_ref())
+                    .min(gone.scaled(1, LEDGER_SHARE)),
                 pins: settings.pins.budget(options.window, threshold.as_ref()),
             },
             counter,

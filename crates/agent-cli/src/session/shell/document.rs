@@ -29,7 +29,7 @@ impl CompactionJob {
                 summarizer: limits,
                 focus: focus.clone(),
             };
-            match plan_handoff(context, &options) {
+            match plan_handoff(path, context, &options) {
                 Ok(Some(plan)) => Ok(plan),
                 Ok(None) => Err(NOTHING_SAID.to_owned()),
                 Err(error) => Err(error.to_string()),

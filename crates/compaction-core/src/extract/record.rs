@@ -1,0 +1,471 @@
+//! What the ledger keeps of a scan: the scanner's judgements, each with the messages that it rests on.
+//!
+//! What is said later takes back what was said before: a figure its earlier value, a rejection the choice, a report
+//! the step that was to be done. A message whose facts were all taken back rests on nothing, but one that said several
+//! things comes with what took some of them back (`links`), so that reading only what a record rests on gives the same
+//! record again. That holds as long as no list reaches its bound.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::facts::{Failure, FileWork};
+use super::figures::{Quantity, figures, has_figure, replaces_earlier};
+use super::speech;
+use super::text::{Sentence, one_line};
+
+/// How many decisions, figures of either side, and steps are remembered.
+const DECISIONS: usize = 256;
+const FIGURES: usize = 256;
+const ANSWERED_FIGURES: usize = 64;
+const STEPS: usize = 32;
+/// How many sentences of one answer are held against the steps.
+const REPORTED: usize = 200;
+/// How many figures of one answer count.
+const FIGURES_OF_ANSWER: usize = 4;
+
+/// A message of the user.
+#[derive(Debug, Clone)]
+pub(crate) struct Spoken {
+    /// Which message it is.
+    pub place: usize,
+    /// All of it.
+    pub text: String,
+    /// True when it only tells the agent to go on.
+    pub tiny: bool,
+    /// True when a figure in it holds no longer.
+    pub outdated: bool,
+}
+
+/// A fact on one line.
+#[derive(Debug, Clone)]
+pub(crate) struct Noted {
+    /// Which message says it.
+    pub place: usize,
+    /// What it says.
+    pub text: String,
+}
+
+/// A rule of the user.
+#[derive(Debug, Clone)]
+pub(crate) struct RuleNote {
+    /// Which message states it.
+    pub place: usize,
+    /// Its words.
+    pub text: String,
+    /// The message that changed a figure in it.
+    pub changed: Option<usize>,
+    quantity: Option<Quantity>,
+}
+
+/// A file that was changed.
+#[derive(Debug, Clone)]
+pub(crate) struct FileNote {
+    /// The path, as the newest call spells it, on one line.
+    pub path: String,
+    /// What was done, without the path.
+    pub work: String,
+    /// The message with the newest call.
+    pub place: usize,
+    /// The messages with all calls that it rests on, results aside.
+    pub places: Vec<usize>,
+    /// The newest message that read all of it.
+    pub read: Option<usize>,
+}
+
+/// A command that failed and was not seen to pass since.
+#[derive(Debug, Clone)]
+pub(crate) struct FailureNote {
+    /// What failed and how, on one line.
+    pub text: String,
+    /// The message that called it, where it was a call.
+    pub call: Option<usize>,
+    /// The message with its output.
+    pub place: usize,
+}
+
+/// What messages say that a ledger keeps, and which messages that takes.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    /// Messages of the user, oldest first; those without words are left out.
+    pub spoken: Vec<Spoken>,
+    /// Rules of the user, oldest first.
+    pub rules: Vec<RuleNote>,
+    /// Files that were changed, oldest change first.
+    pub files: Vec<FileNote>,
+    /// Commands that failed, oldest first.
+    pub failures: Vec<FailureNote>,
+    /// Open todos, what is worked on first.
+    pub todos: Vec<Noted>,
+    /// The calls that made up the todo list.
+    pub todo_calls: Vec<usize>,
+    /// The newest answer with words.
+    pub last_words: Option<usize>,
+    /// For a message, others without which it would be misread.
+    pub links: BTreeMap<usize, BTreeSet<usize>>,
+    decisions: Vec<Decision>,
+    said_figures: Vec<FigureNote>,
+    answered_figures: Vec<FigureNote>,
+    steps: Vec<Step>,
+    passing_steps: Vec<Noted>,
+    known_rules: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+struct Decision {
+    noted: Noted,
+    chosen: BTreeSet<String>,
+    rejects: bool,
+}
+
+#[derive(Debug)]
+struct FigureNote {
+    noted: Noted,
+    quantity: Quantity,
+}
+
+#[derive(Debug)]
+struct Step {
+    noted: Noted,
+    words: BTreeSet<String>,
+    /// True for an offer, which the next message of the user answers.
+    asks: bool,
+}
+
+impl Record {
+    /// Returns the decisions, oldest first.
+    pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.decisions.iter().map(|decision| &decision.noted)
+    }
+
+    /// Returns the figures that the user gave, oldest first.
+    pub fn said_figures(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.said_figures.iter().map(|figure| &figure.noted)
+    }
+
+    /// Returns the figures that answers gave, oldest first.
+    pub fn answered_figures(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.answered_figures.iter().map(|figure| &figure.noted)
+    }
+
+    /// Returns what is to be done next, said first first.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        let steps = self.steps.iter().map(|step| &step.noted);
+        steps.chain(&self.passing_steps)
+    }
+
+    /// Notes what the user says; `rules` are among `said`.
+    pub(super) fn user(
+        &mut self,
+        place: usize,
+        text: &str,
+        tiny: bool,
+        said: &[Sentence],
+        rules: &[String],
+    ) {
+        self.steps_are_answered(place);
+        self.turned_down(place, text, said);
+        self.note_decisions(place, said);
+        for rule in rules {
+            if self.known_rules.insert(rule.clone()) {
+                let quantity = has_figure(rule).then(|| Quantity::of(rule));
+                if let Some(quantity) = &quantity {
+                    self.user_gives(place, rule, quantity);
+                }
+                self.rules.push(RuleNote {
+                    place,
+                    text: rule.clone(),
+                    changed: None,
+                    quantity,
+                });
+            }
+        }
+        let of_rule = |text: &str| {
+            let mut rules = rules.iter();
+            rules.any(|rule| rule.contains(text) || text.contains(rule.as_str()))
+        };
+        for figure in figures(said, "") {
+            if of_rule(&figure.text) {
+                continue;
+            }
+            let quantity = Quantity::of(&figure.text);
+            self.user_gives(place, &figure.text, &quantity);
+            let noted = Noted {
+                place,
+                text: figure.text,
+            };
+            self.said_figures.push(FigureNote { noted, quantity });
+        }
+        keep_newest(&mut self.said_figures, FIGURES);
+        if !text.trim().is_empty() {
+            self.spoken.push(Spoken {
+                place,
+                text: text.to_owned(),
+                tiny,
+                outdated: false,
+            });
+        }
+    }
+
+    /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
+    pub(super) fn assistant(&mut self, place: usize, text: &str, said: &[Sentence], ends: bool) {
+        self.last_words = Some(place);
+        self.steps_are_done(place, said);
+        self.note_decisions(place, said);
+        self.passing_steps.clear();
+        let steps = speech::next_steps(text);
+        if !ends {
+            // What is said between calls is soon done: only the newest of it is still to come.
+            self.passing_steps = steps
+                .into_iter()
+                .filter(|step| !step.asks)
+                .map(|step| Noted {
+                    place,
+                    text: step.text,
+                })
+                .collect();
+            return;
+        }
+        for step in steps {
+            let words = Quantity::of(&step.text).subjects;
+            let old = |earlier: &Step| same_subject(&words, &earlier.words);
+            take_back(&mut self.links, place, &mut self.steps, old, |step| {
+                step.noted.place
+            });
+            let noted = Noted {
+                place,
+                text: step.text,
+            };
+            let asks = step.asks;
+            self.steps.push(Step { noted, words, asks });
+        }
+        keep_newest(&mut self.steps, STEPS);
+        for figure in figures(said, "").into_iter().take(FIGURES_OF_ANSWER) {
+            let quantity = Quantity::of(&figure.text);
+            let text = figure.text;
+            let list = &mut self.answered_figures;
+            let old = |earlier: &FigureNote| replaces(place, &text, &quantity, earlier);
+            take_back(&mut self.links, place, list, old, |figure| {
+                figure.noted.place
+            });
+            let noted = Noted { place, text };
+            list.push(FigureNote { noted, quantity });
+        }
+        keep_newest(&mut self.answered_figures, ANSWERED_FIGURES);
+    }
+
+    /// Notes that reading `place` needs `other`.
+    pub(super) fn link(&mut self, place: usize, other: usize) {
+        link(&mut self.links, place, other);
+    }
+
+    /// Notes the files that were changed.
+    pub(super) fn file(&mut self, work: &FileWork, places: Vec<usize>, read: Option<usize>) {
+        let Some(place) = places.last().copied() else {
+            return;
+        };
+        let mut done = match work.lines {
+            Some(lines) => vec![format!("written, {lines} lines")],
+            None => Vec::new(),
+        };
+        match work.edits {
+            0 => {}
+            1 => done.push("1 edit".to_owned()),
+            edits => done.push(format!("{edits} edits")),
+        }
+        if !work.newest.is_empty() {
+            done.push(format!("newest: {}", work.newest));
+        }
+        self.files.push(FileNote {
+            path: work.path.clone(),
+            work: done.join("; "),
+            place,
+            places,
+            read,
+        });
+    }
+
+    /// Notes a command that failed.
+    pub(super) fn failure(&mut self, failure: &Failure, call: Option<usize>, place: usize) {
+        let exit = failure.exit.map(|code| format!(", exit code {code}"));
+        let mut text = format!("`{}` failed{}", failure.command, exit.unwrap_or_default());
+        for (at, line) in failure.lines.iter().enumerate() {
+            text.push_str(if at == 0 { ": " } else { " | " });
+            text.push_str(line.trim());
+        }
+        self.failures.push(FailureNote {
+            text: one_line(&text, 1000),
+            call,
+            place,
+        });
+    }
+
+    /// A figure of the user, be it in a rule, takes back what was said of the same thing.
+    fn user_gives(&mut self, place: usize, text: &str, quantity: &Quantity) {
+        let change = replaces_earlier(text);
+        let gone: BTreeSet<usize> = self
+            .said_figures
+            .iter()
+            .filter(|earlier| {
+                earlier.noted.text != text && replaces(place, text, quantity, earlier)
+            })
+            .map(|earlier| earlier.noted.place)
+            .collect();
+        let old = |earlier: &FigureNote| replaces(place, text, quantity, earlier);
+        for list in [&mut self.said_figures, &mut self.answered_figures] {
+            take_back(&mut self.links, place, list, old, |figure| {
+                figure.noted.place
+            });
+        }
+        for gone in gone.into_iter().filter(|gone| *gone != place) {
+            if let Ok(at) = self
+                .spoken
+                .binary_search_by_key(&gone, |spoken| spoken.place)
+            {
+                self.spoken[at].outdated = true;
+            }
+        }
+        for rule in self.rules.iter_mut().rev().take(FIGURES) {
+            if let Some(known) = &rule.quantity
+                && rule.changed.is_none()
+                && rule.place != place
+                && rule.text != text
+                && quantity.replaces(known, change)
+            {
+                rule.changed = Some(place);
+            }
+        }
+    }
+
+    fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
+        for decision in speech::decisions(said, "") {
+            let (choice, _) = decision
+                .text
+                .split_once("**: ")
+                .unwrap_or((&decision.text, ""));
+            let rejects = choice.starts_with("**rejected: ");
+            let chosen = subjects(choice);
+            let against = match rejects {
+                true => chosen.clone(),
+                false => speech::turned_down(&decision.text),
+            };
+            let text = decision.text.replace("**", "");
+            let old = |earlier: &Decision| {
+                earlier.noted.text == text
+                    || (!earlier.rejects
+                        && earlier.chosen.iter().any(|word| against.contains(word)))
+            };
+            take_back(
+                &mut self.links,
+                place,
+                &mut self.decisions,
+                old,
+                |earlier| earlier.noted.place,
+            );
+            let noted = Noted { place, text };
+            self.decisions.push(Decision {
+                noted,
+                chosen,
+                rejects,
+            });
+        }
+        keep_newest(&mut self.decisions, DECISIONS);
+    }
+
+    /// Forgets the choices that the user turns down: those that are named, and at a plain refusal those of the answer
+    /// before it.
+    fn turned_down(&mut self, place: usize, text: &str, said: &[Sentence]) {
+        let mut against = BTreeSet::new();
+        for sentence in said {
+            against.extend(speech::turned_down(&sentence.text));
+        }
+        let refused = speech::refuses(text).then_some(self.last_words).flatten();
+        if against.is_empty() && refused.is_none() {
+            return;
+        }
+        let old = |earlier: &Decision| {
+            !earlier.rejects
+                && (refused == Some(earlier.noted.place)
+                    || earlier.chosen.iter().any(|word| against.contains(word)))
+        };
+        take_back(
+            &mut self.links,
+            place,
+            &mut self.decisions,
+            old,
+            |earlier| earlier.noted.place,
+        );
+    }
+
+    fn steps_are_answered(&mut self, place: usize) {
+        self.passing_steps.clear();
+        let asks = |step: &Step| step.asks;
+        take_back(&mut self.links, place, &mut self.steps, asks, |step| {
+            step.noted.place
+        });
+    }
+
+    fn steps_are_done(&mut self, place: usize, said: &[Sentence]) {
+        for sentence in said.iter().take(REPORTED) {
+            if self.steps.is_empty() {
+                return;
+            }
+            if speech::is_coming(&sentence.text) {
+                continue;
+            }
+            let words = subjects(&sentence.text);
+            let done = |step: &Step| {
+                let shared = step.words.intersection(&words).count();
+                shared >= 2.min(step.words.len().max(1)) && shared * 5 >= step.words.len() * 3
+            };
+            take_back(&mut self.links, place, &mut self.steps, done, |step| {
+                step.noted.place
+            });
+        }
+    }
+}
+
+/// Returns the telling words of a text.
+fn subjects(text: &str) -> BTreeSet<String> {
+    Quantity::of(text).subjects
+}
+
+fn same_subject(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
+    let shared = one.intersection(other).count();
+    shared > 0 && shared * 5 >= one.union(other).count() * 4
+}
+
+/// Returns whether `text`, said in message `place`, takes the place of an earlier figure. What one message says side by
+/// side holds side by side, unless it speaks of a change.
+fn replaces(place: usize, text: &str, quantity: &Quantity, earlier: &FigureNote) -> bool {
+    let change = replaces_earlier(text);
+    earlier.noted.text == text
+        || ((change || earlier.noted.place != place)
+            && quantity.replaces(&earlier.quantity, change))
+}
+
+fn link(links: &mut BTreeMap<usize, BTreeSet<usize>>, place: usize, other: usize) {
+    if place != other {
+        links.entry(place).or_default().insert(other);
+    }
+}
+
+/// Drops from `list` what is `old` by what `place` says, and notes so.
+fn take_back<T>(
+    links: &mut BTreeMap<usize, BTreeSet<usize>>,
+    place: usize,
+    list: &mut Vec<T>,
+    old: impl Fn(&T) -> bool,
+    place_of: impl Fn(&T) -> usize,
+) {
+    list.retain(|item| {
+        let gone = old(item);
+        if gone {
+            link(links, place_of(item), place);
+        }
+        !gone
+    });
+}
+
+fn keep_newest<T>(list: &mut Vec<T>, most: usize) {
+    let excess = list.len().saturating_sub(most);
+    list.drain(..excess);
+}

@@ -1,0 +1,214 @@
+//! From what messages say to a ledger: which facts are out of sight, and what they rest on.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
+
+use crate::extract::{Record, Spoken, record};
+use crate::ledger::gather::gather;
+use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
+use crate::request::SourceMessage;
+use crate::restore::{LastSeen, content_hash, touched_in};
+
+/// The most entries that a ledger names as its sources.
+const SOURCES: usize = 4096;
+
+impl Ledger {
+    /// Returns the facts of `path` that are not word for word in a context whose kept range begins at the place
+    /// `first_kept` of `context.entries` (its length for none). What is kept still tells what is over and done.
+    pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
+        let messages = gather(path, context);
+        let in_sight = in_sight(context, first_kept);
+        let mut ledger = Self::default();
+        let pins = pins_of(path).into_iter().rev();
+        for pin in pins.filter(|pin| !in_sight.contains(&pin.entry_id)) {
+            ledger.add(LedgerKind::Pin, pin.entry_id, pin.text);
+        }
+        let record = record(&messages);
+        let builder = Builder {
+            messages: &messages,
+            in_sight,
+            ledger,
+        };
+        builder.build(&record)
+    }
+
+    fn add(&mut self, kind: LedgerKind, entry_id: EntryId, text: String) {
+        self.items.push(LedgerItem {
+            kind,
+            entry_id,
+            text,
+        });
+    }
+}
+
+/// Returns the entries that stay as they were written.
+fn in_sight(context: &SessionContext, first_kept: usize) -> BTreeSet<EntryId> {
+    let entries = &context.entries;
+    let edited = entries
+        .iter()
+        .filter_map(|projected| match &projected.entry.body {
+            EntryBody::ContextEdit { target, .. } => Some(target),
+            _ => None,
+        });
+    let edited: BTreeSet<&EntryId> = edited.collect();
+    let kept = entries.iter().skip(first_kept);
+    kept.filter(|projected| !projected.messages.is_empty())
+        .map(|projected| &projected.entry.id)
+        .filter(|id| !edited.contains(id))
+        .cloned()
+        .collect()
+}
+
+struct Builder<'a> {
+    messages: &'a [SourceMessage],
+    in_sight: BTreeSet<EntryId>,
+    ledger: Ledger,
+}
+
+impl Builder<'_> {
+    fn build(mut self, record: &Record) -> Ledger {
+        let first = first_of(&record.spoken).map(|spoken| spoken.place);
+        let latest = record.spoken.iter().rev().find(|spoken| !spoken.tiny);
+        let latest = latest.map(|spoken| spoken.place);
+        for rule in record.rules.iter().rev() {
+            let text = match rule.changed {
+                None => rule.text.clone(),
+                Some(by) => format!("{} (changed later, see {})", rule.text, self.id(by)),
+            };
+            self.note(LedgerKind::Rule, rule.place, text);
+        }
+        self.files(record);
+        for failure in record.failures.iter().rev() {
+            self.note(LedgerKind::Failure, failure.place, failure.text.clone());
+        }
+        let mut steps: Vec<_> = record.steps().collect();
+        // Newest first, but those of one answer as it gives them.
+        steps.sort_by_key(|step| Reverse(step.place));
+        for step in steps {
+            self.note(LedgerKind::NextStep, step.place, step.text.clone());
+        }
+        for todo in &record.todos {
+            self.note(LedgerKind::Todo, todo.place, todo.text.clone());
+        }
+        for decision in record.decisions().rev() {
+            self.note(LedgerKind::Decision, decision.place, decision.text.clone());
+        }
+        let figures = record.said_figures().rev();
+        for figure in figures.chain(record.answered_figures().rev()) {
+            self.note(LedgerKind::Figure, figure.place, figure.text.clone());
+        }
+        for spoken in record.spoken.iter().rev() {
+            let kind = match Some(spoken.place) {
+                place if place == first => LedgerKind::FirstMessage,
+                place if place == latest => LedgerKind::LatestMessage,
+                // What no longer holds is not said again without need.
+                _ if spoken.outdated => continue,
+                _ => LedgerKind::Message,
+            };
+            if spoken.outdated {
+                let id = self.id(spoken.place);
+                self.ledger.outdated.insert(id);
+            }
+            self.note(kind, spoken.place, spoken.text.clone());
+        }
+        self.ledger.sources = self.sources(record, first);
+        self.ledger
+    }
+
+    fn id(&self, place: usize) -> EntryId {
+        self.messages[place].entry_id.clone()
+    }
+
+    fn note(&mut self, kind: LedgerKind, place: usize, text: String) {
+        let id = self.id(place);
+        if !self.in_sight.contains(&id) {
+            self.ledger.add(kind, id, text);
+        }
+    }
+
+    /// Notes the files, those touched last first, each with the hash of what was last seen of it.
+    fn files(&mut self, record: &Record) {
+        let mut rests_on = BTreeSet::new();
+        for file in &record.files {
+            rests_on.extend(file.places.iter().chain(&file.read).copied());
+        }
+        let rests_on = with_links(rests_on, &record.links);
+        let told: Vec<SourceMessage> = rests_on
+            .into_iter()
+            .map(|place| self.messages[place].clone())
+            .collect();
+        let seen: BTreeMap<String, LastSeen> = touched_in(&told)
+            .into_iter()
+            .map(|file| (file.path, file.last_seen))
+            .collect();
+        for file in record.files.iter().rev() {
+            let hash = match seen.get(&file.path) {
+                Some(LastSeen::Text(text)) => Some(content_hash(text)),
+                Some(LastSeen::Hash(hash)) => Some(hash.clone()),
+                Some(LastSeen::Unknown) | None => None,
+            };
+            let hash = hash.map(|hash| format!("; content {hash}"));
+            let text = format!("{}: {}{}", file.path, file.work, hash.unwrap_or_default());
+            self.ledger.paths.insert(text.clone(), file.path.clone());
+            self.note(LedgerKind::File, file.place, text);
+        }
+    }
+
+    /// Returns what the record rests on. Where that is too much, plain messages go first, the oldest first.
+    fn sources(&self, record: &Record, first: Option<usize>) -> Vec<EntryId> {
+        let mut vital: BTreeSet<usize> = first.into_iter().collect();
+        vital.extend(record.rules.iter().map(|rule| rule.place));
+        vital.extend(record.files.iter().map(|file| file.place));
+        for failure in &record.failures {
+            vital.extend(failure.call);
+            vital.insert(failure.place);
+        }
+        vital.extend(&record.todo_calls);
+        let vital = with_links(vital, &record.links);
+        let mut useful = vital.clone();
+        for file in &record.files {
+            useful.extend(file.places.iter().chain(&file.read));
+        }
+        let noted = record.decisions().chain(record.said_figures());
+        let noted = noted.chain(record.answered_figures()).chain(record.steps());
+        useful.extend(noted.map(|noted| noted.place));
+        useful.extend(record.last_words);
+        let useful = with_links(useful, &record.links);
+        let mut all = useful.clone();
+        all.extend(record.spoken.iter().map(|spoken| spoken.place));
+        let mut all: Vec<usize> = with_links(all, &record.links).into_iter().collect();
+        if all.len() > SOURCES {
+            let rank = |place: &usize| match () {
+                () if vital.contains(place) => 0,
+                () if useful.contains(place) => 1,
+                () => 2,
+            };
+            all.sort_by_key(|place| (rank(place), Reverse(*place)));
+            all.truncate(SOURCES);
+            all.sort_unstable();
+        }
+        let mut sources: Vec<EntryId> = all.into_iter().map(|place| self.id(place)).collect();
+        sources.dedup();
+        sources
+    }
+}
+
+/// Returns the first message that says something, or the first at all.
+fn first_of(spoken: &[Spoken]) -> Option<&Spoken> {
+    spoken.iter().find(|spoken| !spoken.tiny).or(spoken.first())
+}
+
+/// Returns the places and all that reading them takes.
+fn with_links(
+    mut places: BTreeSet<usize>,
+    links: &BTreeMap<usize, BTreeSet<usize>>,
+) -> BTreeSet<usize> {
+    let mut open: Vec<usize> = places.iter().copied().collect();
+    while let Some(place) = open.pop() {
+        let others = links.get(&place).into_iter().flatten();
+        open.extend(others.filter(|other| places.insert(**other)));
+    }
+    places
+}

@@ -1,0 +1,445 @@
+//! What of a ledger fits: each kind its share first, then whatever room is left, the most important kind first.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use session_model::EntryId;
+
+use crate::extract::cut_middle;
+use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
+use crate::prompts::{self, LedgerParts};
+use crate::serialize::escape;
+use crate::tokens::{TokenCount, TokenCounter};
+
+/// The kinds in the order in which they get room, each with its share of the budget in percent.
+const ORDER: [(LedgerKind, u64); 10] = [
+    (LedgerKind::Rule, 40),
+    (LedgerKind::FirstMessage, 25),
+    (LedgerKind::LatestMessage, 20),
+    (LedgerKind::File, 20),
+    (LedgerKind::Failure, 15),
+    (LedgerKind::NextStep, 10),
+    (LedgerKind::Todo, 10),
+    (LedgerKind::Decision, 15),
+    (LedgerKind::Figure, 10),
+    (LedgerKind::Message, 10),
+];
+/// The most of the budget that one message between the first and the latest takes, in percent.
+const MESSAGE_SHARE: u64 = 12;
+/// What a heading or a closing line may take.
+const HEADING: TokenCount = TokenCount(12);
+const CLOSING: TokenCount = TokenCount(48);
+/// The least room that is worth cutting a text for.
+const WORTH: TokenCount = TokenCount(48);
+/// How many entries the closing line names.
+const NAMED: usize = 10;
+/// The longest id that is shown.
+const ID: usize = 64;
+
+impl Ledger {
+    /// Returns what of it fits. What does not is counted, and the block names entries worth reading.
+    pub fn fit(&self, budget: LedgerBudget, counter: &dyn TokenCounter) -> LedgerBlock {
+        if budget.ledger == TokenCount::ZERO && !self.has(LedgerKind::Pin) {
+            return LedgerBlock::default();
+        }
+        let mut fitting = Fitting::new(self, budget, counter);
+        fitting.pins();
+        if budget.ledger > TokenCount::ZERO {
+            fitting.choose();
+        }
+        fitting.block()
+    }
+
+    fn has(&self, kind: LedgerKind) -> bool {
+        self.items.iter().any(|item| item.kind == kind)
+    }
+}
+
+/// How an item stands in the block.
+enum Form {
+    /// As this text.
+    Shown(String),
+    /// Inside a message or a pin that is there whole.
+    Inside,
+}
+
+struct Fitting<'a> {
+    ledger: &'a Ledger,
+    budget: LedgerBudget,
+    counter: &'a dyn TokenCounter,
+    /// The places of each kind's items, most important first.
+    of_kind: BTreeMap<LedgerKind, Vec<usize>>,
+    forms: BTreeMap<usize, Form>,
+    /// In the order in which they were chosen.
+    chosen: Vec<usize>,
+    used: BTreeMap<LedgerKind, TokenCount>,
+    room: TokenCount,
+    whole: Vec<usize>,
+    pins_left: Vec<EntryId>,
+    pin_tokens: TokenCount,
+}
+
+impl<'a> Fitting<'a> {
+    fn new(ledger: &'a Ledger, budget: LedgerBudget, counter: &'a dyn TokenCounter) -> Self {
+        let mut of_kind: BTreeMap<LedgerKind, Vec<usize>> = BTreeMap::new();
+        for (place, item) in ledger.items.iter().enumerate() {
+            of_kind.entry(item.kind).or_default().push(place);
+        }
+        let frame = counter.text(&block(LedgerParts {
+            lead: prompts::ledger_lead(),
+            ..LedgerParts::default()
+        }));
+        Self {
+            ledger,
+            budget,
+            counter,
+            of_kind,
+            forms: BTreeMap::new(),
+            chosen: Vec::new(),
+            used: BTreeMap::new(),
+            room: budget.ledger.saturating_sub(frame),
+            whole: Vec::new(),
+            pins_left: Vec::new(),
+            pin_tokens: TokenCount::ZERO,
+        }
+    }
+
+    fn places(&self, kind: LedgerKind) -> Vec<usize> {
+        self.of_kind.get(&kind).cloned().unwrap_or_default()
+    }
+
+    /// Takes the newest pins that fit their own budget.
+    fn pins(&mut self) {
+        let mut left = self.budget.pins.saturating_sub(HEADING);
+        if self.budget.ledger == TokenCount::ZERO {
+            // Nothing else pays for the frame.
+            let frame = block(LedgerParts {
+                lead: prompts::ledger_lead(),
+                ..LedgerParts::default()
+            });
+            left = left.saturating_sub(self.counter.text(&frame));
+        }
+        for place in self.places(LedgerKind::Pin) {
+            let item = &self.ledger.items[place];
+            let shown = framed(&item.entry_id, &item.text);
+            let cost = self.cost(&shown);
+            if cost > left {
+                self.pins_left.push(item.entry_id.clone());
+                continue;
+            }
+            left = left.saturating_sub(cost);
+            self.pin_tokens += cost;
+            self.forms.insert(place, Form::Shown(shown));
+            self.whole.push(place);
+        }
+        self.pins_left.reverse();
+        if self.pin_tokens > TokenCount::ZERO {
+            self.pin_tokens += HEADING;
+        }
+    }
+
+    fn cost(&self, shown: &str) -> TokenCount {
+        self.counter.text(shown) + TokenCount(1)
+    }
+
+    fn choose(&mut self) {
+        // What stands in a message that is told whole anyway is not told twice.
+        for (kind, share) in ORDER {
+            if matches!(kind, LedgerKind::FirstMessage | LedgerKind::LatestMessage) {
+                self.take_kind(kind, self.budget.ledger.scaled(share, 100));
+            }
+        }
+        let all = ORDER.map(|(kind, _)| self.places(kind).len());
+        if all.iter().sum::<usize>() > self.forms.len() {
+            let closing = CLOSING.min(self.room.scaled(1, 8));
+            self.room = self.room.saturating_sub(closing);
+        }
+        for (kind, share) in ORDER {
+            self.take_kind(kind, self.budget.ledger.scaled(share, 100));
+        }
+        for (kind, _) in ORDER {
+            self.take_kind(kind, self.budget.ledger);
+        }
+    }
+
+    /// Takes items of a kind as long as it does not exceed `share`.
+    fn take_kind(&mut self, kind: LedgerKind, share: TokenCount) {
+        for place in self.places(kind) {
+            if self.forms.contains_key(&place) {
+                continue;
+            }
+            if self.room == TokenCount::ZERO {
+                return;
+            }
+            let item = &self.ledger.items[place];
+            if self.is_inside(item) {
+                self.forms.insert(place, Form::Inside);
+                continue;
+            }
+            let used = self.used.get(&kind).copied().unwrap_or_default();
+            let heading = match used {
+                TokenCount::ZERO => HEADING,
+                _ => TokenCount::ZERO,
+            };
+            let left = self.room.min(share.saturating_sub(used));
+            let left = left.saturating_sub(heading);
+            let Some(shown) = self.shown(item, left) else {
+                continue;
+            };
+            let cost = self.cost(&shown);
+            if cost > left {
+                continue;
+            }
+            if matches!(kind, LedgerKind::FirstMessage | LedgerKind::LatestMessage)
+                && shown.contains(&escape(&item.text))
+            {
+                self.whole.push(place);
+            }
+            self.room = self.room.saturating_sub(cost + heading);
+            self.used.insert(kind, used + cost + heading);
+            self.forms.insert(place, Form::Shown(shown));
+            self.chosen.push(place);
+        }
+    }
+
+    /// Returns whether a message or a pin that is told whole says it.
+    fn is_inside(&self, item: &LedgerItem) -> bool {
+        let repeats = match item.kind {
+            LedgerKind::Rule
+            | LedgerKind::FirstMessage
+            | LedgerKind::LatestMessage
+            | LedgerKind::Message
+            | LedgerKind::Figure => true,
+            LedgerKind::Pin
+            | LedgerKind::File
+            | LedgerKind::Failure
+            | LedgerKind::NextStep
+            | LedgerKind::Todo
+            | LedgerKind::Decision
+            | LedgerKind::Literal => false,
+        };
+        repeats
+            && self.whole.iter().any(|whole| {
+                let whole = &self.ledger.items[*whole];
+                whole.entry_id == item.entry_id && whole.text.contains(&item.text)
+            })
+    }
+
+    /// Returns an item as it stands in the block, cut in its middle where it is long and may be cut.
+    fn shown(&self, item: &LedgerItem, left: TokenCount) -> Option<String> {
+        let most = match item.kind {
+            LedgerKind::Pin | LedgerKind::FirstMessage | LedgerKind::LatestMessage => left,
+            LedgerKind::Message => left.min(self.budget.ledger.scaled(MESSAGE_SHARE, 100)),
+            LedgerKind::Rule
+            | LedgerKind::File
+            | LedgerKind::Failure
+            | LedgerKind::NextStep
+            | LedgerKind::Todo
+            | LedgerKind::Decision
+            | LedgerKind::Figure
+            | LedgerKind::Literal => return Some(listed(&item.entry_id, &item.text)),
+        };
+        // No token is longer than sixteen bytes or so, and none is shorter than one.
+        let bytes = u64::try_from(item.text.len()).unwrap_or(u64::MAX);
+        if bytes <= most.0.saturating_mul(16) {
+            let whole = message(&item.entry_id, &item.text);
+            if self.cost(&whole) <= most {
+                return Some(whole);
+            }
+        }
+        if most < WORTH {
+            return None;
+        }
+        let mut keep = usize::try_from(most.0.saturating_mul(4)).unwrap_or(usize::MAX);
+        while keep > 40 {
+            let cut = cut_middle(&item.text, &shown_id(&item.entry_id), keep);
+            let cut = framed(&item.entry_id, &cut);
+            if self.cost(&cut) <= most {
+                return Some(cut);
+            }
+            keep = keep * 4 / 5;
+        }
+        None
+    }
+
+    fn block(mut self) -> LedgerBlock {
+        let limit = self.budget.ledger
+            + self.pin_tokens.max(match self.budget.ledger {
+                TokenCount::ZERO => self.budget.pins,
+                _ => TokenCount::ZERO,
+            });
+        let mut parts = self.parts();
+        let mut text = block(parts);
+        let mut tokens = self.counter.text(&text);
+        // Estimates of pieces add up to about the whole; where they do not, what matters least goes.
+        while tokens > limit {
+            let mut excess = tokens.saturating_sub(limit);
+            let mut gone = false;
+            while excess > TokenCount::ZERO
+                && let Some(place) = self.chosen.pop()
+            {
+                if let Some(Form::Shown(shown)) = self.forms.remove(&place) {
+                    excess = excess.saturating_sub(self.cost(&shown));
+                }
+                self.whole.retain(|whole| *whole != place);
+                gone = true;
+            }
+            if !gone {
+                break;
+            }
+            self.forget_inside();
+            parts = self.parts();
+            text = block(parts);
+            tokens = self.counter.text(&text);
+        }
+        let says_nothing = self.forms.is_empty() && self.pins_left.is_empty();
+        if says_nothing || tokens > limit && self.pin_tokens == TokenCount::ZERO {
+            text = String::new();
+            tokens = TokenCount::ZERO;
+            self.forms.clear();
+        }
+        let ledger = self.ledger;
+        let items = ledger.items.iter().enumerate();
+        let shown: Vec<LedgerItem> = items
+            .filter(|(place, _)| self.forms.contains_key(place))
+            .map(|(_, item)| item.clone())
+            .collect();
+        let pins = self.places(LedgerKind::Pin).len();
+        let shown_pins = shown.iter().filter(|item| item.kind == LedgerKind::Pin);
+        let shown_pins = shown_pins.count();
+        let files = shown.iter().filter(|item| item.kind == LedgerKind::File);
+        LedgerBlock {
+            tokens,
+            text,
+            budget: self.budget.ledger,
+            pin_tokens: self.pin_tokens,
+            files: files
+                .filter_map(|item| ledger.paths.get(&item.text).cloned())
+                .collect(),
+            left_out: ledger.items.len() - pins - (shown.len() - shown_pins),
+            items: shown,
+            pins_left_out: self.pins_left,
+            sources: match self.budget.ledger {
+                TokenCount::ZERO => Vec::new(),
+                _ => ledger.sources.clone(),
+            },
+        }
+    }
+
+    /// Forgets what stood in a message that has gone.
+    fn forget_inside(&mut self) {
+        let forms = std::mem::take(&mut self.forms);
+        let items = &self.ledger.items;
+        self.forms = forms
+            .into_iter()
+            .filter(|(place, form)| match form {
+                Form::Shown(_) => true,
+                Form::Inside => self.is_inside(&items[*place]),
+            })
+            .collect();
+    }
+
+    fn parts(&self) -> LedgerParts {
+        // Lists read from old to new, but for what is in an order of its own.
+        let lines = |kind| {
+            let places = self.of_kind.get(&kind).into_iter().flatten();
+            let shown = places.filter_map(|place| match self.forms.get(place) {
+                Some(Form::Shown(shown)) => Some(shown.as_str()),
+                Some(Form::Inside) | None => None,
+            });
+            let mut shown: Vec<&str> = shown.collect();
+            if !matches!(kind, LedgerKind::Todo | LedgerKind::NextStep) {
+                shown.reverse();
+            }
+            shown.join("\n")
+        };
+        let outdated = |kind| {
+            let places = self.of_kind.get(&kind).into_iter().flatten();
+            let mut items = places.map(|place| &self.ledger.items[*place].entry_id);
+            items.any(|id| self.ledger.outdated.contains(id))
+        };
+        LedgerParts {
+            lead: prompts::ledger_lead(),
+            pins: lines(LedgerKind::Pin),
+            rules: lines(LedgerKind::Rule),
+            first: lines(LedgerKind::FirstMessage),
+            first_outdated: outdated(LedgerKind::FirstMessage),
+            messages: lines(LedgerKind::Message),
+            latest: lines(LedgerKind::LatestMessage),
+            latest_outdated: outdated(LedgerKind::LatestMessage),
+            files: lines(LedgerKind::File),
+            failures: lines(LedgerKind::Failure),
+            steps: lines(LedgerKind::NextStep),
+            todos: lines(LedgerKind::Todo),
+            decisions: lines(LedgerKind::Decision),
+            figures: lines(LedgerKind::Figure),
+            pins_left: named(self.pins_left.iter()),
+            left: self.left(),
+        }
+    }
+
+    /// Returns the entries of what does not fit, those that matter most first.
+    fn left(&self) -> String {
+        if self.budget.ledger == TokenCount::ZERO {
+            return String::new();
+        }
+        let mut told = BTreeSet::new();
+        let mut ids = Vec::new();
+        for (kind, _) in ORDER {
+            for place in self.of_kind.get(&kind).into_iter().flatten() {
+                let id = &self.ledger.items[*place].entry_id;
+                if !self.forms.contains_key(place) && told.insert(id) {
+                    ids.push(id);
+                }
+                if ids.len() > NAMED {
+                    return named(ids.into_iter());
+                }
+            }
+        }
+        named(ids.into_iter())
+    }
+}
+
+fn block(parts: LedgerParts) -> String {
+    format!("\n\n{}", prompts::ledger(&parts))
+}
+
+/// Returns the first ids of a list.
+fn named<'a>(ids: impl Iterator<Item = &'a EntryId>) -> String {
+    let mut ids: Vec<String> = ids.take(NAMED + 1).map(shown_id).collect();
+    if let Some(more) = ids.get_mut(NAMED) {
+        "...".clone_into(more);
+    }
+    ids.join(", ")
+}
+
+/// Returns an id as far as it can be shown without meaning something else.
+fn shown_id(id: &EntryId) -> String {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    id.chars().filter(plain).take(ID).collect()
+}
+
+/// Returns a fact on a line of a list.
+fn listed(id: &EntryId, text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    format!("- {} [{}]", escape(&line), shown_id(id))
+}
+
+/// Returns a message: on a line of a list where it is one line, else in a frame.
+fn message(id: &EntryId, text: &str) -> String {
+    match text.contains(char::is_control) {
+        true => framed(id, text),
+        false => listed(id, text),
+    }
+}
+
+/// Returns a text in a frame of its own. Its first line is treated like the others.
+fn framed(id: &EntryId, text: &str) -> String {
+    let text = escape(&format!("\n{text}"));
+    format!(
+        "<ledger-text id=\"{}\">{text}\n</ledger-text>",
+        shown_id(id)
+    )
+}

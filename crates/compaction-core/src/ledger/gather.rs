@@ -1,0 +1,120 @@
+//! Which entries a ledger is read from: those that the ledger before it rests on, and what came since.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use session_model::{
+    AgentMessage, Compaction, Entry, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
+    SessionPath,
+};
+
+use crate::request::SourceMessage;
+
+/// The part of a compaction's details that says what its ledger rests on.
+#[derive(Deserialize)]
+struct Details {
+    ledger: Stored,
+}
+
+#[derive(Deserialize)]
+struct Stored {
+    sources: Vec<String>,
+}
+
+/// Returns the messages that tell the facts of `path`, oldest first, as they were written: back to the newest reset
+/// boundary, those of the newest ledger's sources and of everything that its compaction kept or that came since; all
+/// of them where no ledger was stored. Entries that cannot be read are passed over.
+pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Vec<SourceMessage> {
+    let reset = path.newest(EntryKind::ResetBoundary);
+    let start = reset.map_or(0, |(place, _)| place + 1);
+    let read: BTreeMap<EntryIndex, &Entry> = context
+        .entries
+        .iter()
+        .map(|projected| (projected.index, &*projected.entry))
+        .collect();
+    let known = newest_ledger(path, &read, start);
+    let (sources, since) = match &known {
+        Some((sources, since)) => (sources.iter().map(String::as_str).collect(), *since),
+        None => (BTreeSet::new(), start),
+    };
+    let tree = path.tree();
+    let mut messages = Vec::new();
+    for (place, index) in path.entries().iter().enumerate().skip(start) {
+        let tells = matches!(tree.kind(*index), EntryKind::Message);
+        if !tells || (place < since && !sources.contains(tree.id(*index))) {
+            continue;
+        }
+        let message = match read.get(index) {
+            Some(entry) => message_of(&entry.body),
+            None => match tree.entry(*index) {
+                Ok(entry) => message_of(&entry.body),
+                Err(_) => None,
+            },
+        };
+        messages.extend(message.map(|message| SourceMessage {
+            entry_id: EntryId::new(tree.id(*index)),
+            message,
+        }));
+    }
+    messages
+}
+
+/// Returns the message of an entry, where it is no system message.
+fn message_of(body: &EntryBody) -> Option<std::sync::Arc<AgentMessage>> {
+    match body {
+        EntryBody::Message(message) if !matches!(**message, AgentMessage::System(_)) => {
+            Some(message.clone())
+        }
+        _ => None,
+    }
+}
+
+/// Returns what the newest stored ledger rests on, and the place from which on everything is read.
+fn newest_ledger(
+    path: &SessionPath<'_>,
+    read: &BTreeMap<EntryIndex, &Entry>,
+    start: usize,
+) -> Option<(Vec<String>, usize)> {
+    let tree = path.tree();
+    if !tree.has_kind(EntryKind::Compaction) {
+        return None;
+    }
+    let places = path.entries().iter().enumerate().skip(start).rev();
+    let compactions = places.filter(|(_, index)| tree.kind(**index) == EntryKind::Compaction);
+    for (place, index) in compactions {
+        let body = match read.get(index) {
+            Some(entry) => stored(&entry.body),
+            None => tree
+                .entry(*index)
+                .ok()
+                .and_then(|entry| stored(&entry.body)),
+        };
+        if let Some((sources, first_kept)) = body {
+            let since = match *first_kept == *tree.id(*index) {
+                true => place,
+                // Where it cannot be told what was kept, everything is read.
+                false => kept_from(path, &first_kept, place).filter(|kept| *kept >= start)?,
+            };
+            return Some((sources, since));
+        }
+    }
+    None
+}
+
+fn stored(body: &EntryBody) -> Option<(Vec<String>, EntryId)> {
+    let EntryBody::Compaction(compaction) = body else {
+        return None;
+    };
+    let compaction: &Compaction = compaction;
+    let details = compaction.details.as_ref()?;
+    let details: Details = serde_json::from_str(details.get()).ok()?;
+    Some((details.ledger.sources, compaction.first_kept.clone()))
+}
+
+/// Returns the place of the entry that the compaction at `place` keeps first.
+fn kept_from(path: &SessionPath<'_>, first_kept: &EntryId, place: usize) -> Option<usize> {
+    let before = &path.entries()[..place];
+    before
+        .iter()
+        .rposition(|index| *path.tree().id(*index) == **first_kept)
+}

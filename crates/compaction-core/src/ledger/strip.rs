@@ -1,0 +1,64 @@
+//! Taking the ledger out of a summary again.
+
+use crate::files::without_file_tags;
+use crate::prompts;
+
+/// What opens and what ends a block.
+pub(super) const OPEN: &str = "<ledger>";
+pub(super) const CLOSE: &str = "</ledger>";
+
+/// Returns `summary` without the ledgers in it: blocks that stand on lines of their own and begin as ours do. A tag
+/// that only looks like one stays.
+pub fn without_ledger(summary: &str) -> String {
+    if !summary.contains(OPEN) {
+        return summary.to_owned();
+    }
+    let leads = [prompts::ledger_lead(), prompts::ledger_lead_handoff()];
+    leads
+        .iter()
+        .fold(summary.to_owned(), |text, lead| without(&text, lead))
+}
+
+/// Returns `summary` without the blocks that begin with this line.
+fn without(summary: &str, lead: &str) -> String {
+    let opening = format!("{OPEN}\n{lead}");
+    let mut out = String::new();
+    let mut rest = summary;
+    while let Some(at) = rest.find(&opening) {
+        let starts_line = at == 0 || rest[..at].ends_with('\n');
+        let body = &rest[at + opening.len()..];
+        let end = ending(body).filter(|_| starts_line);
+        let Some(end) = end else {
+            out.push_str(&rest[..at + opening.len()]);
+            rest = body;
+            continue;
+        };
+        // What another wrote in front without closing it is not ours.
+        out.push_str(rest[..at].trim_end());
+        rest = &body[end..];
+        if rest.trim().is_empty() {
+            rest = "";
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Returns where a block ends whose text is `body`, the ending tag included.
+fn ending(body: &str) -> Option<usize> {
+    let close = format!("\n{CLOSE}");
+    let mut from = 0;
+    while let Some(at) = body[from..].find(&close) {
+        let end = from + at + close.len();
+        if body[end..].is_empty() || body[end..].starts_with(['\n', '\r']) {
+            return Some(end);
+        }
+        from = end;
+    }
+    None
+}
+
+/// Returns the prose of a summary: without ledger and file tags. This is what the next summary builds on.
+pub fn prose_of(summary: &str) -> String {
+    without_file_tags(&without_ledger(without_file_tags(summary))).to_owned()
+}
