@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::entry::{Compaction, Entry, EntryBody, EntryId, EntryKind, ModelRef};
-use crate::llm::{LlmMessage, Wording, acknowledgement_text, convert_to_llm, resume_text};
-use crate::message::{AgentMessage, AssistantMessage, Block, Content, StopReason, current_system};
+use crate::llm::{LlmMessage, Wording, acknowledgement, convert_to_llm, resumed};
+use crate::message::{AgentMessage, Block, Content, current_system};
 use crate::pairing::{RoleOrder, pair_calls};
 use crate::tree::{EntryIndex, SessionPath};
 
@@ -156,21 +156,12 @@ fn acknowledged(messages: Vec<Arc<AgentMessage>>) -> Vec<Arc<AgentMessage>> {
     let told = messages.into_iter().map(|message| match &*message {
         AgentMessage::CompactionSummary(summary) => {
             let mut summary = summary.clone();
-            summary.summary = format!("{}\n\n{}", summary.summary, resume_text());
+            summary.summary = resumed(&summary.summary);
             Arc::new(AgentMessage::CompactionSummary(summary))
         }
         _ => message,
     });
-    let acknowledgement = AgentMessage::Assistant(AssistantMessage {
-        content: Content::Blocks(vec![Block::text(acknowledgement_text())]),
-        api: String::new(),
-        provider: String::new(),
-        model: String::new(),
-        usage: None,
-        stop_reason: StopReason::Stop,
-        error_message: None,
-        timestamp: None,
-    });
+    let acknowledgement = AgentMessage::Assistant(acknowledgement());
     told.chain([Arc::new(acknowledgement)]).collect()
 }
 

@@ -54,7 +54,10 @@ pub use entry::{
     BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,
 };
 pub use head::Header;
-pub use llm::{LlmMessage, Wording, convert_message, convert_to_llm, fence_for, restore_frame};
+pub use llm::{
+    LlmMessage, Wording, acknowledgement, convert_message, convert_to_llm, fence_for,
+    restore_frame, resumed,
+};
 pub use message::{
     AgentMessage, AssistantMessage, BashExecution, Block, Content, Cost, CustomMessage, ImageBlock,
     MessageDraft, StopReason, SummaryMessage, SystemMessage, TextBlock, ThinkingBlock, ToolCall,

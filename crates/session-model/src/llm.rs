@@ -5,7 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 
 use crate::message::{
-    AgentMessage, AssistantMessage, BashExecution, Block, Content, SystemMessage, ToolResultMessage,
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, StopReason, SystemMessage,
+    ToolResultMessage,
 };
 
 /// A message as models know it.
@@ -128,15 +129,30 @@ struct RestoreAcknowledgement;
 /// Returns what is said, beside the summary, in the context after a compaction of the strategy `restore`: the sentence
 /// behind the summary and its acknowledgement. Both stand in the projection alone.
 pub fn restore_frame() -> String {
-    format!("{}\n{}", resume_text(), acknowledgement_text())
+    format!(
+        "{}\n{}",
+        render(&RestoreResume),
+        render(&RestoreAcknowledgement)
+    )
 }
 
-pub(crate) fn resume_text() -> String {
-    render(&RestoreResume)
+/// Returns a summary of the strategy `restore` as the context has it: the sentence to go on behind it.
+pub fn resumed(summary: &str) -> String {
+    format!("{summary}\n\n{}", render(&RestoreResume))
 }
 
-pub(crate) fn acknowledgement_text() -> String {
-    render(&RestoreAcknowledgement)
+/// Returns the answer that acknowledges a summary of the strategy `restore`. Nobody gave it: it has no provider.
+pub fn acknowledgement() -> AssistantMessage {
+    AssistantMessage {
+        content: Content::Blocks(vec![Block::text(render(&RestoreAcknowledgement))]),
+        api: String::new(),
+        provider: String::new(),
+        model: String::new(),
+        usage: None,
+        stop_reason: StopReason::Stop,
+        error_message: None,
+        timestamp: None,
+    }
 }
 
 fn branch_text(summary: &str, wording: Wording) -> String {

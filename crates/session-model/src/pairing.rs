@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::calls::{Said, match_calls};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
-use crate::llm::{LlmMessage, missing_result_text, orphan_result_text};
-use crate::message::{Block, Content, StopReason, ToolCall, ToolResultMessage};
+use crate::llm::{LlmMessage, acknowledgement, missing_result_text, orphan_result_text};
+use crate::message::{AssistantMessage, Block, Content, StopReason, ToolCall, ToolResultMessage};
 
 /// Which orders of roles the receiver accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +59,7 @@ pub fn pair_calls(
             other => paired.push(other),
         }
     }
+    fold_acknowledgement(&mut paired);
     if order == RoleOrder::Alternating {
         paired = merge_neighbours(paired);
     }
@@ -162,6 +163,39 @@ fn told_result(result: ToolResultMessage, diagnostics: &mut Vec<Diagnostic>) -> 
         Content::Blocks(own) => blocks.extend(own),
     }
     LlmMessage::User(Content::Blocks(blocks))
+}
+
+/// Puts the acknowledgement of a summary into the answer that follows it, where one does: two answers in a row are
+/// what no receiver expects, and thinking must stand first in the answer that it belongs to.
+fn fold_acknowledgement(messages: &mut Vec<LlmMessage>) {
+    let own = acknowledgement();
+    let folds = messages.windows(2).position(|pair| match pair {
+        [LlmMessage::Assistant(before), LlmMessage::Assistant(_)] => *before == own,
+        _ => false,
+    });
+    let Some(place) = folds else {
+        return;
+    };
+    messages.remove(place);
+    if let Some(LlmMessage::Assistant(answer)) = messages.get_mut(place) {
+        *answer = acknowledging(answer, own.content);
+    }
+}
+
+/// Returns `answer` with the acknowledgement behind the thinking that it begins with.
+fn acknowledging(answer: &AssistantMessage, said: Content) -> AssistantMessage {
+    let blocks = match &answer.content {
+        Content::Text(text) => &[Block::text(text.clone())][..],
+        Content::Blocks(blocks) => blocks,
+    };
+    let thought = |block: &&Block| matches!(block, Block::Thinking(_));
+    let thinking = blocks.iter().take_while(thought).count();
+    let (thinking, rest) = blocks.split_at(thinking);
+    let content = [thinking, said.blocks(), rest].concat();
+    AssistantMessage {
+        content: Content::Blocks(content),
+        ..answer.clone()
+    }
 }
 
 /// Merges neighbouring messages of the user, and neighbouring ones of the model that make no call.
