@@ -78,10 +78,10 @@ pub use loss::{
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
-    AppliedCompaction, ApplyError, CannotShrink, CompactionPlan, Elision, ElisionPlan, Fate,
-    HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash, PlanOptions,
-    PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall, add_detail,
-    plan_compaction, plan_elision, plan_for_context,
+    AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Elision, ElisionPlan,
+    Fate, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash,
+    PlanOptions, PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall,
+    add_detail, plan_compaction, plan_elision, plan_for_context,
 };
 pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PRUNE_ENTRY, PromptCache, PrunePlan, PruneReason,
@@ -96,8 +96,8 @@ pub use request::{
     SummaryRequest,
 };
 pub use restore::{
-    DiskFile, FileState, Freshness, LastSeen, Outcome, RESTORED_CONTEXT, RestoreInput, Restored,
-    RestoredFile, RestoredImage, TouchedFile, content_hash, touched_files,
+    DiskFile, FileState, Freshness, ImageOutcome, LastSeen, Outcome, RESTORED_CONTEXT,
+    RestoreInput, Restored, RestoredFile, RestoredImage, TouchedFile, content_hash, touched_files,
 };
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_conversation, serialize_parts};
@@ -107,4 +107,4 @@ pub use settings::{
     Serialization, Settings, Strategies, Strategy, VerifyMode, VerifySettings,
 };
 pub use threshold::{Threshold, threshold};
-pub use tokens::{TokenCount, TokenCounter};
+pub use tokens::{TokenCount, TokenCounter, image_tokens};

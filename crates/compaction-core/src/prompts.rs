@@ -187,7 +187,7 @@ pub fn skills(list: &str) -> String {
     render(&Prompt { list })
 }
 
-fn render(template: &impl Template) -> String {
+pub(crate) fn render(template: &impl Template) -> String {
     // Rendering into a string fails only when a value's own formatting does, and texts never do.
     template.render().unwrap_or_default().trim_end().to_owned()
 }

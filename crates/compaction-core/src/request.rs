@@ -1,11 +1,13 @@
 //! What a summarizer is asked, and what it answers.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
 use session_model::{AgentMessage, EntryId};
 
 use crate::prompts;
+use crate::restore::snapshot_of;
 use crate::serialize::escape;
 use crate::tokens::TokenCount;
 
@@ -206,16 +208,35 @@ pub enum AnswerError {
 }
 
 impl SummaryAnswer {
-    /// Returns the summary, or why there is none.
-    pub fn summary(&self) -> Result<&str, AnswerError> {
+    /// Returns the summary that answers a request of this kind, or why there is none. What a snapshot is wrapped in is
+    /// taken off before it is asked whether anything is left.
+    pub fn summary(&self, kind: RequestKind) -> Result<Cow<'_, str>, AnswerError> {
         match self.end {
             AnswerEnd::Truncated => return Err(AnswerError::Truncated),
             AnswerEnd::CalledTool => return Err(AnswerError::CalledTool),
             AnswerEnd::Complete => {}
         }
-        match bare(&self.text) {
-            "" => Err(AnswerError::Empty),
-            text => Ok(text),
+        let text = match (kind, &self.summarizer) {
+            // Whoever writes by rule or by hand has no scratchpad, but may quote one.
+            (RequestKind::Snapshot, Summarizer::Extractive | Summarizer::Hook { .. }) => {
+                Cow::Borrowed(self.text.trim())
+            }
+            (
+                RequestKind::Snapshot,
+                Summarizer::Model { .. } | Summarizer::Native { .. } | Summarizer::Remote { .. },
+            ) => snapshot_of(&self.text),
+            (
+                RequestKind::History
+                | RequestKind::TurnPrefix
+                | RequestKind::Short
+                | RequestKind::Branch
+                | RequestKind::Handoff,
+                _,
+            ) => Cow::Borrowed(bare(&self.text)),
+        };
+        match text.is_empty() {
+            true => Err(AnswerError::Empty),
+            false => Ok(text),
         }
     }
 }
@@ -244,7 +265,7 @@ fn bare(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{AnswerEnd, AnswerError, Summarizer, SummaryAnswer};
+    use super::{AnswerEnd, AnswerError, RequestKind, Summarizer, SummaryAnswer};
 
     fn summary(text: &str) -> Result<String, AnswerError> {
         let answer = SummaryAnswer {
@@ -252,7 +273,7 @@ mod tests {
             end: AnswerEnd::Complete,
             summarizer: Summarizer::Extractive,
         };
-        answer.summary().map(str::to_owned)
+        answer.summary(RequestKind::History).map(Into::into)
     }
 
     #[test]

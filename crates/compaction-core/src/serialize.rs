@@ -54,13 +54,13 @@ pub fn serialize_parts(message: &LlmMessage, bounds: &Bounds) -> Vec<String> {
     match message {
         LlmMessage::System(_) => Vec::new(),
         LlmMessage::Developer(content) | LlmMessage::User(content) => {
-            let text = content.joined_text("");
+            let text = told_text(content, bounds);
             let part = (!text.is_empty()).then(|| labelled(Label::User, &text, bounds));
             part.into_iter().collect()
         }
         LlmMessage::Assistant(answer) => answer_parts(&answer.content, bounds),
         LlmMessage::ToolResult(result) => {
-            let text = result.content.joined_text("");
+            let text = told_text(&result.content, bounds);
             let part = (!text.is_empty()).then(|| {
                 let text = cut(&text, Some(bounds.tool_result), bounds);
                 labelled(Label::ToolResult, &text, bounds)
@@ -68,6 +68,29 @@ pub fn serialize_parts(message: &LlmMessage, bounds: &Bounds) -> Vec<String> {
             part.into_iter().collect()
         }
     }
+}
+
+/// Returns the text of a content. In our own wording the place of an image is marked by its type; the cut of a long
+/// result comes later, so a mark at its end may go with it.
+fn told_text(content: &Content, bounds: &Bounds) -> String {
+    let is_image = |block: &Block| matches!(block, Block::Image(_));
+    if bounds.wording == Wording::Pi || !content.blocks().iter().any(is_image) {
+        return content.joined_text("");
+    }
+    let blocks = content.blocks().iter().filter_map(|block| match block {
+        Block::Text(block) => Some(block.text.clone()),
+        Block::Image(image) => Some(image_mark(&image.mime_type)),
+        Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+    });
+    blocks.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns what stands in the place of an image.
+fn image_mark(mime_type: &str) -> String {
+    let is_name =
+        |byte: char| byte.is_ascii_alphanumeric() || matches!(byte, '/' | '+' | '-' | '.');
+    let name = mime_type.chars().filter(|byte| is_name(*byte)).take(64);
+    format!("[image {}]", name.collect::<String>())
 }
 
 fn answer_parts(content: &Content, bounds: &Bounds) -> Vec<String> {

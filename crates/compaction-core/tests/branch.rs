@@ -4,7 +4,8 @@ mod sessions;
 
 use compaction_core::{
     AnswerError, BranchError, BranchInstructions, BranchOptions, BranchPlan, CompactionSettings,
-    FileOps, Profile, SummarizerLimits, TokenCount, branch_budget, plan_branch_summary,
+    FileOps, Profile, RequestKind, SummarizerLimits, TokenCount, branch_budget,
+    plan_branch_summary,
 };
 use serde_json::{Value, json};
 use session_model::json::RawJson;
@@ -521,9 +522,9 @@ fn the_built_in_rules_answer_within_their_cap() {
     let session = patched("u:1 a:1 u:900 a:900", &patches);
     let plan = plan(&session, "e4", "root", &options(100_000));
     let answers = plan.answer_by_rule(TokenCount(400), Profile::Own.counter());
-    let text = answers[0].summary().expect("a summary");
+    let text = answers[0].summary(RequestKind::Branch).expect("a summary");
     assert!(text.contains("Never touch main.rs."), "{text}");
-    assert!(Profile::Own.counter().text(text) <= TokenCount(400));
+    assert!(Profile::Own.counter().text(&text) <= TokenCount(400));
 }
 
 #[test]

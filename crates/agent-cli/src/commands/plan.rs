@@ -1,9 +1,10 @@
 //! `plan`: the dry run of a compaction; the same code as the run.
 
 use compaction_core::{
-    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlanOptions, PlannedEntry, Profile,
-    PromptCache, PrunePlan, PruneReason, RequestKind, Settings, Strategy, SummarizerLimits,
-    TokenCount, Trigger, measure, plan_elision, plan_for_context, plan_prune, threshold,
+    CompactionPlan, ElisionPlan, Fate, Freshness, ImageOutcome, NothingToDo, PlanHash, PlanOptions,
+    PlannedEntry, Profile, PromptCache, PrunePlan, PruneReason, RequestKind, Settings, Strategy,
+    SummarizerLimits, TokenCount, Trigger, measure, plan_elision, plan_for_context, plan_prune,
+    threshold,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -127,6 +128,65 @@ pub(super) struct Document<'a> {
     previous_summary: Option<&'a str>,
     requests: Vec<Request>,
     entries: &'a [PlannedEntry],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    restored: Option<RestoredRows<'a>>,
+}
+
+/// What comes back after the summary.
+#[derive(Serialize)]
+struct RestoredRows<'a> {
+    tokens: TokenCount,
+    files: Vec<FileRow<'a>>,
+    images: Vec<ImageRow<'a>>,
+    pending_calls: Vec<&'a str>,
+    failed: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct FileRow<'a> {
+    path: &'a str,
+    outcome: &'static str,
+    freshness: Freshness,
+    entry_id: &'a EntryId,
+    tokens: TokenCount,
+}
+
+#[derive(Serialize)]
+struct ImageRow<'a> {
+    entry_id: &'a EntryId,
+    turn: usize,
+    tool: Option<&'a str>,
+    outcome: ImageOutcome,
+    tokens: TokenCount,
+}
+
+impl<'a> RestoredRows<'a> {
+    fn of(plan: &'a CompactionPlan) -> Option<Self> {
+        let restored = plan.restored.as_ref()?;
+        let files = restored.files.iter().map(|file| FileRow {
+            path: &file.shown,
+            outcome: file.outcome.name(),
+            freshness: file.freshness,
+            entry_id: &file.entry_id,
+            tokens: file.tokens,
+        });
+        let images = restored.images.iter().map(|image| ImageRow {
+            entry_id: &image.entry_id,
+            turn: image.turn,
+            tool: image.tool.as_deref(),
+            outcome: image.outcome,
+            tokens: image.tokens,
+        });
+        let pending = plan.pending.iter();
+        let calls = pending.flat_map(|answer| answer.content.tool_calls());
+        Some(Self {
+            tokens: restored.tokens,
+            files: files.collect(),
+            images: images.collect(),
+            pending_calls: calls.map(|call| call.name.as_str()).collect(),
+            failed: restored.failed.as_deref(),
+        })
+    }
 }
 
 #[derive(Serialize)]
@@ -383,5 +443,6 @@ pub(super) fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
             })
             .collect(),
         entries: &plan.entries,
+        restored: RestoredRows::of(plan),
     }
 }

@@ -1,7 +1,8 @@
 //! The requests of a plan, asked of one candidate.
 
 use compaction_core::{
-    AnswerEnd, AnswerError, Carried, Summarizer, SummaryAnswer, SummaryRequest, TokenCount, prompts,
+    AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
+    TokenCount, prompts,
 };
 use llm_providers::{
     Answer, Event, Progress, ProviderError, ProviderErrorKind, Reasoning, Request, complete,
@@ -55,10 +56,12 @@ async fn answer_requests(
             requests: requests.len(),
         });
         let previous = match request.carried {
-            Carried::PreviousPart => answers.last().and_then(|answer| answer.summary().ok()),
+            Carried::PreviousPart => answers
+                .last()
+                .and_then(|answer| answer.summary(request.kind).ok()),
             Carried::Nothing | Carried::Summary(_) => None,
         };
-        let answer = answer_one(request, previous, candidate, run).await?;
+        let answer = answer_one(request, previous.as_deref(), candidate, run).await?;
         answers.push(answer);
     }
     Ok(answers)
@@ -71,14 +74,27 @@ async fn answer_one(
     run: &mut Run<'_>,
 ) -> Result<SummaryAnswer, Failure> {
     let asked = Request::for_prompt(&request.system, &request.prompt(previous));
-    summary_of(asked, request.max_output, candidate, run).await
+    let wanted = Wanted {
+        kind: request.kind,
+        cap: request.max_output,
+    };
+    summary_of(asked, wanted, candidate, run).await
 }
 
-/// Asks for a summary of at most `cap` tokens. An answer that is none is asked for once more, with twice the cap and
+/// Which summary is asked for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wanted {
+    /// What it is for, which tells what it is wrapped in.
+    pub kind: RequestKind,
+    /// The most tokens of it.
+    pub cap: TokenCount,
+}
+
+/// Asks for a summary. An answer that is none is asked for once more, with twice the cap and
 /// less thinking.
 pub(super) async fn summary_of(
     mut asked: Request,
-    cap: TokenCount,
+    Wanted { kind, cap }: Wanted,
     candidate: &Candidate,
     run: &mut Run<'_>,
 ) -> Result<SummaryAnswer, Failure> {
@@ -111,7 +127,7 @@ pub(super) async fn summary_of(
     asked.max_output = bound(cap);
     let first = ask(&asked, candidate, run).await?;
     let first = summary_answer(&first, &candidate.summarizer)?;
-    let Err(error) = first.summary() else {
+    let Err(error) = first.summary(kind) else {
         return Ok(first);
     };
     (run.watch)(Step::Again(error));
@@ -124,7 +140,7 @@ pub(super) async fn summary_of(
     run.report.retries += 1;
     let second = ask(&asked, candidate, run).await?;
     let second = summary_answer(&second, &candidate.summarizer)?;
-    second.summary()?;
+    second.summary(kind)?;
     Ok(second)
 }
 

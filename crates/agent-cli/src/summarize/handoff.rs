@@ -1,11 +1,11 @@
 //! The document of a handoff: asked for at the end of the real conversation where that fits the model's window, so
 //! that the provider's cache is hit; else from the conversation as text.
 
-use compaction_core::{HandoffPlan, SummarizerLimits, TokenCount};
+use compaction_core::{HandoffPlan, RequestKind, SummarizerLimits, TokenCount};
 use llm_providers::{ProviderErrorKind, Request, ToolChoice};
 use session_model::{Content, LlmMessage};
 
-use crate::summarize::answer::summary_of;
+use crate::summarize::answer::{Wanted, summary_of};
 use crate::summarize::candidates::{first_answer, in_words, rules_limits};
 use crate::summarize::{Candidate, Failure, NoSummary, Run, answer_all};
 
@@ -72,15 +72,19 @@ async fn at_the_end(
     request.messages.push(LlmMessage::User(question));
     request.tool_choice = ToolChoice::None;
     let told = !request.tools.is_empty();
-    let answered = summary_of(request.clone(), plan.max_output, candidate, run).await;
+    let wanted = Wanted {
+        kind: RequestKind::Handoff,
+        cap: plan.max_output,
+    };
+    let answered = summary_of(request.clone(), wanted, candidate, run).await;
     let answer = match answered {
         Err(Failure::Provider(error))
             if told && error.kind == ProviderErrorKind::InvalidRequest =>
         {
             request.tool_choice = ToolChoice::Auto;
-            summary_of(request, plan.max_output, candidate, run).await?
+            summary_of(request, wanted, candidate, run).await?
         }
         answered => answered?,
     };
-    Ok(plan.with_files(answer.summary()?))
+    Ok(plan.with_files(&answer.summary(RequestKind::Handoff)?))
 }

@@ -5,7 +5,7 @@ use session_model::SessionContext;
 
 use crate::summarize::ModelReport;
 use crate::ui::bar::{Bar, Category, Shares};
-use crate::ui::plan::{header, shares};
+use crate::ui::plan::{header, restored_lines, shares};
 use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, rule, styled, tokens, width};
 
@@ -48,6 +48,9 @@ pub fn card(
         Category::Summary,
         plan.profile.counter().text(&applied.summary),
     );
+    if let Some(restored) = &plan.restored {
+        left.add(Category::Other, restored.tokens);
+    }
     let after = Bar {
         window: facts.window,
         threshold,
@@ -141,6 +144,9 @@ fn facts_lines(
             plan.files.read_files().len()
         ),
     );
+    for text in plan.restored.iter().flat_map(restored_lines) {
+        row("brought back", text);
+    }
     if let Some(account) = account(facts.report) {
         row("model", account);
     }

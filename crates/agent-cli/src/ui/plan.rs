@@ -1,6 +1,8 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
-use compaction_core::{CompactionPlan, Fate, RequestKind, TokenCount};
+use compaction_core::{
+    CompactionPlan, Fate, Freshness, ImageOutcome, Outcome, RequestKind, Restored, TokenCount,
+};
 use session_model::SessionContext;
 
 use crate::commands::Edits;
@@ -100,15 +102,12 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
             out.push_str(&format!("{}\n", line.trim_end()));
         }
     };
-    let first_kept = first_text(context, plan.cut.first_kept(), width.saturating_sub(56));
-    row(
-        "keep",
-        of(Fate::Kept),
-        format!(
-            "word for word, from {} {first_kept}",
-            clean(plan.first_kept().map_or("", |first| first.as_str()))
-        ),
-    );
+    // Strategies that keep nothing word for word have no such place.
+    let kept_from = plan.first_kept().map(|first| {
+        let text = first_text(context, plan.cut.first_kept(), width.saturating_sub(56));
+        format!("word for word, from {} {text}", clean(first))
+    });
+    row("keep", of(Fate::Kept), kept_from.unwrap_or_default());
     row(
         "elide",
         of(Fate::Pruned),
@@ -138,6 +137,11 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         let names = format!("{modified} changed, {read} only read; all named in the entry");
         out.push_str(&format!("  {:<12}{names}\n", "files"));
     }
+    if let Some(restored) = &plan.restored {
+        for text in restored_lines(restored) {
+            out.push_str(&format!("  {:<12}{text}\n", "bring back"));
+        }
+    }
     let kept = &plan.keep;
     if kept.effective != kept.asked {
         out.push_str(&format!(
@@ -149,6 +153,47 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         ));
     }
     out
+}
+
+/// Returns the lines that say what comes back after the summary.
+pub(crate) fn restored_lines(restored: &Restored) -> Vec<String> {
+    if let Some(failed) = &restored.failed {
+        return vec![format!("nothing: {}", clean(failed))];
+    }
+    let mut lines = Vec::new();
+    for file in &restored.files {
+        let fate = match file.outcome {
+            Outcome::Embedded => tokens(file.tokens),
+            Outcome::Reference => "named only".to_owned(),
+            Outcome::Missing => "not there any more".to_owned(),
+            Outcome::Binary => "left out: no text".to_owned(),
+            Outcome::Unreadable => "left out: cannot be read".to_owned(),
+            Outcome::LeftOut => "left out: no room".to_owned(),
+        };
+        let fresh = match file.freshness {
+            Freshness::Unchanged => ", unchanged",
+            Freshness::Changed => ", changed since it was seen",
+            Freshness::Deleted | Freshness::Unknown => "",
+        };
+        lines.push(format!("{} ({fate}{fresh})", clean(&file.shown)));
+    }
+    for image in &restored.images {
+        let from = image.tool.as_deref().map_or("the user", |tool| tool);
+        let fate = match image.outcome {
+            ImageOutcome::Shown => tokens(image.tokens),
+            ImageOutcome::OverBudget => "left out: no room".to_owned(),
+            ImageOutcome::TooLarge => "left out: too many bytes".to_owned(),
+        };
+        lines.push(format!(
+            "image of turn {}, from {} ({fate})",
+            image.turn,
+            clean(from)
+        ));
+    }
+    if lines.is_empty() {
+        lines.push("nothing: no files or images were found".to_owned());
+    }
+    lines
 }
 
 fn first_text(context: &SessionContext, place: usize, width: usize) -> String {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use session_model::json::{Members, RawJson};
 use session_model::{
     AgentMessage, CompactionDraft, CustomMessageDraft, EntryDraft, FirstKept, MessageDraft,
-    SummaryMessage, restore_frame,
+    SummaryMessage, acknowledgement, resumed,
 };
 
 use crate::extract;
@@ -13,7 +13,7 @@ use crate::loss::ContextLoss;
 use crate::plan::verify::Verified;
 use crate::plan::{CompactionPlan, Elision, Fate};
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
-use crate::restore::{RESTORED_CONTEXT, snapshot_of};
+use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
 use crate::tokens::TokenCount;
 
@@ -160,6 +160,9 @@ impl CompactionPlan {
         if !ledger.is_empty() {
             details["ledger"] = ledger.details();
         }
+        if let Some(restored) = &self.restored {
+            details["restored"] = restored.details();
+        }
         if let Some(loss) = &loss {
             details["loss"] = json!(loss);
         }
@@ -200,12 +203,29 @@ impl CompactionPlan {
         let kept = self.entries.iter().filter(|entry| stays(entry.fate));
         let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
         let elided: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
+        // The sentence to go on stands behind the summary.
+        let summary = match self.restored {
+            Some(_) => resumed(summary),
+            None => summary.to_owned(),
+        };
         let message = AgentMessage::CompactionSummary(SummaryMessage {
-            summary: summary.to_owned(),
+            summary,
             timestamp: None,
         });
         let summary = self.profile.counter().message(&message);
         kept.saturating_sub(elided) + summary + self.system_tokens() + self.tokens_behind()
+    }
+
+    /// Returns the estimate of the context after, with the largest prose that is useful in it.
+    pub(super) fn most_tokens_after(&self) -> TokenCount {
+        let counter = self.profile.counter();
+        let tags = counter.text(&self.files.tags(self.file_list_limit, &self.ledger.files));
+        let resume = match self.restored {
+            Some(_) => counter.text(&resumed("")),
+            None => TokenCount::ZERO,
+        };
+        let summary = self.summary_cap + self.ledger.tokens + tags + resume;
+        self.keep.kept + self.system_tokens() + summary + self.tokens_behind()
     }
 
     /// Returns what stands behind the summary although nothing is kept: its acknowledgement, what is brought back
@@ -214,22 +234,22 @@ impl CompactionPlan {
         let Some(restored) = &self.restored else {
             return TokenCount::ZERO;
         };
+        let answers = self.pending.clone().into_iter().chain([acknowledgement()]);
+        let answers = answers.map(AgentMessage::Assistant);
         let counter = self.profile.counter();
-        let pending = self.pending.clone().map(AgentMessage::Assistant);
-        let pending = pending.map_or(TokenCount::ZERO, |calls| counter.message(&calls));
-        counter.text(&restore_frame()) + restored.tokens + pending
+        let answers: TokenCount = answers.map(|answer| counter.message(&answer)).sum();
+        answers + restored.tokens
     }
 
     /// Returns the message that brings files and images back.
     fn attachments(&self) -> Option<EntryDraft> {
         let restored = self.restored.as_ref()?;
         let content = restored.content.clone()?;
-        let details = json!({ "files": restored.files, "images": restored.images });
         Some(EntryDraft::CustomMessage(CustomMessageDraft {
             custom_type: RESTORED_CONTEXT.to_owned(),
             content,
             display: false,
-            details: RawJson::of(&details).ok(),
+            details: RawJson::of(&restored.message_details()).ok(),
         }))
     }
 
@@ -283,25 +303,23 @@ pub(crate) fn merge_answers(
     let mut prefix = None;
     let mut summarizer = Summarizer::Extractive;
     for (request, answer) in requests.iter().zip(answers) {
-        let text = answer.summary()?;
+        let text = answer.summary(request.kind)?;
         summarizer = answer.summarizer.clone();
         match request.kind {
             RequestKind::TurnPrefix => prefix = Some(text),
             RequestKind::History
             | RequestKind::Branch
             | RequestKind::Short
+            | RequestKind::Snapshot
             | RequestKind::Handoff => history = Some(text),
-            RequestKind::Snapshot => match snapshot_of(text) {
-                "" => return Err(AnswerError::Empty),
-                snapshot => history = Some(snapshot),
-            },
         }
     }
     let merged = match (history, prefix) {
-        (Some(history), None) => history.to_owned(),
+        (Some(history), None) => history.into_owned(),
         (history, Some(prefix)) => {
             let previous = previous.filter(|previous| !previous.is_empty());
-            let history = history.or(previous).unwrap_or(NO_PRIOR_HISTORY);
+            let history = history.as_deref().or(previous);
+            let history = history.unwrap_or(NO_PRIOR_HISTORY);
             format!("{history}{SPLIT_TURN_HEADING}{prefix}")
         }
         (None, None) => return Err(AnswerError::Empty),

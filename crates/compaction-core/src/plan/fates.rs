@@ -1,14 +1,18 @@
 //! What becomes of each entry of a context, and which files that concerns.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use session_model::{
-    AgentMessage, EntryBody, EntryId, FileDetails, ProjectedEntry, SessionContext, convert_message,
+    AgentMessage, EntryBody, EntryId, FileDetails, ProjectedEntry, SessionContext, Wording,
+    convert_message,
 };
 
 use crate::cut::{CutItem, CutPoint};
 use crate::files::{FileCalls, FileOps};
 use crate::plan::requests::Chapter;
 use crate::request::{RequestKind, SourceMessage};
+use crate::restore::{self, Outcome, Restored};
 use crate::rules::Rules;
 use crate::serialize::{Bounds, serialize_parts};
 use crate::threshold::Threshold;
@@ -60,6 +64,21 @@ pub struct PlannedEntry {
     pub tokens: TokenCount,
     /// Why, as a sentence fragment.
     pub reason: &'static str,
+    /// What of it comes back after the summary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub comes_back: Option<ComesBack>,
+}
+
+/// What of a summarized entry comes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ComesBack {
+    /// The file that its call touched, as it is on disk.
+    File,
+    /// Its image.
+    Image,
+    /// Its calls, which wait for results.
+    Calls,
 }
 
 /// Returns how many paths each list names, so that both take at most a sixteenth of the threshold.
@@ -141,6 +160,10 @@ pub(crate) fn chapter(
     bounds: &Bounds,
     max_output: TokenCount,
 ) -> Chapter {
+    let source = match bounds.wording {
+        Wording::Own => source.into_iter().map(with_references).collect(),
+        Wording::Pi => source,
+    };
     let messages = source.iter();
     let parts = messages
         .filter_map(|source| convert_message(&source.message, bounds.wording))
@@ -154,6 +177,12 @@ pub(crate) fn chapter(
         max_output,
         source,
     }
+}
+
+/// Returns the message with paths in the place of what an earlier compaction brought back.
+fn with_references(source: SourceMessage) -> SourceMessage {
+    let message = restore::references(&source.message).unwrap_or(source.message);
+    SourceMessage { message, ..source }
 }
 
 pub(super) fn planned_entries(
@@ -176,8 +205,37 @@ pub(super) fn planned_entries(
             Fate::NoMessage if projected.omitted => "taken out by an edit",
             Fate::NoMessage => "not part of the context",
         },
+        comes_back: None,
     });
     planned.collect()
+}
+
+/// Says of the entries of a plan that keeps none word for word what of them comes back.
+pub(super) fn say_what_comes_back(
+    entries: &mut [PlannedEntry],
+    restored: &Restored,
+    pending: Option<&EntryId>,
+) {
+    let embedded = restored.files.iter();
+    let embedded = embedded.filter(|file| file.outcome == Outcome::Embedded);
+    let files: BTreeSet<&EntryId> = embedded.map(|file| &file.entry_id).collect();
+    let images: BTreeSet<&EntryId> = restored.images_shown().map(|it| &it.entry_id).collect();
+    for entry in entries {
+        let id = &entry.entry_id;
+        if entry.fate == Fate::Summarized {
+            entry.reason = "nothing stays word for word";
+        }
+        if pending == Some(id) {
+            entry.comes_back = Some(ComesBack::Calls);
+            entry.reason = "its calls wait for results and are said again";
+        } else if images.contains(id) {
+            entry.comes_back = Some(ComesBack::Image);
+            entry.reason = "its image comes back after the summary";
+        } else if files.contains(id) {
+            entry.comes_back = Some(ComesBack::File);
+            entry.reason = "its file comes back after the summary, as it is on disk";
+        }
+    }
 }
 
 /// Returns the files of everything that is summarized and of the summaries that it builds on.

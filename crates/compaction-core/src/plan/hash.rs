@@ -61,6 +61,9 @@ impl CompactionPlan {
         }
         parts.push(self.ledger.text.clone());
         parts.extend(self.restored.iter().flat_map(|restored| restored.parts()));
+        let pending = self.pending.iter();
+        let pending = pending.flat_map(|answer| answer.content.tool_calls());
+        parts.extend(pending.map(|call| format!("pending {}", call.id)));
         parts.extend(self.elisions.iter().map(Elision::text));
         parts.extend(self.files.read_files());
         parts.push(String::new());

@@ -9,11 +9,12 @@ mod rescue;
 mod verify;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde::Serialize;
 use session_model::{
-    AssistantMessage, EntryId, EntryIndex, EntryKind, SessionContext, SessionPath, SystemMessage,
-    build_context, current_system,
+    AgentMessage, AssistantMessage, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
+    SessionPath, SystemMessage, build_context, current_system,
 };
 
 use crate::cut::{CutPoint, cut_items, find_cut_point};
@@ -28,14 +29,16 @@ use crate::threshold::{Threshold, threshold};
 use crate::tokens::TokenCount;
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
-pub use fates::{Fate, PlannedEntry};
+pub use fates::{ComesBack, Fate, PlannedEntry};
 pub use hash::PlanHash;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 pub use rescue::{Elision, ElisionPlan, plan_elision};
 
 pub(crate) use apply::merge_answers;
-use fates::{chapter, fates, file_ops, list_limit, planned_entries, source_messages};
+use fates::{
+    chapter, fates, file_ops, list_limit, planned_entries, say_what_comes_back, source_messages,
+};
 use requests::{Asked, Chapter, Shared, build_requests, output_cap};
 
 /// Why there is no plan.
@@ -241,6 +244,9 @@ pub fn plan_for_context(
     };
     let strategy = settings.strategy.first();
     let restores = strategy == Strategy::Restore;
+    if restores && conversation_len(context) < LEAST_MESSAGES {
+        return Err(NothingToDo::TooSmall);
+    }
     let cut = if restores {
         CutPoint::Turn {
             first_kept: items.len(),
@@ -258,9 +264,6 @@ pub fn plan_for_context(
     let prefix = source_messages(context, &fates, Fate::TurnPrefix);
     if summarized.is_empty() && prefix.is_empty() {
         return Err(too_small());
-    }
-    if restores && context.messages().count() < LEAST_MESSAGES {
-        return Err(NothingToDo::TooSmall);
     }
 
     let carried = context
@@ -333,8 +336,9 @@ pub fn plan_for_context(
         ),
         false => LedgerBlock::default(),
     };
-    let restored =
-        restores.then(|| restore::restored(context, &options.restore, &settings.restore, counter));
+    let pending = (restores && trigger.is_automatic())
+        .then(|| restore::pending_calls(context))
+        .flatten();
     let mut plan = CompactionPlan {
         leaf: EntryId::new(path.leaf_id().unwrap_or_default()),
         profile: options.profile,
@@ -357,20 +361,46 @@ pub fn plan_for_context(
         system: current_system(context.messages().map(|(_, message)| &**message)),
         summary_cap: summary_cap(settings.extractive_max_tokens, threshold.as_ref()),
         ledger,
-        restored,
-        pending: (restores && trigger.is_automatic())
-            .then(|| restore::pending_calls(context))
-            .flatten(),
+        restored: restores.then(Restored::default),
+        pending: pending.as_ref().map(|(_, calls)| calls.clone()),
         file_list_limit,
         measure,
         threshold,
         short,
         asked,
     };
+    if restores {
+        // Half of what is left below the threshold, so that there is room to work.
+        let most = plan.most_tokens_after();
+        let limit = plan.threshold.as_ref().map(|threshold| threshold.tokens);
+        let room = limit.map(|limit| limit.saturating_sub(most).scaled(1, 2));
+        let input = &options.restore;
+        let restored = restore::restored(context, input, &settings.restore, room, counter);
+        let pending = pending.as_ref().map(|(id, _)| id);
+        say_what_comes_back(&mut plan.entries, &restored, pending);
+        plan.restored = Some(restored);
+    }
     if rules.rescues {
         rescue::rescue(&mut plan, context, counter)?;
     }
     Ok(plan)
+}
+
+/// Returns how many messages a conversation has: the summary before it and what that brought back count, its
+/// acknowledgement and instructions do not.
+fn conversation_len(context: &SessionContext) -> usize {
+    let entries = context.entries.iter().enumerate();
+    let counts = entries.map(|(place, projected)| {
+        let is_system =
+            |message: &&Arc<AgentMessage>| matches!(***message, AgentMessage::System(_));
+        let messages = projected.messages.iter();
+        let count = messages.filter(|message| !is_system(message)).count();
+        match &projected.entry.body {
+            EntryBody::Compaction(_) if place == 0 => count.min(1),
+            _ => count,
+        }
+    });
+    counts.sum()
 }
 
 /// Refuses to compact what ends in a compaction.
@@ -384,10 +414,12 @@ fn refuse_compacted(
         let newest = path.newest(EntryKind::Compaction);
         let after = newest.map_or(0, |(place, _)| place + 1);
         let after: BTreeSet<EntryIndex> = path.entries()[after..].iter().copied().collect();
-        let visible_after = context
-            .entries
-            .iter()
-            .any(|projected| !projected.messages.is_empty() && after.contains(&projected.index));
+        // What the compaction itself brought back is no work that was done since.
+        let visible_after = context.entries.iter().any(|projected| {
+            !projected.messages.is_empty()
+                && !restore::is_restored(&projected.entry.body)
+                && after.contains(&projected.index)
+        });
         context.compaction().is_some() && !visible_after && !due
     } else {
         let last = path.entries().last();

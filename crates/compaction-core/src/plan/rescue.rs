@@ -46,9 +46,7 @@ pub(super) fn rescue(
     let Some(threshold) = plan.threshold.as_ref().map(|threshold| threshold.tokens) else {
         return Ok(());
     };
-    let tags = counter.text(&plan.files.tags(plan.file_list_limit, &plan.ledger.files));
-    let after =
-        plan.keep.kept + plan.system_tokens() + plan.summary_cap + plan.ledger.tokens + tags;
+    let after = plan.most_tokens_after();
     if after <= threshold {
         return Ok(());
     }

@@ -2,20 +2,38 @@
 //! were touched last, as they are on disk now, and the newest images.
 //!
 //! ```text
-//! SessionPath -> touched_files -> (the caller reads the disk) -> RestoreInput -> Restored -> one message
+//! SessionContext -> touched_files -> (the caller reads the disk) -> RestoreInput -> Restored -> one message
 //! ```
 //!
 //! **Invariants.** Nothing here reads a file: contents come in as data, each with what is known of it. What is
 //! restored is one message, after the summary and its acknowledgement, marked as content and not as instructions.
 //! Everything in it counts against the budget, with what frames it.
 
+mod assemble;
+mod before;
+mod fresh;
+mod images;
+mod pending;
+mod seen;
+mod snapshot;
+mod touched;
+mod words;
+
+use std::borrow::Cow;
+
 use serde::Serialize;
-use session_model::{AssistantMessage, Content, EntryId, SessionContext};
+use serde_json::{Value, json};
+use session_model::{Block, Content, EntryBody, EntryId};
 
 use crate::files::FileAction;
-use crate::request::SourceMessage;
-use crate::settings::RestoreSettings;
-use crate::tokens::{TokenCount, TokenCounter};
+use crate::tokens::TokenCount;
+
+pub(crate) use assemble::restored;
+pub(crate) use before::{references, turns_before};
+pub(crate) use pending::pending_calls;
+pub(crate) use snapshot::snapshot_of;
+pub use touched::touched_files;
+pub(crate) use touched::touched_in;
 
 /// The custom type of the message that brings files and images back.
 pub const RESTORED_CONTEXT: &str = "restored_context";
@@ -117,14 +135,32 @@ pub enum Outcome {
     Binary,
     /// It cannot be read; the context does not name it.
     Unreadable,
+    /// Not even its path fits; the context does not name it.
+    LeftOut,
+}
+
+impl Outcome {
+    /// Returns the name that JSON output uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Reference => "reference",
+            Self::Missing => "missing",
+            Self::Binary => "binary",
+            Self::Unreadable => "unreadable",
+            Self::LeftOut => "left_out",
+        }
+    }
 }
 
 /// A file and what becomes of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoredFile {
-    /// The path, as it is shown.
+    /// The path, as the call spells it.
     pub path: String,
+    /// The path, as it is shown.
+    pub shown: String,
     /// What becomes of it.
     pub outcome: Outcome,
     /// Whether it is as it was.
@@ -133,9 +169,24 @@ pub struct RestoredFile {
     pub entry_id: EntryId,
     /// Tokens of its block; zero for what is not embedded.
     pub tokens: TokenCount,
+    /// The hash of what the agent has seen of it by then, where that is known; see [`content_hash`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seen: Option<String>,
 }
 
-/// An image that comes back.
+/// What becomes of one of the newest images.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImageOutcome {
+    /// It is in the context.
+    Shown,
+    /// It takes more tokens than are left.
+    OverBudget,
+    /// It has more bytes than are sent.
+    TooLarge,
+}
+
+/// An image that comes back, or would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RestoredImage {
@@ -143,9 +194,14 @@ pub struct RestoredImage {
     pub entry_id: EntryId,
     /// The tool that it comes from; `None` for the user's.
     pub tool: Option<String>,
+    /// What the tool was called with, bounded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
     /// In which turn, from 1.
     pub turn: usize,
-    /// Tokens of it.
+    /// What becomes of it.
+    pub outcome: ImageOutcome,
+    /// Tokens of it with its caption.
     pub tokens: TokenCount,
 }
 
@@ -154,25 +210,78 @@ pub struct RestoredImage {
 pub struct Restored {
     /// The content of the one message; `None` where nothing comes back.
     pub content: Option<Content>,
-    /// Every touched file, newest first.
+    /// The files touched last, newest first.
     pub files: Vec<RestoredFile>,
-    /// The images, oldest first.
+    /// The newest images, oldest first.
     pub images: Vec<RestoredImage>,
     /// Tokens of the message.
     pub tokens: TokenCount,
+    /// How many turns the session has by then.
+    pub turns: usize,
     /// Why nothing comes back, where something went wrong.
     pub failed: Option<String>,
 }
 
-/// Returns the files that the context's calls touched, newest first, each spelling once; of parallel calls the last is
-/// the newest. Calls that failed do not count.
-pub fn touched_files(_context: &SessionContext) -> Vec<TouchedFile> {
-    Vec::new()
+impl Restored {
+    /// Returns the files whose text or path is in the context.
+    pub fn files_told(&self) -> impl Iterator<Item = &RestoredFile> {
+        self.files.iter().filter(|file| match file.outcome {
+            Outcome::Embedded | Outcome::Reference => true,
+            Outcome::Missing | Outcome::Binary | Outcome::Unreadable | Outcome::LeftOut => false,
+        })
+    }
+
+    /// Returns the images that are in the context.
+    pub fn images_shown(&self) -> impl Iterator<Item = &RestoredImage> {
+        let images = self.images.iter();
+        images.filter(|image| image.outcome == ImageOutcome::Shown)
+    }
+
+    /// Returns what of it goes into the hash of a plan.
+    pub(crate) fn parts(&self) -> Vec<String> {
+        let blocks = self.content.iter().flat_map(Content::blocks);
+        let parts = blocks.map(|block| match block {
+            Block::Image(image) => format!("{} {}", image.mime_type, content_hash(&image.data)),
+            Block::Text(text) => text.text.clone(),
+            Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => String::new(),
+        });
+        parts.chain(self.failed.clone()).collect()
+    }
+
+    /// Returns what the details of a compaction say of it.
+    pub(crate) fn details(&self) -> Value {
+        json!({
+            "files": self.files,
+            "images": self.images,
+            "tokens": self.tokens,
+            "turns": self.turns,
+            "failed": self.failed,
+        })
+    }
+
+    /// Returns what the details of the message that brings it back say.
+    pub(crate) fn message_details(&self) -> Value {
+        json!({ "files": self.files, "images": self.images })
+    }
 }
 
-/// Returns the same for messages of any origin, oldest first.
-pub(crate) fn touched_in(_messages: &[SourceMessage]) -> Vec<TouchedFile> {
-    Vec::new()
+/// Returns true for the entry of the message that brings files and images back.
+pub(crate) fn is_restored(body: &EntryBody) -> bool {
+    match body {
+        EntryBody::CustomMessage(message) => message.custom_type == RESTORED_CONTEXT,
+        EntryBody::Message(_)
+        | EntryBody::ThinkingLevelChange(_)
+        | EntryBody::ModelChange(_)
+        | EntryBody::Compaction(_)
+        | EntryBody::BranchSummary(_)
+        | EntryBody::Custom { .. }
+        | EntryBody::Label { .. }
+        | EntryBody::SessionInfo(_)
+        | EntryBody::Usage { .. }
+        | EntryBody::ContextEdit { .. }
+        | EntryBody::ResetBoundary
+        | EntryBody::Unknown(_) => false,
+    }
 }
 
 /// Returns the hash by which contents are compared: 16 hex digits of BLAKE3.
@@ -180,34 +289,13 @@ pub fn content_hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_owned()
 }
 
-/// Returns what is brought back.
-pub(crate) fn restored(
-    _context: &SessionContext,
-    input: &RestoreInput,
-    _settings: &RestoreSettings,
-    _counter: &dyn TokenCounter,
-) -> Restored {
-    Restored {
-        failed: input.failed.clone(),
-        ..Restored::default()
+/// Returns a text as it is compared: byte order mark, carriage returns of line ends and newlines at the end make no
+/// difference, because tools do not show them.
+pub(crate) fn comparable(text: &str) -> Cow<'_, str> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let text = text.trim_end_matches(['\n', '\r']);
+    match text.contains("\r\n") {
+        true => Cow::Owned(text.replace("\r\n", "\n")),
+        false => Cow::Borrowed(text),
     }
-}
-
-/// Returns the answer at the end of a context whose calls have no results yet: its calls, with the signed thinking
-/// that stands before them; its text is in the summary.
-pub(crate) fn pending_calls(_context: &SessionContext) -> Option<AssistantMessage> {
-    None
-}
-
-impl Restored {
-    /// Returns what of it goes into the hash of a plan.
-    pub(crate) fn parts(&self) -> Vec<String> {
-        let content = self.content.iter();
-        content.map(|content| format!("{content:?}")).collect()
-    }
-}
-
-/// Returns the snapshot of an answer: without the scratchpad in front of it.
-pub(crate) fn snapshot_of(answer: &str) -> &str {
-    answer.trim()
 }

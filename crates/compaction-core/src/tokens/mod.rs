@@ -1,5 +1,6 @@
 //! Tokens: the unit, and the counters that estimate them.
 
+mod image;
 mod script;
 
 use std::fmt;
@@ -9,6 +10,7 @@ use std::ops::{Add, AddAssign};
 use serde::{Deserialize, Serialize};
 use session_model::{AgentMessage, Block, Content, SystemMessage, json};
 
+pub use image::image_tokens;
 pub use script::milli_tokens;
 
 /// A number of tokens.
@@ -164,7 +166,8 @@ fn answer_units(content: &Content) -> usize {
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ScriptAware;
 
-/// What an image counts in [`ScriptAware`], in tokens: the flat figure of 4,800 characters.
+/// What an image of unknown size counts in [`ScriptAware`], in tokens: the flat figure of 4,800 characters. Others
+/// count by their pixels; see [`image_tokens`].
 pub const IMAGE_TOKENS: u64 = 1200;
 
 /// What a message counts beside its content: role and separators.
@@ -206,11 +209,20 @@ impl TokenCounter for Bpe {
     }
 }
 
+fn image_milli(content: &Content) -> u64 {
+    let blocks = content.blocks().iter();
+    let images = blocks.filter_map(|block| match block {
+        Block::Image(image) => Some(image_tokens(image).0 * 1000),
+        Block::Text(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+    });
+    images.sum()
+}
+
 /// Counts a message whose texts `milli` measures in thousandths of a token.
 fn counted_message(message: &AgentMessage, milli: &dyn Fn(&str) -> u64) -> TokenCount {
     let content_milli = |content: &Content| -> u64 {
         let texts: u64 = content.texts().map(milli).sum();
-        texts + images(content) as u64 * IMAGE_TOKENS * 1000
+        texts + image_milli(content)
     };
     let total = match message {
         AgentMessage::System(system) => {
@@ -236,7 +248,7 @@ fn counted_message(message: &AgentMessage, milli: &dyn Fn(&str) -> u64) -> Token
                     let arguments = call.arguments.as_ref();
                     milli(&call.name) + arguments.map_or(1000, |raw| milli(raw.get()))
                 }
-                Block::Image(_) => IMAGE_TOKENS * 1000,
+                Block::Image(image) => image_tokens(image).0 * 1000,
                 Block::Other { .. } => 0,
             });
             let plain = match &message.content {

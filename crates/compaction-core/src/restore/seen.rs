@@ -1,0 +1,169 @@
+//! What an agent has seen of a file: all that it wrote, all that it read, and its edits of text that is known.
+
+use session_model::json::Members;
+use session_model::{Block, Content, ToolCall};
+
+use crate::files::FileAction;
+use crate::restore::{comparable, content_hash};
+
+/// What is known of a file's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Seen {
+    /// Nothing for sure.
+    Nothing,
+    /// The hash of it.
+    Hash(String),
+    /// All of it.
+    Text(String),
+}
+
+/// The longest text that is remembered, in bytes; of a longer one only the hash is.
+const LONGEST: usize = 256 * 1024;
+
+/// The most replacements of one edit that are made again.
+const MOST_REPLACEMENTS: usize = 64;
+
+/// Arguments that hold the whole text of a file.
+const TEXTS: [&str; 4] = ["content", "contents", "file_text", "text"];
+
+/// Arguments with which a part of a file is asked for.
+const PARTS: [&str; 7] = [
+    "limit",
+    "start_line",
+    "end_line",
+    "line_start",
+    "line_end",
+    "view_range",
+    "pages",
+];
+
+/// Arguments that name the text to replace, the text in its place, and whether all occurrences go.
+const OLD: [&str; 4] = ["old_text", "oldText", "old_string", "old_str"];
+const NEW: [&str; 4] = ["new_text", "newText", "new_string", "new_str"];
+const ALL: [&str; 3] = ["all", "replace_all", "replaceAll"];
+
+/// Returns what is known of a file after a call that succeeded, given what was known before it.
+pub(super) fn seen_after(
+    before: Seen,
+    action: FileAction,
+    call: &ToolCall,
+    result: &Content,
+) -> Seen {
+    let arguments = call.arguments.as_ref();
+    let members = arguments.and_then(|arguments| Members::parse(arguments.get()).ok());
+    let Some(members) = members else {
+        return Seen::Nothing;
+    };
+    match action {
+        FileAction::Write => text_of(&members, &TEXTS).map_or(Seen::Nothing, remembered),
+        FileAction::Edit => edited(before, &members).map_or(Seen::Nothing, remembered),
+        FileAction::Read => read(before, &members, result),
+    }
+}
+
+fn remembered(text: String) -> Seen {
+    match text.len() > LONGEST {
+        true => Seen::Hash(content_hash(&comparable(&text))),
+        false => Seen::Text(text),
+    }
+}
+
+fn text_of(members: &Members<'_>, names: &[&str]) -> Option<String> {
+    let mut values = names.iter().filter_map(|name| members.get(name));
+    values.find_map(|value| serde_json::from_str(value).ok())
+}
+
+fn read(before: Seen, members: &Members<'_>, result: &Content) -> Seen {
+    let is_text = |block: &Block| matches!(block, Block::Text(_));
+    if !result.blocks().iter().all(is_text) {
+        return Seen::Nothing;
+    }
+    let text = result.joined_text("\n");
+    let given = |name: &&str| members.get(name).is_some_and(|value| value != "null");
+    let offset = members.get("offset").and_then(|value| value.parse().ok());
+    let from_start = !given(&"offset") || offset.is_some_and(|offset: u64| offset <= 1);
+    let whole = from_start && !PARTS.iter().any(|name| given(name));
+    match (whole, before) {
+        (true, _) => shown(&text).map_or(Seen::Nothing, remembered),
+        // A part that is as it was says nothing new.
+        (false, Seen::Text(known)) if known.contains(text.trim_end()) => Seen::Text(known),
+        (false, _) => Seen::Nothing,
+    }
+}
+
+/// Returns the text of a file that a tool showed, or `None` where it may have added to it or left something out.
+fn shown(text: &str) -> Option<String> {
+    let last = text.trim_end().lines().next_back().unwrap_or_default();
+    let noticed = last.starts_with('[') && last.ends_with(']');
+    let reminded = text.contains("<system-reminder>") || text.contains("[Output truncated - ");
+    if noticed || reminded {
+        return None;
+    }
+    let (mut numbered, mut lines) = (0_usize, 0_usize);
+    let mut plain = String::with_capacity(text.len());
+    for line in text.lines() {
+        lines += 1;
+        if let Some((number, rest)) = numbered_line(line) {
+            numbered += usize::from(number == lines);
+            plain.push_str(rest);
+        }
+        plain.push('\n');
+    }
+    match numbered {
+        0 => Some(text.to_owned()),
+        all if all == lines => Some(plain),
+        some if some * 2 > lines => None,
+        _ => Some(text.to_owned()),
+    }
+}
+
+/// Returns number and rest of a line as `cat -n` and its like show it.
+fn numbered_line(line: &str) -> Option<(usize, &str)> {
+    let trimmed = line.trim_start_matches(' ');
+    let padding = line.len() - trimmed.len();
+    let digits = trimmed.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = trimmed.split_at(digits);
+    let rest = match rest.strip_prefix('\t') {
+        Some(rest) if padding + digits >= 6 => rest,
+        Some(_) | None => rest.strip_prefix('→')?,
+    };
+    Some((number.parse().ok()?, rest))
+}
+
+/// Returns the text after an edit, where it is known for sure.
+fn edited(before: Seen, members: &Members<'_>) -> Option<String> {
+    let Seen::Text(mut text) = before else {
+        return None;
+    };
+    let list: Vec<Box<serde_json::value::RawValue>> = match members.get("edits") {
+        Some(edits) => serde_json::from_str(edits).ok()?,
+        None => Vec::new(),
+    };
+    if list.len() > MOST_REPLACEMENTS {
+        return None;
+    }
+    if list.is_empty() {
+        return replaced(&text, members);
+    }
+    for edit in &list {
+        text = replaced(&text, &Members::parse(edit.get()).ok()?)?;
+    }
+    Some(text)
+}
+
+fn replaced(text: &str, members: &Members<'_>) -> Option<String> {
+    let old = text_of(members, &OLD)?;
+    let new = text_of(members, &NEW)?;
+    let all = ALL.iter().any(|name| members.get(name) == Some("true"));
+    let grown = text.len().saturating_add(new.len());
+    if old.is_empty() || grown > 4 * LONGEST {
+        return None;
+    }
+    match text.matches(&old).take(2).count() {
+        1 => Some(text.replacen(&old, &new, 1)),
+        2 if all && text.len() / old.len() * new.len() <= 4 * LONGEST => {
+            Some(text.replace(&old, &new))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,99 @@
+//! Which files the calls of the agent touched, the newest first, and what it saw of each.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use session_model::{AgentMessage, EntryId, Said, SessionContext, match_calls};
+
+use crate::files::{FileAction, file_call};
+use crate::request::SourceMessage;
+use crate::restore::before::brought_back;
+use crate::restore::seen::{Seen, seen_after};
+use crate::restore::{LastSeen, RESTORED_CONTEXT, TouchedFile};
+
+/// A file while the messages are gone through.
+struct Touch {
+    at: usize,
+    path: String,
+    action: FileAction,
+    entry_id: EntryId,
+    seen: Seen,
+}
+
+/// Returns the files that the context's calls touched, newest first, each spelling once; of parallel calls the last is
+/// the newest. Calls that failed, or that nobody knows to have succeeded, do not count. Files that an earlier
+/// compaction brought back count as touched then.
+pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
+    // What an edit shortened or took out was seen all the same.
+    let originals = context.entries.iter().flat_map(|projected| {
+        let messages = projected.original_messages().into_iter();
+        messages.map(|message| SourceMessage {
+            entry_id: projected.entry.id.clone(),
+            message,
+        })
+    });
+    touched_in(&originals.collect::<Vec<_>>())
+}
+
+/// Returns the same for messages of any origin, oldest first.
+pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
+    let said = messages.iter().map(|source| Said::from(&*source.message));
+    let results = match_calls(said);
+    let mut touched: BTreeMap<String, Touch> = BTreeMap::new();
+    let mut clock = 0;
+    let mut touch = |path: String, action, entry_id: &EntryId, see: &dyn Fn(Seen) -> Seen| {
+        clock += 1;
+        let key = path.trim_start_matches("./").to_owned();
+        let before = touched.remove(&key);
+        let seen = see(before.map_or(Seen::Nothing, |before| before.seen));
+        let touch = Touch {
+            at: clock,
+            path,
+            action,
+            entry_id: entry_id.clone(),
+            seen,
+        };
+        touched.insert(key, touch);
+    };
+    for (place, source) in messages.iter().enumerate() {
+        if let AgentMessage::Custom(message) = &*source.message
+            && message.custom_type == RESTORED_CONTEXT
+        {
+            for file in brought_back(message).into_iter().rev() {
+                let seen = |_| match &file.seen {
+                    Some(hash) => Seen::Hash(hash.clone()),
+                    None => Seen::Nothing,
+                };
+                touch(file.path.clone(), FileAction::Read, &file.entry_id, &seen);
+            }
+        }
+        for call in source.message.tool_calls() {
+            let result = results.get(&(place, call.id.as_str()));
+            let Some(AgentMessage::ToolResult(result)) =
+                result.map(|result| &*messages[*result].message)
+            else {
+                continue;
+            };
+            if result.is_error {
+                continue;
+            }
+            if let Some((action, path)) = file_call(call) {
+                let seen = |before| seen_after(before, action, call, &result.content);
+                touch(path, action, &source.entry_id, &seen);
+            }
+        }
+    }
+    let mut touched: Vec<Touch> = touched.into_values().collect();
+    touched.sort_by_key(|touch| Reverse(touch.at));
+    let files = touched.into_iter().map(|touch| TouchedFile {
+        path: touch.path,
+        action: touch.action,
+        entry_id: touch.entry_id,
+        last_seen: match touch.seen {
+            Seen::Nothing => LastSeen::Unknown,
+            Seen::Hash(hash) => LastSeen::Hash(hash),
+            Seen::Text(text) => LastSeen::Text(text),
+        },
+    });
+    files.collect()
+}
