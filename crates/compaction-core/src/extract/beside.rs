@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use session_model::EntryId;
+
 use crate::ledger::{LedgerBlock, LedgerKind};
 
 use super::facts::{Facts, Item};
+use super::record::Record;
 use super::text::{neutralise, one_line};
 
 /// A section of which something is left to the ledger.
@@ -32,7 +35,50 @@ pub(super) const BELOW: &str = "(in the ledger below)";
 /// Stands where the first request is in the ledger.
 pub(super) const FIRST_BELOW: &str = "First request: in the ledger below.";
 
+/// What still holds at the end of a session, in sight or not.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Holds {
+    failures: BTreeSet<String>,
+    /// `None` where there never was a list.
+    todos: Option<BTreeSet<String>>,
+    decisions: BTreeSet<String>,
+    figures: BTreeSet<String>,
+}
+
+impl Holds {
+    /// Returns what holds of the messages that `record` was made from; `id` gives the entry of each.
+    pub(crate) fn of(record: &Record, id: impl Fn(usize) -> EntryId) -> Self {
+        let failures = record.failures.iter();
+        let figures = record.said_figures().chain(record.answered_figures());
+        Self {
+            failures: failures
+                .map(|failure| one_line(&id(failure.place), 200))
+                .collect(),
+            todos: (!record.todo_calls.is_empty())
+                .then(|| record.todos.iter().map(|todo| bare(&todo.text)).collect()),
+            decisions: record
+                .decisions()
+                .map(|noted| letters(&noted.text))
+                .collect(),
+            figures: figures.map(|noted| bare(&noted.text)).collect(),
+        }
+    }
+}
+
 impl Facts {
+    /// Drops what was taken back since: of what stays in sight, the summary itself knows nothing.
+    pub(super) fn hold_to(&mut self, holds: &Holds) {
+        self.failures
+            .retain(|failure| holds.failures.contains(&failure.id));
+        self.decisions
+            .retain(|item| item.id.is_empty() || holds.decisions.contains(&letters(&item.text)));
+        self.figures
+            .retain(|item| item.id.is_empty() || holds.figures.contains(&bare(&item.text)));
+        if let Some(todos) = &holds.todos {
+            self.open.retain(|text| todos.contains(&bare(text)));
+        }
+    }
+
     /// Drops what `ledger` says word for word.
     pub(super) fn leave_to(&mut self, ledger: &LedgerBlock) {
         let of = |kinds: &[LedgerKind]| -> BTreeSet<String> {
@@ -85,14 +131,19 @@ impl Facts {
         });
         let rules = of(&[LedgerKind::Rule]);
         let kept: Vec<&String> = rules.iter().collect();
+        let told = ids(&[LedgerKind::FirstMessage, LedgerKind::LatestMessage]);
         drop(Part::Rules, &mut self.rules, &|item| {
             let text = bare(&item.text);
             // A rule that was changed says so behind its words.
-            rules.contains(&text) || kept.iter().any(|rule| rule.starts_with(&text))
+            told.contains(&item.id)
+                || rules.contains(&text)
+                || kept.iter().any(|rule| rule.starts_with(&text))
         });
-        let decisions = of(&[LedgerKind::Decision]);
+        let decisions = ledger.items.iter();
+        let decisions = decisions.filter(|item| item.kind == LedgerKind::Decision);
+        let decisions: BTreeSet<String> = decisions.map(|item| letters(&item.text)).collect();
         drop(Part::Decisions, &mut self.decisions, &|item| {
-            decisions.contains(&bare(&item.text))
+            decisions.contains(&letters(&item.text))
         });
         let figures = of(&[LedgerKind::Figure]);
         self.figures
@@ -124,6 +175,17 @@ impl Facts {
         }
         self.in_ledger = left;
     }
+}
+
+/// Returns the first letters and digits of a decision, which both sides mark in their own ways.
+fn letters(text: &str) -> String {
+    let plain = text.replace("**", "");
+    let lower = plain.to_lowercase();
+    let bare = lower.strip_prefix("rejected: ").unwrap_or(&lower);
+    bare.chars()
+        .filter(|c| c.is_alphanumeric())
+        .take(100)
+        .collect()
 }
 
 /// Returns a text as both sides spell it.

@@ -108,6 +108,19 @@ impl Command {
             })
     }
 
+    /// Returns true when this command, a test run that came to its tests, settles that `failed` failed to build.
+    pub(super) fn built(&self, failed: &Self) -> bool {
+        let last = |command: &Self| {
+            let check = command.parts.iter().rfind(|part| is_check(part));
+            check.cloned().unwrap_or_default()
+        };
+        let failed_check = last(failed);
+        let builds = ["cargo build", "cargo check"];
+        self.same_place(failed)
+            && builds.iter().any(|build| failed_check.starts_with(build))
+            && broader(&last(self), &failed_check)
+    }
+
     fn same_place(&self, other: &Self) -> bool {
         match (&self.dir, &other.dir) {
             (Some(one), Some(other)) => one == other,

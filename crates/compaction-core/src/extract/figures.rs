@@ -72,7 +72,8 @@ pub(super) fn has_figure(text: &str) -> bool {
             .chars()
             .take_while(char::is_ascii_alphabetic)
             .collect();
-        let unit = is_unit(&direct) || (spaced.len() > 1 && direct.is_empty() && is_unit(&spaced));
+        let alone = spaced.len() > 1 || matches!(spaced.as_str(), "s" | "h");
+        let unit = is_unit(&direct) || (alone && direct.is_empty() && is_unit(&spaced));
         let sign = rest.trim_start().starts_with('%')
             || before.is_some_and(|before| "$€£¥".contains(before));
         let cjk = rest.trim_start().starts_with(|c| CJK_UNITS.contains(c));

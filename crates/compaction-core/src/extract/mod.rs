@@ -43,6 +43,7 @@ mod tests;
 use crate::ledger::LedgerBlock;
 use crate::request::SourceMessage;
 
+pub(crate) use beside::Holds;
 use facts::{Facts, Item};
 pub(crate) use figures::is_unit;
 use fit::{Gauge, fit};
@@ -98,8 +99,15 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
     {
         facts = parse(&text);
     }
+    let mut newer = scanned.facts;
+    if let Some(holds) = input.ledger.and_then(|ledger| ledger.holds.as_ref()) {
+        newer.hold_to(holds);
+        if facts.by_rule {
+            facts.hold_to(holds);
+        }
+    }
     if !input.messages.is_empty() {
-        merge(&mut facts, scanned.facts);
+        merge(&mut facts, newer);
     }
     for branch in &scanned.branches {
         take_branch(&mut facts, branch);

@@ -4,7 +4,7 @@ use super::beside::FIRST_BELOW;
 use super::facts::{Facts, Focus, Request};
 use super::lines::{parse_failure, parse_item, parse_labelled, parse_left, parse_line};
 use super::merge::merge;
-use super::sections::{ANSWERS, BETWEEN, CARRIED_GOAL, EARLIER};
+use super::sections::{ANSWERS, BETWEEN, CARRIED_GOAL, EARLIER, LATEST_ANSWERS};
 use super::text::{neutralise, one_line, strip_bullet};
 
 /// Where the second summary of a split turn starts.
@@ -189,6 +189,8 @@ fn parse_goal(facts: &mut Facts, lines: &[&str]) {
             facts.latest = request(id);
         } else if let Some(asked) = parse_labelled(line, ANSWERS).filter(|_| facts.latest.is_some())
         {
+            facts.latest_answers = Some(asked);
+        } else if let Some(asked) = parse_labelled(line, LATEST_ANSWERS) {
             facts.latest_answers = Some(asked);
         } else if line == CARRIED_GOAL {
             facts.goal = quote();

@@ -17,6 +17,10 @@ const DECISIONS: usize = 256;
 const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
 const STEPS: usize = 32;
+/// The longest decision, in characters.
+const DECISION: usize = 400;
+/// What stands before an approach that was given up.
+pub(super) const REJECTED: &str = "Rejected: ";
 /// How many sentences of one answer are held against the steps.
 const REPORTED: usize = 200;
 /// How many figures of one answer count.
@@ -97,6 +101,8 @@ pub(crate) struct Record {
     pub todos: Vec<Noted>,
     /// The calls that made up the todo list.
     pub todo_calls: Vec<usize>,
+    /// The messages that read all of a file, the newest for each of the files read last.
+    pub reads: Vec<usize>,
     /// The newest answer with words.
     pub last_words: Option<usize>,
     /// For a message, others without which it would be misread.
@@ -163,7 +169,12 @@ impl Record {
     ) {
         self.steps_are_answered(place);
         self.turned_down(place, text, said);
-        self.note_decisions(place, said);
+        // A rule is told as a rule.
+        let others = said
+            .iter()
+            .filter(|sentence| !rules.contains(&sentence.text));
+        let others: Vec<Sentence> = others.cloned().collect();
+        self.note_decisions(place, &others);
         for rule in rules {
             if self.known_rules.insert(rule.clone()) {
                 let quantity = has_figure(rule).then(|| Quantity::of(rule));
@@ -336,18 +347,18 @@ impl Record {
     }
 
     fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
-        for decision in speech::decisions(said, "") {
-            let (choice, _) = decision
-                .text
-                .split_once("**: ")
-                .unwrap_or((&decision.text, ""));
-            let rejects = choice.starts_with("**rejected: ");
-            let chosen = subjects(choice);
+        for choice in speech::choices(said) {
+            let rejects = choice.rejects;
+            let chosen = subjects(&choice.choice);
             let against = match rejects {
                 true => chosen.clone(),
-                false => speech::turned_down(&decision.text),
+                false => speech::turned_down(choice.sentence),
             };
-            let text = decision.text.replace("**", "");
+            let text = one_line(choice.sentence, DECISION);
+            let text = match rejects {
+                true => format!("{REJECTED}{text}"),
+                false => text,
+            };
             let old = |earlier: &Decision| {
                 earlier.noted.text == text
                     || (!earlier.rejects
@@ -378,6 +389,10 @@ impl Record {
             against.extend(speech::turned_down(&sentence.text));
         }
         let refused = speech::refuses(text).then_some(self.last_words).flatten();
+        if let Some(refused) = refused {
+            // Without it, the refusal would be one of what was said before.
+            self.link(place, refused);
+        }
         if against.is_empty() && refused.is_none() {
             return;
         }

@@ -16,6 +16,8 @@ pub(super) const EARLIER: &str = "Earlier summary:";
 pub(super) const CARRIED_GOAL: &str = "Goal in the words of the earlier summary:";
 /// Opens what a short latest request answers.
 pub(super) const ANSWERS: &str = "It answers";
+/// The same where the latest request is in a ledger.
+pub(super) const LATEST_ANSWERS: &str = "The latest request answers";
 /// Opens the list of the requests between the first and the latest.
 pub(super) const BETWEEN: &str = "Requests in between:";
 /// The next step when nothing says more.
@@ -155,9 +157,13 @@ fn goal(out: &mut String, facts: &Facts) {
         }
     }
     if let Some(asked) = &facts.latest_answers {
+        let label = match facts.latest.is_some() || facts.in_ledger.is_empty() {
+            true => ANSWERS,
+            false => LATEST_ANSWERS,
+        };
         line(
             out,
-            &format!("{}: ", with_id(ANSWERS, &asked.id)),
+            &format!("{}: ", with_id(label, &asked.id)),
             &asked.text,
         );
         out.push('\n');

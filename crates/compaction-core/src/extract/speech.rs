@@ -130,8 +130,32 @@ const LISTS: [&str; 13] = [
     "nächste",
 ];
 
+/// A decision with its reason.
+#[derive(Debug, Clone)]
+pub(super) struct Choice<'a> {
+    /// The sentence, as it was said.
+    pub(super) sentence: &'a str,
+    /// Ready to be written: what is chosen in bold, then the reason.
+    pub(super) written: String,
+    /// What is chosen, or given up.
+    pub(super) choice: String,
+    /// True for an approach that was given up.
+    pub(super) rejects: bool,
+}
+
 /// Returns the decisions with reasons that an answer states, ready to be written.
 pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
+    let found = choices(said).into_iter();
+    found
+        .map(|choice| Item {
+            text: choice.written,
+            id: id.to_owned(),
+        })
+        .collect()
+}
+
+/// Returns the decisions with reasons among sentences.
+pub(super) fn choices(said: &[Sentence]) -> Vec<Choice<'_>> {
     let mut found = Vec::new();
     for sentence in said {
         if sentence.text.ends_with(['?', ':']) {
@@ -144,7 +168,7 @@ pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
         let lower = format!(" {} ", plain.to_lowercase());
         // What is chosen rather than something else is chosen.
         let chosen = CHOSEN.iter().any(|mark| lower.contains(mark));
-        let rejected = !chosen
+        let rejects = !chosen
             && REJECTED.iter().any(|(mark, reason)| {
                 let at = lower.find(mark);
                 at.is_some_and(|at| lower[at..].contains(reason))
@@ -152,7 +176,7 @@ pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
         let reasons = REASONS.iter().filter_map(|reason| lower.find(reason));
         let reason = reasons.filter(|at| *at > 0).min();
         let decided = reason.is_some() && DECIDED.iter().any(|mark| lower.contains(mark));
-        if !(rejected || decided) || GUESSES.iter().any(|mark| lower.contains(mark)) {
+        if !(rejects || decided) || GUESSES.iter().any(|mark| lower.contains(mark)) {
             continue;
         }
         // Positions in the lower-case text hold for the plain one when no letter changed its length.
@@ -160,18 +184,21 @@ pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
         let at = reason
             .filter(|at| same_length && plain.is_char_boundary(at - 1) && *at > 4)
             .map(|at| at - 1);
-        let mark = if rejected { "rejected: " } else { "" };
+        let mark = if rejects { "rejected: " } else { "" };
+        let choice = plain[..at.unwrap_or(plain.len())].to_owned();
         let text = match at {
-            Some(at) => format!("**{mark}{}**: {}", &plain[..at], plain[at..].trim_start()),
+            Some(at) => format!("**{mark}{choice}**: {}", plain[at..].trim_start()),
             None => format!("**{mark}{plain}**"),
         };
-        let mut text = one_line(&text, DECISION);
-        if text.matches("**").count() % 2 == 1 {
-            text.push_str("**");
+        let mut written = one_line(&text, DECISION);
+        if written.matches("**").count() % 2 == 1 {
+            written.push_str("**");
         }
-        found.push(Item {
-            text,
-            id: id.to_owned(),
+        found.push(Choice {
+            sentence: &sentence.text,
+            written,
+            choice,
+            rejects,
         });
     }
     found

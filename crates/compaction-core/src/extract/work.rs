@@ -20,6 +20,9 @@ const COMMAND: usize = 160;
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
 const REMEMBERED: usize = 64;
 
+/// How many files that were read whole are remembered.
+const READS: usize = 32;
+
 enum Deed {
     Files(Vec<FileWork>),
     Run(String),
@@ -174,6 +177,11 @@ impl Works {
                 self.settle(call.unwrap_or(result), |failed| {
                     failed.command.is_same(&command)
                 });
+                if lines.iter().any(|line| line.contains("test result:")) {
+                    // Tests that ran were built.
+                    let place = call.unwrap_or(result);
+                    self.settle(place, |failed| command.built(&failed.command));
+                }
                 let failure = Failure {
                     command: text.to_owned(),
                     exit: *exit,
@@ -239,6 +247,18 @@ impl Works {
                 }
             }
         }
+        // Which files will be changed is not known yet, so the newest reads count whatever they are of.
+        let mut newest: Vec<(usize, String)> = reads
+            .into_iter()
+            .map(|(path, place)| (place, path))
+            .collect();
+        newest.sort_unstable();
+        newest.drain(..newest.len().saturating_sub(READS));
+        record.reads = newest.iter().map(|(place, _)| *place).collect();
+        let reads: BTreeMap<String, usize> = newest
+            .into_iter()
+            .map(|(place, path)| (path, place))
+            .collect();
         let mut files: Vec<_> = files.into_values().collect();
         files.sort_by_key(|file| file.order);
         for file in &mut files {

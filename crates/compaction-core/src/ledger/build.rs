@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
-use crate::extract::{Record, Spoken, record};
+use crate::extract::{Holds, Record, Spoken, record};
 use crate::ledger::gather::gather;
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
 use crate::request::SourceMessage;
@@ -114,6 +114,7 @@ impl Builder<'_> {
             self.note(kind, spoken.place, spoken.text.clone());
         }
         self.ledger.sources = self.sources(record, first);
+        self.ledger.holds = Some(Holds::of(record, |place| self.id(place)));
         self.ledger
     }
 
@@ -175,6 +176,7 @@ impl Builder<'_> {
         let noted = noted.chain(record.answered_figures()).chain(record.steps());
         useful.extend(noted.map(|noted| noted.place));
         useful.extend(record.last_words);
+        useful.extend(&record.reads);
         let useful = with_links(useful, &record.links);
         let mut all = useful.clone();
         all.extend(record.spoken.iter().map(|spoken| spoken.place));

@@ -23,6 +23,8 @@ const ORDER: [(LedgerKind, u64); 10] = [
     (LedgerKind::Figure, 10),
     (LedgerKind::Message, 10),
 ];
+/// Above this share of the budget, in percent, files are listed by their paths alone.
+const FILES_IN_FULL: u64 = 25;
 /// The most of the budget that one message between the first and the latest takes, in percent.
 const MESSAGE_SHARE: u64 = 12;
 /// What a heading or a closing line may take.
@@ -76,6 +78,8 @@ struct Fitting<'a> {
     whole: Vec<usize>,
     pins_left: Vec<EntryId>,
     pin_tokens: TokenCount,
+    /// True when files are listed without what was done to them.
+    short_files: bool,
 }
 
 impl<'a> Fitting<'a> {
@@ -100,6 +104,7 @@ impl<'a> Fitting<'a> {
             whole: Vec::new(),
             pins_left: Vec::new(),
             pin_tokens: TokenCount::ZERO,
+            short_files: false,
         }
     }
 
@@ -142,6 +147,12 @@ impl<'a> Fitting<'a> {
     }
 
     fn choose(&mut self) {
+        let files = self.places(LedgerKind::File).into_iter();
+        let files = files.map(|place| &self.ledger.items[place]);
+        let all: TokenCount = files
+            .map(|item| self.cost(&listed(&item.entry_id, &item.text)))
+            .sum();
+        self.short_files = all > self.budget.ledger.scaled(FILES_IN_FULL, 100);
         // What stands in a message that is told whole anyway is not told twice.
         for (kind, share) in ORDER {
             if matches!(kind, LedgerKind::FirstMessage | LedgerKind::LatestMessage) {
@@ -203,24 +214,24 @@ impl<'a> Fitting<'a> {
 
     /// Returns whether a message or a pin that is told whole says it.
     fn is_inside(&self, item: &LedgerItem) -> bool {
-        let repeats = match item.kind {
+        // Of decisions and figures, a shortened sentence is listed.
+        let (repeats, shortened) = match item.kind {
             LedgerKind::Rule
             | LedgerKind::FirstMessage
             | LedgerKind::LatestMessage
-            | LedgerKind::Message
-            | LedgerKind::Figure => true,
+            | LedgerKind::Message => (true, false),
+            LedgerKind::Decision | LedgerKind::Figure => (true, true),
             LedgerKind::Pin
             | LedgerKind::File
             | LedgerKind::Failure
             | LedgerKind::NextStep
             | LedgerKind::Todo
-            | LedgerKind::Decision
-            | LedgerKind::Literal => false,
+            | LedgerKind::Literal => (false, false),
         };
         repeats
             && self.whole.iter().any(|whole| {
                 let whole = &self.ledger.items[*whole];
-                whole.entry_id == item.entry_id && whole.text.contains(&item.text)
+                whole.entry_id == item.entry_id && (shortened || whole.text.contains(&item.text))
             })
     }
 
@@ -229,6 +240,11 @@ impl<'a> Fitting<'a> {
         let most = match item.kind {
             LedgerKind::Pin | LedgerKind::FirstMessage | LedgerKind::LatestMessage => left,
             LedgerKind::Message => left.min(self.budget.ledger.scaled(MESSAGE_SHARE, 100)),
+            LedgerKind::File if self.short_files => {
+                // Many files: that they were changed matters more than how.
+                let path = self.ledger.paths.get(&item.text).unwrap_or(&item.text);
+                return Some(listed(&item.entry_id, path));
+            }
             LedgerKind::Rule
             | LedgerKind::File
             | LedgerKind::Failure
@@ -321,6 +337,10 @@ impl<'a> Fitting<'a> {
             sources: match self.budget.ledger {
                 TokenCount::ZERO => Vec::new(),
                 _ => ledger.sources.clone(),
+            },
+            holds: match self.budget.ledger {
+                TokenCount::ZERO => None,
+                _ => ledger.holds.clone(),
             },
         }
     }

@@ -24,6 +24,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use session_model::EntryId;
 
+use crate::extract::Holds;
 use crate::tokens::TokenCount;
 
 /// The label of a pinned entry.
@@ -88,6 +89,8 @@ pub struct Ledger {
     paths: BTreeMap<String, String>,
     /// Messages with a figure that was changed later.
     outdated: BTreeSet<EntryId>,
+    /// What still holds, in sight or not.
+    holds: Option<Holds>,
 }
 
 /// The part of a ledger that a summary carries.
@@ -111,6 +114,8 @@ pub struct LedgerBlock {
     pub files: Vec<String>,
     /// See [`Ledger::sources`].
     pub sources: Vec<EntryId>,
+    /// What still holds, in sight or not; `None` without a ledger.
+    pub(crate) holds: Option<Holds>,
 }
 
 /// How much a ledger may take.
