@@ -178,12 +178,12 @@ fn fold_acknowledgement(messages: &mut Vec<LlmMessage>) {
     };
     messages.remove(place);
     if let Some(LlmMessage::Assistant(answer)) = messages.get_mut(place) {
-        *answer = acknowledging(answer, own.content);
+        *answer = acknowledging(answer, &own.content);
     }
 }
 
 /// Returns `answer` with the acknowledgement behind the thinking that it begins with.
-fn acknowledging(answer: &AssistantMessage, said: Content) -> AssistantMessage {
+fn acknowledging(answer: &AssistantMessage, said: &Content) -> AssistantMessage {
     let blocks = match &answer.content {
         Content::Text(text) => &[Block::text(text.clone())][..],
         Content::Blocks(blocks) => blocks,

@@ -269,7 +269,10 @@ pub async fn compact(
     };
     let every = |_: &Candidate| true;
     if let Some(mut done) = first_answer(candidates, every, run, ask).await? {
-        if let Some(draft) = done.applied.drafts.last_mut() {
+        // What is brought back stands behind it.
+        let is_compaction = |draft: &&mut EntryDraft| matches!(draft, EntryDraft::Compaction(_));
+        let mut drafts = done.applied.drafts.iter_mut();
+        if let Some(draft) = drafts.find(is_compaction) {
             bill_in_details(draft, &run.report);
         }
         return Ok(done);

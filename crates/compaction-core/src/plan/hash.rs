@@ -5,6 +5,7 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::plan::{CompactionPlan, Elision, Fate};
+use crate::restore::Restored;
 
 /// The hash of a plan: 32 hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -60,7 +61,7 @@ impl CompactionPlan {
             }
         }
         parts.push(self.ledger.text.clone());
-        parts.extend(self.restored.iter().flat_map(|restored| restored.parts()));
+        parts.extend(self.restored.iter().flat_map(Restored::parts));
         let pending = self.pending.iter();
         let pending = pending.flat_map(|answer| answer.content.tool_calls());
         parts.extend(pending.map(|call| format!("pending {}", call.id)));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
+use session_model::json::RawJson;
 use session_model::{AgentMessage, Content, CustomMessage, EntryId, SessionContext};
 
 use crate::restore::{RESTORED_CONTEXT, words};
@@ -62,7 +63,7 @@ pub(super) fn images_brought_back(message: &CustomMessage) -> Vec<BroughtImage> 
 
 fn details(message: &CustomMessage) -> Value {
     let details = message.details.as_ref();
-    details.map_or(Value::Null, |details| details.to_value())
+    details.map_or(Value::Null, RawJson::to_value)
 }
 
 fn number(value: &Value) -> usize {

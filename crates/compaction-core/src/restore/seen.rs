@@ -82,7 +82,7 @@ fn read(before: Seen, members: &Members<'_>, result: &Content) -> Seen {
     let given = |name: &&str| members.get(name).is_some_and(|value| value != "null");
     let offset = members.get("offset").and_then(|value| value.parse().ok());
     let from_start = !given(&"offset") || offset.is_some_and(|offset: u64| offset <= 1);
-    let whole = from_start && !PARTS.iter().any(|name| given(name));
+    let whole = from_start && !PARTS.iter().any(given);
     match (whole, before) {
         (true, _) => shown(&text).map_or(Seen::Nothing, remembered),
         // A part that is as it was says nothing new.

@@ -146,7 +146,7 @@ fn r09_the_total_binds_with_what_frames_it() {
     let mut options = options(files.collect());
     options.settings.compaction.restore.max_files = 40;
     let mut embedded = 0;
-    for total in [0, 30, 60, 100, 300, 1000, 3000, 9000] {
+    for total in [0, 30, 60, 100, 300, 1000, 3000, 9000, 30_000] {
         options.settings.compaction.restore.total_tokens = TokenCount(total);
         let after = lines.compacted(&options, "S");
         let restored = after.plan.restored.as_ref().expect("restored");

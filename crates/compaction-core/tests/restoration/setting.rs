@@ -1,4 +1,8 @@
 //! Sessions made of real message lines, and what is done with them.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "lines read better without references"
+)]
 
 use compaction_core::{
     AnswerEnd, AppliedCompaction, ApplyError, CompactionPlan, DiskFile, FileState, NothingToDo,
