@@ -227,6 +227,8 @@ fn r10_missing_and_binary_files_are_reported_and_add_nothing() {
         .details
         .clone();
     let details = details.expect("details").to_value();
+    // The next compaction looks for those that were told of.
+    assert_eq!(paths(&after.lines), ["f3", "f4", "f5"]);
     let outcomes = details["restored"]["files"]
         .as_array()
         .expect("files")
