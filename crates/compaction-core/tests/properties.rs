@@ -8,7 +8,7 @@ use compaction_core::{
     ApplyError, BranchError, BranchOptions, BranchPlan, Carried, CompactionPlan, CutRule, Fate,
     NothingToDo, PlanOptions, Profile, PromptCache, PruneReason, PruneSettings, RequestKind,
     Serialization, Settings, SummarizerLimits, SummaryRequest, TokenCount, Trigger, leaf_move,
-    plan_branch_summary, plan_compaction, plan_prune, serialize_parts,
+    loss_of_drafts, plan_branch_summary, plan_compaction, plan_prune, serialize_parts,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -279,6 +279,10 @@ proptest! {
         prop_assert_eq!(details["undoTo"].as_str(), Some(&*plan.leaf));
         prop_assert_eq!(Some(&compaction.first_kept), plan.first_kept());
         prop_assert_eq!(&compaction.summary, &applied.summary);
+        if case.profile == Profile::Own {
+            let told = loss_of_drafts(&before, &applied.drafts, case.profile.counter());
+            prop_assert_eq!(applied.loss, Some(told));
+        }
 
         for order in [RoleOrder::Any, RoleOrder::Alternating] {
             let (messages, _) = context.to_llm(order);

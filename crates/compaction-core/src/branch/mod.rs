@@ -11,7 +11,7 @@ use session_model::{
 use crate::files::{FileCalls, FileOps};
 use crate::plan::requests::{Asked, Chapter, Shared};
 use crate::plan::{
-    CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers,
+    CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
 };
 use crate::prompts;
 use crate::request::{AnswerError, RequestKind, SourceMessage, SummaryAnswer, SummaryRequest};
@@ -292,13 +292,16 @@ impl BranchPlan {
             prompts::branch_summary_preamble(),
             self.files.tags(self.file_list_limit, &[])
         );
-        let details = json!({
+        let mut details = json!({
             "readFiles": self.files.read_files(),
             "modifiedFiles": self.files.modified_files(),
             "planHash": self.hash(),
             "summarizer": summarizer,
             "undoTo": self.from,
         });
+        if let Some(hash) = prompt_hash(self.requests(), &summarizer) {
+            details["promptHash"] = json!(hash);
+        }
         Ok(EntryDraft::BranchSummary(Box::new(BranchSummaryDraft {
             from: self.from.clone(),
             summary,

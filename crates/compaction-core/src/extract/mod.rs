@@ -41,6 +41,8 @@ mod work;
 mod tests;
 
 use crate::ledger::LedgerBlock;
+use std::sync::LazyLock;
+
 use crate::request::SourceMessage;
 
 pub(crate) use beside::Holds;
@@ -126,7 +128,8 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
 /// Returns the user's rules that a message states, in their order: byte for byte but for line breaks, neutralised
 /// tags and the marker of a cut.
 pub(crate) fn rules_in(text: &str) -> Vec<String> {
-    RuleBook::new().rules_of(&sentences(text), "")
+    static BOOK: LazyLock<RuleBook> = LazyLock::new(RuleBook::new);
+    BOOK.rules_of(&sentences(text), "")
 }
 
 /// Returns the lines that tell why a command failed, from what it printed; none when it did not fail.

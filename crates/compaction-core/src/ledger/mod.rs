@@ -13,6 +13,7 @@
 mod build;
 mod fit;
 mod gather;
+mod literals;
 mod pins;
 mod strip;
 
@@ -33,6 +34,7 @@ pub const PIN_LABEL: &str = "pin";
 /// The custom type of an entry that pins a text of its own: `{"text": ...}`.
 pub const PIN_ENTRY: &str = "agent-cli/pin";
 
+pub(crate) use literals::LostLiteral;
 pub use pins::{Pin, pins_of};
 pub use strip::{prose_of, without_ledger};
 

@@ -3,8 +3,6 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use serde_json::Value;
-use session_model::json::RawJson;
 use session_model::{AgentMessage, Block, Content, ToolCall};
 
 use crate::extract::{error_lines_of, is_unit};
@@ -67,6 +65,10 @@ const WORD: usize = 300;
 const LINE: usize = 200;
 /// How much of one text is looked at, at its start and at its end, in bytes.
 const WINDOW: usize = 64 * 1024;
+/// The longest path and address of a call, in bytes.
+const PLACE: usize = 1024;
+/// What stands for the `<` of a tag that was defused.
+const DEFUSED: &str = "&lt;";
 
 /// Ends of file names that need no folder to be known as such.
 const EXTENSIONS: &str = " rs py ts tsx js jsx mjs cjs go java kt c h cc cpp hpp cs rb php swift scala sh bash zsh \
@@ -113,7 +115,9 @@ fn add_content(content: &Content, found: &mut BTreeSet<Literal>) {
 }
 
 fn add_call(call: &ToolCall, found: &mut BTreeSet<Literal>) {
-    if let Some((_, path)) = file_call(call) {
+    if let Some((_, path)) = file_call(call)
+        && path.len() <= PLACE
+    {
         add(LiteralKind::Path, &path, found);
     }
     let Some(arguments) = &call.arguments else {
@@ -123,7 +127,9 @@ fn add_call(call: &ToolCall, found: &mut BTreeSet<Literal>) {
     if let Some(command) = names.iter().find_map(|name| arguments.string_member(name)) {
         add_command(&command, found);
     }
-    if let Some(url) = arguments.string_member("url") {
+    if let Some(url) = arguments.string_member("url")
+        && url.len() <= PLACE
+    {
         add(LiteralKind::Url, &url, found);
     }
 }
@@ -171,6 +177,10 @@ fn add_word(word: &str, found: &mut BTreeSet<Literal>) -> Option<String> {
     }
     if word.starts_with(|c: char| c.is_ascii_digit()) {
         return add_number(word, found);
+    }
+    // Most words are just that.
+    if word.bytes().skip(1).all(|byte| byte.is_ascii_lowercase()) {
+        return None;
     }
     // A path may name a line.
     let place = word.split(':').next().unwrap_or(word);
@@ -292,7 +302,7 @@ fn ends(text: &str) -> impl Iterator<Item = &str> {
     [head, tail].into_iter()
 }
 
-/// Returns a text on one line, white space folded.
+/// Returns a text on one line, white space folded, the `<` of defused tags as it was.
 pub(super) fn folded(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for word in text.split_whitespace() {
@@ -301,93 +311,9 @@ pub(super) fn folded(text: &str) -> String {
         }
         folded.push_str(word);
     }
-    folded
-}
-
-/// Everything that a model can read in some messages, made for looking things up.
-#[derive(Debug, Default)]
-pub(super) struct Readable {
-    literals: BTreeSet<Literal>,
-    text: String,
-}
-
-impl Readable {
-    /// Adds a message.
-    pub(super) fn add(&mut self, message: &AgentMessage) {
-        let mut add = |text: &str| {
-            add_prose(text, &mut self.literals);
-            self.text.push_str(&folded(text));
-            self.text.push('\n');
-        };
-        match message {
-            AgentMessage::CompactionSummary(summary) | AgentMessage::BranchSummary(summary) => {
-                add(&summary.summary);
-            }
-            AgentMessage::BashExecution(run) => {
-                add(&run.command);
-                add(&run.output);
-            }
-            AgentMessage::User(_)
-            | AgentMessage::Developer(_)
-            | AgentMessage::Assistant(_)
-            | AgentMessage::ToolResult(_)
-            | AgentMessage::Custom(_)
-            | AgentMessage::System(_)
-            | AgentMessage::Other { .. } => {
-                let Some(content) = message.content() else {
-                    return;
-                };
-                content.texts().for_each(&mut add);
-                for call in content.tool_calls() {
-                    let arguments = call.arguments.as_ref().map(RawJson::to_value);
-                    each_string(&arguments.unwrap_or_default(), &mut add);
-                }
-            }
-        }
-    }
-
-    /// Makes what was added ready to be looked up: a file is also known by the end of its path.
-    pub(super) fn finish(&mut self) {
-        let mut ends = BTreeSet::new();
-        for literal in &self.literals {
-            if literal.kind == LiteralKind::Path {
-                let places = literal.text.match_indices('/').map(|(at, _)| at + 1);
-                ends.extend(places.map(|at| literal.text[at..].to_owned()));
-            }
-        }
-        let kind = LiteralKind::Path;
-        self.literals
-            .extend(ends.into_iter().map(|text| Literal { kind, text }));
-    }
-
-    /// Returns whether the literal can be read.
-    pub(super) fn has(&self, literal: &Literal) -> bool {
-        self.literals.contains(literal)
-            || match literal.kind {
-                LiteralKind::Error | LiteralKind::Command => self.has_text(&literal.text),
-                // An odd path is no literal of prose.
-                LiteralKind::Path | LiteralKind::Url => self.has_text(&literal.text),
-                LiteralKind::Number | LiteralKind::Identifier => false,
-            }
-    }
-
-    /// Returns all of it, white space folded.
-    pub(super) fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// Returns whether a folded text can be read word for word.
-    pub(super) fn has_text(&self, folded: &str) -> bool {
-        self.text.contains(folded)
-    }
-}
-
-fn each_string(value: &Value, say: &mut impl FnMut(&str)) {
-    match value {
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-        Value::String(text) => say(text),
-        Value::Array(items) => items.iter().for_each(|item| each_string(item, say)),
-        Value::Object(members) => members.values().for_each(|item| each_string(item, say)),
+    match folded.contains(DEFUSED) {
+        true => folded.replace(DEFUSED, "<"),
+        false => folded,
     }
 }
 

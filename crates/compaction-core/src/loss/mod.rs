@@ -10,25 +10,29 @@
 
 mod literals;
 mod quotes;
+mod readable;
+mod removed;
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 use session_model::{
     AgentMessage, ContextEditDraft, ContextRules, EntryBody, EntryDraft, EntryId, EntryIndex,
-    EntryKind, FirstKept, Leaf, SessionContext, SessionPath, SummaryMessage, build_context,
+    EntryKind, FirstKept, Leaf, SessionContext, SessionPath, build_context,
 };
 
-use crate::extract::rules_in;
 use crate::tokens::{TokenCount, TokenCounter};
 
 pub use literals::{Literal, LiteralKind};
+pub(crate) use readable::Readable;
+pub(crate) use removed::{Removed, Seen};
 
-use literals::{Readable, folded, literals_of, user_text};
+use literals::{folded, user_text};
 use quotes::{is_said, quotes_of_user};
 
 /// How many of a kind there were and where they are now. Each is in one place.
@@ -64,6 +68,49 @@ pub struct ContextLoss {
     pub user_messages: Verbatim,
     /// The rules that the user stated.
     pub rules: Verbatim,
+    /// True when there was too much to look for, so that more may be in sight than is said.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub in_part: bool,
+}
+
+impl ContextLoss {
+    /// Returns how many literals there were, of all kinds.
+    pub fn total(&self) -> usize {
+        self.kinds.values().map(|kind| kind.total).sum()
+    }
+
+    /// Returns how many of them the model can still read.
+    pub fn in_sight(&self) -> usize {
+        self.kinds.values().map(|kind| kind.in_context).sum()
+    }
+
+    /// Returns the share of them that the model can still read, in percent; `None` when there were none.
+    pub fn in_sight_percent(&self) -> Option<f64> {
+        let (total, in_sight) = (self.total(), self.in_sight());
+        (total > 0).then(|| (in_sight * 1000 / total) as f64 / 10.0)
+    }
+
+    /// Returns the copy that an entry's details keep: kinds of which there was nothing are left out.
+    pub(crate) fn details(&self) -> Value {
+        let kinds = self.kinds.iter().filter(|(_, kind)| kind.total > 0);
+        let kinds: BTreeMap<_, _> = kinds
+            .map(|(name, kind)| {
+                let kind = json!({ "total": kind.total, "inContext": kind.in_context });
+                (name, kind)
+            })
+            .collect();
+        let mut details = json!({
+            "inSightPercent": self.in_sight_percent(),
+            "removedTokens": self.removed_tokens,
+            "kinds": kinds,
+            "userMessages": self.user_messages,
+            "rules": self.rules,
+        });
+        if self.in_part {
+            details["inPart"] = json!(true);
+        }
+        details
+    }
 }
 
 /// What one compaction put out of sight.
@@ -115,71 +162,6 @@ pub struct LossReport {
     pub edits: Vec<EditLoss>,
     /// All of them together.
     pub totals: TotalLoss,
-}
-
-/// What was taken out of a context, in the forms in which it is looked up.
-#[derive(Debug, Default)]
-struct Removed {
-    literals: BTreeSet<Literal>,
-    user_messages: BTreeSet<String>,
-    rules: BTreeSet<String>,
-    tokens: TokenCount,
-}
-
-impl Removed {
-    fn add(&mut self, message: &AgentMessage, counter: &dyn TokenCounter) {
-        if matches!(message, AgentMessage::CompactionSummary(_)) {
-            // A summary is replaced by the next one.
-            return;
-        }
-        self.tokens += counter.message(message);
-        self.literals.extend(literals_of(message));
-        if let Some(text) = user_text(message) {
-            let rules = rules_in(&text).into_iter();
-            self.rules.extend(rules.map(|rule| folded(&rule)));
-            self.user_messages.insert(folded(&text));
-        }
-    }
-
-    fn merge(&mut self, other: Self) {
-        self.tokens += other.tokens;
-        self.literals.extend(other.literals);
-        self.user_messages.extend(other.user_messages);
-        self.rules.extend(other.rules);
-    }
-
-    fn loss(&self, readable: &Readable) -> ContextLoss {
-        ContextLoss {
-            removed_tokens: self.tokens,
-            kinds: self.kinds(readable),
-            user_messages: verbatim(&self.user_messages, readable),
-            rules: verbatim(&self.rules, readable),
-        }
-    }
-
-    fn kinds(&self, readable: &Readable) -> BTreeMap<&'static str, KindLoss> {
-        let mut kinds: BTreeMap<_, _> = LiteralKind::ALL
-            .map(|kind| (kind.name(), KindLoss::default()))
-            .into();
-        for literal in &self.literals {
-            let kind = kinds.entry(literal.kind.name()).or_default();
-            kind.total += 1;
-            match readable.has(literal) {
-                true => kind.in_context += 1,
-                // It was read from its entry just now.
-                false => kind.recoverable += 1,
-            }
-        }
-        kinds
-    }
-}
-
-fn verbatim(texts: &BTreeSet<String>, readable: &Readable) -> Verbatim {
-    let verbatim = texts.iter().filter(|text| readable.has_text(text));
-    Verbatim {
-        total: texts.len(),
-        verbatim: verbatim.count(),
-    }
 }
 
 /// A row of entries that change what is in the context: edits, and the compaction that they end in.
@@ -248,7 +230,7 @@ pub fn loss_report(
         let after = build_context(&tree.path(Leaf::At(index)), rules);
         let removed = removed_between(&before, &after, counter);
         let readable = readable(&after);
-        let loss = removed.loss(&readable);
+        let loss = removed.look_up(&readable).loss();
         all.merge(removed);
         let EntryBody::Compaction(compaction) = &entry.body else {
             let entries = step.end + 1 - step.start;
@@ -279,7 +261,7 @@ pub fn loss_report(
     report.totals = TotalLoss {
         compactions: report.compactions.len(),
         edits: report.edits.len(),
-        loss: all.loss(&now),
+        loss: all.look_up(&now).loss(),
         invented: report.totals.invented,
     };
     Some(report)
@@ -303,13 +285,14 @@ fn removed_between(
             continue;
         }
         for message in &projected.messages {
-            removed.add(message, counter);
+            removed.add_counted(message, &projected.entry.id, counter);
         }
     }
     removed
 }
 
-/// Returns what drafts would take out of a context if they were appended: edits of entries, and a compaction.
+/// Returns what drafts would take out of a context if they were appended: edits of entries, and a compaction with what
+/// it brings back.
 pub fn loss_of_drafts(
     context: &SessionContext,
     drafts: &[EntryDraft],
@@ -317,14 +300,15 @@ pub fn loss_of_drafts(
 ) -> ContextLoss {
     let mut edits: BTreeMap<&EntryId, &ContextEditDraft> = BTreeMap::new();
     let mut compaction = None;
+    let mut readable = Readable::default();
     for draft in drafts {
         match draft {
             EntryDraft::ContextEdit(edit) => drop(edits.insert(&edit.target, edit)),
             EntryDraft::Compaction(draft) => compaction = Some(&**draft),
+            EntryDraft::CustomMessage(draft) => readable.add_content(&draft.content),
+            EntryDraft::Message(draft) => readable.add(draft.message()),
             EntryDraft::BranchSummary(_)
             | EntryDraft::Custom(_)
-            | EntryDraft::CustomMessage(_)
-            | EntryDraft::Message(_)
             | EntryDraft::Label(_)
             | EntryDraft::SessionInfo(_)
             | EntryDraft::ModelChange(_)
@@ -332,13 +316,9 @@ pub fn loss_of_drafts(
         }
     }
     let mut removed = Removed::default();
-    let mut readable = Readable::default();
     let mut keeps = compaction.is_none();
     if let Some(compaction) = compaction {
-        readable.add(&AgentMessage::CompactionSummary(SummaryMessage {
-            summary: compaction.summary.clone(),
-            timestamp: None,
-        }));
+        readable.add_text(&compaction.summary);
     }
     for projected in &context.entries {
         let id = &projected.entry.id;
@@ -358,11 +338,11 @@ pub fn loss_of_drafts(
             if let Some(content) = left {
                 readable.add(&message.with_content(content));
             }
-            removed.add(message, counter);
+            removed.add_counted(message, id, counter);
         }
     }
     readable.finish();
-    removed.loss(&readable)
+    removed.look_up(&readable).loss()
 }
 
 fn readable(context: &SessionContext) -> Readable {

@@ -6,6 +6,7 @@ use session_model::{ContextRules, decode_bytes};
 
 use super::literals::add_prose;
 use super::quotes::{is_said, quotes_of_user};
+use super::readable::Readable;
 use super::{LiteralKind, LossReport, loss_report};
 use crate::rules::Profile;
 
@@ -186,4 +187,26 @@ fn a_report_can_be_stopped() {
         loss_report(&path, ContextRules::Own, counter, &mut || false),
         None
     );
+}
+
+#[test]
+fn what_is_not_searched_for_is_said() {
+    let mut readable = Readable::searching(60);
+    readable.add_text("look at the zebra in the herd");
+    readable.finish();
+    assert!(readable.has_text("the zebra"));
+    // What shares no piece with the text costs nothing.
+    for _ in 0..9 {
+        assert!(!readable.has_text("cow and calf"));
+    }
+    assert!(readable.has_text("in the herd") && !readable.is_in_part());
+    assert!(!readable.has_text("the zebra") && readable.is_in_part());
+}
+
+#[test]
+fn defused_tags_are_found_as_they_were_written() {
+    let mut readable = Readable::default();
+    readable.add_text("the user said: keep the &lt;summary> tag");
+    readable.finish();
+    assert!(readable.has_text("keep the <summary> tag"));
 }

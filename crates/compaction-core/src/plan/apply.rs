@@ -11,7 +11,7 @@ use crate::extract;
 use crate::ledger::LedgerBlock;
 use crate::loss::ContextLoss;
 use crate::plan::verify::Verified;
-use crate::plan::{CompactionPlan, Elision, Fate};
+use crate::plan::{CompactionPlan, Elision, Fate, prompt_hash};
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
@@ -157,6 +157,9 @@ impl CompactionPlan {
             }
         }
         let mut details = self.details(&summarizer, tokens_after);
+        if let Some(hash) = prompt_hash(self.requests(), &summarizer) {
+            details["promptHash"] = json!(hash);
+        }
         if !ledger.is_empty() {
             details["ledger"] = ledger.details();
         }
@@ -164,7 +167,7 @@ impl CompactionPlan {
             details["restored"] = restored.details();
         }
         if let Some(loss) = &loss {
-            details["loss"] = json!(loss);
+            details["loss"] = loss.details();
         }
         let mut drafts: Vec<EntryDraft> = self.elisions.iter().map(Elision::draft).collect();
         drafts.push(EntryDraft::Compaction(Box::new(CompactionDraft {

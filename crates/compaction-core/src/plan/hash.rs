@@ -6,6 +6,8 @@ use serde::Serialize;
 
 use crate::plan::{CompactionPlan, Elision, Fate};
 use crate::restore::Restored;
+use crate::request::{Summarizer, SummaryRequest};
+use crate::rules::Profile;
 
 /// The hash of a plan: 32 hex digits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -32,6 +34,20 @@ impl PlanHash {
 impl fmt::Display for PlanHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// Returns the hash of what was asked of whoever wrote a summary, 16 hex digits: the system prompt and the instructions
+/// of each request. `None` where no prompt was read: rules, hooks and native forms have none.
+pub(crate) fn prompt_hash(requests: &[SummaryRequest], summarizer: &Summarizer) -> Option<String> {
+    match summarizer {
+        Summarizer::Extractive | Summarizer::Native { .. } | Summarizer::Hook { .. } => None,
+        Summarizer::Model { .. } | Summarizer::Remote { .. } => {
+            let prompts = requests.iter();
+            let prompts = prompts
+                .flat_map(|request| [request.system.as_str(), request.instructions.as_str()]);
+            Some(PlanHash::of(prompts).as_str()[..16].to_owned())
+        }
     }
 }
 
@@ -65,6 +81,10 @@ impl CompactionPlan {
         let pending = self.pending.iter();
         let pending = pending.flat_map(|answer| answer.content.tool_calls());
         parts.extend(pending.map(|call| format!("pending {}", call.id)));
+        if self.profile == Profile::Own {
+            let minimum = self.verify.minimum_percent;
+            parts.push(format!("{} {minimum}", self.verify.mode.name()));
+        }
         parts.extend(self.elisions.iter().map(Elision::text));
         parts.extend(self.files.read_files());
         parts.push(String::new());

@@ -24,13 +24,14 @@ use crate::measure::{Measure, adapted_keep, measure_counted, message_counts};
 use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::restore::{self, Restored};
 use crate::rules::{Profile, Rules};
-use crate::settings::{DEFAULT_RESERVE, Strategy};
+use crate::settings::{DEFAULT_RESERVE, Strategy, VerifySettings};
 use crate::threshold::{Threshold, threshold};
 use crate::tokens::TokenCount;
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
 pub use fates::{ComesBack, Fate, PlannedEntry};
 pub use hash::PlanHash;
+pub(crate) use hash::prompt_hash;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 pub use rescue::{Elision, ElisionPlan, plan_elision};
@@ -119,6 +120,8 @@ pub struct CompactionPlan {
     pub summary_cap: TokenCount,
     /// The facts that stand beside the prose.
     pub ledger: LedgerBlock,
+    /// What is done about what the prose loses.
+    pub verify: VerifySettings,
     /// What comes back after the summary (strategy `restore`).
     pub restored: Option<Restored>,
     /// An answer at the end of the context whose calls wait for results, when nothing is kept word for word: it is
@@ -363,6 +366,7 @@ pub fn plan_for_context(
         ledger,
         restored: restores.then(Restored::default),
         pending: pending.as_ref().map(|(_, calls)| calls.clone()),
+        verify: settings.verify,
         file_list_limit,
         measure,
         threshold,

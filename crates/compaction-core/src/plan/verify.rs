@@ -1,8 +1,22 @@
 //! What a summary lost, looked up before it is stored: reported, repaired or refused.
 
-use crate::ledger::LedgerBlock;
-use crate::loss::ContextLoss;
-use crate::plan::{ApplyError, CompactionPlan};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use session_model::AgentMessage;
+
+use crate::ledger::{LedgerBlock, LedgerItem, LedgerKind, LostLiteral};
+use crate::loss::{ContextLoss, Literal, LiteralKind, Readable, Removed, Seen};
+use crate::plan::{ApplyError, CompactionPlan, Fate};
+use crate::rules::Profile;
+use crate::settings::VerifyMode;
+use crate::tokens::TokenCount;
+
+/// What a repair takes at most, as a part of what is taken out of the context.
+const REPAIR: u64 = 20;
+
+/// The longest path whose ends are looked at, in bytes.
+const PATH: usize = 1024;
 
 /// A summary that was looked through.
 pub(crate) struct Verified {
@@ -17,11 +31,136 @@ pub(crate) struct Verified {
 impl CompactionPlan {
     /// Returns the summary that is stored for this prose.
     pub(crate) fn verified(&self, prose: &str, tags: &str) -> Result<Verified, ApplyError> {
-        let ledger = self.ledger.clone();
+        let plain = format!("{prose}{}{tags}", self.ledger.text);
+        let mode = match self.profile {
+            Profile::Own => self.verify.mode,
+            Profile::Pi => VerifyMode::Off,
+        };
+        let (repairs, refuses) = match mode {
+            VerifyMode::Off => {
+                return Ok(Verified {
+                    summary: plain,
+                    ledger: self.ledger.clone(),
+                    loss: None,
+                });
+            }
+            VerifyMode::Report => (false, false),
+            VerifyMode::Repair => (true, false),
+            VerifyMode::Gate => (true, true),
+        };
+        let (removed, mut readable) = self.span();
+        readable.add_text(&plain);
+        readable.finish();
+        let mut looked_up = removed.look_up(&readable);
+        let mut ledger = self.ledger.clone();
+        if repairs {
+            let lost = self.most_valuable(looked_up.lost());
+            let most = self.room_for_repair(&plain, removed.tokens());
+            ledger = ledger.with_literals(&lost, most, self.profile.counter());
+            let mut added = Readable::default();
+            added.add_text(&ledger.text);
+            added.finish();
+            looked_up.add(&added);
+        }
+        let loss = looked_up.loss();
+        if refuses {
+            self.refuse_below_minimum(&loss)?;
+        }
         Ok(Verified {
             summary: format!("{prose}{}{tags}", ledger.text),
             ledger,
-            loss: None,
+            loss: Some(loss),
         })
+    }
+
+    /// Returns what leaves the context, and what can be read afterwards beside the summary.
+    fn span(&self) -> (Removed, Readable) {
+        let mut removed = Removed::default();
+        let goes = |fate| match fate {
+            Fate::Summarized | Fate::TurnPrefix | Fate::Pruned => true,
+            Fate::Kept | Fate::PreviousSummary | Fate::System | Fate::NoMessage => false,
+        };
+        let gone = self.entries.iter().filter(|entry| goes(entry.fate));
+        removed.add_tokens(gone.map(|entry| entry.tokens).sum());
+        let mut readable = Readable::default();
+        for source in self.requests().iter().flat_map(|request| &request.source) {
+            removed.add(&source.message, &source.entry_id);
+        }
+        let elisions = self.elisions.iter();
+        let elisions: BTreeMap<_, _> = elisions
+            .map(|elision| (&elision.entry_id, elision))
+            .collect();
+        for source in &self.short.source {
+            match elisions.get(&source.entry_id) {
+                Some(elision) => {
+                    let shorter = elision.replacement.clone();
+                    readable.add(&source.message.with_content(shorter));
+                    removed.add(&source.message, &source.entry_id);
+                }
+                None => readable.add(&source.message),
+            }
+        }
+        let restored = self.restored.as_ref();
+        if let Some(content) = restored.and_then(|restored| restored.content.as_ref()) {
+            readable.add_content(content);
+        }
+        if let Some(pending) = &self.pending {
+            readable.add(&AgentMessage::Assistant(pending.clone()));
+        }
+        (removed, readable)
+    }
+
+    /// Returns what a repair may take: a part of what is taken out, and half of what is left below the threshold.
+    fn room_for_repair(&self, summary: &str, removed: TokenCount) -> TokenCount {
+        let before = self.tokens_in_context();
+        let threshold = self.threshold.as_ref().map(|threshold| threshold.tokens);
+        let most = threshold.map_or(before, |threshold| threshold.min(before));
+        let left = most.saturating_sub(self.tokens_after(summary));
+        removed.scaled(1, REPAIR).min(left.scaled(1, 2))
+    }
+
+    /// Returns what is out of sight, most valuable first: files that were changed, errors (the latest first), then what
+    /// was said most often, and of that the latest.
+    fn most_valuable(&self, lost: &[(&Literal, &Seen)]) -> Vec<LostLiteral> {
+        let modified = self.files.modified_files();
+        let modified: BTreeSet<&str> = modified
+            .iter()
+            .filter(|path| path.len() <= PATH)
+            .flat_map(|path| {
+                let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+                ends.chain([path.as_str()])
+            })
+            .collect();
+        let mut sorted = lost.to_vec();
+        sorted.sort_by_cached_key(|(literal, seen)| match literal.kind {
+            LiteralKind::Path if modified.contains(literal.text.as_str()) => {
+                (0, Reverse(seen.last), Reverse(seen.times))
+            }
+            LiteralKind::Error => (1, Reverse(seen.last), Reverse(seen.times)),
+            LiteralKind::Path
+            | LiteralKind::Number
+            | LiteralKind::Identifier
+            | LiteralKind::Url
+            | LiteralKind::Command => (2, Reverse(seen.times), Reverse(seen.last)),
+        });
+        let literal = |(literal, seen): (&Literal, &Seen)| LostLiteral {
+            kind: literal.kind,
+            item: LedgerItem {
+                kind: LedgerKind::Literal,
+                entry_id: seen.entry_id.clone(),
+                text: literal.text.clone(),
+            },
+        };
+        sorted.into_iter().map(literal).collect()
+    }
+
+    fn refuse_below_minimum(&self, loss: &ContextLoss) -> Result<(), ApplyError> {
+        let (total, in_sight) = (loss.total(), loss.in_sight());
+        let minimum = self.verify.minimum_percent;
+        if total == 0 || in_sight * 100 >= usize::from(minimum) * total {
+            return Ok(());
+        }
+        let percent = u8::try_from(in_sight * 100 / total).unwrap_or(100);
+        Err(ApplyError::Unverified { percent, minimum })
     }
 }

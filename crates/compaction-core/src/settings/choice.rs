@@ -232,6 +232,18 @@ pub enum VerifyMode {
     Gate,
 }
 
+impl VerifyMode {
+    /// Returns the name that settings and hashes use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Report => "report",
+            Self::Repair => "repair",
+            Self::Gate => "gate",
+        }
+    }
+}
+
 /// How a conversation is spelt for a summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

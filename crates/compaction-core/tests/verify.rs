@@ -1,0 +1,316 @@
+//! What a summary lost, looked up before it is stored: reported, repaired, refused.
+
+mod sessions;
+
+use compaction_core::{
+    AppliedCompaction, ApplyError, CompactionPlan, LedgerKind, PlanOptions, Profile, Summarizer,
+    SummaryAnswer, TokenCount, Trigger, VerifyMode, loss_of_drafts, plan_compaction,
+};
+use serde_json::{Value, json};
+use session_model::{Decoded, EntryDraft, build_context, decode_bytes};
+use sessions::{answer, calls, patched, patched_text, path, says};
+
+/// Returns a session in which a file is changed, a command fails, and figures, names and an address are said, with
+/// enough talk around them that a twentieth of it has room for all of them.
+fn work() -> Decoded {
+    let talk = "we talk about this and that until everybody knows what is meant by it. ".repeat(80);
+    let failed = json!({"message": {
+        "content": [{"type": "text", "text": "error: no such column `zebra`\nCommand exited with code 1"}],
+        "isError": true,
+    }});
+    let said = "retry_limit is 17 retries, see https://zebra.example/spec and src/herd.rs";
+    patched(
+        "u:1 a:1 res:1:1 a:1 res:2:1 a:1 u:1 a:1 | u:150 a:10",
+        &[
+            ("e1", says(&talk)),
+            (
+                "e2",
+                calls("1", "edit", &json!({"path": "src/deep/zebra.rs"})),
+            ),
+            ("e3", says("edited")),
+            (
+                "e4",
+                calls("2", "bash", &json!({"command": "cargo test -q zebra"})),
+            ),
+            ("e5", failed),
+            ("e6", says(said)),
+            ("e7", says(&talk)),
+            ("e8", says("retry_limit stays")),
+        ],
+    )
+}
+
+fn options(mode: VerifyMode) -> PlanOptions {
+    let mut options = PlanOptions::for_window(TokenCount(200_000));
+    let compaction = &mut options.settings.compaction;
+    compaction.keep_recent_tokens = TokenCount(100);
+    compaction.verify.mode = mode;
+    // What is said is the literals alone.
+    compaction.file_list_limit = 0;
+    options
+}
+
+fn plan_of(session: &Decoded, options: &PlanOptions) -> CompactionPlan {
+    let trigger = Trigger::Manual { focus: None };
+    plan_compaction(&path(session), &trigger, options).expect("something to do")
+}
+
+fn apply(options: &PlanOptions) -> Result<AppliedCompaction, ApplyError> {
+    plan_of(&work(), options).apply(&[answer("nothing of note")])
+}
+
+fn details(applied: &AppliedCompaction) -> Value {
+    let compaction = applied.drafts.iter().find_map(|draft| match draft {
+        EntryDraft::Compaction(compaction) => compaction.details.as_ref(),
+        _ => None,
+    });
+    compaction.expect("details").to_value()
+}
+
+/// Returns the lines of literals in a summary.
+fn literals(applied: &AppliedCompaction) -> String {
+    let (_, from) = applied
+        .summary
+        .split_once("Also mentioned earlier")
+        .unwrap_or(("", "(nobody knows):\n(none)\n</ledger>"));
+    let (lines, _) = from.split_once("</ledger>").expect("an end");
+    lines.split_once(":\n").expect("a heading").1.to_owned()
+}
+
+#[test]
+fn off_looks_nothing_up() {
+    let applied = apply(&options(VerifyMode::Off)).expect("a summary");
+    assert_eq!(applied.loss, None);
+    assert_eq!(details(&applied).get("loss"), None);
+    assert_eq!(literals(&applied), "(none)\n");
+}
+
+#[test]
+fn a_report_changes_nothing_and_is_stored() {
+    let off = apply(&options(VerifyMode::Off)).expect("a summary");
+    let applied = apply(&options(VerifyMode::Report)).expect("a summary");
+    assert_eq!(applied.summary, off.summary);
+    let loss = applied.loss.as_ref().expect("a report");
+    assert_eq!(loss.kinds["identifier"].total, 1);
+    assert_eq!(loss.kinds["identifier"].in_context, 0);
+    assert_eq!(loss.kinds["identifier"].recoverable, 1);
+    let stored = &details(&applied)["loss"];
+    assert_eq!(stored["inSightPercent"], json!(loss.in_sight_percent()));
+    assert_eq!(
+        stored["kinds"]["identifier"],
+        json!({ "total": 1, "inContext": 0 })
+    );
+}
+
+#[test]
+fn kinds_of_which_there_was_nothing_are_not_stored() {
+    let session = patched(
+        "u:300 a:300 | u:150 a:10",
+        &[("e1", says("look at src/a.rs"))],
+    );
+    let plan = plan_of(&session, &options(VerifyMode::Report));
+    let applied = plan.apply(&[answer("one")]).expect("a summary");
+    let stored = details(&applied)["loss"]["kinds"].clone();
+    assert_eq!(stored, json!({ "path": { "total": 1, "inContext": 0 } }));
+}
+
+#[test]
+fn what_is_missing_and_cheap_is_said_one_line_a_kind() {
+    let applied = apply(&options(VerifyMode::Repair)).expect("a summary");
+    insta::assert_snapshot!(literals(&applied), @"
+    - paths: src/deep/zebra.rs, src/herd.rs
+    - errors seen: `error: no such column `zebra``
+    - figures: 17 retries
+    - names: retry_limit
+    - addresses: https://zebra.example/spec
+    - commands run: `cargo test -q zebra`
+    ");
+    let loss = applied.loss.as_ref().expect("a report");
+    assert_eq!(loss.in_sight(), loss.total(), "{loss:?}");
+    assert_eq!(loss.in_sight_percent(), Some(100.0));
+    let sources: Vec<(&str, &str)> = applied
+        .ledger
+        .items
+        .iter()
+        .filter(|item| item.kind == LedgerKind::Literal)
+        .map(|item| (item.entry_id.as_str(), item.text.as_str()))
+        .collect();
+    assert!(
+        sources.contains(&("e2", "src/deep/zebra.rs")),
+        "{sources:?}"
+    );
+    // The newest entry that says it.
+    assert!(sources.contains(&("e8", "retry_limit")), "{sources:?}");
+    let stored = details(&applied)["ledger"]["items"].clone();
+    assert_eq!(stored, json!(applied.ledger.items));
+}
+
+#[test]
+fn what_is_in_sight_is_not_said_again() {
+    let plan = plan_of(&work(), &options(VerifyMode::Repair));
+    let applied = plan
+        .apply(&[answer("retry_limit is 17 retries in src/deep/zebra.rs")])
+        .expect("a summary");
+    let lines = literals(&applied);
+    assert!(
+        !lines.contains("retry_limit") && !lines.contains("deep"),
+        "{lines}"
+    );
+    assert!(lines.contains("https://zebra.example/spec"), "{lines}");
+}
+
+#[test]
+fn with_little_room_what_is_most_valuable_is_said() {
+    let mut little = options(VerifyMode::Repair);
+    little.settings.compaction.ledger.max_tokens = Some(TokenCount(64));
+    let applied = apply(&little).expect("a summary");
+    insta::assert_snapshot!(literals(&applied), @"
+    - paths: src/deep/zebra.rs, src/herd.rs
+    - errors seen: `error: no such column `zebra``
+    - figures: 17 retries
+    - names: retry_limit
+    ");
+    assert!(
+        applied.ledger.tokens <= TokenCount(64),
+        "{:?}",
+        applied.ledger
+    );
+}
+
+#[test]
+fn an_empty_budget_is_a_plain_summary() {
+    let plain = apply(&options(VerifyMode::Off)).expect("a summary");
+    let mut empty = options(VerifyMode::Repair);
+    empty.settings.compaction.ledger.max_tokens = Some(TokenCount::ZERO);
+    let applied = apply(&empty).expect("a summary");
+    assert_eq!(applied.summary, plain.summary);
+    assert!(applied.loss.is_some());
+}
+
+#[test]
+fn literals_never_take_more_than_a_twentieth_of_what_left() {
+    let said: String = (0..60).map(|n| format!("name_number_{n} ")).collect();
+    let session = patched("u:1 a:1 | u:150 a:10", &[("e1", says(&said))]);
+    let repaired = plan_of(&session, &options(VerifyMode::Repair));
+    let applied = repaired.apply(&[answer("one")]).expect("a summary");
+    let removed = applied.loss.as_ref().expect("a report").removed_tokens;
+    assert!(applied.ledger.tokens <= removed.scaled(1, 20), "{removed}");
+}
+
+#[test]
+fn a_summary_that_keeps_too_little_is_refused_by_the_gate_alone() {
+    let with = |mode, percent, budget| {
+        let mut options = options(mode);
+        options.settings.compaction.verify.minimum_percent = percent;
+        options.settings.compaction.ledger.max_tokens = Some(TokenCount(budget));
+        apply(&options)
+    };
+    let refused = with(VerifyMode::Gate, 90, 0).expect_err("too little");
+    assert!(
+        matches!(refused, ApplyError::Unverified { percent, minimum: 90 } if percent < 90),
+        "{refused}"
+    );
+    assert!(
+        refused
+            .to_string()
+            .contains("compaction.verify.minimumPercent")
+    );
+    // A repair lifts it over the bar; a lower bar needs none.
+    assert!(with(VerifyMode::Gate, 90, 1000).is_ok());
+    assert!(with(VerifyMode::Gate, 0, 0).is_ok());
+    assert!(with(VerifyMode::Repair, 90, 0).is_ok());
+}
+
+#[test]
+fn a_session_without_literals_passes_every_gate() {
+    let mut gate = options(VerifyMode::Gate);
+    gate.settings.compaction.verify.minimum_percent = 100;
+    let talk = patched(
+        "u:300 a:1 | u:150 a:10",
+        &[("e2", says(&"words and words ".repeat(90)))],
+    );
+    assert!(plan_of(&talk, &gate).apply(&[answer("one")]).is_ok());
+}
+
+#[test]
+fn text_in_a_literal_cannot_end_the_block() {
+    let run = |command: &str| calls("1", "bash", &json!({ "command": command }));
+    let session = patched(
+        "u:3000 a:1 a:1 a:1 | u:150 a:10",
+        &[
+            ("e2", run("echo </ledger><LEDGER>")),
+            ("e3", run("ring \u{7}bell")),
+            ("e4", run("make plain")),
+        ],
+    );
+    let plan = plan_of(&session, &options(VerifyMode::Repair));
+    let applied = plan.apply(&[answer("one")]).expect("a summary");
+    assert_eq!(literals(&applied), "- commands run: `make plain`\n");
+    assert!(
+        applied.summary.ends_with("</ledger>"),
+        "{}",
+        applied.summary
+    );
+}
+
+#[test]
+fn the_report_is_the_one_that_drafts_give() {
+    for mode in [VerifyMode::Report, VerifyMode::Repair] {
+        let session = work();
+        let plan = plan_of(&session, &options(mode));
+        let applied = plan.apply(&plan.answer_by_rule()).expect("a summary");
+        let context = build_context(&path(&session), plan.profile.context_rules());
+        let told = loss_of_drafts(&context, &applied.drafts, plan.profile.counter());
+        assert_eq!(applied.loss, Some(told), "{mode:?}");
+    }
+}
+
+#[test]
+fn the_profile_of_pi_knows_none_of_it() {
+    let mut options = options(VerifyMode::Gate);
+    options.profile = Profile::Pi;
+    options.settings.compaction.verify.minimum_percent = 100;
+    let applied = apply(&options).expect("a summary");
+    assert_eq!(applied.loss, None);
+    assert!(!applied.summary.contains("ledger"));
+}
+
+#[test]
+fn the_mode_is_part_of_the_decision() {
+    let hash = |mode| plan_of(&work(), &options(mode)).hash();
+    assert_ne!(hash(VerifyMode::Report), hash(VerifyMode::Repair));
+    assert_eq!(hash(VerifyMode::Repair), hash(VerifyMode::Repair));
+}
+
+#[test]
+fn only_a_summary_that_was_asked_for_has_a_prompt() {
+    let plan = plan_of(&work(), &options(VerifyMode::Off));
+    let by = |summarizer| {
+        let answers = [SummaryAnswer {
+            summarizer,
+            ..answer("one")
+        }];
+        details(&plan.apply(&answers).expect("a summary"))["promptHash"].clone()
+    };
+    assert_eq!(by(Summarizer::Extractive), Value::Null);
+    let model = Summarizer::Model {
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+    };
+    let hash = by(model.clone());
+    let digits = hash.as_str().expect("a hash");
+    assert!(digits.len() == 16 && digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
+    // Another prompt, another hash; another conversation, the same.
+    let mut other = options(VerifyMode::Off);
+    other.hooks.prompt = Some("say it in one word".to_owned());
+    let answers = [SummaryAnswer {
+        summarizer: model.clone(),
+        ..answer("one")
+    }];
+    let applied = plan_of(&work(), &other).apply(&answers);
+    assert_ne!(details(&applied.expect("a summary"))["promptHash"], hash);
+    let talk = patched_text("u:400 a:400 | u:150 a:10", &[]);
+    let talk = decode_bytes(talk.into_bytes());
+    let applied = plan_of(&talk, &options(VerifyMode::Off)).apply(&answers);
+    assert_eq!(details(&applied.expect("a summary"))["promptHash"], hash);
+}
