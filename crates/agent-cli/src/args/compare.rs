@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use super::{ModelArgs, SessionArgs, WindowArgs};
 
@@ -12,6 +12,17 @@ pub struct LossArgs {
     /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
+    /// Show what other summaries would keep in as many tokens as the session's own: `extractive` for the built-in
+    /// rules with a ledger.
+    #[arg(long, value_enum, value_name = "WHOSE")]
+    pub against: Option<AgainstArg>,
+}
+
+/// Whose summaries the session's own are held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AgainstArg {
+    /// Those of the built-in rules, with a ledger.
+    Extractive,
 }
 
 /// Options of `compare`.

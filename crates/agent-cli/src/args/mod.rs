@@ -9,7 +9,7 @@ mod run;
 mod servers;
 
 pub use approvals::{ApprovalsArgs, ApprovalsCommand, ProjectArgs, RuleArgs};
-pub use compare::{CompareArgs, LossArgs};
+pub use compare::{AgainstArg, CompareArgs, LossArgs};
 pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
 pub use hooks::{HooksArgs, HooksCommand, HooksTestArgs};
 pub use model::{FallbackArg, ModelArgs, NativeArg, WireArg};

@@ -1,10 +1,14 @@
 //! `loss`: what the compactions of a session put out of the model's sight, and what their summaries invented.
 
-use compaction_core::{CompactionLoss, ContextLoss, EditLoss, LiteralKind, TotalLoss, loss_report};
+use compaction_core::{
+    CompactionLoss, ContextLoss, EditLoss, LiteralKind, OurLoss, OurReport, TotalLoss,
+    loss_of_ours, loss_report,
+};
 use serde_json::{Value, json};
+use session_model::{SessionTree, decode_bytes};
 
-use crate::args::{Global, LossArgs};
-use crate::commands::Outcome;
+use crate::args::{AgainstArg, Global, LossArgs};
+use crate::commands::{Outcome, migrated};
 use crate::error::Error;
 use crate::store::SessionFile;
 use crate::ui::{BOLD, DIM, GOOD, WARN, clean, counted, first_line, rule, styled, tokens, width};
@@ -21,7 +25,29 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     let rules = profile.context_rules();
     let report = loss_report(&path, rules, profile.counter(), &mut proceed);
     let report = report.ok_or(Error::Cancelled)?;
+    let ours = match args.against {
+        None => None,
+        Some(AgainstArg::Extractive) => {
+            // A compaction of version 1 names what it keeps by its place in the file.
+            let newer = match session.version() {
+                1 => Some(migrated_tree(&session)?),
+                _ => None,
+            };
+            let path = match &newer {
+                Some(newer) => newer.path(args.session.leaf(newer)?),
+                None => path.clone(),
+            };
+            let ours = loss_of_ours(&path, rules, &mut proceed);
+            Some(ours.ok_or(Error::Cancelled)?)
+        }
+    };
     let mut document = json!(report);
+    if let Some(ours) = &ours {
+        for (place, loss) in ours.compactions.iter().enumerate() {
+            document["compactions"][place]["ours"] = json!(loss);
+        }
+        document["totals"]["ours"] = json!(ours.totals);
+    }
     if let Value::Object(members) = &mut document {
         let diagnostics = json!(session.decoded.diagnostics);
         members.insert("diagnostics".to_owned(), diagnostics);
@@ -33,20 +59,28 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     }
     let mut text = String::new();
     for (place, loss) in report.compactions.iter().enumerate() {
-        text.push_str(&of_compaction(place + 1, loss));
+        let ours = ours.as_ref().and_then(|ours| ours.compactions.get(place));
+        text.push_str(&of_compaction(place + 1, loss, ours));
     }
     for loss in &report.edits {
         text.push_str(&of_edits(loss));
     }
     if report.compactions.len() + report.edits.len() > 1 {
-        text.push_str(&of_all(&report.totals));
+        text.push_str(&of_all(&report.totals, ours.as_ref()));
     }
     let hint = "what is out of sight is in the session: recall SESSION WORDS finds it, undo takes a compaction back\n";
     text.push_str(&styled(DIM, hint));
     Ok(Outcome::done(&document, text))
 }
 
-fn of_compaction(number: usize, loss: &CompactionLoss) -> String {
+/// Returns the session as version 3.
+fn migrated_tree(session: &SessionFile) -> Result<SessionTree, Error> {
+    let mut bytes = migrated(session, session.contents()?)?.join(&b'\n');
+    bytes.push(b'\n');
+    Ok(decode_bytes(bytes).tree)
+}
+
+fn of_compaction(number: usize, loss: &CompactionLoss, ours: Option<&OurLoss>) -> String {
     let title = format!(
         "compaction #{number}  {}  {} taken out, summary {}",
         clean(&loss.entry_id),
@@ -54,7 +88,14 @@ fn of_compaction(number: usize, loss: &CompactionLoss) -> String {
         tokens(loss.summary_tokens)
     );
     let mut text = format!("{}\n", styled(BOLD, &rule(&title, width())));
-    text.push_str(&of_loss(&loss.loss));
+    let kept = match ours {
+        Some(OurLoss::Kept { loss, .. }) => Some(&loss.loss),
+        Some(OurLoss::None { .. }) | None => None,
+    };
+    text.push_str(&of_loss(&loss.loss, kept));
+    if let Some(said) = ours.map(said_of_ours) {
+        text.push_str(&format!("   ours         {said}\n"));
+    }
     if !loss.invented.is_empty() {
         let what = counted(loss.invented.len(), "quote");
         let line = format!("   invented     {what} that the user never said\n");
@@ -76,21 +117,49 @@ fn of_edits(loss: &EditLoss) -> String {
         tokens(loss.loss.removed_tokens)
     );
     let title = styled(BOLD, &rule(&title, width()));
-    format!("{title}\n{}", of_loss(&loss.loss))
+    format!("{title}\n{}", of_loss(&loss.loss, None))
 }
 
-fn of_all(totals: &TotalLoss) -> String {
+/// Returns what stands below the figures of a summary about ours in its place.
+fn said_of_ours(ours: &OurLoss) -> String {
+    match ours {
+        OurLoss::Kept {
+            ledger_tokens,
+            loss,
+        } => {
+            let invented = match loss.invented.len() {
+                0 => String::new(),
+                invented => format!(", {} that the user never said", counted(invented, "quote")),
+            };
+            format!(
+                "summary {}, {} of it ledger{invented}",
+                tokens(loss.summary_tokens),
+                tokens(*ledger_tokens)
+            )
+        }
+        OurLoss::None { reason, .. } => format!("none: {}", clean(reason)),
+    }
+}
+
+fn of_all(totals: &TotalLoss, ours: Option<&OurReport>) -> String {
     let title = format!(
         "all of them, held against the context as it is now  {} taken out",
         tokens(totals.loss.removed_tokens)
     );
     let title = styled(BOLD, &rule(&title, width()));
-    format!("{title}\n{}", of_loss(&totals.loss))
+    let ours = ours.map(|ours| &ours.totals.loss);
+    format!("{title}\n{}", of_loss(&totals.loss, ours))
 }
 
-/// Returns one line for each kind of which there was something.
-fn of_loss(loss: &ContextLoss) -> String {
+/// Returns one line for each kind of which there was something, what ours would keep beside it.
+fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
     let mut text = String::new();
+    let beside = |share: Option<(usize, usize)>| match share {
+        Some((left, total)) if total > 0 => {
+            format!("   ours {:>3}%  {left} of {total}", left * 100 / total)
+        }
+        Some(_) | None => String::new(),
+    };
     for kind in LiteralKind::ALL {
         let found = loss.kinds.get(kind.name());
         if let Some(found) = found.filter(|found| found.total > 0) {
@@ -99,25 +168,37 @@ fn of_loss(loss: &ContextLoss) -> String {
                 found.in_context,
                 found.total,
                 "in sight",
+                &beside(ours.and_then(|ours| {
+                    let found = ours.kinds.get(kind.name())?;
+                    Some((found.in_context, found.total))
+                })),
             ));
         }
     }
-    let messages = ("your messages", loss.user_messages);
-    for (name, found) in [messages, ("your rules", loss.rules)] {
+    let messages = ours.map(|ours| ours.user_messages);
+    let messages = ("your messages", loss.user_messages, messages);
+    let stated = ours.map(|ours| ours.rules);
+    for (name, found, ours) in [messages, ("your rules", loss.rules, stated)] {
         if found.total > 0 {
-            text.push_str(&line(name, found.verbatim, found.total, "word for word"));
+            let beside = beside(ours.map(|ours| (ours.verbatim, ours.total)));
+            let how = "word for word";
+            text.push_str(&line(name, found.verbatim, found.total, how, &beside));
         }
+    }
+    if loss.in_part {
+        let much = "   there was too much to look for: more may be in sight than is said\n";
+        text.push_str(&styled(WARN, much));
     }
     text
 }
 
-fn line(name: &str, left: usize, total: usize, how: &str) -> String {
+fn line(name: &str, left: usize, total: usize, how: &str, beside: &str) -> String {
     let percent = left * 100 / total;
     let filled = left * 10 / total;
     let bar = format!("[{}{}]", "=".repeat(filled), ".".repeat(10 - filled));
     let style = if left == total { GOOD } else { DIM };
     format!(
-        "   {name:<14}{} {percent:>3}%  {left} of {total} {how}\n",
+        "   {name:<14}{} {percent:>3}%  {left} of {total} {how}{beside}\n",
         styled(style, &bar)
     )
 }

@@ -8,6 +8,7 @@
 //!
 //! The report needs nothing but the entries, so it works for the sessions of other agents as well.
 
+mod against;
 mod literals;
 mod quotes;
 mod readable;
@@ -28,6 +29,7 @@ use session_model::{
 
 use crate::tokens::{TokenCount, TokenCounter};
 
+pub use against::{OurLoss, OurReport, loss_of_ours};
 pub use literals::{Literal, LiteralKind};
 pub(crate) use readable::Readable;
 pub(crate) use removed::{Removed, Seen};

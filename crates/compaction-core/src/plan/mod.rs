@@ -219,6 +219,28 @@ pub fn plan_for_context(
     trigger: &Trigger,
     options: &PlanOptions,
 ) -> Result<CompactionPlan, NothingToDo> {
+    plan_with(path, context, None, trigger, options)
+}
+
+/// Does the same with a cut that somebody else chose: what stays begins at the place `first_kept` of the context's
+/// entries.
+pub(crate) fn plan_at(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    first_kept: usize,
+    trigger: &Trigger,
+    options: &PlanOptions,
+) -> Result<CompactionPlan, NothingToDo> {
+    plan_with(path, context, Some(first_kept), trigger, options)
+}
+
+fn plan_with(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    chosen: Option<usize>,
+    trigger: &Trigger,
+    options: &PlanOptions,
+) -> Result<CompactionPlan, NothingToDo> {
     let rules = options.profile.rules();
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
@@ -228,7 +250,9 @@ pub fn plan_for_context(
     let due = threshold
         .as_ref()
         .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
-    refuse_compacted(path, context, &rules, due)?;
+    if chosen.is_none() {
+        refuse_compacted(path, context, &rules, due)?;
+    }
 
     let items = cut_items(context, &rules, &counts);
     let start = usize::from(context.compaction().is_some());
@@ -250,7 +274,9 @@ pub fn plan_for_context(
     if restores && conversation_len(context) < LEAST_MESSAGES {
         return Err(NothingToDo::TooSmall);
     }
-    let cut = if restores {
+    let cut = if let Some(first_kept) = chosen {
+        CutPoint::Turn { first_kept }
+    } else if restores {
         CutPoint::Turn {
             first_kept: items.len(),
         }

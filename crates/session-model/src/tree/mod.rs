@@ -5,6 +5,7 @@ mod decode;
 mod kinds;
 mod link;
 mod path;
+mod replaced;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
