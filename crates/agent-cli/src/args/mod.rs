@@ -116,6 +116,8 @@ pub enum Command {
     Recall(RecallArgs),
     /// Show what compactions put out of the model's sight, and what their summaries invented.
     Loss(LossArgs),
+    /// List the summaries of a session: who wrote each, when, by which strategy, what it took, and how it ended.
+    Summaries(SessionArgs),
     /// Show what several strategies would make of a session, side by side.
     Compare(CompareArgs),
     /// Drive a living session from a program: requests on standard input, answers and events on standard output, a

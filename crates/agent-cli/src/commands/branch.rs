@@ -1,5 +1,7 @@
 //! `branch`: goes to another point of the session, with or without a summary of what is left.
 
+use std::time::Instant;
+
 use compaction_core::{
     BranchError, BranchInstructions, BranchOptions, BranchPlan, SummarizerLimits, TokenCount,
     branch_budget, plan_branch_summary,
@@ -11,7 +13,7 @@ use crate::args::{BranchArgs, Global};
 use crate::commands::{Opened, Outcome, named_leaf};
 use crate::error::Error;
 use crate::models::{Models, Wanted};
-use crate::summarize::{ModelReport, bill_in_details};
+use crate::summarize::{ModelReport, bill_in_details, seconds_in_details};
 use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
 
@@ -142,6 +144,7 @@ fn summarized(
     plan_for: &(dyn Fn(SummarizerLimits) -> Result<BranchPlan, String> + Sync),
     options: &BranchOptions,
 ) -> Result<(BranchPlan, Option<EntryDraft>, ModelReport), Error> {
+    let started = Instant::now();
     // A summary takes at most a quarter of the window, whatever the setting says.
     let window = options.summarizer.window.scaled(1, 4);
     let cap = options.settings.extractive_max_tokens.min(window);
@@ -151,6 +154,7 @@ fn summarized(
         .apply(&answers)
         .map_err(|error| Error::Summary(format!("Branch summary failed: {error}")))?;
     bill_in_details(&mut draft, &report);
+    seconds_in_details(&mut draft, started.elapsed().as_secs_f64());
     Ok((plan, Some(draft), report))
 }
 

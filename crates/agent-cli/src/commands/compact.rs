@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use compaction_core::{
-    ApplyError, CompactionPlan, PlanOptions, SummarizerLimits, plan_for_context,
+    AppliedCompaction, ApplyError, CompactionPlan, PlanOptions, SummarizerLimits, plan_for_context,
 };
 use llm_providers::Request;
 use serde_json::{Value, json};
@@ -17,8 +17,8 @@ use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name}
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
 use crate::summarize::{
-    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, compact,
-    native_tokens_before,
+    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, bill_in_details, compact,
+    native_tokens_before, seconds_in_details, summary_draft,
 };
 use crate::ui;
 
@@ -69,13 +69,17 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
             let written_to = written_to.as_deref();
             apply_edits(&edits, &mut opened, &destination, document, written_to)
         }
-        Done::Compacted(compacted, report) => {
+        Done::Compacted(mut compacted, report) => {
+            let seconds = started.elapsed().as_secs_f64();
+            if let Some(draft) = summary_draft(&mut compacted.applied.drafts) {
+                seconds_in_details(draft, seconds);
+            }
             let plan = &compacted.plan;
             let ids = opened.commit(&destination, &compacted.applied.drafts, Some(&plan.leaf))?;
             let facts = ui::compaction::CardFacts {
                 window: models.window,
                 written_to: written_to.as_deref(),
-                seconds: started.elapsed().as_secs_f64(),
+                seconds,
                 report: &report,
             };
             Ok(outcome(&compacted, &context, &ids, document, &facts))
@@ -158,9 +162,13 @@ pub(super) fn execute(
 
 fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {
     match plan.apply(&plan.answer_by_rule()) {
-        Ok(applied) => {
+        Ok(mut applied) => {
+            let report = ModelReport::default();
+            if let Some(draft) = summary_draft(&mut applied.drafts) {
+                bill_in_details(draft, &report);
+            }
             let compacted = Compacted { plan, applied };
-            Ok(Done::Compacted(Box::new(compacted), ModelReport::default()))
+            Ok(Done::Compacted(Box::new(compacted), report))
         }
         Err(error) => refused(&error, ModelReport::default()),
     }
@@ -190,12 +198,20 @@ fn outcome(
     document["summary"] = json!(applied.summary);
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
+    document["loss"] = json!(applied.loss);
+    document["in_sight_percent"] = json!(in_sight_percent(applied));
+    document["ledger_tokens"] = json!(applied.ledger.tokens);
     document["seconds"] = json!(facts.seconds);
     document["model"] = json!(facts.report.of_models());
     Outcome::done(
         &document,
         ui::compaction::card(plan, context, applied, facts),
     )
+}
+
+/// Returns the share of what can be checked that stays in sight, in percent; `None` where nobody looked.
+pub(super) fn in_sight_percent(applied: &AppliedCompaction) -> Option<f64> {
+    applied.loss.as_ref()?.in_sight_percent()
 }
 
 fn apply_edits(

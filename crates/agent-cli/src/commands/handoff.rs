@@ -1,6 +1,7 @@
 //! `handoff`: a document from which a new session goes on, and that session.
 
 use std::path::Path;
+use std::time::Instant;
 
 use compaction_core::{
     HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, Profile, SummarizerLimits, TokenCount,
@@ -18,7 +19,9 @@ use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
 use crate::store::{Contents, SessionFile, check_new, new_header, write_new};
-use crate::summarize::{Candidate, HandoffJob, ModelReport, Step, bill_in_details, handoff};
+use crate::summarize::{
+    Candidate, HandoffJob, ModelReport, Step, bill_in_details, handoff, seconds_in_details,
+};
 use crate::ui;
 use crate::ui::writing::{Writing, account, author};
 
@@ -48,6 +51,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     if plan.is_none() {
         return Ok(Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out));
     }
+    let started = Instant::now();
     let (document, report) = document(&models, &path, &context, &plan_for)?;
     let tokens = TokenCount(document.chars().count() as u64 / 4);
     let written = match &args.out {
@@ -66,6 +70,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
                 details: RawJson::of(&details).ok(),
             });
             bill_in_details(&mut draft, &report);
+            seconds_in_details(&mut draft, started.elapsed().as_secs_f64());
             let header = session.tree().header();
             let parent = parent_of(&session.path);
             let cwd = header.map(|header| header.cwd.clone());

@@ -21,6 +21,7 @@ mod rpc;
 mod run;
 mod servers;
 mod sessions;
+mod summaries;
 mod tree;
 mod undo;
 
@@ -104,6 +105,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Handoff(args) => handoff::run(args, global),
         Command::Recall(args) => recall::run(args, global),
         Command::Loss(args) => loss::run(args, global),
+        Command::Summaries(args) => summaries::run(args, global),
         Command::Compare(args) => compare::run(args, global),
         Command::Rpc(args) => rpc::run(&args.run, global),
         Command::Tree(args) => tree::run(args, global),

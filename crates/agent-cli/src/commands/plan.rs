@@ -220,7 +220,13 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         Planned::Nothing(reason) => Outcome::nothing_to_do(reason.to_string(), document),
         Planned::NothingToPrune(reason) => Outcome::nothing_to_do(reason, document),
         Planned::Compaction(plan) => {
-            let text = ui::plan::compaction_text(&plan, &context, window);
+            let by_rule = plan.apply(&plan.answer_by_rule()).ok();
+            let by_rule = by_rule.and_then(|applied| applied.loss);
+            document["by_rule"] = json!(by_rule.as_ref().map(|loss| json!({
+                "in_sight_percent": loss.in_sight_percent(),
+                "loss": loss,
+            })));
+            let text = ui::plan::compaction_text(&plan, &context, window, by_rule.as_ref());
             Outcome::done(&document, text)
         }
         Planned::Edits(edits) => Outcome::done(&document, ui::plan::edits_text(&edits, PREVIEW)),

@@ -7,6 +7,7 @@ mod answer;
 mod candidates;
 mod handoff;
 mod native;
+mod provenance;
 mod report;
 
 use std::sync::Arc;
@@ -15,19 +16,17 @@ use std::time::Duration;
 use compaction_core::{
     AnswerError, AppliedCompaction, BranchPlan, CannotShrink, CompactionPlan, HandoffPlan,
     NothingToDo, Summarizer, SummarizerLimits, SummaryAnswer, SummaryRequest, TokenCount,
-    add_detail,
 };
 use llm_providers::catalog::ModelInfo;
 use llm_providers::{CancellationToken, NativeForm, Provider, ProviderError, Request, RetryPolicy};
-use serde_json::json;
-use session_model::json::RawJson;
-use session_model::{EntryDraft, Usage};
+use session_model::Usage;
 
 use candidates::{first_answer, in_words, rules_limits};
 
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
 pub use native::native_tokens_before;
+pub use provenance::{bill_in_details, seconds_in_details, summary_draft};
 pub use report::{Failed, Failure, ModelReport};
 
 /// How a candidate is asked.
@@ -268,19 +267,20 @@ pub async fn compact(
         Ok(done?)
     };
     let every = |_: &Candidate| true;
-    if let Some(mut done) = first_answer(candidates, every, run, ask).await? {
-        // What is brought back stands behind it.
-        let is_compaction = |draft: &&mut EntryDraft| matches!(draft, EntryDraft::Compaction(_));
-        let mut drafts = done.applied.drafts.iter_mut();
-        if let Some(draft) = drafts.find(is_compaction) {
-            bill_in_details(draft, &run.report);
+    let asked = first_answer(candidates, every, run, ask).await?;
+    let mut done = match asked {
+        Some(done) => done,
+        None => {
+            let plan = plan_for(rules_limits(window)).map_err(NoSummary::Nothing)?;
+            let applied = plan.apply(&plan.answer_by_rule());
+            let applied = applied.map_err(Failure::Apply)?;
+            Compacted { plan, applied }
         }
-        return Ok(done);
+    };
+    if let Some(draft) = summary_draft(&mut done.applied.drafts) {
+        bill_in_details(draft, &run.report);
     }
-    let plan = plan_for(rules_limits(window)).map_err(NoSummary::Nothing)?;
-    let applied = plan.apply(&plan.answer_by_rule());
-    let applied = applied.map_err(Failure::Apply)?;
-    Ok(Compacted { plan, applied })
+    Ok(done)
 }
 
 async fn summarize(
@@ -291,35 +291,6 @@ async fn summarize(
     let (plan, answers) = answer_all(plan, candidate, run).await?;
     let applied = plan.apply(&answers)?;
     Ok(Compacted { plan, applied })
-}
-
-/// Writes what the summary took into the entry, in the spelling that entries have, so that its price is known later.
-/// Nothing is written where no model answered.
-pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
-    if report.answered_by.is_none() {
-        return;
-    }
-    let usage = json!({
-        "input": report.usage.input,
-        "output": report.usage.output,
-        "cacheRead": report.usage.cache_read,
-        "cacheWrite": report.usage.cache_write,
-        "totalTokens": report.usage.total_tokens,
-    });
-    let millis = Duration::from_secs_f64(report.seconds.max(0.0)).as_millis();
-    let facts = [
-        ("usage", usage),
-        ("costUsd", json!(report.cost_usd)),
-        (
-            "summarizerMillis",
-            json!(u64::try_from(millis).unwrap_or(u64::MAX)),
-        ),
-    ];
-    for (key, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
-        if let Ok(value) = RawJson::of(value) {
-            add_detail(draft, key, &value);
-        }
-    }
 }
 
 /// Has a plan of another kind answered: by the first candidate that can, or by `by_rule`. Returns the plan as it

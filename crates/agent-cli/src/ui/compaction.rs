@@ -1,6 +1,8 @@
 //! The card of a compaction: before and after, what was kept, how to undo it.
 
-use compaction_core::{AppliedCompaction, CompactionPlan, Fate, TokenCount, without_file_tags};
+use compaction_core::{
+    AppliedCompaction, CompactionPlan, ContextLoss, Fate, TokenCount, without_file_tags,
+};
 use session_model::SessionContext;
 
 use crate::summarize::ModelReport;
@@ -159,6 +161,13 @@ fn facts_lines(
             ),
         );
     }
+    if let Some(in_sight) = applied.loss.as_ref().and_then(in_sight) {
+        let ledger = match applied.ledger.tokens {
+            TokenCount::ZERO => String::new(),
+            taken => format!(", ledger {}", tokens(taken)),
+        };
+        row("in sight", format!("{in_sight}{ledger}"));
+    }
     row(
         "lost",
         "nothing: every entry is still in the file".to_owned(),
@@ -168,6 +177,24 @@ fn facts_lines(
         row("undo", format!("agent-cli undo {path} --in-place"));
     }
     out
+}
+
+/// Returns how much of what can be checked stays in sight; `None` where nothing can be checked.
+pub fn in_sight(loss: &ContextLoss) -> Option<String> {
+    let percent = loss.in_sight_percent()?;
+    let total = loss.total();
+    let rest = match total - loss.in_sight() {
+        0 => String::new(),
+        rest => format!("; recall finds the other {rest}"),
+    };
+    let rules = match loss.rules.total {
+        0 => String::new(),
+        total => format!(", {} of {total} rules", loss.rules.verbatim),
+    };
+    Some(format!(
+        "{percent:.0}% of {} that can be checked{rules}{rest}",
+        counted(total, "fact")
+    ))
 }
 
 /// How many lines of each section of the summary the card shows.

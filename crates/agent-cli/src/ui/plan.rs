@@ -1,13 +1,14 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
 use compaction_core::{
-    CompactionPlan, Fate, Freshness, ImageOutcome, Outcome, RequestKind, Restored, TokenCount,
+    CompactionPlan, ContextLoss, Fate, Freshness, ImageOutcome, Outcome, RequestKind, Restored, TokenCount,
 };
 use session_model::SessionContext;
 
 use crate::commands::Edits;
 
 use crate::ui::bar::{Bar, Category, Shares};
+use crate::ui::compaction::in_sight;
 use crate::ui::{BOLD, DIM, clean, counted, first_line, rule, styled, tokens, width};
 
 /// Returns the shares of what goes and of what stays.
@@ -39,6 +40,7 @@ pub fn compaction_text(
     plan: &CompactionPlan,
     context: &SessionContext,
     window: TokenCount,
+    by_rule: Option<&ContextLoss>,
 ) -> String {
     let width = width();
     let (goes, stays) = shares(plan, context);
@@ -65,6 +67,10 @@ pub fn compaction_text(
     out.push_str(&styled(BOLD, &rule(&title, width)));
     out.push('\n');
     out.push_str(&fates(plan, context));
+    if let Some(in_sight) = by_rule.and_then(in_sight) {
+        let line = format!("  {:<12}if the rules write: {in_sight}\n", "in sight");
+        out.push_str(&line);
+    }
     out.push_str(&requests(plan));
     out
 }

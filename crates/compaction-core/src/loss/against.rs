@@ -17,7 +17,7 @@ use super::{CompactionLoss, TotalLoss, loss_report};
 use crate::plan::{AppliedCompaction, PlanOptions, Trigger, plan_at};
 use crate::rules::Profile;
 use crate::settings::{Strategy, VerifyMode};
-use crate::tokens::{TokenCount, TokenCounter};
+use crate::tokens::TokenCount;
 
 /// A window in which everything fits: nobody is asked.
 const WINDOW: TokenCount = TokenCount(1 << 40);

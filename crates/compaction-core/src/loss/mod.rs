@@ -89,7 +89,10 @@ impl ContextLoss {
     /// Returns the share of them that the model can still read, in percent; `None` when there were none.
     pub fn in_sight_percent(&self) -> Option<f64> {
         let (total, in_sight) = (self.total(), self.in_sight());
-        (total > 0).then(|| (in_sight * 1000 / total) as f64 / 10.0)
+        let tenths = (in_sight * 1000).checked_div(total)?;
+        u32::try_from(tenths)
+            .ok()
+            .map(|tenths| f64::from(tenths) / 10.0)
     }
 
     /// Returns the copy that an entry's details keep: kinds of which there was nothing are left out.

@@ -3,9 +3,10 @@
 mod html;
 mod table;
 
+use std::io::Write;
 use std::time::Instant;
 
-use compaction_core::{ContextLoss, Strategy, TokenCount, loss_of_drafts};
+use compaction_core::{CompactionPlan, ContextLoss, Strategy, TokenCount, loss_of_drafts};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{SessionContext, SessionPath, Usage, build_context};
@@ -13,11 +14,12 @@ use session_model::{SessionContext, SessionPath, Usage, build_context};
 use crate::args::{CompareArgs, Global, ModelArgs, PlanArgs, SessionArgs, WindowArgs};
 use crate::commands::Outcome;
 use crate::commands::compact::{Done, execute};
-use crate::commands::plan::{own_limits, plan, strategy};
+use crate::commands::plan::{Planned, own_limits, plan, strategy};
 use crate::error::Error;
 use crate::models::{Models, Wanted};
 use crate::store::{Contents, SessionFile, check_new, write_new};
-use crate::summarize::ModelReport;
+use crate::summarize::{Candidate, ModelReport, Way};
+use crate::ui::{DIM, clean, counted, styled, tokens};
 
 /// What a strategy would make of the session.
 #[derive(Debug, Serialize)]
@@ -34,6 +36,10 @@ struct Row {
     tokens_after: TokenCount,
     /// Tokens of the summary.
     summary_tokens: TokenCount,
+    /// Tokens of the ledger in it.
+    ledger_tokens: TokenCount,
+    /// What would be asked of the first model, before anything is sent; none where no model is named.
+    estimate: Option<Estimate>,
     /// How many requests were sent.
     requests_sent: usize,
     /// What was billed for them.
@@ -45,6 +51,69 @@ struct Row {
     /// What would be put out of sight.
     #[serde(flatten)]
     loss: ContextLoss,
+}
+
+/// What a strategy would ask of a model.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+struct Estimate {
+    /// The model.
+    model: String,
+    /// How many requests there are.
+    requests: usize,
+    /// Tokens of all of them, by estimate.
+    request_tokens: TokenCount,
+    /// What they cost at most in USD, where prices are known: with answers as long as they may be.
+    cost_usd: Option<f64>,
+}
+
+impl Estimate {
+    /// Returns what a plan for this model would ask.
+    fn of(plan: &CompactionPlan, candidate: &Candidate) -> Self {
+        let counter = plan.profile.counter();
+        let asked: Vec<(TokenCount, TokenCount)> = match candidate.way {
+            Way::Summary => {
+                let asked = plan.requests().iter();
+                let sized = asked.map(|asked| {
+                    let prompt = counter.text(&asked.prompt(None));
+                    (counter.text(&asked.system) + prompt, asked.max_output)
+                });
+                sized.collect()
+            }
+            // The context goes out as it is.
+            Way::Native(_) => vec![(plan.tokens_in_context(), plan.summary_cap)],
+        };
+        // The price of a request depends on its size.
+        let cost = |(input, output): &(TokenCount, TokenCount)| {
+            let usage = Usage {
+                input: input.0,
+                output: output.0,
+                ..Usage::default()
+            };
+            candidate.prices.as_ref()?.cost(&usage)
+        };
+        Self {
+            model: candidate.name(),
+            requests: asked.len(),
+            request_tokens: asked.iter().map(|(input, _)| *input).sum(),
+            cost_usd: asked.iter().map(cost).sum(),
+        }
+    }
+
+    /// Says it on standard error, before anything is sent.
+    fn tell(&self, strategy: &str) {
+        let cost = match self.cost_usd {
+            Some(cost) => format!(", at most ${cost:.3}"),
+            None => String::new(),
+        };
+        let line = format!(
+            "{strategy} asks {}: {}, {} tokens{cost}",
+            clean(&self.model),
+            counted(self.requests, "request"),
+            tokens(self.request_tokens)
+        );
+        // Who cannot be told is asked all the same.
+        let _ = writeln!(anstream::stderr(), "{}: {line}", styled(DIM, "note"));
+    }
 }
 
 pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error> {
@@ -132,6 +201,19 @@ fn row(
     let plan_args = plan_args(strategy.name(), args);
     let limits = own_limits(models.window);
     let planned = plan(path, context, &plan_args, limits, models.window, global)?;
+    let estimate = match models.candidates.first() {
+        None => None,
+        Some(candidate) => {
+            let limits = candidate.limits(models.window);
+            match plan(path, context, &plan_args, limits, models.window, global)? {
+                Planned::Compaction(plan) => Some(Estimate::of(&plan, candidate)),
+                Planned::Edits(_) | Planned::Nothing(_) | Planned::NothingToPrune(_) => None,
+            }
+        }
+    };
+    if let Some(estimate) = &estimate {
+        estimate.tell(strategy.name());
+    }
     let done = execute(planned, path, context, &plan_args, &models, global)?;
     let counter = global.profile().counter();
     let mut row = Row {
@@ -141,6 +223,8 @@ fn row(
         tokens_before: TokenCount::ZERO,
         tokens_after: TokenCount::ZERO,
         summary_tokens: TokenCount::ZERO,
+        ledger_tokens: TokenCount::ZERO,
+        estimate,
         requests_sent: 0,
         usage: Usage::default(),
         cost_usd: None,
@@ -169,6 +253,7 @@ fn row(
             row.tokens_before = plan.tokens_in_context();
             row.tokens_after = applied.tokens_after;
             row.summary_tokens = counter.text(&applied.summary);
+            row.ledger_tokens = applied.ledger.tokens;
             row.loss = loss_of_drafts(context, &applied.drafts, counter);
         }
     }

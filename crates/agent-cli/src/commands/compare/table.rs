@@ -30,8 +30,23 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
         line("tokens before", &|row| figure(row, row.tokens_before)),
         line("tokens after", &|row| figure(row, row.tokens_after)),
         line("summary", &|row| figure(row, row.summary_tokens)),
+        line("of it ledger", &|row| match row.ledger_tokens {
+            TokenCount::ZERO => "-".to_owned(),
+            taken => figure(row, taken),
+        }),
         line("written by", &|row| {
             row.by.as_deref().map_or("-".to_owned(), clean)
+        }),
+        line("would ask", &|row| match &row.estimate {
+            None => "-".to_owned(),
+            Some(asked) => format!("{}, {}", asked.requests, tokens(asked.request_tokens)),
+        }),
+        line("would cost", &|row| match &row.estimate {
+            None => "-".to_owned(),
+            Some(asked) => match asked.cost_usd {
+                Some(cost) => format!("up to ${cost:.3}"),
+                None => "not known".to_owned(),
+            },
         }),
         line("requests", &|row| match row.requests_sent {
             0 => "none".to_owned(),
@@ -47,6 +62,9 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
         }),
         line("seconds", &|row| format!("{:.1}", row.seconds)),
     ];
+    lines.push(line("in sight", &|row| {
+        share(row.loss.in_sight(), row.loss.total())
+    }));
     for kind in LiteralKind::ALL {
         let share = |row: &Row| {
             let found = row.loss.kinds.get(kind.name()).copied();

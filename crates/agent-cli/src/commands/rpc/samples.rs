@@ -138,6 +138,7 @@ fn compacted(strategy: &'static str, summary: &str, session: (&str, &str)) -> Re
             shortened_entries: 0,
             summarizer: "openai/gpt-5.4".to_owned(),
             summary: Some(summary.to_owned()),
+            in_sight_percent: in_place.then_some(84.6),
             cost_usd: Some(0.118),
             seconds: 9.2,
             prepared: false,

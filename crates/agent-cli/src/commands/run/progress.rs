@@ -398,6 +398,9 @@ fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
             format!("   {} summarized", result.summarized_entries),
             format!("{kept} kept word for word"),
         ];
+        if let Some(percent) = result.in_sight_percent {
+            parts.push(format!("{percent:.0}% in sight"));
+        }
         if result.shortened_entries > 0 {
             parts.push(format!("{} shortened", result.shortened_entries));
         }

@@ -146,6 +146,7 @@ fn compactions() -> Vec<SessionEvent> {
         shortened_entries: 0,
         summarizer: "openai/gpt-5.4".to_owned(),
         summary: Some("## Goal\nMake 1h30m parse.".to_owned()),
+        in_sight_percent: Some(84.6),
         cost_usd: Some(0.061),
         seconds: 9.2,
         prepared: false,

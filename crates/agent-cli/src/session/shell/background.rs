@@ -10,6 +10,7 @@ use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::{Entries, Product, TARGET};
 use crate::session::shell::jobs::Done;
 use crate::session::store::NewEntry;
+use crate::summarize::summary_draft;
 
 /// What was prepared.
 pub(super) struct Prepared {
@@ -72,7 +73,7 @@ impl AgentSession {
             Leaf::At(index) => Some(self.store.tree().id(index).to_owned()),
             Leaf::Root => None,
         };
-        if let Some(draft) = entries.drafts.last_mut() {
+        if let Some(draft) = summary_draft(&mut entries.drafts) {
             let details = [
                 ("undoTo", json!(leaf)),
                 ("estimatedTokensBefore", json!(entries.result.tokens_before)),

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use compaction_core::{
-    ApplyError, CompactionPlan, ElisionPlan, HookInput, NothingToDo, PlanOptions, Profile,
-    PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
-    plan_elision, plan_for_context, plan_prune, threshold,
+    ApplyError, CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions,
+    Profile, PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger,
+    measure, plan_elision, plan_for_context, plan_prune, threshold,
 };
 use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
@@ -19,8 +19,8 @@ use crate::session::model::LiveModels;
 use crate::session::shell::events::Events;
 use crate::session::shell::instructions::why_nothing;
 use crate::summarize::{
-    Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, bill_in_details, compact,
-    native_tokens_before,
+    Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, compact,
+    native_tokens_before, seconds_in_details, summary_draft,
 };
 
 /// What a compaction is made from.
@@ -118,11 +118,17 @@ impl CompactionJob {
             }
             let mut done = self.by(*strategy).await;
             if let Ok(product) = &mut done {
+                let seconds = started.elapsed().as_secs_f64();
                 let result = match product {
-                    Product::Entries(entries) => &mut entries.result,
+                    Product::Entries(entries) => {
+                        if let Some(draft) = summary_draft(&mut entries.drafts) {
+                            seconds_in_details(draft, seconds);
+                        }
+                        &mut entries.result
+                    }
                     Product::Document(document) => &mut document.result,
                 };
-                result.seconds = started.elapsed().as_secs_f64();
+                result.seconds = seconds;
             }
             match done {
                 Err(Miss::Refused(ended)) => return Err(ended),
@@ -294,6 +300,10 @@ impl CompactionJob {
             shortened_entries: plan.elisions.len(),
             summarizer: author(&report),
             summary: Some(applied.summary.clone()),
+            in_sight_percent: applied
+                .loss
+                .as_ref()
+                .and_then(ContextLoss::in_sight_percent),
             cost_usd: report.cost_usd,
             seconds: 0.0,
             prepared: false,
@@ -357,6 +367,7 @@ impl CompactionJob {
             shortened_entries: shortened,
             summarizer: "rules".to_owned(),
             summary: None,
+            in_sight_percent: None,
             cost_usd: None,
             seconds: 0.0,
             prepared: false,
@@ -374,13 +385,6 @@ impl CompactionJob {
 pub(super) fn author(report: &ModelReport) -> String {
     let model = report.answered_by.as_deref();
     model.unwrap_or("rules").to_owned()
-}
-
-/// Writes the price of a summary into its entry.
-pub(super) fn bill(drafts: &mut [EntryDraft], report: &ModelReport) {
-    if let Some(draft) = drafts.last_mut() {
-        bill_in_details(draft, report);
-    }
 }
 
 fn count(plan: &CompactionPlan, kept: bool) -> usize {

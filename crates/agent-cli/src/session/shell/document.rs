@@ -73,6 +73,7 @@ impl CompactionJob {
             shortened_entries: 0,
             summarizer: author(&report),
             summary: Some(text.clone()),
+            in_sight_percent: None,
             cost_usd: report.cost_usd,
             seconds: 0.0,
             prepared: false,

@@ -13,7 +13,7 @@ use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::{Document, Product, author};
 use crate::session::shell::entries::leaf_name;
 use crate::session::store::LiveStore;
-use crate::summarize::bill_in_details;
+use crate::summarize::{bill_in_details, seconds_in_details};
 
 impl AgentSession {
     /// Writes what a compaction brought.
@@ -51,6 +51,7 @@ impl AgentSession {
             details: RawJson::of(&details).ok(),
         });
         bill_in_details(&mut draft, &report);
+        seconds_in_details(&mut draft, result.seconds);
         let mut new = self.successor()?;
         let from = self.store.id().to_owned();
         new.append(vec![draft.into()])?;

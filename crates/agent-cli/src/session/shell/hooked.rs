@@ -143,6 +143,18 @@ impl CompactionJob {
         let mut details = replaced.details.clone().unwrap_or_else(|| json!({}));
         if let Some(details) = details.as_object_mut() {
             details.insert("undoTo".to_owned(), json!(plan.leaf));
+            let known = [
+                ("summarizer", json!({ "by": "hook" })),
+                ("strategy", json!(plan.strategy)),
+                ("trigger", json!(plan.trigger)),
+                ("estimatedTokensBefore", json!(before)),
+                ("estimatedTokensAfter", json!(after)),
+                ("ended", json!("complete")),
+            ];
+            // What the hook says of it itself stays.
+            for (key, value) in known {
+                details.entry(key).or_insert(value);
+            }
         }
         let draft = CompactionDraft {
             summary: replaced.summary.clone(),
@@ -165,6 +177,7 @@ impl CompactionJob {
             shortened_entries: 0,
             summarizer: "hook".to_owned(),
             summary: Some(replaced.summary.clone()),
+            in_sight_percent: None,
             cost_usd: None,
             seconds: 0.0,
             prepared: false,

@@ -1,5 +1,7 @@
 //! Moves of the leaf: the summary of what is left comes first, then the move is written in one step.
 
+use std::time::Instant;
+
 use compaction_core::{
     BranchInstructions, BranchOptions, BranchPlan, Profile, SummarizerLimits, branch_budget,
     plan_branch_summary,
@@ -11,13 +13,15 @@ use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
 use crate::session::event::SessionEvent;
 use crate::session::machine::{Ended, Job, Navigation};
 use crate::session::shell::AgentSession;
-use crate::session::shell::compaction::{bill, ended};
+use crate::session::shell::compaction::ended;
 use crate::session::shell::entries::leaf_name;
 use crate::session::shell::hooked::{cancelled_by, unless_cancelled};
 use crate::session::shell::jobs::Done;
 use crate::session::shell::reply::Moved;
 use crate::session::store::NewEntry;
-use crate::summarize::{ModelReport, Run, Step, answer_plan};
+use crate::summarize::{
+    ModelReport, Run, Step, answer_plan, bill_in_details, seconds_in_details, summary_draft,
+};
 
 /// A move, to the point of being written.
 pub(super) struct Move {
@@ -122,6 +126,7 @@ impl AgentSession {
                     is_summarized: false,
                 })));
             }
+            let started = Instant::now();
             let watcher = events.clone();
             let mut watch = move |step: Step<'_>| watcher.step(&step);
             let mut run = Run {
@@ -143,7 +148,9 @@ impl AgentSession {
             let answered = answer_plan(candidates, window, &plan_for, &by_rule, &mut run).await;
             let report = run.report;
             events.account(&report);
-            Done::Navigation(summarized(answered.map_err(ended), &report, navigation))
+            let seconds = started.elapsed().as_secs_f64();
+            let answered = answered.map_err(ended);
+            Done::Navigation(summarized(answered, &report, seconds, navigation))
         });
     }
 
@@ -234,6 +241,7 @@ impl AgentSession {
 fn summarized(
     answered: Result<(BranchPlan, Vec<compaction_core::SummaryAnswer>), Ended>,
     report: &ModelReport,
+    seconds: f64,
     navigation: Navigation,
 ) -> Result<Box<Move>, Ended> {
     let (plan, answers) = answered?;
@@ -241,7 +249,10 @@ fn summarized(
         .apply(&answers)
         .map_err(|error| Ended::Failed(format!("Branch summary failed: {error}")))?;
     let mut drafts = vec![draft];
-    bill(&mut drafts, report);
+    if let Some(draft) = summary_draft(&mut drafts) {
+        bill_in_details(draft, report);
+        seconds_in_details(draft, seconds);
+    }
     Ok(Box::new(Move {
         plan,
         drafts,

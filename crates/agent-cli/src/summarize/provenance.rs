@@ -1,0 +1,140 @@
+//! Where a summary comes from, written into its entry: who was asked, what it took, how it ended.
+//!
+//! The plan writes what it knows (strategy, hashes, tokens before and after); here is what the run adds.
+
+use std::time::Duration;
+
+use compaction_core::add_detail;
+use serde_json::{Value, json};
+use session_model::EntryDraft;
+use session_model::json::RawJson;
+
+use crate::summarize::ModelReport;
+
+/// Returns the entry with the summary among those that carry something out: edits stand before it, and what is brought
+/// back behind it.
+pub fn summary_draft(drafts: &mut [EntryDraft]) -> Option<&mut EntryDraft> {
+    drafts.iter_mut().find(|draft| match draft {
+        EntryDraft::Compaction(_) | EntryDraft::BranchSummary(_) => true,
+        EntryDraft::ContextEdit(_)
+        | EntryDraft::Custom(_)
+        | EntryDraft::CustomMessage(_)
+        | EntryDraft::Message(_)
+        | EntryDraft::Label(_)
+        | EntryDraft::SessionInfo(_)
+        | EntryDraft::ModelChange(_)
+        | EntryDraft::ThinkingLevelChange(_) => false,
+    })
+}
+
+/// Writes what the summary took into the entry, in the spelling that entries have, so that its price is known later,
+/// and how it ended: `complete` when whoever was asked first wrote it, `rules` when nobody was asked, else `fallback`
+/// with those that failed and the kind of each failure.
+pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
+    let (ended, failed) = match (&report.answered_by, report.failed.as_slice()) {
+        (Some(_), []) => ("complete", Value::Null),
+        (None, []) => ("rules", Value::Null),
+        (_, failed) => {
+            let failed = failed.iter();
+            let failed =
+                failed.map(|failed| json!({ "name": failed.candidate, "kind": failed.kind }));
+            ("fallback", Value::from(failed.collect::<Vec<_>>()))
+        }
+    };
+    put(draft, &[("ended", json!(ended)), ("failed", failed)]);
+    if report.answered_by.is_none() {
+        return;
+    }
+    let usage = json!({
+        "input": report.usage.input,
+        "output": report.usage.output,
+        "cacheRead": report.usage.cache_read,
+        "cacheWrite": report.usage.cache_write,
+        "totalTokens": report.usage.total_tokens,
+    });
+    let millis = Duration::from_secs_f64(report.seconds.max(0.0)).as_millis();
+    let millis = u64::try_from(millis).unwrap_or(u64::MAX);
+    put(
+        draft,
+        &[
+            ("usage", usage),
+            ("costUsd", json!(report.cost_usd)),
+            ("summarizerMillis", json!(millis)),
+        ],
+    );
+}
+
+/// Writes how long it all took, from reading to writing.
+pub fn seconds_in_details(draft: &mut EntryDraft, seconds: f64) {
+    let millis = (seconds * 1000.0).round();
+    put(draft, &[("seconds", json!(millis / 1000.0))]);
+}
+
+fn put(draft: &mut EntryDraft, facts: &[(&str, Value)]) {
+    for (key, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
+        if let Ok(value) = RawJson::of(value) {
+            add_detail(draft, key, &value);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use session_model::{Content, CustomMessageDraft, EntryDraft};
+
+    use super::{bill_in_details, seconds_in_details};
+    use crate::summarize::{Failed, ModelReport};
+
+    fn details(report: &ModelReport) -> Value {
+        let mut draft = EntryDraft::CustomMessage(CustomMessageDraft {
+            custom_type: "t".to_owned(),
+            content: Content::Text(String::new()),
+            display: true,
+            details: None,
+        });
+        bill_in_details(&mut draft, report);
+        seconds_in_details(&mut draft, 1.23456);
+        match draft {
+            EntryDraft::CustomMessage(draft) => draft.details.map(|details| details.to_value()),
+            _ => None,
+        }
+        .unwrap_or_default()
+    }
+
+    #[test]
+    fn an_entry_says_how_its_summary_ended() {
+        let failed = Failed {
+            candidate: "a/b".to_owned(),
+            way: "summary",
+            kind: "rate_limit",
+            message: "slow down".to_owned(),
+            status: Some(429),
+            request_id: None,
+        };
+        let rules = ModelReport::default();
+        assert_eq!(
+            details(&rules),
+            json!({ "ended": "rules", "seconds": 1.235 })
+        );
+        let fallen = ModelReport {
+            failed: vec![failed],
+            ..ModelReport::default()
+        };
+        let named = json!([{ "name": "a/b", "kind": "rate_limit" }]);
+        assert_eq!(details(&fallen)["ended"], "fallback");
+        assert_eq!(details(&fallen)["failed"], named);
+        let second = ModelReport {
+            answered_by: Some("c/d".to_owned()),
+            ..fallen
+        };
+        assert_eq!(details(&second)["ended"], "fallback");
+        assert_eq!(details(&second)["summarizerMillis"], 0);
+        let complete = ModelReport {
+            failed: Vec::new(),
+            ..second
+        };
+        assert_eq!(details(&complete)["ended"], "complete");
+        assert_eq!(details(&complete).get("failed"), None);
+    }
+}
