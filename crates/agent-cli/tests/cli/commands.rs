@@ -72,6 +72,8 @@ fn help() {
       recall       Find again what was said, on every branch, also what a compaction took out of the
                    context
       loss         Show what compactions put out of the model's sight, and what their summaries invented
+      summaries    List the summaries of a session: who wrote each, when, by which strategy, what it
+                   took, and how it ended
       compare      Show what several strategies would make of a session, side by side
       rpc          Drive a living session from a program: requests on standard input, answers and events
                    on standard output, a JSON object a line (docs/rpc.md)
@@ -471,6 +473,7 @@ fn plan() {
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
+      in sight    if the rules write: 100% of 3 facts that can be checked
       request     history: 945 tokens in, at most 960 out
       request     turn prefix: 292 tokens in, at most 600 out
       extractive and context-full answer these by rule: no model, no network, no cost
@@ -522,6 +525,7 @@ fn dry_runs() {
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
        files       # changed, # read, all named
+       in sight    #% of # facts that can be checked, ledger #
        lost        nothing: every entry is still in the file
     ");
     let branch = ["branch", "s.jsonl", "--to", "e16", "--dry-run"];
@@ -584,6 +588,7 @@ fn compact_in_place_and_undo_give_the_context_back() {
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
        files       # changed, # read, all named
+       in sight    #% of # facts that can be checked, ledger #
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
        undo        agent-cli undo s.jsonl --in-place

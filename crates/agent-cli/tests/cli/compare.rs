@@ -36,16 +36,18 @@ fn strategies_stand_side_by_side() {
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
                     extractive        prune-only
     tokens before   190.1k            193.8k
-    tokens after    23.7k             83.5k
-    summary         3.8k              0
+    tokens after    25.8k             83.5k
+    summary         5.8k              0
+    of it ledger    2.0k              -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    paths           97% of 48         -
-    errors          23% of 43         10% of 28
-    figures         56% of 32         -
-    names           39% of 33         -
-    commands        12% of 62         -
+    in sight        99% of 218        10% of 28
+    paths           100% of 48        -
+    errors          100% of 43        10% of 28
+    figures         100% of 32        -
+    names           96% of 33         -
+    commands        98% of 62         -
     your messages   27% of 18         -
     your rules      100% of 24        -
     shares are of what would leave the context: what can still be read word for word; nothing was changed
