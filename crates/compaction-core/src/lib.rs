@@ -69,8 +69,8 @@ pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
 pub use ledger::{
-    Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, PIN_ENTRY, PIN_LABEL, Pin, pins_of,
-    prose_of, without_ledger,
+    Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY, PIN_LABEL, Pin,
+    PinError, PinTarget, Pins, pins_of, prose_of, without_ledger,
 };
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, OurLoss,

@@ -11,6 +11,7 @@ use session_model::{
 
 use crate::files::{FileAction, file_call};
 use crate::kept::skill_results;
+use crate::ledger::pinned_entries;
 use crate::measure::measure;
 use crate::plan::{PlanHash, PlanOptions};
 use crate::settings::PruneSettings;
@@ -134,7 +135,11 @@ pub fn plan_prune_for_context(
 ) -> Result<PrunePlan, NothingToPrune> {
     let counter = options.profile.counter();
     let settings = &options.settings.compaction;
-    let results = results(context, counter);
+    let budget = threshold(options.window, settings, &options.profile.rules());
+    let budget = settings.pins.budget(options.window, budget.as_ref());
+    let mut stays = skill_results(context);
+    stays.extend(pinned_entries(path, budget, counter));
+    let results = results(context, &stays, counter);
     let mut pruned = superseded(&results, &settings.prune);
     pruned.extend(old(&results, &settings.prune, &pruned));
     pruned.sort_unstable();
@@ -231,8 +236,8 @@ struct ContextResult<'a> {
     tool: &'a str,
     tokens: TokenCount,
     pruned_before: bool,
-    /// It is a skill's, and stays.
-    is_skill: bool,
+    /// It is a skill's or pinned, and stays.
+    stays: bool,
     /// The file that its call read with success, and whether all of it.
     read: Option<(String, bool)>,
 }
@@ -240,7 +245,11 @@ struct ContextResult<'a> {
 /// Names of arguments that make a read one of a part.
 const PART_ARGUMENTS: [&str; 5] = ["offset", "limit", "start_line", "end_line", "view_range"];
 
-fn results<'a>(context: &'a SessionContext, counter: &dyn TokenCounter) -> Vec<ContextResult<'a>> {
+fn results<'a>(
+    context: &'a SessionContext,
+    stays: &BTreeSet<EntryId>,
+    counter: &dyn TokenCounter,
+) -> Vec<ContextResult<'a>> {
     let messages: Vec<_> = context.messages().collect();
     let said = messages.iter().map(|(_, message)| Said::from(&***message));
     let matched = match_calls(said);
@@ -260,7 +269,6 @@ fn results<'a>(context: &'a SessionContext, counter: &dyn TokenCounter) -> Vec<C
         });
         (action == FileAction::Read).then_some((path, !part))
     };
-    let skills = skill_results(context);
     let results = messages.iter().enumerate();
     let results = results.filter_map(|(place, (id, message))| match &***message {
         AgentMessage::ToolResult(result) => {
@@ -270,7 +278,7 @@ fn results<'a>(context: &'a SessionContext, counter: &dyn TokenCounter) -> Vec<C
                 tool: &result.tool_name,
                 tokens: counter.message(message),
                 pruned_before: text.starts_with("[Output truncated - "),
-                is_skill: skills.contains(*id),
+                stays: stays.contains(*id),
                 read: read_by(place).filter(|_| !result.is_error),
             })
         }
@@ -296,7 +304,7 @@ fn old(
             .iter()
             .any(|tool| tool == result.tool);
         let small = result.tokens < settings.minimum_tokens;
-        let protected = protected || result.is_skill;
+        let protected = protected || result.stays;
         if !(within || protected || small || result.pruned_before || taken.contains(&place)) {
             old.push((place, PruneReason::Old));
         }
@@ -319,10 +327,7 @@ fn superseded(
             continue;
         };
         let small = result.tokens < settings.minimum_tokens;
-        if read_in_full.contains(path.as_str())
-            && !small
-            && !result.pruned_before
-            && !result.is_skill
+        if read_in_full.contains(path.as_str()) && !small && !result.pruned_before && !result.stays
         {
             superseded.push((place, PruneReason::Superseded));
         }

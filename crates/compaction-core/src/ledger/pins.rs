@@ -1,6 +1,23 @@
-//! What users pinned: entries with the label [`PIN_LABEL`](crate::PIN_LABEL), and texts of their own.
+//! What users pinned: entries with the label [`PIN_LABEL`], and texts of their own ([`PIN_ENTRY`]).
+//!
+//! **What counts.** Labels are read as the tree reads them, from the whole file: whatever branch they were set on, the
+//! newest on an entry counts. An entry is pinned while its label is `pin` and the path leads through it. A text of its
+//! own is pinned on every branch, from its entry on, until a label entry on it clears its label; any other label is
+//! only a name. So nothing that was pinned is lost by going back, and a peer that clears a label unpins.
+//!
+//! Bodies are read of labels, of `custom` entries and of what is pinned, and of nothing else.
 
-use session_model::{EntryId, SessionPath};
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{
+    AgentMessage, Block, Content, CustomDraft, Entry, EntryBody, EntryDraft, EntryId, EntryIndex,
+    EntryKind, LabelDraft, SessionPath, SessionTree,
+};
+
+use crate::ledger::{PIN_ENTRY, PIN_LABEL, prose_of};
+use crate::tokens::{TokenCount, TokenCounter};
 
 /// Something that users want to be kept word for word.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +28,329 @@ pub struct Pin {
     pub text: String,
 }
 
-/// Returns what is pinned on a path, in the order of the path; what was unpinned since is not among it.
-pub fn pins_of(_path: &SessionPath<'_>) -> Vec<Pin> {
-    Vec::new()
+/// What is to be pinned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PinTarget {
+    /// What this entry says.
+    Entry(EntryId),
+    /// A text of its own.
+    Text(String),
 }
+
+/// The pins of a path, and what they take of their budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pins {
+    /// The pins, in the order of the file, each with its tokens.
+    pub pins: Vec<(Pin, TokenCount)>,
+    /// The most that all of them may take.
+    pub budget: TokenCount,
+}
+
+/// Something that can be pinned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewPin {
+    /// The entry to append.
+    pub draft: EntryDraft,
+    /// What is kept.
+    pub text: String,
+    /// Its tokens.
+    pub tokens: TokenCount,
+}
+
+/// Why something is not pinned, or not unpinned.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PinError {
+    /// There is no such entry.
+    #[error("no entry {0} in this session; agent-cli tree lists the ids")]
+    Unknown(EntryId),
+    /// The path does not lead through the entry.
+    #[error("entry {0} is on another branch; go there first, or pin its text")]
+    Elsewhere(EntryId),
+    /// There is nothing to keep.
+    #[error(
+        "entry {0} has no text to pin; name a message, a tool result or a summary, or pin a text"
+    )]
+    NoText(EntryId),
+    /// The text is empty.
+    #[error("the text to pin is empty; say what to keep")]
+    Empty,
+    /// It is pinned.
+    #[error("that is pinned already, by entry {0}")]
+    Twice(EntryId),
+    /// It is not pinned.
+    #[error("entry {0} is not pinned; list the pins to see what is")]
+    NotPinned(EntryId),
+    /// There is no room.
+    #[error("the pin has {tokens} tokens, and {left} of the {budget} for pins are left; {advice}")]
+    OverBudget {
+        /// Its tokens.
+        tokens: TokenCount,
+        /// Tokens that are left for pins.
+        left: TokenCount,
+        /// Tokens of all pins together, at most.
+        budget: TokenCount,
+        /// What to do.
+        advice: String,
+    },
+}
+
+/// Returns what is pinned on a path, in the order of the file; what was unpinned since is not among it.
+pub fn pins_of(path: &SessionPath<'_>) -> Vec<Pin> {
+    let tree = path.tree();
+    let labels = newest_labels(tree);
+    let mut pins = labelled(path, &labels);
+    for index in of_kind(tree, EntryKind::Custom) {
+        let id = EntryId::new(tree.id(index));
+        if labels.get(&id) == Some(&None) || pins.contains_key(&index.as_usize()) {
+            continue;
+        }
+        if let Some(pin) = pin_at(tree, index) {
+            pins.insert(index.as_usize(), pin);
+        }
+    }
+    pins.into_values().collect()
+}
+
+/// Returns the pinned entries of a path that are not to be shortened where they stand: as many as fit `budget`.
+pub(crate) fn pinned_entries(
+    path: &SessionPath<'_>,
+    budget: TokenCount,
+    counter: &dyn TokenCounter,
+) -> BTreeSet<EntryId> {
+    let mut left = budget;
+    let pins = labelled(path, &newest_labels(path.tree())).into_values();
+    let fitting = pins.filter(|pin| {
+        let tokens = counter.text(&pin.text);
+        let fits = tokens <= left;
+        if fits {
+            left = left.saturating_sub(tokens);
+        }
+        fits
+    });
+    fitting.map(|pin| pin.entry_id).collect()
+}
+
+/// Returns the entries of the path whose label is `pin`, by their places in the file.
+fn labelled(
+    path: &SessionPath<'_>,
+    labels: &BTreeMap<EntryId, Option<String>>,
+) -> BTreeMap<usize, Pin> {
+    let is_pin = |label: &Option<String>| label.as_deref() == Some(PIN_LABEL);
+    let tree = path.tree();
+    let mut pins = BTreeMap::new();
+    if !labels.values().any(is_pin) {
+        return pins;
+    }
+    let on_path = on_path(path);
+    for (target, _) in labels.iter().filter(|(_, label)| is_pin(label)) {
+        let index = tree.find(target).filter(|index| on_path[index.as_usize()]);
+        if let Some((index, pin)) = index.and_then(|index| Some((index, pin_at(tree, index)?))) {
+            pins.insert(index.as_usize(), pin);
+        }
+    }
+    pins
+}
+
+/// Returns the label of every entry that ever had one, by the newest label entry on it; `None` where that cleared it.
+fn newest_labels(tree: &SessionTree) -> BTreeMap<EntryId, Option<String>> {
+    let entries = of_kind(tree, EntryKind::Label).filter_map(|index| tree.entry(index).ok());
+    let labels = entries.filter_map(|entry| match entry.body {
+        EntryBody::Label { target, label } => Some((target, label)),
+        _ => None,
+    });
+    labels.collect()
+}
+
+fn of_kind(tree: &SessionTree, kind: EntryKind) -> impl Iterator<Item = EntryIndex> {
+    let all = tree.has_kind(kind).then(|| tree.indices());
+    all.into_iter()
+        .flatten()
+        .filter(move |index| tree.kind(*index) == kind)
+}
+
+/// Returns, for every entry of the tree, whether the path leads through it.
+fn on_path(path: &SessionPath<'_>) -> Vec<bool> {
+    let mut on_path = vec![false; path.tree().len()];
+    for index in path.entries() {
+        on_path[index.as_usize()] = true;
+    }
+    on_path
+}
+
+fn pin_at(tree: &SessionTree, index: EntryIndex) -> Option<Pin> {
+    let entry = tree.entry(index).ok()?;
+    let text = text_of(&entry)?;
+    Some(Pin {
+        entry_id: entry.id,
+        text,
+    })
+}
+
+/// Returns what a pin of the entry keeps; nothing where it says nothing.
+fn text_of(entry: &Entry) -> Option<String> {
+    let text = match &entry.body {
+        EntryBody::Message(message) => text_of_message(message)?,
+        EntryBody::CustomMessage(message) => text_of_content(&message.content)?,
+        EntryBody::Compaction(compaction) => prose_of(&compaction.summary),
+        EntryBody::BranchSummary(branch) => prose_of(&branch.summary),
+        EntryBody::Custom { custom_type, data } if custom_type == PIN_ENTRY => {
+            data.as_ref()?.string_member("text")?.to_string()
+        }
+        EntryBody::ThinkingLevelChange(_)
+        | EntryBody::ModelChange(_)
+        | EntryBody::Custom { .. }
+        | EntryBody::Label { .. }
+        | EntryBody::SessionInfo(_)
+        | EntryBody::Usage { .. }
+        | EntryBody::ContextEdit { .. }
+        | EntryBody::ResetBoundary
+        | EntryBody::Unknown(_) => return None,
+    };
+    (!text.trim().is_empty()).then_some(text)
+}
+
+fn text_of_message(message: &AgentMessage) -> Option<String> {
+    match message {
+        AgentMessage::BashExecution(command) => Some(command.to_text()),
+        AgentMessage::BranchSummary(summary) | AgentMessage::CompactionSummary(summary) => {
+            Some(prose_of(&summary.summary))
+        }
+        AgentMessage::System(_) => None,
+        AgentMessage::User(_)
+        | AgentMessage::Developer(_)
+        | AgentMessage::Assistant(_)
+        | AgentMessage::ToolResult(_)
+        | AgentMessage::Custom(_)
+        | AgentMessage::Other { .. } => text_of_content(message.content()?),
+    }
+}
+
+/// Returns the text of a content, with a word for each image; nothing where there is no text.
+fn text_of_content(content: &Content) -> Option<String> {
+    let blocks = match content {
+        Content::Text(text) => return Some(text.clone()),
+        Content::Blocks(blocks) => blocks,
+    };
+    let has_text = content.texts().any(|text| !text.trim().is_empty());
+    let parts = blocks.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text.text.as_str()),
+        Block::Image(_) => Some("[image]"),
+        Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+    });
+    has_text.then(|| parts.collect::<Vec<_>>().join("\n"))
+}
+
+impl Pins {
+    /// Returns the pins of a path.
+    pub fn of(path: &SessionPath<'_>, budget: TokenCount, counter: &dyn TokenCounter) -> Self {
+        let sized = |pin: Pin| {
+            let tokens = counter.text(&pin.text);
+            (pin, tokens)
+        };
+        Self {
+            pins: pins_of(path).into_iter().map(sized).collect(),
+            budget,
+        }
+    }
+
+    /// Returns what they take.
+    pub fn used(&self) -> TokenCount {
+        self.pins.iter().map(|(_, tokens)| *tokens).sum()
+    }
+
+    /// Returns what is left for others.
+    pub fn left(&self) -> TokenCount {
+        self.budget.saturating_sub(self.used())
+    }
+
+    /// Returns what pins `target` on the path that these pins are of.
+    pub fn add(
+        &self,
+        path: &SessionPath<'_>,
+        target: &PinTarget,
+        counter: &dyn TokenCounter,
+    ) -> Result<NewPin, PinError> {
+        let (text, draft) = match target {
+            PinTarget::Text(text) => {
+                let text = text.trim();
+                if text.is_empty() {
+                    return Err(PinError::Empty);
+                }
+                let draft = EntryDraft::Custom(CustomDraft {
+                    custom_type: PIN_ENTRY.to_owned(),
+                    data: RawJson::of(&json!({ "text": text })).ok(),
+                });
+                (text.to_owned(), draft)
+            }
+            PinTarget::Entry(id) => {
+                let tree = path.tree();
+                let index = tree.find(id).ok_or_else(|| PinError::Unknown(id.clone()))?;
+                if let Some((pin, _)) = self.find(id) {
+                    return Err(PinError::Twice(pin.entry_id.clone()));
+                }
+                let pin = pin_at(tree, index).ok_or_else(|| PinError::NoText(id.clone()))?;
+                // A text that was unpinned is pinned again from wherever one stands.
+                if tree.kind(index) != EntryKind::Custom && !path.entries().contains(&index) {
+                    return Err(PinError::Elsewhere(id.clone()));
+                }
+                (pin.text, label(id, Some(PIN_LABEL)))
+            }
+        };
+        if let Some((pin, _)) = self.pins.iter().find(|(pin, _)| pin.text == text) {
+            return Err(PinError::Twice(pin.entry_id.clone()));
+        }
+        let tokens = counter.text(&text);
+        if tokens > self.left() {
+            return Err(PinError::OverBudget {
+                tokens,
+                left: self.left(),
+                budget: self.budget,
+                advice: self.advice(tokens),
+            });
+        }
+        Ok(NewPin {
+            draft,
+            text,
+            tokens,
+        })
+    }
+
+    /// Returns the entry that unpins, and what it unpins.
+    pub fn remove(&self, id: &EntryId) -> Result<(EntryDraft, &Pin), PinError> {
+        let (pin, _) = self
+            .find(id)
+            .ok_or_else(|| PinError::NotPinned(id.clone()))?;
+        Ok((label(id, None), pin))
+    }
+
+    fn find(&self, id: &EntryId) -> Option<&(Pin, TokenCount)> {
+        self.pins.iter().find(|(pin, _)| pin.entry_id == *id)
+    }
+
+    /// Returns how room is made for a pin that has none: by the smallest one whose place is enough, where one is.
+    fn advice(&self, tokens: TokenCount) -> String {
+        const RAISE: &str = "raise compaction.pins.maxTokens (at most a quarter of the threshold)";
+        let missing = (self.used() + tokens).saturating_sub(self.budget);
+        let enough = self.pins.iter().filter(|(_, taken)| *taken >= missing);
+        match enough.min_by_key(|(_, taken)| *taken) {
+            Some((pin, taken)) => format!("unpin {} ({taken} tokens), or {RAISE}", pin.entry_id),
+            None if tokens <= self.budget => {
+                format!(
+                    "unpin some of the {} that there are, or {RAISE}",
+                    self.pins.len()
+                )
+            }
+            None => format!("pin a shorter text, or {RAISE}"),
+        }
+    }
+}
+
+fn label(target: &EntryId, label: Option<&str>) -> EntryDraft {
+    EntryDraft::Label(LabelDraft {
+        target: target.clone(),
+        label: label.map(str::to_owned),
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -411,7 +411,7 @@ fn plan_with(
         plan.restored = Some(restored);
     }
     if rules.rescues {
-        rescue::rescue(&mut plan, context, counter)?;
+        rescue::rescue(&mut plan, path, context, options)?;
     }
     Ok(plan)
 }

@@ -1,7 +1,7 @@
 //! The rescue of an oversized tail: eliding inside the kept range when it would exceed the threshold by itself.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use session_model::{
@@ -11,6 +11,7 @@ use session_model::{
 };
 
 use crate::kept::skill_results;
+use crate::ledger::pinned_entries;
 use crate::measure::measure;
 use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions};
 use crate::prune::{notice, prune_mark};
@@ -40,9 +41,11 @@ const SMALL: TokenCount = TokenCount(600);
 /// summary that is allowed and its file tags counted in. When that is not enough, the plan is refused.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
+    path: &SessionPath<'_>,
     context: &SessionContext,
-    counter: &dyn TokenCounter,
+    options: &PlanOptions,
 ) -> Result<(), NothingToDo> {
+    let counter = options.profile.counter();
     let Some(threshold) = plan.threshold.as_ref().map(|threshold| threshold.tokens) else {
         return Ok(());
     };
@@ -51,7 +54,9 @@ pub(super) fn rescue(
         return Ok(());
     }
     let kept = plan.cut.first_kept()..context.entries.len();
-    let elided = elide(context, kept, after.saturating_sub(threshold), counter);
+    let pinned = pinned(path, options);
+    let excess = after.saturating_sub(threshold);
+    let elided = elide(context, kept, &pinned, excess, counter);
     let saved: TokenCount = elided.iter().map(|(_, elision)| elision.saved).sum();
     let after = after.saturating_sub(saved);
     if after > threshold {
@@ -81,7 +86,9 @@ pub fn plan_elision(
         return Err(NothingToDo::TooSmall);
     };
     let excess = measure.tokens.saturating_sub(threshold.tokens);
-    let elided = elide(&context, 0..context.entries.len(), excess, counter);
+    let pinned = pinned(path, options);
+    let all = 0..context.entries.len();
+    let elided = elide(&context, all, &pinned, excess, counter);
     let elisions: Vec<Elision> = elided.into_iter().map(|(_, elision)| elision).collect();
     let saved: TokenCount = elisions.iter().map(|elision| elision.saved).sum();
     let after = measure.tokens.saturating_sub(saved);
@@ -149,19 +156,29 @@ impl Elision {
     }
 }
 
+/// Returns what is pinned and has room in the budget for pins.
+fn pinned(path: &SessionPath<'_>, options: &PlanOptions) -> BTreeSet<EntryId> {
+    let settings = &options.settings.compaction;
+    let threshold = threshold(options.window, settings, &options.profile.rules());
+    let budget = settings.pins.budget(options.window, threshold.as_ref());
+    pinned_entries(path, budget, options.profile.counter())
+}
+
 /// Returns elisions among `range` that save at least `excess`, or all that there are, in the order of the context.
 ///
 /// Oldest and largest first: everything before the newest group by size, then the newest group; what
-/// the user said goes last but for skills that were read, and the newest user message is never touched.
+/// the user said goes last but for skills that were read, and neither the newest user message nor what is pinned
+/// is ever touched.
 fn elide(
     context: &SessionContext,
     range: Range<usize>,
+    pinned: &BTreeSet<EntryId>,
     excess: TokenCount,
     counter: &dyn TokenCounter,
 ) -> Vec<(usize, Elision)> {
     let mut saved = TokenCount::ZERO;
     let mut elisions: BTreeMap<usize, Elision> = BTreeMap::new();
-    for (place, tokens) in candidates(context, range, counter) {
+    for (place, tokens) in candidates(context, range, pinned, counter) {
         if saved >= excess {
             break;
         }
@@ -192,6 +209,7 @@ fn elide(
 fn candidates(
     context: &SessionContext,
     range: Range<usize>,
+    pinned: &BTreeSet<EntryId>,
     counter: &dyn TokenCounter,
 ) -> Vec<(usize, TokenCount)> {
     let is = |place: usize, test: fn(&AgentMessage) -> bool| {
@@ -213,6 +231,7 @@ fn candidates(
     });
     let mut places: Vec<(usize, TokenCount)> = sized
         .filter(|(place, tokens)| Some(*place) != newest_user && *tokens > SMALL)
+        .filter(|(place, _)| !pinned.contains(&context.entries[*place].entry.id))
         .collect();
     let skills = skill_results(context);
     let is_skill = |place: usize| skills.contains(&context.entries[place].entry.id);
