@@ -5,6 +5,7 @@ mod compare;
 mod config;
 mod hooks;
 mod model;
+mod pin;
 mod run;
 mod servers;
 
@@ -13,6 +14,7 @@ pub use compare::{AgainstArg, CompareArgs, LossArgs};
 pub use config::{ConfigArgs, ConfigCommand, ConfigExplainArgs, ConfigShowArgs};
 pub use hooks::{HooksArgs, HooksCommand, HooksTestArgs};
 pub use model::{FallbackArg, ModelArgs, NativeArg, WireArg};
+pub use pin::{PinArgs, RedoArgs};
 pub use run::{ModeArg, RunArgs, ThinkingArg};
 pub use servers::ServersArgs;
 
@@ -127,6 +129,10 @@ pub enum Command {
     Tree(TreeArgs),
     /// Go back to before the newest compaction or change of branch.
     Undo(UndoArgs),
+    /// Bring again what was undone last, or compact by another strategy in the place of the newest compaction.
+    Redo(RedoArgs),
+    /// Keep a text or an entry word for word through every compaction; list and remove such pins.
+    Pin(PinArgs),
     /// Write a session of version 1 or 2 as version 3.
     Migrate(MigrateArgs),
     /// Read every line of a session and report all damage.

@@ -7,7 +7,7 @@ use compaction_core::{
 };
 use llm_providers::Request;
 use serde_json::{Value, json};
-use session_model::{EntryId, SessionContext, SessionPath, build_context};
+use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{CompactArgs, Global, PlanArgs};
 use crate::commands::plan::{
@@ -16,6 +16,7 @@ use crate::commands::plan::{
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
+use crate::session::undoable::Replaceable;
 use crate::summarize::{
     Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, bill_in_details, compact,
     native_tokens_before, seconds_in_details, summary_draft,
@@ -23,8 +24,26 @@ use crate::summarize::{
 use crate::ui;
 
 pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error> {
+    run_at(args, "compact", global, |_| Ok(None))
+}
+
+/// Why there is no place to compact at.
+pub(super) enum NoPlace {
+    /// There is nothing to do.
+    Nothing(String),
+    /// It is not done, for this reason.
+    Refused(String),
+}
+
+/// Compacts at the leaf, or in the place of the compaction that `instead` finds on the path; `what` is the command.
+pub(super) fn run_at(
+    args: &CompactArgs,
+    what: &str,
+    global: &Global,
+    instead: impl Fn(&SessionPath<'_>) -> Result<Option<Replaceable>, NoPlace>,
+) -> Result<Outcome, Error> {
     let started = Instant::now();
-    let destination = args.output.destination("compact")?;
+    let destination = args.output.destination(what)?;
     let configured = global.load_settings()?.compaction.strategy.first();
     let wanted = Wanted::by(strategy(&args.plan, configured)?);
     let models = Models::of(&args.model, &args.plan.window, global, wanted)?;
@@ -33,9 +52,27 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         destination.check()?;
     }
     let mut opened = Opened::open(&args.plan.session.session, &destination)?;
-    let (done, context, mut document) = {
+    let instead = {
         let tree = opened.session().tree();
         let path = tree.path(args.plan.session.leaf(tree)?);
+        match instead(&path) {
+            Ok(instead) => instead,
+            Err(NoPlace::Refused(why)) => return Err(Error::Usage(why)),
+            Err(NoPlace::Nothing(why)) => {
+                let diagnostics = &opened.session().decoded.diagnostics;
+                let document = json!({ "diagnostics": diagnostics });
+                return Ok(Outcome::nothing_to_do(why, document));
+            }
+        }
+    };
+    let lead = instead.as_ref().map(Replaceable::lead).unwrap_or_default();
+    let (done, context, mut document) = {
+        let tree = opened.session().tree();
+        let leaf = match &instead {
+            Some(instead) => instead.base,
+            None => args.plan.session.leaf(tree)?,
+        };
+        let path = tree.path(leaf);
         let context = build_context(&path, global.profile().context_rules());
         let limits = own_limits(models.window);
         let planned = plan(&path, &context, &args.plan, limits, models.window, global)?;
@@ -60,6 +97,10 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         Destination::InPlace => Some(opened.session().path.display().to_string()),
         Destination::DryRun => None,
     });
+    if let Some(instead) = &instead {
+        document["replaced"] = json!(instead.replaced);
+        document["left_behind"] = json!(instead.left_behind);
+    }
     match done {
         Done::Nothing(reason, report) => {
             document["model"] = json!(report.of_models());
@@ -67,7 +108,13 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
         }
         Done::Edits(edits) => {
             let written_to = written_to.as_deref();
-            apply_edits(&edits, &mut opened, &destination, document, written_to)
+            apply_edits(
+                &edits,
+                lead,
+                (&mut opened, &destination),
+                document,
+                written_to,
+            )
         }
         Done::Compacted(mut compacted, report) => {
             let seconds = started.elapsed().as_secs_f64();
@@ -75,7 +122,8 @@ pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error>
                 seconds_in_details(draft, seconds);
             }
             let plan = &compacted.plan;
-            let ids = opened.commit(&destination, &compacted.applied.drafts, Some(&plan.leaf))?;
+            let drafts = [lead, compacted.applied.drafts.clone()].concat();
+            let ids = opened.commit(&destination, &drafts, Some(&plan.leaf))?;
             let facts = ui::compaction::CardFacts {
                 window: models.window,
                 written_to: written_to.as_deref(),
@@ -216,12 +264,15 @@ pub(super) fn in_sight_percent(applied: &AppliedCompaction) -> Option<f64> {
 
 fn apply_edits(
     edits: &Edits,
-    opened: &mut Opened,
-    destination: &Destination,
+    lead: Vec<EntryDraft>,
+    (opened, destination): (&mut Opened, &Destination),
     mut document: Value,
     written_to: Option<&str>,
 ) -> Result<Outcome, Error> {
-    let mut ids = opened.commit(destination, &edits.drafts, Some(&edits.leaf))?;
+    let moves = lead.len();
+    let drafts = [lead, edits.drafts.clone()].concat();
+    let mut ids = opened.commit(destination, &drafts, Some(&edits.leaf))?;
+    ids.drain(..moves.min(ids.len()));
     let mark = ids.pop();
     document["edit_entry_ids"] = json!(ids);
     document["mark_entry_id"] = json!(mark);

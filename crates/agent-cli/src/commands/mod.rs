@@ -15,8 +15,10 @@ mod inspect;
 mod loss;
 mod migrate;
 mod models;
+mod pin;
 mod plan;
 mod recall;
+mod redo;
 mod rpc;
 mod run;
 mod servers;
@@ -110,6 +112,8 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
         Command::Rpc(args) => rpc::run(&args.run, global),
         Command::Tree(args) => tree::run(args, global),
         Command::Undo(args) => undo::run(args, global),
+        Command::Redo(args) => redo::run(args, global),
+        Command::Pin(args) => pin::run(args, global),
         Command::Migrate(args) => migrate::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Models(args) => models::run(args, global),

@@ -8,7 +8,7 @@ use session_model::{Diagnostic, EntryId, Leaf, build_context};
 use crate::args::{Global, UndoArgs};
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
-use crate::session::undoable::newest_undoable;
+use crate::session::undoable::{UNDO, id_of, newest_undoable};
 use crate::ui::{BOLD, clean, counted, styled, tokens};
 
 #[derive(Serialize)]
@@ -42,10 +42,7 @@ pub(super) fn run(args: &UndoArgs, global: &Global) -> Result<Outcome, Error> {
         measure(&path, &context, profile).tokens
     };
     let id_at = |place: usize| EntryId::new(tree.id(path.entries()[place]));
-    let back_to = match found.back_to {
-        Leaf::At(index) => Some(EntryId::new(tree.id(index))),
-        Leaf::Root => None,
-    };
+    let back_to = id_of(tree, found.back_to);
     let mut document = Document {
         undone: id_at(found.place),
         kind: found.kind,
@@ -57,7 +54,7 @@ pub(super) fn run(args: &UndoArgs, global: &Global) -> Result<Outcome, Error> {
         diagnostics: &[],
     };
     let from = path.leaf_id().map(EntryId::new);
-    let draft = leaf_move("undo", from.as_ref());
+    let draft = leaf_move(UNDO, from.as_ref());
     let ids = opened.commit(&destination, &[draft], back_to.as_ref())?;
     document.leaf_entry_id = ids.first().cloned();
     document.diagnostics = &opened.session().decoded.diagnostics;

@@ -256,6 +256,28 @@ pub enum SessionEvent {
         /// The label; none when it was cleared.
         label: Option<String>,
     },
+    /// Something is kept word for word from now on.
+    Pinned {
+        /// The pinned entry, or the entry that holds the text.
+        entry_id: String,
+        /// What is kept.
+        text: String,
+        /// Its tokens.
+        tokens: u64,
+        /// Tokens of all pins.
+        used_tokens: u64,
+        /// The most that they may take.
+        budget_tokens: u64,
+    },
+    /// Something is not pinned any more.
+    Unpinned {
+        /// The entry that was pinned, or that holds the text.
+        entry_id: String,
+        /// Tokens of the pins that are left.
+        used_tokens: u64,
+        /// The most that they may take.
+        budget_tokens: u64,
+    },
     /// Something that people should know.
     Notice {
         /// What.
@@ -290,6 +312,8 @@ pub enum SessionEvent {
         usage: TokenUsage,
         /// What they cost in USD, where prices are known.
         cost_usd: Option<f64>,
+        /// Compactions that nobody asked for, and how long they were waited for.
+        compactions: CompactionTotals,
     },
 }
 
@@ -350,6 +374,17 @@ impl From<&session_model::Usage> for TokenUsage {
     }
 }
 
+/// Compactions that nobody asked for, of one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CompactionTotals {
+    /// How many there were.
+    pub automatic: usize,
+    /// How many of them had been prepared beside the running turn.
+    pub prepared: usize,
+    /// How long they held up turns and messages, with those that failed.
+    pub waited_seconds: f64,
+}
+
 /// What a compaction did.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct CompactionResult {
@@ -380,6 +415,8 @@ pub struct CompactionResult {
     pub cost_usd: Option<f64>,
     /// How long it took.
     pub seconds: f64,
+    /// How long it held up the turn or a message of the user; of one that was prepared, how long it took to write it.
+    pub waited_seconds: f64,
     /// Whether it had been prepared beside the running turn.
     pub prepared: bool,
 }

@@ -315,12 +315,17 @@ impl Pins {
         })
     }
 
-    /// Returns the entry that unpins, and what it unpins.
-    pub fn remove(&self, id: &EntryId) -> Result<(EntryDraft, &Pin), PinError> {
-        let (pin, _) = self
-            .find(id)
-            .ok_or_else(|| PinError::NotPinned(id.clone()))?;
-        Ok((label(id, None), pin))
+    /// Returns the entry that unpins, and how many tokens that frees.
+    pub fn remove(
+        &self,
+        path: &SessionPath<'_>,
+        id: &EntryId,
+    ) -> Result<(EntryDraft, TokenCount), PinError> {
+        match (self.find(id), path.tree().find(id)) {
+            (Some((_, tokens)), _) => Ok((label(id, None), *tokens)),
+            (None, Some(_)) => Err(PinError::NotPinned(id.clone())),
+            (None, None) => Err(PinError::Unknown(id.clone())),
+        }
     }
 
     fn find(&self, id: &EntryId) -> Option<&(Pin, TokenCount)> {

@@ -261,10 +261,32 @@ fn check(request: Request) -> Result<Request, RpcError> {
         | Request::NavigateTree { .. }
         | Request::Fork { .. }
         | Request::Undo {}
+        | Request::Pin { .. }
+        | Request::Unpin { .. }
+        | Request::Pins {}
+        | Request::Redo {
+            strategy: Some(_), ..
+        }
         | Request::Approve { .. }
         | Request::Handoff { .. }
         | Request::Label { .. }
         | Request::Close {} => return Ok(request),
+        Request::Redo {
+            strategy: None,
+            focus,
+            leave_later,
+        } => {
+            // Without a strategy nothing is written that could have a focus, and nothing is left.
+            let of_no_use = match (focus, leave_later) {
+                (Some(_), _) => Some("focus"),
+                (None, true) => Some("leave_later"),
+                (None, false) => None,
+            };
+            return match of_no_use {
+                Some(member) => Err(RpcError::invalid(member, "it goes with a strategy")),
+                None => Ok(request),
+            };
+        }
         Request::Subscribe { events } => {
             let known = crate::session::event::names();
             let is_unknown = |name: &&String| *name != "all" && !known.contains(name);

@@ -91,6 +91,31 @@ pub(super) enum Request {
     },
     /// Takes back the newest compaction, pruning or move, when nothing goes on.
     Undo {},
+    /// Brings again what was undone last, when nothing goes on. With a strategy: compacts by it in the place of the
+    /// newest compaction, or of the one that was undone last; answered when that is over, as `compact` is.
+    Redo {
+        /// The strategy of a compaction in the place of the newest.
+        strategy: Option<Strategy>,
+        /// What its summary should focus on.
+        focus: Option<String>,
+        /// Whether what came after the newest compaction is left behind; it is refused otherwise.
+        #[serde(default)]
+        leave_later: bool,
+    },
+    /// Keeps something word for word through every compaction: an entry or a text, one of them.
+    Pin {
+        /// The entry.
+        entry_id: Option<String>,
+        /// The text.
+        text: Option<String>,
+    },
+    /// Lets something that was pinned go.
+    Unpin {
+        /// The pinned entry, or the entry that holds the text.
+        entry_id: String,
+    },
+    /// Gives what is pinned, and how much room is left.
+    Pins {},
     /// Answers the question whether a tool call may run.
     Approve {
         /// The call.

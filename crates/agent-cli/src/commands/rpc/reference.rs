@@ -9,7 +9,8 @@ use super::protocol::{Request, RpcError, Subscribed};
 use super::samples::samples;
 use crate::session::event::{definitions, members};
 use crate::session::shell::{
-    Closed, Compacted, Forked, Kept, ModelSet, Moved, Ran, StateReport, TakenBack, Undone,
+    Closed, Compacted, Forked, Kept, ModelSet, Moved, Pinned, PinsReport, Ran, Redone, StateReport,
+    TakenBack, Undone, Unpinned,
 };
 
 /// What the data of a response is.
@@ -42,6 +43,13 @@ pub(super) fn gives(request: &Request) -> Gives {
         Request::NavigateTree { .. } => Gives::Type("Moved"),
         Request::Fork { .. } => Gives::Type("Forked"),
         Request::Undo {} => Gives::Type("Undone"),
+        Request::Redo { strategy: None, .. } => Gives::Type("Redone"),
+        Request::Redo {
+            strategy: Some(_), ..
+        } => Gives::Type("Compacted"),
+        Request::Pin { .. } => Gives::Type("Pinned"),
+        Request::Unpin { .. } => Gives::Type("Unpinned"),
+        Request::Pins {} => Gives::Type("PinsReport"),
         Request::Subscribe { .. } => Gives::Type("Subscribed"),
         Request::Close {} => Gives::Type("Closed"),
     }
@@ -94,6 +102,10 @@ pub(super) fn schema() -> Value {
         generator.subschema_for::<Compacted>(),
         generator.subschema_for::<Moved>(),
         generator.subschema_for::<Undone>(),
+        generator.subschema_for::<Redone>(),
+        generator.subschema_for::<Pinned>(),
+        generator.subschema_for::<Unpinned>(),
+        generator.subschema_for::<PinsReport>(),
         generator.subschema_for::<Forked>(),
         generator.subschema_for::<ModelSet>(),
         generator.subschema_for::<StateReport>(),

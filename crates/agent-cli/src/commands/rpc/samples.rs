@@ -7,8 +7,8 @@ use super::parse::parse;
 use super::protocol::{Data, Request, Response, Subscribed};
 use crate::session::event::{CompactionResult, TokenUsage};
 use crate::session::shell::{
-    Closed, Compacted, ContextReport, Forked, Kept, ModelSet, Moved, Ran, Reply, StateReport,
-    TakenBack, Undone, Waiting,
+    Closed, Compacted, ContextReport, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport,
+    Ran, Redone, Reply, StateReport, TakenBack, Undone, Unpinned, Waiting,
 };
 
 const ID: &str = "01994a7e-6a10-7c3f-8d52-0e4b9f6a1c77";
@@ -71,6 +71,8 @@ pub(super) fn samples() -> Vec<Sample> {
     all.extend(window());
     all.extend(looks());
     all.extend(moves());
+    all.extend(pins());
+    all.push(end());
     all
 }
 
@@ -141,6 +143,7 @@ fn compacted(strategy: &'static str, summary: &str, session: (&str, &str)) -> Re
             in_sight_percent: in_place.then_some(84.6),
             cost_usd: Some(0.118),
             seconds: 9.2,
+            waited_seconds: 0.0,
             prepared: false,
         },
         will_retry: false,
@@ -284,11 +287,20 @@ fn moves() -> Vec<Sample> {
             }),
         ),
         reply(
-            r#"{"id":20,"type":"label","entry_id":"b2c3d4e5","label":"a good place"}"#,
+            r#"{"id":20,"type":"redo"}"#,
+            Reply::Redone(Redone {
+                redone: "e5f60718".to_owned(),
+                kind: "branch",
+                leaf: Some("07182930".to_owned()),
+                from: Some("f6071829".to_owned()),
+            }),
+        ),
+        reply(
+            r#"{"id":21,"type":"label","entry_id":"b2c3d4e5","label":"a good place"}"#,
             Reply::Done {},
         ),
         reply(
-            r#"{"id":21,"type":"fork","entry_id":"b2c3d4e5"}"#,
+            r#"{"id":22,"type":"fork","entry_id":"b2c3d4e5"}"#,
             Reply::Forked(Forked {
                 session_id: COPY.to_owned(),
                 path: Some(COPY_PATH.to_owned()),
@@ -296,12 +308,50 @@ fn moves() -> Vec<Sample> {
                 leaf: Some("b2c3d4e5".to_owned()),
             }),
         ),
+    ]
+}
+
+fn pins() -> Vec<Sample> {
+    let text = "never push to main";
+    vec![
         reply(
-            r#"{"id":22,"type":"close"}"#,
-            Reply::Closed(Closed {
-                session_id: COPY.to_owned(),
-                path: Some(COPY_PATH.to_owned()),
+            r#"{"id":23,"type":"pin","text":"never push to main"}"#,
+            Reply::Pinned(Pinned {
+                entry_id: "1a2b3c4d".to_owned(),
+                tokens: 5,
+                used_tokens: 45,
+                budget_tokens: 2720,
+            }),
+        ),
+        reply(
+            r#"{"id":24,"type":"unpin","entry_id":"b2c3d4e5"}"#,
+            Reply::Unpinned(Unpinned {
+                entry_id: "b2c3d4e5".to_owned(),
+                used_tokens: 5,
+                budget_tokens: 2720,
+            }),
+        ),
+        reply(
+            r#"{"id":25,"type":"pins"}"#,
+            Reply::Pins(PinsReport {
+                pins: vec![PinReport {
+                    entry_id: "1a2b3c4d".to_owned(),
+                    tokens: 5,
+                    text: text.to_owned(),
+                }],
+                used_tokens: 5,
+                budget_tokens: 2720,
             }),
         ),
     ]
+}
+
+fn end() -> Sample {
+    reply(
+        r#"{"id":26,"type":"close"}"#,
+        Reply::Closed(Closed {
+            session_id: COPY.to_owned(),
+            path: Some(COPY_PATH.to_owned()),
+        }),
+    )
 }

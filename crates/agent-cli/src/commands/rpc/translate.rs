@@ -11,8 +11,9 @@ use crate::session::machine::Navigation;
 use crate::session::model::LiveModels;
 use crate::session::shell::{Ask, Command, Reply, Snapshot};
 use crate::session::store::Delivery;
+use crate::session::undoable::Later;
 use crate::settings::AppSettings;
-use compaction_core::Profile;
+use compaction_core::{PinTarget, Profile};
 
 /// What other models are made from.
 pub(super) struct Models {
@@ -88,6 +89,35 @@ pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered),
             entry: entry_id.as_deref().map(EntryId::new),
         },
         Request::Undo {} => Command::Undo,
+        Request::Redo { strategy: None, .. } => Command::Redo,
+        Request::Redo {
+            strategy: Some(strategy),
+            focus,
+            leave_later,
+        } => Command::CompactInstead {
+            strategy,
+            focus,
+            later: match leave_later {
+                true => Later::IsLeft,
+                false => Later::Stays,
+            },
+        },
+        Request::Pin { entry_id, text } => Command::Pin(match (entry_id, text) {
+            (Some(id), None) => PinTarget::Entry(EntryId::new(&id)),
+            (None, Some(text)) => PinTarget::Text(text),
+            (Some(_), Some(_)) => {
+                let message = "an entry_id and a text are two pins; pin one at a time";
+                return Err(RpcError::invalid("text", message));
+            }
+            (None, None) => {
+                let message = "name an entry, or give a text";
+                return Err(RpcError::invalid("entry_id", message));
+            }
+        }),
+        Request::Unpin { entry_id } => Command::Unpin {
+            id: EntryId::new(&entry_id),
+        },
+        Request::Pins {} => return Ok((Ask::Pins, Answered::AsIs)),
         Request::Approve { call_id, decision } => Command::Approve {
             call_id,
             decision: decision.into(),

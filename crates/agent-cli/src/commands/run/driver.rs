@@ -217,17 +217,21 @@ impl Driver {
             // A label is written at once, and nothing is stopped where nothing runs.
             Command::Label { .. }
             | Command::LabelEntry { .. }
+            | Command::Pin(_)
+            | Command::Unpin { .. }
             | Command::Abort
             | Command::Approve { .. }
             | Command::Close => None,
             Command::Compact { .. }
             | Command::CompactBy { .. }
+            | Command::CompactInstead { .. }
             | Command::Handoff { .. }
             | Command::Navigate(_)
             | Command::Back { .. }
             | Command::TakeBack { .. }
             | Command::AbortCompaction
             | Command::Undo
+            | Command::Redo
             | Command::Fork { .. }
             | Command::SetModel(_)
             | Command::Call(_)

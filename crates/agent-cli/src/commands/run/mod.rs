@@ -22,10 +22,11 @@ use crate::args::{Global, ModeArg, RunArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::models::block_on;
+use crate::session::event::CompactionTotals;
 use crate::session::machine::TurnEnd;
 use crate::session::shell::{AgentSession, Command, Finished};
 use crate::session::store::{Delivery, LiveStore};
-use crate::ui::{DIM, clean, clean_lines, styled, tokens};
+use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
 
 use ask::Asker;
 use driver::{Driver, Phase};
@@ -211,6 +212,7 @@ impl Ended {
             "text": self.driver.printer.answer(),
             "usage": self.finished.usage,
             "cost_usd": self.finished.cost_usd,
+            "compactions": self.finished.compactions,
             "go_on": self.go_on,
         })
     }
@@ -233,6 +235,9 @@ impl Ended {
                 tokens(TokenCount(usage.output)),
             ),
         ));
+        if let Some(waited) = waited(&self.finished.compactions) {
+            tell(&styled(DIM, &waited));
+        }
     }
 
     /// Returns how many messages wait on the disk, to stand behind an error.
@@ -252,6 +257,26 @@ impl Ended {
             None => String::new(),
         }
     }
+}
+
+/// Returns how long compactions held up the work, where there were any.
+fn waited(compactions: &CompactionTotals) -> Option<String> {
+    let CompactionTotals {
+        automatic,
+        prepared,
+        waited_seconds,
+    } = compactions;
+    if *automatic == 0 && *waited_seconds == 0.0 {
+        return None;
+    }
+    let ready = match prepared {
+        0 => String::new(),
+        _ => format!(", {prepared} of them prepared beside the work"),
+    };
+    let compactions = counted(*automatic, "automatic compaction");
+    Some(format!(
+        "waited {waited_seconds:.1} s for {compactions}{ready}"
+    ))
 }
 
 /// Prints an answer as it is; on a terminal without what would steer it.

@@ -189,6 +189,16 @@ impl Progress {
                 Some(label) => format!("-- {} is labelled \"{}\"", clean(entry_id), clean(label)),
                 None => format!("-- {} has no label any more", clean(entry_id)),
             }])),
+            SessionEvent::Pinned {
+                entry_id, tokens, ..
+            } => Some(mark(&[format!(
+                "-- {} is pinned, {}",
+                clean(entry_id),
+                counted(*tokens as usize, "token")
+            )])),
+            SessionEvent::Unpinned { entry_id, .. } => {
+                Some(mark(&[format!("-- {} is not pinned any more", clean(entry_id))]))
+            }
             SessionEvent::Notice { text } => Some(note(text)),
             SessionEvent::HookFailed {
                 hook,

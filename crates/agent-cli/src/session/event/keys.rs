@@ -20,6 +20,7 @@ impl SessionEvent {
             | Self::TextDelta { text }
             | Self::ThinkingDelta { text }
             | Self::CompactionProgress { text, .. }
+            | Self::Pinned { text, .. }
             | Self::Notice { text } => clean(text),
             Self::Retry { error, .. } => clean(error),
             Self::Error { message } => clean(message),
@@ -54,6 +55,7 @@ impl SessionEvent {
             | Self::AutoCompactionStart { .. }
             | Self::CompactionStart { .. }
             | Self::SessionSwitch { .. }
+            | Self::Unpinned { .. }
             | Self::Idle { .. }
             | Self::SessionEnd { .. } => {}
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{CompactionResult, InstructionFile, SessionEvent, TokenUsage};
+use super::{CompactionResult, CompactionTotals, InstructionFile, SessionEvent, TokenUsage};
 
 const ID: &str = "01994a7e-6a10-7c3f-8d52-0e4b9f6a1c77";
 const PATH: &str = "/home/ann/.local/share/agent-cli/sessions/home-ann-parser-7d1f4f1a0b6c2e95/2026-01-05T09-12-44-112Z_01994a7e-6a10-7c3f-8d52-0e4b9f6a1c77.jsonl";
@@ -149,6 +149,7 @@ fn compactions() -> Vec<SessionEvent> {
         in_sight_percent: Some(84.6),
         cost_usd: Some(0.061),
         seconds: 9.2,
+        waited_seconds: 0.0,
         prepared: false,
     };
     vec![
@@ -199,6 +200,18 @@ fn moves() -> Vec<SessionEvent> {
             entry_id: "5f1c09ab".to_owned(),
             label: Some("the bug".to_owned()),
         },
+        SessionEvent::Pinned {
+            entry_id: "5f1c09ab".to_owned(),
+            text: "never push to main".to_owned(),
+            tokens: 5,
+            used_tokens: 45,
+            budget_tokens: 2720,
+        },
+        SessionEvent::Unpinned {
+            entry_id: "5f1c09ab".to_owned(),
+            used_tokens: 40,
+            budget_tokens: 2720,
+        },
     ]
 }
 
@@ -222,6 +235,11 @@ fn ends() -> Vec<SessionEvent> {
             entries: 9,
             usage: USAGE,
             cost_usd: Some(0.0031),
+            compactions: CompactionTotals {
+                automatic: 2,
+                prepared: 1,
+                waited_seconds: 9.2,
+            },
         },
     ]
 }

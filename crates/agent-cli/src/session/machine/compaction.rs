@@ -19,7 +19,7 @@ impl Step {
     ) -> State {
         let hands_off = match wish {
             Wish::Handoff => true,
-            Wish::By(strategy) => strategy == Strategy::Handoff,
+            Wish::By(strategy) | Wish::Instead(strategy) => strategy == Strategy::Handoff,
             Wish::InThisSession => false,
             Wish::Configured => self.memory.policy.hands_off,
         };

@@ -15,6 +15,8 @@ pub enum Wish {
     Handoff,
     /// This one.
     By(Strategy),
+    /// This one, in the place of the newest compaction.
+    Instead(Strategy),
 }
 
 /// How a turn ended.

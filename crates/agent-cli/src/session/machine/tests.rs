@@ -237,6 +237,7 @@ fn effect(effect: &Effect) -> String {
                 Wish::InThisSession => "here",
                 Wish::Handoff => "handoff",
                 Wish::By(strategy) => strategy.name(),
+                Wish::Instead(strategy) => &format!("instead by {}", strategy.name()),
             };
             let focus = focus.as_ref().map(|focus| format!(" on {focus}"));
             let omits = if *omits_failed { " omitting" } else { "" };

@@ -156,7 +156,11 @@ impl AgentSession {
                 .into_iter()
                 .map(|draft: EntryDraft| draft.into()),
         );
-        match self.append(drafts) {
+        let written = match self.instead.take() {
+            Some(instead) => self.write_instead(&instead, drafts),
+            None => self.append(drafts),
+        };
+        match written {
             Ok(ids) => {
                 let mut result = entries.result;
                 result.entry_id = ids.last().map(ToString::to_string);

@@ -30,6 +30,8 @@ pub enum Ask {
     State,
     /// The session as it is.
     Snapshot,
+    /// What is pinned.
+    Pins,
 }
 
 /// What a caller is answered.
@@ -89,6 +91,7 @@ impl AgentSession {
         let command = match ask {
             Ask::Do(command) => command,
             Ask::State => return caller.answer(Ok(Reply::State(Box::new(self.report())))),
+            Ask::Pins => return caller.answer(Ok(Reply::Pins(self.pins_report()))),
             Ask::Snapshot => {
                 return caller.answer(Ok(Reply::Snapshot(Box::new(self.snapshot()))));
             }
@@ -96,7 +99,10 @@ impl AgentSession {
         match command {
             Command::Say { text, delivery } => self.call_say(text, delivery, caller),
             Command::TakeBack { id } => caller.answer(self.call_take_back(&id)),
-            Command::Compact { .. } | Command::CompactBy { .. } | Command::Handoff { .. } => {
+            Command::Compact { .. }
+            | Command::CompactBy { .. }
+            | Command::CompactInstead { .. }
+            | Command::Handoff { .. } => {
                 self.call_compaction(command, caller);
             }
             Command::Navigate(_) | Command::Back { .. } => self.call_navigation(command, caller),
@@ -119,6 +125,9 @@ impl AgentSession {
                 caller.answer(self.set_model(*models).map(Reply::ModelSet));
             }
             Command::Undo => caller.answer(self.undo().map(Reply::Undone)),
+            Command::Redo => caller.answer(self.redo().map(Reply::Redone)),
+            Command::Pin(target) => caller.answer(self.pin(&target).map(Reply::Pinned)),
+            Command::Unpin { id } => caller.answer(self.unpin(&id).map(Reply::Unpinned)),
             Command::Fork { entry } => caller.answer(self.fork(entry.as_ref()).map(Reply::Forked)),
             Command::Label { .. }
             | Command::LabelEntry { .. }
@@ -148,7 +157,7 @@ impl AgentSession {
                 let id = self.keep_and_answer(text, delivery, call.caller)?;
                 Some((id, delivery))
             }
-            Ask::Do(_) | Ask::State | Ask::Snapshot => None,
+            Ask::Do(_) | Ask::State | Ask::Snapshot | Ask::Pins => None,
         }
     }
 

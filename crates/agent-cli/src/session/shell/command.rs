@@ -2,16 +2,17 @@
 
 use std::path::PathBuf;
 
-use compaction_core::Strategy;
+use compaction_core::{PinTarget, Strategy};
 use session_model::EntryId;
 
 use crate::session::approval::Decision;
-use crate::session::event::{SessionEvent, TokenUsage};
+use crate::session::event::{CompactionTotals, SessionEvent, TokenUsage};
 use crate::session::machine::{Event, Navigation, Opening, State, TurnEnd, Wish};
 use crate::session::model::LiveModels;
 use crate::session::shell::AgentSession;
 use crate::session::shell::call::Call;
 use crate::session::store::Delivery;
+use crate::session::undoable::Later;
 
 /// What a session is asked to do.
 #[derive(Debug)]
@@ -78,6 +79,24 @@ pub enum Command {
     },
     /// The newest compaction, pruning or move is taken back.
     Undo,
+    /// What was taken back last comes again.
+    Redo,
+    /// Another compaction takes the place of the newest.
+    CompactInstead {
+        /// How.
+        strategy: Strategy,
+        /// What the summary should focus on.
+        focus: Option<String>,
+        /// What is to become of what came after it.
+        later: Later,
+    },
+    /// Something is to be kept word for word.
+    Pin(PinTarget),
+    /// Something that was pinned is not any more.
+    Unpin {
+        /// The pinned entry, or the entry that holds the text.
+        id: EntryId,
+    },
     /// The session goes on in a copy of itself.
     Fork {
         /// Where the copy ends; where the session stands unless given.
@@ -119,6 +138,8 @@ pub struct Finished {
     pub usage: TokenUsage,
     /// What that costs in USD, where prices are known.
     pub cost_usd: Option<f64>,
+    /// Compactions that nobody asked for, and how long they were waited for.
+    pub compactions: CompactionTotals,
 }
 
 impl AgentSession {
@@ -160,6 +181,30 @@ impl AgentSession {
             Command::LabelEntry { id, text } => self.label_entry(&id, text),
             Command::Undo => {
                 if let Err(refused) = self.undo() {
+                    self.fail(refused.message);
+                }
+            }
+            Command::Redo => {
+                if let Err(refused) = self.redo() {
+                    self.fail(refused.message);
+                }
+            }
+            Command::CompactInstead {
+                strategy,
+                focus,
+                later,
+            } => {
+                if let Err(refused) = self.compact_instead(strategy, focus, later) {
+                    self.fail(refused.message);
+                }
+            }
+            Command::Pin(target) => {
+                if let Err(refused) = self.pin(&target) {
+                    self.fail(refused.message);
+                }
+            }
+            Command::Unpin { id } => {
+                if let Err(refused) = self.unpin(&id) {
                     self.fail(refused.message);
                 }
             }
@@ -230,6 +275,7 @@ impl AgentSession {
         let typed = text.clone();
         let kept = self.store.queue(text, delivery);
         let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
+        self.waits.said();
         if message.text != typed {
             self.events.notice(
                 "the message held the value of a variable that is a secret; it is sent without, with [secret removed] in its place",

@@ -1,7 +1,6 @@
 //! One compaction of a running session: strategies in their order, hooks, candidates; nothing is written here.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use compaction_core::{
     ApplyError, CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions,
@@ -12,6 +11,7 @@ use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
 use session_model::json::RawJson;
 use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
+use tokio::time::Instant;
 
 use crate::session::event::CompactionResult;
 use crate::session::machine::{Ended, Reason};
@@ -306,6 +306,7 @@ impl CompactionJob {
                 .and_then(ContextLoss::in_sight_percent),
             cost_usd: report.cost_usd,
             seconds: 0.0,
+            waited_seconds: 0.0,
             prepared: false,
         };
         Ok(Product::Entries(Box::new(Entries {
@@ -370,6 +371,7 @@ impl CompactionJob {
             in_sight_percent: None,
             cost_usd: None,
             seconds: 0.0,
+            waited_seconds: 0.0,
             prepared: false,
         };
         Product::Entries(Box::new(Entries {

@@ -76,6 +76,7 @@ impl CompactionJob {
             in_sight_percent: None,
             cost_usd: report.cost_usd,
             seconds: 0.0,
+            waited_seconds: 0.0,
             prepared: false,
         };
         Ok(Product::Document(Box::new(Document {

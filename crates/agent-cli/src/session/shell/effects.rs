@@ -55,7 +55,15 @@ impl AgentSession {
                     self.due.push_back(Event::CompactionEnded { job, ended });
                     return;
                 }
-                let compaction = self.compaction(reason, focus, wish, omits_failed);
+                let mut compaction = self.compaction(reason, focus, wish, omits_failed);
+                // What is asked for anew takes the place of this.
+                self.instead = self
+                    .instead
+                    .take()
+                    .filter(|_| matches!(wish, Wish::Instead(_)));
+                if let Some(instead) = &self.instead {
+                    compaction.leaf = instead.base;
+                }
                 self.start(job, |cancel| async move {
                     let compaction = CompactionJob {
                         cancel,
@@ -123,7 +131,7 @@ impl AgentSession {
         let configured = self.settings.compaction.strategy.iter();
         match wish {
             Wish::Handoff => vec![Strategy::Handoff],
-            Wish::By(strategy) => vec![strategy],
+            Wish::By(strategy) | Wish::Instead(strategy) => vec![strategy],
             Wish::Configured if reason == Reason::Overflow => stays(configured),
             Wish::Configured if reason.is_automatic() => with_rest(configured),
             // Whoever asked is told what went wrong.

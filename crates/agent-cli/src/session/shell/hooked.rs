@@ -180,6 +180,7 @@ impl CompactionJob {
             in_sight_percent: None,
             cost_usd: None,
             seconds: 0.0,
+            waited_seconds: 0.0,
             prepared: false,
         };
         Ok(Product::Entries(Box::new(Entries {

@@ -22,7 +22,9 @@ mod jobs;
 mod known;
 mod navigation;
 mod notify;
+mod pins;
 mod prompting;
+mod redo;
 mod reply;
 mod report;
 mod servers;
@@ -30,6 +32,7 @@ mod switch;
 mod tell;
 mod tools;
 mod view;
+mod waiting;
 
 #[cfg(test)]
 mod tests;
@@ -56,6 +59,7 @@ use crate::session::model::LiveModels;
 use crate::session::servers::{ServerConfig, Servers};
 use crate::session::store::{LiveStore, NewEntry};
 use crate::session::tools::{ToolContext, Toolbox};
+use crate::session::undoable::Replaceable;
 
 use background::Prepared;
 use events::Events;
@@ -66,8 +70,8 @@ use notify::{Notifier, notifier};
 pub use call::{Answer, Ask, Call};
 pub use command::{Command, Finished};
 pub use reply::{
-    Closed, Compacted, Forked, Kept, ModelSet, Moved, Ran, Refusal, RefusalKind, Reply, TakenBack,
-    Undone,
+    Closed, Compacted, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport, Ran, Redone,
+    Refusal, RefusalKind, Reply, TakenBack, Undone, Unpinned,
 };
 pub use report::{ContextReport, Snapshot, StateReport, Waiting, WaitingCall};
 
@@ -129,6 +133,9 @@ pub struct AgentSession {
     /// The newest answer, when it failed and should leave the context.
     failed: Option<EntryId>,
     prepared: Option<Prepared>,
+    /// The compaction in whose place the one that runs is written.
+    instead: Option<Replaceable>,
+    waits: waiting::Waits,
     /// The waiting messages that hooks have seen, each with the text that goes with it; none where they had nothing
     /// to say.
     shown: BTreeMap<EntryId, Option<String>>,
@@ -190,6 +197,8 @@ impl AgentSession {
             store_error: None,
             failed: None,
             prepared: None,
+            instead: None,
+            waits: waiting::Waits::default(),
             shown: BTreeMap::new(),
             views: view::Views::default(),
             resumes_calls: false,
@@ -324,6 +333,7 @@ impl AgentSession {
             entries: self.store.tree().len(),
             usage: spent.usage,
             cost_usd: spent.cost_usd,
+            compactions: self.waits.total,
         });
         self.end_is_here();
         Finished {
@@ -335,6 +345,7 @@ impl AgentSession {
             path,
             usage: spent.usage,
             cost_usd: spent.cost_usd,
+            compactions: self.waits.total,
         }
     }
 

@@ -24,6 +24,14 @@ pub enum Reply {
     Moved(Moved),
     /// A compaction or a move is taken back.
     Undone(Undone),
+    /// What was taken back has come again.
+    Redone(Redone),
+    /// Something is kept word for word.
+    Pinned(Pinned),
+    /// Something is not pinned any more.
+    Unpinned(Unpinned),
+    /// What is pinned.
+    Pins(PinsReport),
     /// A copy goes on.
     Forked(Forked),
     /// Another model answers.
@@ -97,6 +105,65 @@ pub struct Undone {
     pub leaf: Option<String>,
     /// The leaf before.
     pub from: Option<String>,
+}
+
+/// What came again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Redone {
+    /// The entry that had been taken back.
+    pub redone: String,
+    /// `compaction`, `pruning` or `branch`.
+    pub kind: &'static str,
+    /// The leaf now.
+    pub leaf: Option<String>,
+    /// The leaf before.
+    pub from: Option<String>,
+}
+
+/// Something that is kept word for word from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Pinned {
+    /// The pinned entry, or the entry that holds the text.
+    pub entry_id: String,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Tokens of all pins.
+    pub used_tokens: u64,
+    /// The most that they may take.
+    pub budget_tokens: u64,
+}
+
+/// Something that is not pinned any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unpinned {
+    /// The entry that was pinned, or that holds the text.
+    pub entry_id: String,
+    /// Tokens of the pins that are left.
+    pub used_tokens: u64,
+    /// The most that they may take.
+    pub budget_tokens: u64,
+}
+
+/// What is pinned, and what it takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PinsReport {
+    /// The pins, in the order of the file.
+    pub pins: Vec<PinReport>,
+    /// Tokens of all of them.
+    pub used_tokens: u64,
+    /// The most that they may take.
+    pub budget_tokens: u64,
+}
+
+/// A pin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PinReport {
+    /// The pinned entry, or the entry that holds the text.
+    pub entry_id: String,
+    /// Its tokens.
+    pub tokens: u64,
+    /// The text.
+    pub text: String,
 }
 
 /// A copy of the session that goes on in its place.

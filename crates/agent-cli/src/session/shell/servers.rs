@@ -74,7 +74,7 @@ impl AgentSession {
                     said.map(|(id, delivery)| Early::Said(id, delivery))
                 }
                 Ask::Do(_) => Some(Early::Command(Command::Call(call))),
-                Ask::State | Ask::Snapshot => {
+                Ask::State | Ask::Snapshot | Ask::Pins => {
                     self.call(*call);
                     None
                 }

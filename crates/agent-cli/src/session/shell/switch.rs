@@ -14,7 +14,7 @@ use crate::session::shell::AgentSession;
 use crate::session::shell::entries::leaf_name;
 use crate::session::shell::reply::{Forked, ModelSet, Refusal, RefusalKind, Undone};
 use crate::session::store::LiveStore;
-use crate::session::undoable::newest_undoable;
+use crate::session::undoable::{UNDO, id_of, newest_undoable};
 
 impl AgentSession {
     /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
@@ -27,36 +27,20 @@ impl AgentSession {
             message: "no compaction, pruning or change of branch on the path".to_owned(),
         })?;
         let undone = tree.id(path.entries()[found.place]).to_owned();
-        let back_to = match found.back_to {
-            Leaf::At(index) => Some(EntryId::new(tree.id(index))),
-            Leaf::Root => None,
-        };
+        let back_to = id_of(tree, found.back_to);
         let kind = found.kind;
         let from = leaf_name(&self.store);
-        let draft = leaf_move("undo", from.as_deref().map(EntryId::new).as_ref());
+        let draft = leaf_move(UNDO, from.as_deref().map(EntryId::new).as_ref());
         self.store
             .append_under(back_to.as_ref(), vec![draft.into()])
             .map_err(|error| unwritten(&error))?;
-        self.failed = None;
-        self.follow_branch();
-        self.notify(Notification::SessionTree {
-            new_leaf: leaf_name(&self.store),
-            old_leaf: from.clone(),
-            summary_entry: None,
-        });
+        self.stands_elsewhere(from.clone());
         let undone = Undone {
             undone,
             kind,
             leaf: leaf_name(&self.store),
             from,
         };
-        self.events.send(SessionEvent::Navigated {
-            leaf: undone.leaf.clone(),
-            from: undone.from.clone(),
-            summary_entry_id: None,
-            editor_text: None,
-            cancelled: false,
-        });
         self.feed(Event::Moved);
         self.tell_context();
         Ok(undone)
@@ -202,7 +186,7 @@ impl AgentSession {
     }
 
     /// Fails unless nothing goes on; what could not be written before is written first.
-    fn needs_rest(&mut self) -> Result<(), Refusal> {
+    pub(super) fn needs_rest(&mut self) -> Result<(), Refusal> {
         if self.machine.state != State::Idle {
             return Err(Refusal::refused("the agent is busy; stop it first"));
         }

@@ -25,6 +25,7 @@ impl AgentSession {
             }
             Told::CompactionStarted { reason, wish, .. } => {
                 self.result = None;
+                self.waits.begin(reason);
                 let first = self.strategies(reason, wish).first().copied();
                 let strategy = first.unwrap_or_default().name();
                 let reason_name = reason.name();
@@ -45,7 +46,9 @@ impl AgentSession {
                 will_retry,
                 error,
             } => {
-                let result = self.result.take().filter(|_| error.is_none());
+                let mut result = self.result.take().filter(|_| error.is_none());
+                self.waits.end(result.as_mut());
+                self.instead = None;
                 if !reason.is_automatic() {
                     let error = error.as_deref();
                     self.compaction_is_over(result.clone(), aborted, will_retry, error);

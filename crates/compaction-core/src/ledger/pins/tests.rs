@@ -173,7 +173,12 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
         refused(&some, entry("e2")),
         refused(&pins(&tree, "p1", 12), text("one two three four five")),
         refused(&pins(&tree, "p1", 0), text("one two three four five")),
-        some.remove(&EntryId::new("e2")).unwrap_err().to_string(),
+        some.remove(&path, &EntryId::new("e2"))
+            .unwrap_err()
+            .to_string(),
+        some.remove(&path, &EntryId::new("nope"))
+            .unwrap_err()
+            .to_string(),
     ];
     assert_snapshot!(all.join("\n"), @"
     no entry nope in this session; agent-cli tree lists the ids
@@ -211,6 +216,7 @@ fn what_is_pinned_and_unpinned_is_read_back() {
     let more: Vec<&str> = lines.iter().map(String::as_str).collect();
     let pinned = tree("u:5 a:20", &more);
     let both = pins(&pinned, "p2", 1000);
+    let path = pinned.path(at(&pinned, "p2"));
     let read: Vec<_> = both
         .pins
         .iter()
@@ -227,7 +233,7 @@ fn what_is_pinned_and_unpinned_is_read_back() {
 
     let cleared = ["e2", "p1"].map(|id| {
         stamp(
-            &both.remove(&EntryId::new(id)).unwrap().0,
+            &both.remove(&path, &EntryId::new(id)).unwrap().0,
             &format!("x{id}"),
         )
     });

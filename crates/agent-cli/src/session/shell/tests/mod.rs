@@ -12,13 +12,16 @@ mod hook_points;
 mod hooks;
 mod instructions;
 mod navigation;
+mod pins;
 mod promotion;
 mod queue;
+mod redo;
 mod resume;
 mod saving;
 mod strategies;
 mod tools;
 mod triggers;
+mod waiting;
 
 use std::collections::BTreeMap;
 use std::future::{Future, poll_fn};
@@ -716,6 +719,17 @@ fn line(event: &SessionEvent) -> Option<String> {
             )
         }
         SessionEvent::SessionSwitch { .. } => "another session".to_owned(),
+        SessionEvent::Pinned {
+            text,
+            tokens,
+            used_tokens,
+            budget_tokens,
+            ..
+        } => {
+            let text = head(text);
+            format!("pinned ({tokens}; {used_tokens} of {budget_tokens}): {text}")
+        }
+        SessionEvent::Unpinned { used_tokens, .. } => format!("unpinned, {used_tokens} left"),
         SessionEvent::Labelled { label, .. } => format!("label {label:?}"),
         SessionEvent::ApprovalRequest { tool, subject, .. } => {
             format!("asks for {tool}: {subject}")

@@ -1,0 +1,207 @@
+//! `pin`: keeps a text or an entry word for word through every compaction; lists and removes pins.
+
+use compaction_core::{PinError, PinTarget, Pins, TokenCount, threshold};
+use serde::Serialize;
+use serde_json::json;
+use session_model::{EntryDraft, EntryId};
+
+use crate::args::{Global, PinArgs};
+use crate::commands::{Destination, Opened, Outcome};
+use crate::error::Error;
+use crate::ui::{BOLD, clean, counted, first_line, styled, tokens};
+
+/// As much of a pin as people are shown of it, in characters.
+const SHOWN: usize = 60;
+
+/// What is to be done.
+enum Deed {
+    List,
+    Add(PinTarget),
+    Remove(EntryId),
+}
+
+/// What adding or removing a pin comes to.
+struct Change {
+    /// The entry to append.
+    draft: EntryDraft,
+    /// The pinned entry; none for a text that has no entry yet.
+    entry_id: Option<EntryId>,
+    /// The text.
+    text: String,
+    tokens: TokenCount,
+    /// Tokens of all pins afterwards.
+    used: TokenCount,
+    verb: Verb,
+}
+
+/// How a change is called.
+struct Verb {
+    /// The name of its member.
+    member: &'static str,
+    done: &'static str,
+    would: &'static str,
+}
+
+const PINNED: Verb = Verb {
+    member: "pinned",
+    done: "pinned",
+    would: "would be pinned",
+};
+
+const UNPINNED: Verb = Verb {
+    member: "unpinned",
+    done: "unpinned",
+    would: "would be unpinned",
+};
+
+pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
+    let deed = match (&args.entry, &args.text, &args.remove) {
+        (Some(id), _, _) => Deed::Add(PinTarget::Entry(EntryId::new(id))),
+        (None, Some(text), _) => Deed::Add(PinTarget::Text(text.clone())),
+        (None, None, Some(id)) => Deed::Remove(EntryId::new(id)),
+        (None, None, None) => Deed::List,
+    };
+    let destination = match deed {
+        Deed::List => Destination::DryRun,
+        Deed::Add(_) | Deed::Remove(_) => args.output.destination("pin")?,
+    };
+    let window = args.window.tokens()?;
+    let settings = global.load_settings()?.compaction;
+    let mut opened = Opened::open(&args.session.session, &destination)?;
+    let profile = global.profile();
+    let tree = opened.session().tree();
+    let path = tree.path(args.session.leaf(tree)?);
+    let threshold = threshold(window, &settings, &profile.rules());
+    let budget = settings.pins.budget(window, threshold.as_ref());
+    let pins = Pins::of(&path, budget, profile.counter());
+    let leaf = path.leaf_id().map(EntryId::new);
+    let change = match deed {
+        Deed::List => return Ok(list(&pins)),
+        Deed::Add(target) => {
+            let added = pins.add(&path, &target, profile.counter());
+            added.map(|new| Change {
+                used: pins.used() + new.tokens,
+                entry_id: match target {
+                    PinTarget::Entry(id) => Some(id),
+                    PinTarget::Text(_) => None,
+                },
+                draft: new.draft,
+                text: new.text,
+                tokens: new.tokens,
+                verb: PINNED,
+            })
+        }
+        Deed::Remove(id) => pins.remove(&path, &id).map(|(draft, freed)| Change {
+            used: pins.used().saturating_sub(freed),
+            text: text_of(&pins, &id),
+            entry_id: Some(id),
+            draft,
+            tokens: freed,
+            verb: UNPINNED,
+        }),
+    };
+    let change = match change {
+        Ok(change) => change,
+        Err(error @ (PinError::Twice(_) | PinError::NotPinned(_))) => {
+            let document = json!(Listed::of(&pins));
+            return Ok(Outcome::nothing_to_do(error.to_string(), document));
+        }
+        Err(error) => return Err(Error::Usage(error.to_string())),
+    };
+    let ids = opened.commit(
+        &destination,
+        std::slice::from_ref(&change.draft),
+        leaf.as_ref(),
+    )?;
+    Ok(changed(change, ids.first(), &pins))
+}
+
+fn changed(change: Change, written: Option<&EntryId>, pins: &Pins) -> Outcome {
+    let Change { verb, text, .. } = change;
+    let entry_id = change.entry_id.or_else(|| written.cloned());
+    let mut document = json!({
+        "entry_id": written,
+        "tokens": change.tokens,
+        "text": text,
+        "used_tokens": change.used,
+        "budget_tokens": pins.budget,
+    });
+    document[verb.member] = json!(entry_id);
+    let name = entry_id.map_or_else(|| "a text".to_owned(), |id| clean(&id));
+    let said = if written.is_some() {
+        verb.done
+    } else {
+        verb.would
+    };
+    let size = counted(change.tokens.0 as usize, "token");
+    let headline = styled(BOLD, &format!("{said}: {name}   {size}"));
+    let shown = first_line(&text, SHOWN);
+    let text = format!(
+        "{headline}\n   text         {shown}\n{}",
+        budget_line(change.used, pins)
+    );
+    Outcome::done(&document, text)
+}
+
+/// The pins of a session.
+#[derive(Serialize)]
+struct Listed<'a> {
+    pins: Vec<Row<'a>>,
+    used_tokens: TokenCount,
+    budget_tokens: TokenCount,
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    entry_id: &'a EntryId,
+    tokens: TokenCount,
+    text: &'a str,
+}
+
+impl<'a> Listed<'a> {
+    fn of(pins: &'a Pins) -> Self {
+        let rows = pins.pins.iter().map(|(pin, tokens)| Row {
+            entry_id: &pin.entry_id,
+            tokens: *tokens,
+            text: &pin.text,
+        });
+        Self {
+            pins: rows.collect(),
+            used_tokens: pins.used(),
+            budget_tokens: pins.budget,
+        }
+    }
+}
+
+fn list(pins: &Pins) -> Outcome {
+    let headline = counted(pins.pins.len(), "pin");
+    let mut text = format!("{}\n", styled(BOLD, &headline));
+    for (pin, size) in &pins.pins {
+        text.push_str(&format!(
+            "   {:<12} {:>6}  {}\n",
+            clean(&pin.entry_id),
+            tokens(*size),
+            first_line(&pin.text, SHOWN)
+        ));
+    }
+    text.push_str(&budget_line(pins.used(), pins));
+    Outcome::done(&Listed::of(pins), text)
+}
+
+fn budget_line(used: TokenCount, pins: &Pins) -> String {
+    let over = match used > pins.budget {
+        true => "; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens",
+        false => "",
+    };
+    format!(
+        "   budget       {} of {} tokens used{over}\n",
+        tokens(used),
+        tokens(pins.budget)
+    )
+}
+
+fn text_of(pins: &Pins, id: &EntryId) -> String {
+    let mut pins = pins.pins.iter();
+    let found = pins.find(|(pin, _)| pin.entry_id == *id);
+    found.map(|(pin, _)| pin.text.clone()).unwrap_or_default()
+}
