@@ -4,18 +4,66 @@ use super::*;
 
 const HALF: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
 
-/// A summary that takes so long.
-fn slow_summary(seconds: u64) -> String {
-    line_of(&json!({ "summary": { "text": "## Goal\nall of it", "pause_ms": seconds * 1000 } }))
+/// A provider that takes its time before it answers.
+struct Delayed {
+    provider: Arc<dyn Provider>,
+    time: Duration,
+}
+
+impl Provider for Delayed {
+    fn name(&self) -> &str {
+        self.provider.name()
+    }
+
+    fn model(&self) -> &str {
+        self.provider.model()
+    }
+
+    fn stream(
+        &self,
+        request: Request,
+        cancel: CancellationToken,
+    ) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
+        Box::pin(async move {
+            tokio::select! {
+                () = tokio::time::sleep(self.time) => {}
+                () = cancel.cancelled() => {}
+            }
+            self.provider.stream(request, cancel).await
+        })
+    }
+
+    fn capabilities(&self) -> &Capabilities {
+        self.provider.capabilities()
+    }
+}
+
+/// Lets every summary take so many seconds.
+pub(super) fn delay(house: &mut House, seconds: u64) {
+    for candidate in &mut house.models.others {
+        candidate.provider = Arc::new(Delayed {
+            provider: candidate.provider.clone(),
+            time: Duration::from_secs(seconds),
+        });
+    }
 }
 
 fn read(file: &str) -> String {
     calls(json!([{ "name": "read", "arguments": { "path": file } }]))
 }
 
-fn house(script: &[String], settings: Value) -> House {
-    let script = [&[window(8192)], script].concat().concat();
-    let house = House::new(&script).compaction(settings);
+/// Returns an answer that lets wait for so many seconds.
+fn late(answer: &str, seconds: u64) -> String {
+    let mut line: Value = serde_json::from_str(answer).unwrap();
+    line["answer"]["pause_ms"] = json!(seconds * 1000);
+    line_of(&line)
+}
+
+/// Returns a house in which a summary takes so many seconds.
+fn house(script: &[String], settings: Value, seconds: u64) -> House {
+    let script = [&[window(8192)], script, &[summaries()]].concat().concat();
+    let mut house = House::new(&script).compaction(settings);
+    delay(&mut house, seconds);
     house.put("small.txt", "small");
     house.put_lines("large.txt", 3500);
     house
@@ -29,8 +77,8 @@ fn totals(finished: &Finished) -> (usize, usize) {
 #[test]
 fn a_turn_waits_for_a_compaction_that_is_due_as_long_as_it_takes() {
     run(async {
-        let script = [read("large.txt"), slow_summary(30), answer("done")];
-        let house = house(&script, json!({ "keepRecentTokens": 500 }));
+        let script = [read("large.txt"), answer("done")];
+        let house = house(&script, json!({ "keepRecentTokens": 500 }), 30);
         let mut life = house.open_session(HALF);
         life.ask("work").await;
         let result = life.result().clone();
@@ -50,14 +98,12 @@ fn one_that_was_prepared_is_not_waited_for() {
             json!({ "keepRecentTokens": 500, "background": { "enabled": true, "atPercent": 50 } });
         let script = [
             read("small.txt"),
-            read("small.txt"),
+            // The summary is written while the model takes its time.
+            late(&read("small.txt"), 5),
             read("large.txt"),
             answer("done"),
-            slow_summary(2),
         ];
-        let mut house = house(&script, settings);
-        // Time for the summary passes while the tools run.
-        house.slow_tools();
+        let house = house(&script, settings, 2);
         let mut life = house.open_session(HALF);
         life.ask("work").await;
         let heard: Vec<_> = life.heard.iter().filter_map(line).collect();
@@ -74,8 +120,8 @@ fn one_that_was_prepared_is_not_waited_for() {
 fn a_failed_compaction_was_waited_for_and_counts_as_none() {
     run(async {
         let settings = json!({ "keepRecentTokens": 500 });
-        let script = [read("large.txt"), slow_summary(60), answer("done")];
-        let house = house(&script, settings);
+        let script = [read("large.txt"), answer("done")];
+        let house = house(&script, settings, 60);
         let mut life = house.open_session(HALF);
         life.say("work");
         life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
@@ -101,8 +147,8 @@ fn a_failed_compaction_was_waited_for_and_counts_as_none() {
 fn an_idle_session_is_waited_for_from_what_the_user_says_on() {
     run(async {
         let settings = json!({ "keepRecentTokens": 500, "idleEnabled": true, "idleTimeoutSeconds": 60, "idleThresholdTokens": 1000 });
-        let script = [answer("hello"), slow_summary(40), answer("done")];
-        let house = house(&script, settings);
+        let script = [answer("hello"), answer("done")];
+        let house = house(&script, settings, 40);
         let mut life = house.open_session(HALF);
         life.ask("hi").await;
         life.until(|event| {
