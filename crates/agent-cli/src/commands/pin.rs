@@ -3,11 +3,12 @@
 use compaction_core::{PinError, PinTarget, Pins, TokenCount, threshold};
 use serde::Serialize;
 use serde_json::json;
-use session_model::{EntryDraft, EntryId};
+use session_model::{Diagnostic, EntryDraft, EntryId};
 
 use crate::args::{Global, PinArgs};
 use crate::commands::{Destination, Opened, Outcome};
 use crate::error::Error;
+use crate::store::SessionFile;
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens};
 
 /// As much of a pin as people are shown of it, in characters.
@@ -76,7 +77,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let pins = Pins::of(&path, budget, profile.counter());
     let leaf = path.leaf_id().map(EntryId::new);
     let change = match deed {
-        Deed::List => return Ok(list(&pins)),
+        Deed::List => return Ok(list(&pins, opened.session())),
         Deed::Add(target) => {
             let added = pins.add(&path, &target, profile.counter());
             added.map(|new| Change {
@@ -103,7 +104,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let change = match change {
         Ok(change) => change,
         Err(error @ (PinError::Twice(_) | PinError::NotPinned(_))) => {
-            let document = json!(Listed::of(&pins));
+            let document = json!(Listed::of(&pins, opened.session()));
             return Ok(Outcome::nothing_to_do(error.to_string(), document));
         }
         Err(error) => return Err(Error::Usage(error.to_string())),
@@ -113,10 +114,15 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
         std::slice::from_ref(&change.draft),
         leaf.as_ref(),
     )?;
-    Ok(changed(change, ids.first(), &pins))
+    Ok(changed(change, ids.first(), &pins, opened.session()))
 }
 
-fn changed(change: Change, written: Option<&EntryId>, pins: &Pins) -> Outcome {
+fn changed(
+    change: Change,
+    written: Option<&EntryId>,
+    pins: &Pins,
+    session: &SessionFile,
+) -> Outcome {
     let Change { verb, text, .. } = change;
     let entry_id = change.entry_id.or_else(|| written.cloned());
     let mut document = json!({
@@ -125,6 +131,7 @@ fn changed(change: Change, written: Option<&EntryId>, pins: &Pins) -> Outcome {
         "text": text,
         "used_tokens": change.used,
         "budget_tokens": pins.budget,
+        "diagnostics": session.decoded.diagnostics,
     });
     document[verb.member] = json!(entry_id);
     let name = entry_id.map_or_else(|| "a text".to_owned(), |id| clean(&id));
@@ -149,6 +156,7 @@ struct Listed<'a> {
     pins: Vec<Row<'a>>,
     used_tokens: TokenCount,
     budget_tokens: TokenCount,
+    diagnostics: &'a [Diagnostic],
 }
 
 #[derive(Serialize)]
@@ -159,7 +167,7 @@ struct Row<'a> {
 }
 
 impl<'a> Listed<'a> {
-    fn of(pins: &'a Pins) -> Self {
+    fn of(pins: &'a Pins, session: &'a SessionFile) -> Self {
         let rows = pins.pins.iter().map(|(pin, tokens)| Row {
             entry_id: &pin.entry_id,
             tokens: *tokens,
@@ -169,11 +177,12 @@ impl<'a> Listed<'a> {
             pins: rows.collect(),
             used_tokens: pins.used(),
             budget_tokens: pins.budget,
+            diagnostics: &session.decoded.diagnostics,
         }
     }
 }
 
-fn list(pins: &Pins) -> Outcome {
+fn list(pins: &Pins, session: &SessionFile) -> Outcome {
     let headline = counted(pins.pins.len(), "pin");
     let mut text = format!("{}\n", styled(BOLD, &headline));
     for (pin, size) in &pins.pins {
@@ -185,7 +194,7 @@ fn list(pins: &Pins) -> Outcome {
         ));
     }
     text.push_str(&budget_line(pins.used(), pins));
-    Outcome::done(&Listed::of(pins), text)
+    Outcome::done(&Listed::of(pins, session), text)
 }
 
 fn budget_line(used: TokenCount, pins: &Pins) -> String {

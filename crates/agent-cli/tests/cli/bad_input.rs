@@ -27,6 +27,8 @@ fn refused_by_all(env: &TestEnv, code: i32, session: &str) -> String {
         vec!["compact", session, "--out", "new.jsonl"],
         vec!["branch", session, "--to", "root", "--in-place"],
         vec!["undo", session, "--in-place"],
+        vec!["redo", session, "--in-place"],
+        vec!["pin", session, "--text", "keep this", "--in-place"],
         vec!["migrate", session, "--in-place"],
         vec!["migrate", session, "--out", "new.jsonl"],
     ] {
@@ -181,6 +183,8 @@ fn unknown_leaf() {
         vec!["plan", "s.jsonl", "--leaf", "nope"],
         vec!["compact", "s.jsonl", "--in-place", "--leaf", "nope"],
         vec!["undo", "s.jsonl", "--in-place", "--leaf", "nope"],
+        vec!["redo", "s.jsonl", "--in-place", "--leaf", "nope"],
+        vec!["pin", "s.jsonl", "e2", "--in-place", "--leaf", "nope"],
         vec!["branch", "s.jsonl", "--in-place", "--to", "nope"],
         vec![
             "branch",

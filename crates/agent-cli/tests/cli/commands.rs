@@ -79,6 +79,10 @@ fn help() {
                    on standard output, a JSON object a line (docs/rpc.md)
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
+      redo         Bring again what was undone last, or compact by another strategy in the place of the
+                   newest compaction
+      pin          Keep a text or an entry word for word through every compaction; list and remove such
+                   pins
       migrate      Write a session of version 1 or 2 as version 3
       doctor       Read every line of a session and report all damage
       models       List the models that are known: window, prices, abilities, and whether a key is set

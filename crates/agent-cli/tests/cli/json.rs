@@ -96,6 +96,9 @@ fn done() {
             "--summarize",
         ],
         vec!["undo", "s.jsonl", "--in-place"],
+        vec!["pin", "s.jsonl", "--text", "keep this", "--in-place"],
+        vec!["pin", "s.jsonl", "e2", "--dry-run"],
+        vec!["pin", "s.jsonl", "--list"],
         vec!["migrate", "old.jsonl", "--in-place"],
         vec!["doctor", "s.jsonl"],
         vec!["models"],
@@ -134,6 +137,8 @@ fn usage() {
         ],
         vec!["undo", "s.jsonl", "--out", "old.jsonl"],
         vec!["undo", "old.jsonl", "--in-place"],
+        vec!["redo", "s.jsonl", "--in-place", "--focus", "tests"],
+        vec!["pin", "s.jsonl", "nope", "--in-place"],
         vec!["migrate", "old.jsonl", "--out", "s.jsonl"],
         vec!["doctor", "s.jsonl", "--set", "unknown=1"],
         vec!["models", "--provider", "unknown"],
@@ -152,6 +157,15 @@ fn nothing_to_do() {
         vec!["compact", "small.jsonl", "--dry-run"],
         vec!["compact", "small.jsonl", "--out", "new.jsonl"],
         vec!["undo", "small.jsonl", "--in-place"],
+        vec!["redo", "small.jsonl", "--in-place"],
+        vec![
+            "redo",
+            "small.jsonl",
+            "--strategy",
+            "extractive",
+            "--in-place",
+        ],
+        vec!["pin", "small.jsonl", "--remove", "e1", "--in-place"],
         vec!["migrate", "small.jsonl", "--in-place"],
         vec!["models", "nothing-like-it"],
     ] {
@@ -169,6 +183,8 @@ fn sessions_that_cannot_be_used() {
         vec!["compact", "text.jsonl", "--in-place"],
         vec!["branch", "text.jsonl", "--to", "root", "--in-place"],
         vec!["undo", "text.jsonl", "--in-place"],
+        vec!["redo", "text.jsonl", "--in-place"],
+        vec!["pin", "text.jsonl", "--list"],
         vec!["migrate", "text.jsonl", "--in-place"],
         vec!["doctor", "text.jsonl"],
     ] {
@@ -197,6 +213,8 @@ fn diagnostics_are_in_the_document() {
         [&["compact", "s.jsonl", "--dry-run"], &SMALL[..]].concat(),
         vec!["branch", "s.jsonl", "--to", "e17", "--dry-run"],
         vec!["undo", "s.jsonl", "--dry-run"],
+        vec!["pin", "s.jsonl", "e2", "--dry-run"],
+        vec!["pin", "s.jsonl", "--list"],
     ] {
         let output = env.run_with(&arguments, &["--json"]);
         let document = checked(&output, 0, &arguments);

@@ -11,6 +11,7 @@ mod faults;
 mod hooks;
 mod json;
 mod loss;
+mod pins;
 mod recall;
 mod rpc;
 mod run;

@@ -142,6 +142,12 @@ fn a_compaction_gives_what_its_event_has() {
     assert_eq!(undone["kind"], "compaction");
     assert_eq!(undone["undone"], given["result"]["entry_id"]);
     assert!(said(&mut client).starts_with("user: lorem ipsum"));
+    let redone = client.call("redo", json!({}));
+    assert_eq!(redone["redone"], given["result"]["entry_id"]);
+    assert_snapshot!(client.refused("redo", json!({})), @"nothing_to_do: nothing was undone on the path");
+    let other = client.call("redo", json!({ "strategy": "extractive" }));
+    assert_eq!(other["result"]["summarizer"], "rules");
+    client.call("undo", json!({}));
     assert_snapshot!(client.refused("undo", json!({})), @"nothing_to_do: no compaction, pruning or change of branch on the path");
     let by_rule = client.call("compact", json!({ "strategy": "extractive" }));
     assert_eq!(by_rule["result"]["summarizer"], "rules");
@@ -370,4 +376,42 @@ fn only_the_events_that_were_chosen_are_told() {
     let (code, left, _) = client.end();
     assert_eq!(code, Some(0));
     assert_eq!(left, Vec::<Value>::new());
+}
+
+#[test]
+fn pins_are_set_listed_and_taken_off() {
+    let runs = Runs::of(TWICE);
+    let mut client = Client::start(&runs, &[]);
+    client.prompt("hi");
+    let pinned = client.call("pin", json!({ "text": "never push to main" }));
+    assert_eq!(client.event("pinned")["entry_id"], pinned["entry_id"]);
+    let listed = client.call("pins", json!({}));
+    assert_eq!(listed["pins"][0]["text"], "never push to main");
+    assert_eq!(listed["used_tokens"], pinned["tokens"]);
+    let id = pinned["entry_id"].clone();
+    let unpinned = client.call("unpin", json!({ "entry_id": id }));
+    assert_eq!(unpinned["used_tokens"], 0);
+    assert_eq!(client.event("unpinned")["entry_id"], id);
+    let said = [
+        client.refused("unpin", json!({ "entry_id": id })),
+        client.refused("pin", json!({ "entry_id": "nope" })),
+        client.refused("pin", json!({ "text": "" })),
+        client.refused("pin", json!({})),
+        client.refused("pin", json!({ "text": "a", "entry_id": "b" })),
+        client.refused("redo", json!({ "leave_later": true })),
+        client.refused("redo", json!({ "focus": "tests" })),
+        client.refused("redo", json!({ "strategy": "handoff" })),
+    ];
+    let id = id.as_str().expect("an id");
+    assert_snapshot!(said.join("\n").replace(id, "ID"), @"
+    nothing_to_do: entry ID is not pinned; list the pins to see what is
+    refused: no entry nope in this session; agent-cli tree lists the ids
+    refused: the text to pin is empty; say what to keep
+    invalid (entry_id): name an entry, or give a text
+    invalid (text): an entry_id and a text are two pins; pin one at a time
+    invalid (leave_later): it goes with a strategy
+    invalid (focus): it goes with a strategy
+    refused: a handoff takes the place of nothing; undo, then hand off
+    ");
+    assert_eq!(client.end().0, Some(0));
 }
