@@ -70,7 +70,7 @@ pub use fold::fold;
 pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
 pub use ledger::{
     Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY, PIN_LABEL, Pin,
-    PinError, PinTarget, Pins, pins_of, prose_of, without_ledger,
+    PinError, PinTarget, Pins, carry_pins, pins_of, prose_of, without_ledger,
 };
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, OurLoss,

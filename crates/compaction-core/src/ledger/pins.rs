@@ -151,6 +151,21 @@ fn labelled(
     pins
 }
 
+/// Returns what is appended to a copy of a path, or to a session that goes on from it, so that the same is pinned
+/// there: labels on other branches are not copied with a path.
+pub fn carry_pins(from: &SessionPath<'_>, to: &SessionPath<'_>) -> Vec<EntryDraft> {
+    let (wanted, there) = (pins_of(from), pins_of(to));
+    let has = |pins: &[Pin], id: &EntryId| pins.iter().any(|pin| pin.entry_id == *id);
+    let missing = wanted.iter().filter(|pin| !has(&there, &pin.entry_id));
+    let added = missing.map(|pin| match to.tree().find(&pin.entry_id) {
+        Some(_) => label(&pin.entry_id, Some(PIN_LABEL)),
+        None => text_pin(&pin.text),
+    });
+    let unwanted = there.iter().filter(|pin| !has(&wanted, &pin.entry_id));
+    let cleared = unwanted.map(|pin| label(&pin.entry_id, None));
+    added.chain(cleared).collect()
+}
+
 /// Returns the label of every entry that ever had one, by the newest label entry on it; `None` where that cleared it.
 fn newest_labels(tree: &SessionTree) -> BTreeMap<EntryId, Option<String>> {
     let entries = of_kind(tree, EntryKind::Label).filter_map(|index| tree.entry(index).ok());
@@ -276,11 +291,7 @@ impl Pins {
                 if text.is_empty() {
                     return Err(PinError::Empty);
                 }
-                let draft = EntryDraft::Custom(CustomDraft {
-                    custom_type: PIN_ENTRY.to_owned(),
-                    data: RawJson::of(&json!({ "text": text })).ok(),
-                });
-                (text.to_owned(), draft)
+                (text.to_owned(), text_pin(text))
             }
             PinTarget::Entry(id) => {
                 let tree = path.tree();
@@ -348,6 +359,13 @@ impl Pins {
             None => format!("pin a shorter text, or {RAISE}"),
         }
     }
+}
+
+fn text_pin(text: &str) -> EntryDraft {
+    EntryDraft::Custom(CustomDraft {
+        custom_type: PIN_ENTRY.to_owned(),
+        data: RawJson::of(&json!({ "text": text })).ok(),
+    })
 }
 
 fn label(target: &EntryId, label: Option<&str>) -> EntryDraft {

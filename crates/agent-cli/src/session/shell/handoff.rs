@@ -1,6 +1,6 @@
 //! What a compaction brought is written here: entries into this session, or a document into a new one.
 
-use compaction_core::HANDOFF_MESSAGE;
+use compaction_core::{HANDOFF_MESSAGE, carry_pins};
 use hooks::Notification;
 use serde_json::json;
 use session_model::json::RawJson;
@@ -54,7 +54,9 @@ impl AgentSession {
         seconds_in_details(&mut draft, result.seconds);
         let mut new = self.successor()?;
         let from = self.store.id().to_owned();
-        new.append(vec![draft.into()])?;
+        let pins = carry_pins(&self.path(), &new.tree().path(new.leaf()));
+        let entries = std::iter::once(draft).chain(pins);
+        new.append(entries.map(Into::into).collect())?;
         // Written at once: the document is all that the new session has.
         new.bear()?;
         if let Err(error) = new.take_queue(&mut self.store) {

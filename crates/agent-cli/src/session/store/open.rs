@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use compaction_core::carry_pins;
 use session_model::Leaf;
 
 use super::Queued;
@@ -146,7 +147,7 @@ impl LiveStore {
     }
 
     /// Writes a new session in `folder` that goes on from `leaf` of another one: a header that names the source,
-    /// and the lines of the path to the leaf as they stand.
+    /// and the lines of the path to the leaf as they stand. What is pinned there stays pinned.
     pub fn fork(
         source: &SessionFile,
         leaf: Leaf,
@@ -193,11 +194,15 @@ impl LiveStore {
         };
         let session = create_session(&path, write, same_path)?;
         let read = session.tree().len();
-        Ok(Self::over(Place::Born(Box::new(Born {
+        let copy = session.tree();
+        let pins = carry_pins(&entries, &copy.path(copy.leaf()));
+        let mut fork = Self::over(Place::Born(Box::new(Born {
             writer: SessionWriter::over(session, lock),
             pending: Pending::new(&path),
             read,
-        }))))
+        })));
+        fork.append(pins.into_iter().map(Into::into).collect())?;
+        Ok(fork)
     }
 }
 

@@ -192,6 +192,7 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
     the pin has 5 tokens, and 1 of the 12 for pins are left; unpin p1 (5 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
     the pin has 5 tokens, and 0 of the 0 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
     entry e2 is not pinned; list the pins to see what is
+    no entry nope in this session; agent-cli tree lists the ids
     ");
 }
 
@@ -281,4 +282,39 @@ fn a_pinned_result_is_neither_pruned_nor_shortened_where_it_stands() {
     assert!(shortened(&[], 8000));
     assert!(!shortened(&[&pin], 8000));
     assert!(shortened(&[&pin], 1000));
+}
+
+#[test]
+fn a_copy_of_a_path_has_the_same_pins() {
+    // Below e2 the pin of e1 was cleared and e2 pinned on a branch that is not copied.
+    let lines = [
+        label_line("l1", "e2", "e1", Some("pin")),
+        custom_line("p1", "l1", PIN_ENTRY, r#"{"text":"never push to main"}"#),
+        label_line("l2", "p1", "e1", None),
+        label_line("l3", "l2", "e2", Some("pin")),
+        custom_line("p2", "l3", PIN_ENTRY, r#"{"text":"ask first"}"#),
+    ];
+    let all: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let source = tree("u:5 a:5", &all);
+    let from = source.path(at(&source, "p1"));
+    let copied: Vec<String> = all[..2].iter().map(|line| (*line).to_owned()).collect();
+    let grown = |drafts: &[EntryDraft]| {
+        let mut lines = copied.clone();
+        for (place, draft) in drafts.iter().enumerate() {
+            lines.push(draft.stamp(&session_model::Stamp {
+                id: EntryId::new(&format!("n{place}")),
+                parent: Some(EntryId::new("p1")),
+                timestamp: session_model::Timestamp::from_millis(0),
+            }));
+        }
+        let more: Vec<&str> = lines.iter().map(String::as_str).collect();
+        tree("u:5 a:5", &more)
+    };
+    let copy = grown(&[]);
+    let drafts = carry_pins(&from, &copy.path(at(&copy, "p1")));
+    assert_snapshot!(pinned(&copy, "p1"), @"e1: #1 lorem ips | p1: never push t");
+    assert_snapshot!(pinned(&grown(&drafts), "p1"), @"e2: #2 lorem ips | p1: never push t | n1: ask first");
+    // Nothing is to be told where all is there.
+    let whole = tree("u:5 a:5", &all);
+    assert_eq!(carry_pins(&from, &whole.path(at(&whole, "p1"))), []);
 }

@@ -51,6 +51,8 @@ fn every_event_at_eighty_columns() {
     -- back to 9b0d11e2, with a summary of what was left
     session 01994a80-11b2
     -- 5f1c09ab is labelled "the bug"
+    -- 5f1c09ab is pinned, 5 tokens
+    -- 5f1c09ab is not pinned any more
     note: the model's window is not known: nothing is compacted by itself; name it with --window
     warning: there are no 9 messages of the user to go back to
     "#);
@@ -80,6 +82,8 @@ fn every_event_at_forty_columns() {
        with a summary of what was left
     session 01994a80-11b2
     -- 5f1c09ab is labelled "the bug"
+    -- 5f1c09ab is pinned, 5 tokens
+    -- 5f1c09ab is not pinned any more
     note: the model's window is not known: nothing is compacted by itself; name it with --window
     warning: there are no 9 messages of the user to go back to
     "#);
