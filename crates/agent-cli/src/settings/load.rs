@@ -9,8 +9,9 @@ use super::AppSettings;
 use super::fault;
 use super::path::KeyPath;
 use super::schema;
-use super::sources::{FileState, Layer, Origin, SettingsFile, Sources, VARIABLE_PREFIX};
+use super::sources::{FileState, Layer, Origin, SettingsFile, Sources};
 use super::text::{Form, Tree, merge};
+use super::variables::{self, loose};
 use crate::error::Error;
 use crate::session::servers;
 
@@ -131,17 +132,11 @@ fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Error> 
             tree: Tree::unplaced(value.clone()),
         });
     }
-    let mut variables: Vec<_> = sources.env.iter().collect();
-    variables.sort();
-    for (name, value) in variables {
-        let Some(key) = name.strip_prefix(VARIABLE_PREFIX) else {
-            continue;
-        };
-        let path = KeyPath::of_names(key.split("__"));
+    for (name, path, value) in variables::set_by(&sources.env) {
         parts.push(Part {
             layer: Layer::Environment,
-            source: name.clone(),
-            tree: Tree::unplaced(path.tree(loose(value))),
+            source: name.to_owned(),
+            tree: Tree::unplaced(path.tree(value)),
         });
     }
     for pair in &sources.set {
@@ -163,11 +158,6 @@ fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Error> 
     // A script's settings were added behind the file of --settings.
     parts.sort_by_key(|part| part.layer);
     Ok(parts)
-}
-
-/// Returns the value that a text on the command line stands for: JSON, or else the text itself.
-fn loose(text: &str) -> Value {
-    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
 }
 
 /// Returns what a file holds.

@@ -9,6 +9,7 @@ mod path;
 mod schema;
 mod sources;
 mod text;
+mod variables;
 
 use std::collections::BTreeMap;
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::text::Form;
+use super::variables;
 use crate::error::Error;
 
 /// The folder of a project's settings.
@@ -126,7 +127,7 @@ pub struct Sources {
     pub extra: Option<(String, Value)>,
     /// The file of `--settings`.
     pub file: Option<PathBuf>,
-    /// Variables of the environment; those that begin with [`VARIABLE_PREFIX`] count.
+    /// Variables of the environment; those count that begin with [`VARIABLE_PREFIX`], and a few by other names.
     pub env: Vec<(String, String)>,
     /// Each `KEY=VALUE` of `--set`.
     pub set: Vec<String>,
@@ -143,7 +144,7 @@ impl Sources {
             let Ok(name) = name.into_string() else {
                 continue;
             };
-            if !name.starts_with(VARIABLE_PREFIX) {
+            if !variables::sets(&name) {
                 continue;
             }
             let Ok(value) = value.into_string() else {

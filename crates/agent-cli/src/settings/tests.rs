@@ -534,6 +534,65 @@ fn variables_and_options() {
 }
 
 #[test]
+fn what_comes_back_is_also_set_by_the_names_of_another_agent() {
+    let file =
+        r#"{"compaction": {"restore": {"maxFiles": 9, "maxImages": 9, "imageTrigger": false}}}"#;
+    let place = Place::new().global(file).env(&[
+        ("QWEN_COMPACT_MAX_RECENT_FILES", "2"),
+        ("QWEN_COMPACT_MAX_RECENT_IMAGES", "0"),
+        ("QWEN_COMPACT_SCREENSHOT_TRIGGER", "1"),
+        ("QWEN_COMPACT_SCREENSHOT_THRESHOLD", "7"),
+        ("AGENT_CLI__compaction__restore__maxFiles", "3"),
+        ("QWEN_COMPACT_SOMETHING", "x"),
+    ]);
+    let loaded = place.load();
+    let restore = &loaded.settings.compaction.restore;
+    // A variable of our own goes before.
+    assert_eq!(restore.max_files, 3);
+    assert_eq!((restore.max_images, restore.image_trigger_count), (0, 7));
+    assert!(restore.image_trigger);
+    let origin = |key: &str| place.origin(&loaded, &format!("compaction.restore.{key}"));
+    assert_eq!(
+        origin("maxFiles"),
+        "AGENT_CLI__compaction__restore__maxFiles"
+    );
+    assert_eq!(origin("maxImages"), "QWEN_COMPACT_MAX_RECENT_IMAGES");
+    assert_eq!(
+        origin("imageTriggerCount"),
+        "QWEN_COMPACT_SCREENSHOT_THRESHOLD"
+    );
+    let set = place.set(&["compaction.restore.maxImages=1"]);
+    assert_eq!(set.load().settings.compaction.restore.max_images, 1);
+}
+
+#[test]
+fn variables_switch_on_and_off_by_1_0_true_and_false() {
+    let names = [
+        "QWEN_COMPACT_SCREENSHOT_TRIGGER",
+        "AGENT_CLI__compaction__restore__imageTrigger",
+    ];
+    for name in names {
+        for (text, on) in [("1", true), ("true", true), ("0", false), ("false", false)] {
+            let settings = Place::new().env(&[(name, text)]).load().settings;
+            assert_eq!(
+                settings.compaction.restore.image_trigger, on,
+                "{name}={text}"
+            );
+        }
+    }
+    let said = |name: &str, value: &str| Place::new().env(&[(name, value)]).error();
+    assert_snapshot!(said(names[0], "yes"), @r#"settings (QWEN_COMPACT_SCREENSHOT_TRIGGER): compaction.restore.imageTrigger is "yes", but must be true or false"#);
+    assert_snapshot!(said(names[0], "2"), @"settings (QWEN_COMPACT_SCREENSHOT_TRIGGER): compaction.restore.imageTrigger is 2, but must be true or false");
+    assert_snapshot!(said(names[0], ""), @r#"settings (QWEN_COMPACT_SCREENSHOT_TRIGGER): compaction.restore.imageTrigger is "", but must be true or false"#);
+    assert_snapshot!(said(names[1], "on"), @r#"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is "on", but must be true or false"#);
+    assert_snapshot!(said("QWEN_COMPACT_MAX_RECENT_FILES", "many"), @r#"settings (QWEN_COMPACT_MAX_RECENT_FILES): compaction.restore.maxFiles is "many", but must be a whole number, 0 or more"#);
+    assert_snapshot!(said("QWEN_COMPACT_MAX_RECENT_FILES", "-1"), @"settings (QWEN_COMPACT_MAX_RECENT_FILES): compaction.restore.maxFiles is -1, but must be a whole number, 0 or more");
+    assert_snapshot!(said("QWEN_COMPACT_SCREENSHOT_THRESHOLD", "0"), @"settings (QWEN_COMPACT_SCREENSHOT_THRESHOLD): compaction.restore.imageTriggerCount is 0, but must be at least 1");
+    // Elsewhere a number stays one.
+    assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be at least 1");
+}
+
+#[test]
 fn what_may_be_a_key_is_not_repeated() {
     for text in [
         r#"{"providers": "SECRET-0123456789"}"#,

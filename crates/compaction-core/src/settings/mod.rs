@@ -269,6 +269,10 @@ impl Settings {
             let value = compaction.extractive_max_tokens.to_string();
             return fail("compaction.extractiveMaxTokens", value, "at least 200");
         }
+        if compaction.restore.image_trigger_count == 0 {
+            let key = "compaction.restore.imageTriggerCount";
+            return fail(key, "0".to_owned(), "at least 1");
+        }
         if compaction.verify.minimum_percent > 100 {
             let value = compaction.verify.minimum_percent.to_string();
             return fail("compaction.verify.minimumPercent", value, "0 to 100");
