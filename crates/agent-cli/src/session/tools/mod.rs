@@ -25,6 +25,7 @@ mod recall;
 pub(crate) mod recalling;
 mod replace;
 mod replacement;
+pub(crate) mod restoring;
 mod screen;
 mod search;
 #[cfg(all(test, unix))]

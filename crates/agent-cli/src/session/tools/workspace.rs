@@ -31,6 +31,17 @@ pub struct Workspace {
     guard: Arc<Guard>,
 }
 
+/// Why a path names no file that may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Astray {
+    /// It leads out.
+    Outside,
+    /// It leads nowhere, for this reason.
+    Nowhere(String),
+    /// What it names is left alone, for this reason.
+    Protected(&'static str),
+}
+
 /// What may be done in a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Access {
@@ -104,7 +115,7 @@ impl Workspace {
     /// Returns the one name by which rules know what `path` names: from the root on where it is in it, links resolved.
     /// What cannot be touched keeps the name that it was given.
     pub fn named(&self, path: &str) -> String {
-        let Ok(found) = self.follow(path) else {
+        let Ok(found) = self.follow(self.root(), path) else {
             return path.to_owned();
         };
         let within = found.strip_prefix(&self.root.path).unwrap_or(&found);
@@ -116,14 +127,22 @@ impl Workspace {
 
     /// Returns the place of a file that is to be read.
     pub(super) fn locate(&self, path: &str) -> Result<Place, String> {
-        let found = self.follow(path)?;
-        let root = self.root_of(&found, |_| true);
-        let Some(root) = root else {
-            return Err(self.outside(path));
-        };
+        self.locate_from(self.root(), path)
+            .map_err(|astray| match astray {
+                Astray::Outside => self.outside(path),
+                Astray::Nowhere(reason) => format!("path: {reason}"),
+                Astray::Protected(reason) => format!("path: {path}: {reason}"),
+            })
+    }
+
+    /// Returns the place of a file that is to be read and whose path, where it is relative, begins at `base`, which
+    /// has no links in it.
+    pub(super) fn locate_from(&self, base: &Path, path: &str) -> Result<Place, Astray> {
+        let found = self.follow(base, path)?;
+        let root = self.root_of(&found, |_| true).ok_or(Astray::Outside)?;
         let place = Place::new(root, self.guard.clone(), found);
         match place.is_protected() {
-            true => Err(format!("path: {path}: {}", super::place::PROTECTED)),
+            true => Err(Astray::Protected(super::place::PROTECTED)),
             false => Ok(place),
         }
     }
@@ -191,26 +210,27 @@ impl Workspace {
     }
 
     /// Returns what `path` names, which is in one of the folders.
-    fn follow(&self, path: &str) -> Result<PathBuf, String> {
+    fn follow(&self, base: &Path, path: &str) -> Result<PathBuf, Astray> {
+        let nowhere = |reason: &str| Astray::Nowhere(reason.to_owned());
         if path.is_empty() {
-            return Err("path: is empty; name a file of the workspace".to_owned());
+            return Err(nowhere("is empty; name a file of the workspace"));
         }
         if path.contains('\0') {
-            return Err("path: holds a NUL character, which no file name has".to_owned());
+            return Err(nowhere("holds a NUL character, which no file name has"));
         }
         if path == "~" || path.starts_with("~/") {
             let what = "~ stands for nothing here; name the file from the workspace on";
-            return Err(format!("path: {path}: {what}"));
+            return Err(Astray::Nowhere(format!("{path}: {what}")));
         }
-        let walked = walk(&self.root.path, Path::new(path));
+        let walked = walk(base, Path::new(path));
         let at = match &walked {
             Ok(found) => found,
             Err((at, _)) => at,
         };
         if self.root_of(at, |_| true).is_none() {
-            return Err(self.outside(path));
+            return Err(Astray::Outside);
         }
-        walked.map_err(|(_, reason)| format!("path: {path}: {reason}"))
+        walked.map_err(|(_, reason)| Astray::Nowhere(format!("{path}: {reason}")))
     }
 
     fn outside(&self, path: &str) -> String {

@@ -1,0 +1,271 @@
+//! What the files that the agent touched hold now, for the strategy `restore`.
+//!
+//! ```text
+//! TouchedFile -> Place (links resolved, inside?) -> opened handle -> size -> bytes -> text without keys -> DiskFile
+//! ```
+//!
+//! **Invariants.** A file is opened first and looked at then, from folders that are held open and never through a
+//! link, so that nobody who changes names meanwhile leads a read out of the workspace. Nothing but a regular file is
+//! opened, and none that is too large is read. Relative paths begin at the session's folder, not the process's.
+
+mod decode;
+#[cfg(all(test, unix))]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use compaction_core::{DiskFile, FileState, RestoreInput, RestoreSettings, TouchedFile};
+use llm_providers::{CancellationToken, Redactor};
+use tokio::task::spawn_blocking;
+
+use super::file::{Identity, reason};
+use super::place::{Place, Purpose};
+use super::text::one_line;
+use super::workspace::{Astray, Workspace};
+
+/// How many bytes are read at once; between two blocks a cancellation is noticed.
+const BLOCK: usize = 64 * 1024;
+
+/// The most bytes that a token can stand for: a token is at most about four characters, and one has at most four
+/// bytes, in UTF-8 as in UTF-16.
+const BYTES_OF_A_TOKEN: u64 = 16;
+
+/// How often a file is read that changes meanwhile.
+const ATTEMPTS: usize = 2;
+
+/// Where a session's files are, and what must not come out of them.
+#[derive(Debug, Clone)]
+pub(crate) struct Disk {
+    workspace: Arc<Workspace>,
+    /// Where relative paths begin; without links.
+    cwd: PathBuf,
+    /// The folder that the session calls its own, where the workspace is another one.
+    moved_from: Option<PathBuf>,
+    redactor: Arc<Redactor>,
+}
+
+/// Somebody does not want to wait any longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stopped;
+
+/// Why an attempt to read brought nothing.
+enum Miss {
+    /// The file changed meanwhile.
+    Changed,
+    /// Nobody waits any more.
+    Stopped,
+}
+
+impl Disk {
+    /// Returns the files of `workspace` for a session that worked in `cwd`.
+    pub fn new(workspace: Arc<Workspace>, cwd: &Path, redactor: Arc<Redactor>) -> Self {
+        Self {
+            cwd: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
+            workspace,
+            moved_from: None,
+            redactor,
+        }
+    }
+
+    /// Returns the same for a session whose folder was called `from` and is the workspace now.
+    #[must_use]
+    pub fn moved_from(self, from: &Path) -> Self {
+        Self {
+            cwd: self.workspace.root().to_owned(),
+            moved_from: Some(from.to_owned()),
+            ..self
+        }
+    }
+
+    /// Returns what the files hold, newest first, each once and no more than the settings bring back.
+    ///
+    /// # Errors
+    /// `stop` said so.
+    pub fn read(
+        &self,
+        touched: Vec<TouchedFile>,
+        settings: &RestoreSettings,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<RestoreInput, Stopped> {
+        let tokens = settings.tokens_per_file.min(settings.total_tokens);
+        let most = tokens.0.saturating_mul(BYTES_OF_A_TOKEN);
+        let mut input = RestoreInput::default();
+        let mut seen = BTreeSet::new();
+        for touched in touched {
+            if input.files.len() >= settings.max_files {
+                break;
+            }
+            if stop() {
+                return Err(Stopped);
+            }
+            let (path, state) = match self.place(&touched.path) {
+                Err(Astray::Outside) => {
+                    input.outside.push(touched.path);
+                    continue;
+                }
+                Err(Astray::Nowhere(reason)) => (None, FileState::Unreadable { reason }),
+                Err(Astray::Protected(reason)) => {
+                    let reason = reason.to_owned();
+                    (None, FileState::Unreadable { reason })
+                }
+                Ok(place) if seen.contains(place.path()) => continue,
+                Ok(place) => {
+                    let state = self.state(&place, most, stop)?;
+                    (Some(place.into_path()), state)
+                }
+            };
+            input.files.push(DiskFile {
+                shown: match &path {
+                    Some(path) => self.workspace.shown(path),
+                    None => one_line(&touched.path),
+                },
+                touched,
+                state,
+            });
+            seen.extend(path);
+        }
+        Ok(input)
+    }
+
+    /// Does the same on a thread that may wait for the file system. A cancellation is answered at once.
+    ///
+    /// # Errors
+    /// It was cancelled.
+    pub async fn read_beside(
+        self,
+        touched: Vec<TouchedFile>,
+        settings: RestoreSettings,
+        cancel: &CancellationToken,
+    ) -> Result<RestoreInput, Stopped> {
+        beside(cancel, move |stop| self.read(touched, &settings, stop)).await
+    }
+
+    /// Returns where a file is.
+    fn place(&self, path: &str) -> Result<Place, Astray> {
+        let from = self.moved_from.as_deref();
+        let within = from.and_then(|from| Path::new(path).strip_prefix(from).ok());
+        let within = within.and_then(Path::to_str);
+        self.workspace
+            .locate_from(&self.cwd, within.unwrap_or(path))
+    }
+
+    fn state(
+        &self,
+        place: &Place,
+        most: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<FileState, Stopped> {
+        for _ in 0..ATTEMPTS {
+            match self.attempt(place, most, stop) {
+                Ok(state) => return Ok(state),
+                Err(Miss::Changed) => {}
+                Err(Miss::Stopped) => return Err(Stopped),
+            }
+        }
+        Ok(FileState::Unsettled)
+    }
+
+    /// Opens a file, and then looks at what was opened.
+    fn attempt(
+        &self,
+        place: &Place,
+        most: u64,
+        stop: &dyn Fn() -> bool,
+    ) -> Result<FileState, Miss> {
+        let unreadable = |error: &io::Error| FileState::Unreadable {
+            reason: reason(error),
+        };
+        let (mut file, found) = match place.open(Purpose::Read) {
+            Ok(opened) => opened,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(FileState::Missing),
+            Err(error) => return Ok(unreadable(&error)),
+        };
+        if found.len() > most {
+            return Ok(FileState::TooLarge { bytes: found.len() });
+        }
+        let before = Identity::of(&found);
+        let bytes = match read_all(&mut file, most, stop)? {
+            Ok(bytes) => bytes,
+            Err(error) => return Ok(unreadable(&error)),
+        };
+        let after = match file.metadata() {
+            Ok(found) => Identity::of(&found),
+            Err(error) => return Ok(unreadable(&error)),
+        };
+        if after != before || bytes.len() as u64 != found.len() {
+            return Err(Miss::Changed);
+        }
+        Ok(match decode::text(&bytes) {
+            None => FileState::Binary,
+            Some(text) => FileState::Text(decode::as_seen(&self.redactor.clean_answer(&text))),
+        })
+    }
+}
+
+/// Reads a file that has no more than `most` bytes; of one that has become larger a little more.
+fn read_all(
+    file: &mut File,
+    most: u64,
+    stop: &dyn Fn() -> bool,
+) -> Result<io::Result<Vec<u8>>, Miss> {
+    let mut bytes = Vec::new();
+    let mut block = vec![0; BLOCK];
+    loop {
+        if stop() {
+            return Err(Miss::Stopped);
+        }
+        match file.read(&mut block) {
+            Ok(0) => return Ok(Ok(bytes)),
+            Ok(read) => bytes.extend_from_slice(&block[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Ok(Err(error)),
+        }
+        if bytes.len() as u64 > most {
+            return Ok(Ok(bytes));
+        }
+    }
+}
+
+/// Runs `work` on a thread that may wait. What goes wrong there brings nothing back, and says so.
+async fn beside(
+    cancel: &CancellationToken,
+    work: impl FnOnce(&dyn Fn() -> bool) -> Result<RestoreInput, Stopped> + Send + 'static,
+) -> Result<RestoreInput, Stopped> {
+    // Who does not wait any more has stopped it, too.
+    let token = cancel.child_token();
+    let _stops = token.clone().drop_guard();
+    let task = spawn_blocking(move || work(&|| token.is_cancelled()));
+    tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Stopped),
+        read = task => read.unwrap_or_else(|_| {
+            Ok(RestoreInput {
+                failed: Some("reading the files failed by a mistake of the program".to_owned()),
+                ..RestoreInput::default()
+            })
+        }),
+    }
+}
+
+/// Returns files that are named and not looked at.
+pub(crate) fn unseen(touched: Vec<TouchedFile>, settings: &RestoreSettings) -> RestoreInput {
+    let mut seen = BTreeSet::new();
+    let files = touched
+        .into_iter()
+        .filter(|touched| seen.insert(touched.path.clone()))
+        .take(settings.max_files)
+        .map(|touched| DiskFile {
+            shown: one_line(&touched.path),
+            touched,
+            // Like one that holds still for nobody: its path is all that is known.
+            state: FileState::Unsettled,
+        });
+    RestoreInput {
+        files: files.collect(),
+        ..RestoreInput::default()
+    }
+}
