@@ -195,6 +195,10 @@ pub enum Notification {
         from_extension: bool,
         /// Why it ran.
         reason: &'static str,
+        /// The summary as it is stored: without what a model thought before it.
+        summary: String,
+        /// Who started it: `manual`, else `auto`.
+        trigger: &'static str,
     },
     /// `session_compact_failed`: a compaction failed or was cancelled.
     SessionCompactFailed {

@@ -11,6 +11,14 @@ use session_model::json::RawJson;
 
 use crate::summarize::ModelReport;
 
+/// Returns the place of the draft that a compaction is known by: the compaction itself, which what is brought back
+/// follows, else the last.
+pub fn main_place(drafts: &[EntryDraft]) -> Option<usize> {
+    let is_compaction = |draft: &EntryDraft| matches!(draft, EntryDraft::Compaction(_));
+    let compaction = drafts.iter().position(is_compaction);
+    compaction.or_else(|| drafts.len().checked_sub(1))
+}
+
 /// Returns the entry with the summary among those that carry something out: edits stand before it, and what is brought
 /// back behind it.
 pub fn summary_draft(drafts: &mut [EntryDraft]) -> Option<&mut EntryDraft> {

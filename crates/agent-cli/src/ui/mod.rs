@@ -4,6 +4,7 @@ pub mod bar;
 pub mod compaction;
 pub mod plan;
 pub mod progress;
+pub mod restored;
 pub mod writing;
 
 use anstyle::{AnsiColor, Style};

@@ -1,7 +1,8 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
 use compaction_core::{
-    CompactionPlan, ContextLoss, Fate, Freshness, ImageOutcome, Outcome, RequestKind, Restored, TokenCount,
+    CompactionPlan, ContextLoss, Fate, Freshness, ImageOutcome, Outcome, RequestKind, Restored,
+    TokenCount,
 };
 use session_model::SessionContext;
 

@@ -35,9 +35,9 @@ pub const PIN_LABEL: &str = "pin";
 pub const PIN_ENTRY: &str = "agent-cli/pin";
 
 pub(crate) use literals::LostLiteral;
-pub use strip::{prose_of, without_ledger};
 pub(crate) use pins::pinned_entries;
 pub use pins::{NewPin, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
+pub use strip::{prose_of, without_ledger};
 
 /// What a fact is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

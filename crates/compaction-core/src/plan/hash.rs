@@ -5,8 +5,8 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::plan::{CompactionPlan, Elision, Fate};
-use crate::restore::Restored;
 use crate::request::{Summarizer, SummaryRequest};
+use crate::restore::Restored;
 use crate::rules::Profile;
 
 /// The hash of a plan: 32 hex digits.

@@ -181,6 +181,8 @@ fn notifications() -> Vec<Notification> {
             }),
             from_extension: false,
             reason: "threshold",
+            summary: "The parser reads one unit only; it was mended.".to_owned(),
+            trigger: "auto",
         },
         Notification::SessionCompactFailed {
             reason: "overflow",

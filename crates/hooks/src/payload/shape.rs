@@ -151,6 +151,11 @@ pub(crate) struct SessionCompact<'a> {
     from_extension: bool,
     /// Why it ran.
     reason: &'a str,
+    /// The summary as it is stored: without what a model thought before it, and without what is said beside it in
+    /// the context.
+    summary: &'a str,
+    /// Who started it: `manual`, else `auto`.
+    trigger: &'a str,
 }
 
 /// `session_compact_failed`.
@@ -256,10 +261,14 @@ impl<'a> Payload<'a> {
                 entry,
                 from_extension,
                 reason,
+                summary,
+                trigger,
             } => Self::SessionCompact(SessionCompact {
                 entry,
                 from_extension: *from_extension,
                 reason,
+                summary,
+                trigger,
             }),
             Notification::SessionCompactFailed {
                 reason,

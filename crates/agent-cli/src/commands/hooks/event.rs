@@ -161,5 +161,7 @@ fn newest_compaction(way: &SessionPath<'_>) -> Option<Notification> {
         entry: serde_json::from_slice(&tree.raw_line(index).ok()?).ok()?,
         from_extension: compaction.from_extension,
         reason: "manual",
+        summary: compaction.summary,
+        trigger: "manual",
     })
 }

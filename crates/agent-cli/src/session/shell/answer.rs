@@ -10,7 +10,7 @@ use llm_providers::{
 use session_model::{AssistantMessage, Block, Content, Cost, StopReason, Usage};
 
 use crate::session::event::SessionEvent;
-use crate::session::machine::{AnswerEnd, Job};
+use crate::session::machine::{AnswerEnd, Job, Write};
 use crate::session::model::LiveModel;
 use crate::session::shell::AgentSession;
 use crate::session::shell::events::Events;
@@ -48,6 +48,11 @@ const LEAST_OUTPUT: u64 = 256;
 
 impl AgentSession {
     pub(super) fn ask(&mut self, job: Job) {
+        if self.ends_in_acknowledgement()
+            && let Err(error) = self.write(&Write::Continue)
+        {
+            self.unwritten(&error);
+        }
         let path = self.path();
         let view = self.view();
         let model = self.models.model.clone();
@@ -83,6 +88,16 @@ impl AgentSession {
             }
             Done::Answer(Box::new(asking.given(given)))
         });
+    }
+
+    /// Returns whether the context ends in the acknowledgement of a summary, which no model can go on from.
+    fn ends_in_acknowledgement(&self) -> bool {
+        let context = &self.view().context;
+        let last = context.messages().next_back();
+        let compaction = context.compaction();
+        compaction.is_some_and(|(id, compaction)| {
+            compaction.restores() && last.is_some_and(|(last, _)| last == id)
+        })
     }
 
     /// Returns whether a stored answer is a context overflow, by its words.

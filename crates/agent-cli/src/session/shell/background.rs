@@ -10,7 +10,7 @@ use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::{Entries, Product, TARGET};
 use crate::session::shell::jobs::Done;
 use crate::session::store::NewEntry;
-use crate::summarize::summary_draft;
+use crate::summarize::{main_place, summary_draft};
 
 /// What was prepared.
 pub(super) struct Prepared {
@@ -150,6 +150,7 @@ impl AgentSession {
             true => self.omission(),
             false => Vec::new(),
         };
+        let place = main_place(&entries.drafts).map(|place| drafts.len() + place);
         drafts.extend(
             entries
                 .drafts
@@ -163,7 +164,9 @@ impl AgentSession {
         match written {
             Ok(ids) => {
                 let mut result = entries.result;
-                result.entry_id = ids.last().map(ToString::to_string);
+                result.entry_id = place
+                    .and_then(|place| ids.get(place))
+                    .map(ToString::to_string);
                 self.result = Some(result);
                 self.gather_instructions();
                 Ended::Compacted {

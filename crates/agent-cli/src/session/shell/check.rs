@@ -1,7 +1,8 @@
 //! A check: old output is pruned, then the context is measured; and the larger model that may take over.
 
 use compaction_core::{
-    PlanOptions, Profile, PromptCache, Threshold, TokenCount, plan_prune_for_context, threshold,
+    PlanOptions, Profile, PromptCache, Strategy, Threshold, TokenCount, plan_prune_for_context,
+    threshold,
 };
 use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind};
 
@@ -27,7 +28,9 @@ impl AgentSession {
             .is_some_and(|threshold| threshold.is_exceeded_by(tokens));
         let settings = &self.settings.compaction;
         let background = &settings.background;
+        // What comes back would be old by then.
         let speculate = background.enabled
+            && settings.strategy.first() != Strategy::Restore
             && threshold.as_ref().is_some_and(|threshold| {
                 let percent = u64::from(background.at_percent);
                 tokens > threshold.tokens.scaled(percent, 100)
@@ -37,8 +40,7 @@ impl AgentSession {
         Verdict {
             tokens: tokens.0,
             due,
-            // Images are counted for the strategy that restores them, which is not there yet.
-            images_due: false,
+            images_due: self.images_due(),
             idle_due: settings.idle_enabled && tokens >= settings.idle_threshold_tokens,
             can_promote: self.models.can_promote(),
             speculate,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compaction_core::{
     ApplyError, CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions,
     Profile, PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger,
-    measure, plan_elision, plan_for_context, plan_prune, threshold,
+    measure, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
@@ -18,8 +18,9 @@ use crate::session::machine::{Ended, Reason};
 use crate::session::model::LiveModels;
 use crate::session::shell::events::Events;
 use crate::session::shell::instructions::why_nothing;
+use crate::session::tools::restoring::{Disk, Stopped};
 use crate::summarize::{
-    Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, compact,
+    Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, Way, compact,
     native_tokens_before, seconds_in_details, summary_draft,
 };
 
@@ -45,6 +46,8 @@ pub(super) struct CompactionJob {
     pub focus: Option<String>,
     /// Whether the turn is asked again afterwards.
     pub will_retry: bool,
+    /// Where touched files are read.
+    pub disk: Disk,
     /// Ends it.
     pub cancel: CancellationToken,
     /// Who watches.
@@ -151,9 +154,13 @@ impl CompactionJob {
             Strategy::Off => Err(Miss::Next(Ended::Nothing(
                 "compaction.strategy is off; set another to compact".to_owned(),
             ))),
-            Strategy::Restore => Err(Miss::Next(Ended::Failed(
-                "strategy restore is not there yet".to_owned(),
-            ))),
+            Strategy::Restore => {
+                let options = self.with_files(options, &context).await?;
+                let mut candidates = self.models.summarizers();
+                // What comes back follows a summary in words.
+                candidates.retain(|candidate| candidate.way == Way::Summary);
+                self.summarized(&path, &context, options, &candidates).await
+            }
             Strategy::PruneOnly => match plan_prune(&path, &options, PromptCache::Cold) {
                 Ok(plan) => Ok(self.pruned(&plan)),
                 Err(nothing) => Err(Miss::Next(Ended::Nothing(nothing.to_string()))),
@@ -186,6 +193,20 @@ impl CompactionJob {
             compaction.keep_recent_tokens = compaction.keep_recent_tokens.min(most);
         }
         options
+    }
+
+    /// Returns the options with what the touched files hold now.
+    async fn with_files(
+        &self,
+        options: PlanOptions,
+        context: &SessionContext,
+    ) -> Result<PlanOptions, Ended> {
+        let touched = touched_files(context);
+        let disk = self.disk.clone();
+        let settings = self.settings.compaction.restore;
+        let read = disk.read_beside(touched, settings, &self.cancel).await;
+        let restore = read.map_err(|Stopped| Ended::Cancelled)?;
+        Ok(PlanOptions { restore, ..options })
     }
 
     fn trigger(&self) -> Trigger {
@@ -244,8 +265,12 @@ impl CompactionJob {
         let strategy = options.settings.compaction.strategy.first();
         let added = match strategy {
             // Nobody is asked, so there is nothing to add to.
-            Strategy::Extractive => CompactingResult::default(),
-            _ => self.collect_from_hooks(strategy, context).await?,
+            Strategy::Extractive | Strategy::PruneOnly | Strategy::Off => {
+                CompactingResult::default()
+            }
+            Strategy::ContextFull | Strategy::Restore | Strategy::Handoff => {
+                self.collect_from_hooks(strategy, context).await?
+            }
         };
         options.hooks = HookInput {
             prompt: added.prompt,
@@ -288,6 +313,9 @@ impl CompactionJob {
             if let Ok(value) = RawJson::of(value) {
                 applied.preserve(key, &value);
             }
+        }
+        if let Some(restored) = &plan.restored {
+            self.events.restored(restored);
         }
         let result = CompactionResult {
             strategy: plan.strategy.name(),

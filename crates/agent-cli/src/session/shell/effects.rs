@@ -1,5 +1,7 @@
 //! What the machine says is done here: at once, or as a job.
 
+use std::path::Path;
+
 use compaction_core::Strategy;
 use session_model::Leaf;
 
@@ -8,6 +10,7 @@ use crate::session::shell::AgentSession;
 use crate::session::shell::compaction::CompactionJob;
 use crate::session::shell::jobs::Done;
 use crate::session::shell::prompting::Then;
+use crate::session::tools::restoring::Disk;
 
 impl AgentSession {
     pub(super) fn carry_out(&mut self, effect: Effect) {
@@ -54,6 +57,9 @@ impl AgentSession {
                     let ended = Ended::Failed(error.to_string());
                     self.due.push_back(Event::CompactionEnded { job, ended });
                     return;
+                }
+                if reason == Reason::Image {
+                    self.images_tried();
                 }
                 let mut compaction = self.compaction(reason, focus, wish, omits_failed);
                 // What is asked for anew takes the place of this.
@@ -140,6 +146,13 @@ impl AgentSession {
         }
     }
 
+    /// Returns where the files are that the session has touched.
+    pub(super) fn disk(&self) -> Disk {
+        let context = &self.tool_context;
+        let cwd = Path::new(self.store.cwd());
+        Disk::new(context.workspace.clone(), cwd, context.redactor.clone())
+    }
+
     /// Returns a compaction of the session as it is; its token is set when it starts.
     pub(super) fn compaction(
         &self,
@@ -169,6 +182,7 @@ impl AgentSession {
             reason,
             focus: focus.map(|focus| self.events.without_keys(&focus)),
             will_retry: omits_failed,
+            disk: self.disk(),
             cancel: llm_providers::CancellationToken::new(),
             events: self.events.clone(),
         }

@@ -1,6 +1,6 @@
 //! What is written: messages, answers, results, edits; and what could not be written before goes first.
 
-use compaction_core::prompts;
+use compaction_core::{RESTORED_CONTEXT, prompts};
 use llm_providers::{Reasoning, Tool};
 use serde_json::json;
 use session_model::json::RawJson;
@@ -291,6 +291,10 @@ impl AgentSession {
                 EntryBody::Message(message) => message,
                 // What goes with a message says nothing without it.
                 EntryBody::CustomMessage(message) if message.custom_type == HOOK_CONTEXT => {
+                    continue;
+                }
+                // Nor does what a compaction brought back.
+                EntryBody::CustomMessage(message) if message.custom_type == RESTORED_CONTEXT => {
                     continue;
                 }
                 EntryBody::CustomMessage(_) => return Opening::Unanswered,

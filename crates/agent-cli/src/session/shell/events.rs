@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use compaction_core::Restored;
 use hooks::HookFailure;
 use llm_providers::Redactor;
 use session_model::Usage;
@@ -65,6 +66,19 @@ impl Events {
 
     pub fn step(&self, step: &Step<'_>) {
         self.send(SessionEvent::of_step(step));
+    }
+
+    /// Tells what comes back after a summary, or why nothing does.
+    pub fn restored(&self, restored: &Restored) {
+        let text = match &restored.failed {
+            Some(why) => format!("nothing is brought back: {why}"),
+            None if restored.files.is_empty() && restored.images.is_empty() => return,
+            None => format!("brought back: {}", crate::ui::restored::in_words(restored)),
+        };
+        self.send(SessionEvent::CompactionProgress {
+            text,
+            notable: true,
+        });
     }
 
     pub fn hook_failures(&self, failures: &[HookFailure]) {

@@ -1,5 +1,7 @@
 //! What hooks make of a compaction: they may refuse it, or supply it.
 
+use std::sync::Arc;
+
 use compaction_core::{ApplyError, CompactionPlan, Profile, Strategy, TokenCount};
 use hooks::{
     BeforeCompactEvent, BeforeCompactResult, CompactingEvent, CompactingResult, CompactionOverride,
@@ -9,8 +11,8 @@ use llm_providers::CancellationToken;
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    AgentMessage, CompactionDraft, EntryDraft, EntryIndex, FirstKept, SessionContext, SessionPath,
-    SummaryMessage,
+    AgentMessage, CompactionDraft, EntryBody, EntryDraft, EntryIndex, FirstKept, SessionContext,
+    SessionPath, SummaryMessage,
 };
 
 use crate::session::event::CompactionResult;
@@ -54,8 +56,8 @@ impl CompactionJob {
         strategy: Strategy,
         context: &SessionContext,
     ) -> Result<CompactingResult, Ended> {
-        let messages: Vec<&AgentMessage> =
-            context.messages().map(|(_, message)| &**message).collect();
+        let messages = as_written(context);
+        let messages: Vec<&AgentMessage> = messages.iter().map(|message| &**message).collect();
         let event = CompactingEvent {
             strategy: strategy.name(),
             messages: &messages,
@@ -190,6 +192,24 @@ impl CompactionJob {
             omits_failed: self.will_retry,
         })))
     }
+}
+
+/// Returns the messages of a context as the session holds them: without what is said beside the summary of a
+/// compaction that brings things back.
+fn as_written(context: &SessionContext) -> Vec<Arc<AgentMessage>> {
+    let system = context.system.iter().map(|(_, message)| message.clone());
+    let entries = context.entries.iter().flat_map(|projected| {
+        let is_framed = match &projected.entry.body {
+            EntryBody::Compaction(compaction) => compaction.restores(),
+            _ => false,
+        };
+        match is_framed && !projected.messages.is_empty() {
+            true => projected.original_messages(),
+            false => projected.messages.clone(),
+        }
+    });
+    let said = entries.filter(|message| !matches!(**message, AgentMessage::System(_)));
+    system.chain(said).collect()
 }
 
 /// Returns the estimate of the context after a compaction that keeps these entries.

@@ -17,6 +17,7 @@ mod entries;
 mod events;
 mod handoff;
 mod hooked;
+mod images;
 mod instructions;
 mod jobs;
 mod known;

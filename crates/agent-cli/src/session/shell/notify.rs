@@ -183,6 +183,11 @@ impl AgentSession {
                 entry,
                 from_extension: compaction.from_extension,
                 reason: reason.name(),
+                summary: compaction.summary.clone(),
+                trigger: match reason.is_automatic() {
+                    true => "auto",
+                    false => "manual",
+                },
             });
         }
     }

@@ -3,10 +3,11 @@
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-use compaction_core::{Measure, OpenTodos, Profile, measure};
+use compaction_core::{Measure, OpenTodos, Profile, Strategy, measure};
 use session_model::{Leaf, SessionContext, SessionPath, build_context};
 
 use crate::session::shell::AgentSession;
+use crate::session::shell::images::ToolImages;
 use crate::session::store::LiveStore;
 
 /// The context of the session at its leaf.
@@ -50,6 +51,8 @@ pub(super) struct Views {
     newest: RefCell<Option<Rc<View>>>,
     /// The todo list, and the session that it is of.
     todos: RefCell<(String, OpenTodos)>,
+    /// The images of tools, and the session that they are of.
+    images: RefCell<(String, ToolImages)>,
 }
 
 impl AgentSession {
@@ -73,6 +76,26 @@ impl AgentSession {
             measured: OnceCell::new(),
         });
         newest.insert(view).clone()
+    }
+
+    /// Returns whether there are so many images of tools that a compaction is due for them.
+    pub(super) fn images_due(&self) -> bool {
+        let compaction = &self.settings.compaction;
+        let restore = &compaction.restore;
+        if !restore.image_trigger || compaction.strategy.first() != Strategy::Restore {
+            return false;
+        }
+        let mut images = self.views.images.borrow_mut();
+        if images.0 != self.store.id() {
+            *images = (self.store.id().to_owned(), ToolImages::default());
+        }
+        images.1.follow(&self.path());
+        images.1.are(restore.image_trigger_count)
+    }
+
+    /// Notes that a compaction for the sake of images begins.
+    pub(super) fn images_tried(&self) {
+        self.views.images.borrow_mut().1.tried();
     }
 
     /// Returns whether a todo list of this branch says that work is left.

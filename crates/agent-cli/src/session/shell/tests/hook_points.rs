@@ -136,6 +136,7 @@ impl Hook for Notes {
                 entry,
                 from_extension,
                 reason,
+                ..
             } => format!("{} {from_extension} {reason}", entry["type"]),
             Notification::SessionCompactFailed {
                 reason,

@@ -16,6 +16,7 @@ mod pins;
 mod promotion;
 mod queue;
 mod redo;
+mod restore;
 mod resume;
 mod saving;
 mod strategies;

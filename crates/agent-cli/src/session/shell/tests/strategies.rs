@@ -46,11 +46,11 @@ fn the_next_strategy_takes_over_when_one_has_nothing_to_do() {
     run(async {
         let house = house(
             &summaries(),
-            json!(["restore", "prune-only", "extractive", "context-full"]),
+            json!(["prune-only", "extractive", "context-full"]),
         );
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.command_and(compact()).await, @"
-        compaction manual restore
+        compaction manual prune-only
         compacted extractive by rules
         ");
         assert!(house.summaries.lock().unwrap().is_empty());

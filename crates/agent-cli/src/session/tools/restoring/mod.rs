@@ -41,7 +41,7 @@ const ATTEMPTS: usize = 2;
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     workspace: Arc<Workspace>,
-    /// Where relative paths begin; without links.
+    /// Where relative paths begin.
     cwd: PathBuf,
     /// The folder that the session calls its own, where the workspace is another one.
     moved_from: Option<PathBuf>,
@@ -64,8 +64,8 @@ impl Disk {
     /// Returns the files of `workspace` for a session that worked in `cwd`.
     pub fn new(workspace: Arc<Workspace>, cwd: &Path, redactor: Arc<Redactor>) -> Self {
         Self {
-            cwd: cwd.canonicalize().unwrap_or_else(|_| cwd.to_owned()),
             workspace,
+            cwd: cwd.to_owned(),
             moved_from: None,
             redactor,
         }
@@ -95,6 +95,8 @@ impl Disk {
         let most = tokens.0.saturating_mul(BYTES_OF_A_TOKEN);
         let mut input = RestoreInput::default();
         let mut seen = BTreeSet::new();
+        let base = self.cwd.canonicalize();
+        let base = base.as_deref().unwrap_or(&self.cwd);
         for touched in touched {
             if input.files.len() >= settings.max_files {
                 break;
@@ -102,7 +104,7 @@ impl Disk {
             if stop() {
                 return Err(Stopped);
             }
-            let (path, state) = match self.place(&touched.path) {
+            let (path, state) = match self.place(base, &touched.path) {
                 Err(Astray::Outside) => {
                     input.outside.push(touched.path);
                     continue;
@@ -141,16 +143,18 @@ impl Disk {
         settings: RestoreSettings,
         cancel: &CancellationToken,
     ) -> Result<RestoreInput, Stopped> {
+        if touched.is_empty() || settings.max_files == 0 {
+            return Ok(RestoreInput::default());
+        }
         beside(cancel, move |stop| self.read(touched, &settings, stop)).await
     }
 
     /// Returns where a file is.
-    fn place(&self, path: &str) -> Result<Place, Astray> {
+    fn place(&self, base: &Path, path: &str) -> Result<Place, Astray> {
         let from = self.moved_from.as_deref();
         let within = from.and_then(|from| Path::new(path).strip_prefix(from).ok());
         let within = within.and_then(Path::to_str);
-        self.workspace
-            .locate_from(&self.cwd, within.unwrap_or(path))
+        self.workspace.locate_from(base, within.unwrap_or(path))
     }
 
     fn state(

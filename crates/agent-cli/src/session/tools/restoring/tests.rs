@@ -402,7 +402,8 @@ fn d9_what_was_resolved_before_a_swap_is_not_followed() {
     fs::write(house.root().join("outside/file"), SECRET).unwrap();
     house.put("flip/file", "ours");
     let disk = house.disk();
-    let place = disk.place("flip/file").unwrap_or_else(|_| panic!("inside"));
+    let place = disk.place(&house.path(""), "flip/file");
+    let place = place.unwrap_or_else(|_| panic!("inside"));
     fs::rename(house.path("flip"), house.path("spare")).unwrap();
     symlink(house.root().join("outside"), house.path("flip")).unwrap();
     let state = disk.state(&place, 1000, &|| false).unwrap();
