@@ -324,3 +324,73 @@ fn one_turn_that_is_too_large_is_shortened_where_it_stands() {
         life.close().await;
     });
 }
+
+/// Returns a house whose summaries are refused unless all that can be checked stays in sight, which nothing can bring
+/// about.
+fn gated(strategy: Value) -> House {
+    let mut house = house(&summaries(), strategy);
+    let compaction = &mut house.settings.compaction;
+    compaction.verify.mode = compaction_core::VerifyMode::Gate;
+    compaction.verify.minimum_percent = 100;
+    compaction.ledger.max_tokens = Some(TokenCount(0));
+    compaction.prune.protect_tokens = TokenCount(1000);
+    compaction.prune.minimum_savings = TokenCount(500);
+    house
+}
+
+#[test]
+fn a_summary_that_keeps_too_little_is_not_stored() {
+    run(async {
+        let house = gated(json!("context-full"));
+        let mut life = house.open_session(OUTPUT);
+        let before = house.files();
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        progress: scripted/script (summary): only 0% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%
+        compacted: Compaction failed: only 33% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%
+        ");
+        assert_eq!(house.files(), before);
+        life.close().await;
+    });
+}
+
+#[test]
+fn the_next_strategy_takes_over_when_a_summary_keeps_too_little() {
+    run(async {
+        let house = gated(json!(["context-full", "prune-only"]));
+        let mut life = house.open_session(OUTPUT);
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual context-full
+        progress: scripted/script (summary): only 0% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%
+        compacted prune-only by rules
+        ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_live_compaction_says_what_stays_in_sight_and_where_it_comes_from() {
+    run(async {
+        let house = house(&summaries(), json!("context-full"));
+        let mut life = house.open_session(OUTPUT);
+        life.command_and(compact()).await;
+        let percent = life.result().in_sight_percent;
+        let file = house.files().into_values().map(|bytes| {
+            let text = String::from_utf8(bytes).expect("text");
+            let line = text.lines().find(|line| line.contains("\"compaction\""));
+            line.map(|line| serde_json::from_str::<Value>(line).expect("JSON"))
+        });
+        let entry = file.flatten().next().expect("a compaction");
+        let details = &entry["details"];
+        assert!(percent.is_some());
+        assert_eq!(details["loss"]["inSightPercent"], json!(percent));
+        assert_eq!(details["ended"], "complete");
+        assert_eq!(
+            details["seconds"].as_f64().map(|seconds| seconds < 600.0),
+            Some(true)
+        );
+        assert_eq!(details["promptHash"].as_str().map(str::len), Some(16));
+        assert_eq!(details["planHash"].as_str().map(str::len), Some(32));
+        life.close().await;
+    });
+}
