@@ -1,5 +1,6 @@
 //! For tests: a text notation for sessions, proptest strategies that generate them, and a model server
-//! that misbehaves as it is told ([`FaultServer`], with well-formed answers to start from in [`streams`]).
+//! that misbehaves as it is told ([`FaultServer`], with well-formed answers to start from in [`streams`]);
+//! facts to plant into sessions, and what a compaction keeps of them ([`needles`]).
 //!
 //! The notation is a list of items parted by spaces; `|` only helps the eye.
 //! Each item becomes an entry whose parent is the item before it.
@@ -20,6 +21,7 @@
 //! Entries are called `e1`, `e2`, ... in order; `name=item` names one otherwise.
 
 mod fault_server;
+pub mod needles;
 mod notation;
 mod strategies;
 pub mod streams;

@@ -1,0 +1,166 @@
+//! Planted needles held against the goals: what has to be in the context after a compaction, at small budgets and
+//! after many rounds. `cargo xtask bench retention` prints the same measure as a table.
+
+mod measure;
+mod rounds;
+
+use measure::{Budget, Case, Facts, Measured, Way, compact, generated, planted};
+use rounds::rounds;
+use test_support::needles::{NeedleKind, Verdict};
+
+/// The example session of the repository.
+const EXAMPLE: &str = include_str!("../../../../examples/sessions/long.jsonl");
+
+/// Bytes of a generated session.
+const BYTES: usize = 400_000;
+
+/// Returns the measures of sessions at a budget: the example with one seed, generated ones with others.
+fn measures(way: Way, facts: Facts, percent: u64) -> Vec<Measured> {
+    let example: Vec<String> = EXAMPLE.lines().map(str::to_owned).collect();
+    let sessions = [
+        (1, planted(&example, 1)),
+        (2, generated(2, BYTES)),
+        (3, generated(3, BYTES)),
+    ];
+    let budget = Budget::Percent(percent);
+    let case = Case { way, facts, budget };
+    let measured =
+        sessions.map(|(seed, session)| compact(&session.text(), &session.needles, case, seed));
+    let measured = measured.map(|measured| measured.expect("a compaction"));
+    measured.into()
+}
+
+/// Returns what misses its goal: the kinds with less than their share, and what is shown wrongly.
+fn short_of_goals(measured: &[Measured]) -> Vec<String> {
+    let mut short = Vec::new();
+    for kind in NeedleKind::ALL {
+        let counts = measured.iter().map(|measured| measured.count(kind));
+        let (good, all) = counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+        assert!(all > 0, "no {} left the context", kind.name());
+        let goal = measure::goal_percent(kind);
+        if goal.is_some_and(|goal| good * 100 < goal * all) {
+            short.push(format!("{}: {good} of {all}", kind.name()));
+            let judged = measured.iter().flat_map(|measured| &measured.judged);
+            let bad = judged.filter(|judged| {
+                judged.left && judged.needle.kind == kind && !judged.verdict.is_good()
+            });
+            short.extend(bad.map(|judged| match &judged.verdict {
+                Verdict::Wrong(line) => format!("  {}\n    {line}", judged.needle.said),
+                Verdict::Kept | Verdict::Missed | Verdict::Clean => {
+                    format!("  {}", judged.needle.said)
+                }
+            }));
+        }
+    }
+    short
+}
+
+fn check_goals(way: Way, percent: u64) {
+    let measured = measures(way, Facts::Ledger, percent);
+    for one in &measured {
+        assert!(
+            one.summary <= one.budget,
+            "{} tokens of {}",
+            one.summary,
+            one.budget
+        );
+    }
+    let short = short_of_goals(&measured);
+    assert!(short.is_empty(), "\n{}", short.join("\n"));
+}
+
+#[test]
+fn context_full_reaches_the_goals_at_five_percent() {
+    check_goals(Way::ContextFull, 5);
+}
+
+#[test]
+fn context_full_reaches_the_goals_at_two_percent() {
+    check_goals(Way::ContextFull, 2);
+}
+
+#[test]
+fn extractive_reaches_the_goals_at_five_percent() {
+    check_goals(Way::Extractive, 5);
+}
+
+#[test]
+fn extractive_reaches_the_goals_at_two_percent() {
+    check_goals(Way::Extractive, 2);
+}
+
+#[test]
+fn restore_reaches_the_goals_at_five_percent() {
+    check_goals(Way::Restore, 5);
+}
+
+#[test]
+fn restore_reaches_the_goals_at_two_percent() {
+    check_goals(Way::Restore, 2);
+}
+
+/// Without a ledger a canned answer keeps about its third: the measure tells a good summary from a poor one.
+#[test]
+fn a_model_that_forgets_is_seen_to_forget() {
+    let measured = measures(Way::ContextFull, Facts::ProseAlone, 5);
+    for kind in [NeedleKind::Rule, NeedleKind::Decision, NeedleKind::NextStep] {
+        let counts = measured.iter().map(|measured| measured.count(kind));
+        let (good, all) = counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
+        let share = 100 * good / all;
+        assert!(
+            (10..=60).contains(&share),
+            "{}: {good} of {all}",
+            kind.name()
+        );
+    }
+}
+
+/// After twenty rounds nothing that was planted in the first ones is gone.
+fn check_rounds(way: Way) {
+    let rounds = rounds(way, Facts::Ledger, 7, 20).expect("twenty compactions");
+    assert_eq!(rounds.rounds.len(), 20);
+    let planted: usize = rounds.rounds[19].kinds.iter().map(|(_, _, all)| all).sum();
+    assert_eq!(planted, 3 * NeedleKind::ALL.len());
+    for (number, round) in rounds.rounds.iter().enumerate() {
+        let (summary, budget) = round.summary;
+        assert!(
+            summary <= budget,
+            "round {number}: {summary} tokens of {budget}"
+        );
+        assert!(
+            rounds.needles * 2 <= budget,
+            "the needles take {} of {budget}",
+            rounds.needles
+        );
+        assert!(
+            round.first_request,
+            "round {number}: the first request is gone"
+        );
+        for kind in [NeedleKind::Pin, NeedleKind::Rule] {
+            let lost = round.lost.iter().filter(|needle| needle.kind == kind);
+            let lost: Vec<&str> = lost.map(|needle| needle.said.as_str()).collect();
+            assert!(lost.is_empty(), "round {number}: {lost:?}");
+        }
+    }
+    let fallen = rounds.fallen();
+    let fallen: Vec<String> = fallen
+        .iter()
+        .map(|(round, needle)| format!("round {round}: {:?} {}", needle.kind, needle.said))
+        .collect();
+    assert!(fallen.is_empty(), "\n{}", fallen.join("\n"));
+}
+
+#[test]
+fn context_full_forgets_nothing_in_twenty_rounds() {
+    check_rounds(Way::ContextFull);
+}
+
+#[test]
+fn extractive_forgets_nothing_in_twenty_rounds() {
+    check_rounds(Way::Extractive);
+}
+
+#[test]
+fn restore_forgets_nothing_in_twenty_rounds() {
+    check_rounds(Way::Restore);
+}
