@@ -5,6 +5,7 @@ mod child;
 mod live;
 mod measure;
 mod prose;
+mod retention;
 mod session;
 mod table;
 mod trim;
@@ -18,7 +19,8 @@ use measure::{Programs, Row, measure_size};
 use table::Report;
 
 const USAGE: &str = "\
-usage: cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--json | --markdown]
+usage: cargo xtask bench retention [...], or
+       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--json | --markdown]
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
@@ -56,6 +58,11 @@ struct Options {
 
 /// Measures and prints one table.
 pub fn run(arguments: &[String]) -> Outcome {
+    if let [first, rest @ ..] = arguments
+        && first == "retention"
+    {
+        return retention::run(rest);
+    }
     let options = parse(arguments)?;
     let report = match options.part {
         Part::Trim => Report {

@@ -29,7 +29,8 @@ cargo xtask COMMAND
                 package index); also: tool-server own
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
-  bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life
+  bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life;
+                also: bench retention: how much of what was planted into sessions summaries keep
 ";
 
 fn main() -> ExitCode {

@@ -27,6 +27,7 @@ const LAYERS: [(&str, &[&str]); 7] = [
             "llm-providers",
             "hooks",
             "agent-cli",
+            "test-support",
         ],
     ),
 ];

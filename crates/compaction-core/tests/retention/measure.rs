@@ -57,8 +57,8 @@ pub enum Facts {
 pub enum Budget {
     /// So many hundredths of what leaves the context.
     Percent(u64),
-    /// So many tokens.
-    Tokens(u64),
+    /// So many tokens for the ledger, as many for the prose, a quarter of it for pins, and the lists of files besides.
+    Ledger(u64),
 }
 
 /// What is measured.
@@ -181,17 +181,21 @@ pub fn compact(text: &str, needles: &[Needle], case: Case, seed: u64) -> Result<
         .summary;
     let tags = counter.text(&short[without_file_tags(&short).len()..]);
 
-    let budget = match case.budget {
-        Budget::Percent(percent) => removed.scaled(percent, 100),
-        Budget::Tokens(tokens) => TokenCount(tokens),
+    let (pins, left) = match case.budget {
+        Budget::Percent(percent) => {
+            let budget = removed.scaled(percent, 100);
+            let pins = budget.scaled(PINS.0, PINS.1);
+            (pins, budget.saturating_sub(pins).saturating_sub(tags))
+        }
+        Budget::Ledger(tokens) => (TokenCount(tokens / 4), TokenCount(2 * tokens)),
     };
-    let pins = budget.scaled(PINS.0, PINS.1);
-    let left = budget.saturating_sub(pins).saturating_sub(tags);
-    let ledger = match case.facts {
-        Facts::Ledger => left.scaled(LEDGER.0, LEDGER.1),
-        Facts::ProseAlone => TokenCount::ZERO,
+    let ledger = match (case.facts, case.budget) {
+        (Facts::Ledger, Budget::Percent(_)) => left.scaled(LEDGER.0, LEDGER.1),
+        (Facts::Ledger, Budget::Ledger(tokens)) => TokenCount(tokens),
+        (Facts::ProseAlone, _) => TokenCount::ZERO,
     };
     let prose = left.saturating_sub(ledger);
+    let budget = pins + left + tags;
     options.settings.compaction.pins.max_tokens = Some(pins);
     options.settings.compaction.ledger.max_tokens = Some(ledger);
     options.settings.compaction.extractive_max_tokens = prose;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use session_model::decode_bytes;
 use test_support::needles::{Needle, NeedleKind, plant, transcript, turns};
 
-use crate::measure::{Budget, Case, Facts, Measured, Way, compact};
+use super::measure::{Budget, Case, Facts, Measured, Way, compact};
 
 /// In how many rounds needles are planted, the first one included.
 const PLANTED_ROUNDS: usize = 3;
@@ -38,6 +38,8 @@ pub struct Rounds {
     pub rounds: Vec<Round>,
     /// Tokens of all that should be kept.
     pub needles: u64,
+    /// Tokens that the ledger may take.
+    pub budget: u64,
 }
 
 impl Rounds {
@@ -59,7 +61,8 @@ impl Rounds {
     }
 }
 
-/// Compacts `count` times, with new turns before each. The budget is such that all needles take less than half of it.
+/// Compacts `count` times, with new turns before each. The ledger's budget is such that all needles
+/// take less than half of it.
 pub fn rounds(way: Way, facts: Facts, seed: u64, count: usize) -> Result<Rounds, String> {
     let base = transcript(seed, PLANTED_ROUNDS * ROUND_BYTES);
     let planted = plant(&base, seed, EACH);
@@ -69,10 +72,11 @@ pub fn rounds(way: Way, facts: Facts, seed: u64, count: usize) -> Result<Rounds,
         .iter()
         .filter(|needle| needle.kind.should_stay());
     let needles: u64 = stay.map(|needle| counter.text(&needle.said).0).sum();
+    let budget = needles * 9 / 4;
     let case = Case {
         way,
         facts,
-        budget: Budget::Tokens(needles * 9 / 4),
+        budget: Budget::Ledger(budget),
     };
     let mut chunks = chunks(&planted.lines).into_iter();
     let mut text = String::new();
@@ -93,7 +97,11 @@ pub fn rounds(way: Way, facts: Facts, seed: u64, count: usize) -> Result<Rounds,
         text.clone_from(&measured.after);
         rounds.push(row(&measured, &base));
     }
-    Ok(Rounds { rounds, needles })
+    Ok(Rounds {
+        rounds,
+        needles,
+        budget,
+    })
 }
 
 fn row(measured: &Measured, base: &[String]) -> Round {

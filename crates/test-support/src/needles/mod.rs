@@ -25,7 +25,6 @@ mod transcript;
 
 pub use canned::{Form, canned_summary};
 pub use plant::{Planted, plant};
-pub use rng::Rng;
 pub use score::{Seen, Verdict, judge};
 pub use transcript::{transcript, turns};
 

@@ -51,11 +51,11 @@ const AFTER: &[&str] = &[
     "",
     "",
     "",
-    " Otherwise go on.",
-    " Then back to what you were doing.",
-    " ok?",
-    " The rest is up to you.",
-    " Cheers.",
+    "Otherwise go on.",
+    "Then back to what you were doing.",
+    "ok?",
+    "The rest is up to you.",
+    "Cheers.",
 ];
 const GRANTED: &[&str] = &[
     "Understood, going on.",
@@ -79,7 +79,13 @@ pub fn rule(names: &mut Names) -> Draft {
 /// Returns a sentence inside a message.
 fn surrounded(names: &mut Names, said: &str) -> String {
     let (before, after) = (names.rng.pick(BEFORE), names.rng.pick(AFTER));
-    format!("{before}{said}{after}")
+    let ends = said.ends_with(['.', '。', '!', '?']);
+    match (after.is_empty(), ends) {
+        (true, _) => format!("{before}{said}"),
+        (false, true) => format!("{before}{said} {after}"),
+        (false, false) if names.rng.below(2) == 0 => format!("{before}{said}. {after}"),
+        (false, false) => format!("{before}{said}\n{after}"),
+    }
 }
 
 const PINS: &[&str] = &[

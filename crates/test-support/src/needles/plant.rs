@@ -232,10 +232,10 @@ impl<'a> Planter<'a> {
         let answer = |content: Value, stop: &str| json!({"role":"assistant","content":content,"api":"anthropic-messages","provider":"anthropic","model":"claude-sonnet-4-5","stopReason":stop});
         match body {
             Body::User(text) => {
-                self.message(json!({"role":"user","content":[{"type":"text","text":text}]}))
+                self.message(&json!({"role":"user","content":[{"type":"text","text":text}]}))
             }
             Body::Answer(text) => {
-                self.message(answer(json!([{"type":"text","text":text}]), "stop"))
+                self.message(&answer(json!([{"type":"text","text":text}]), "stop"))
             }
             Body::Call {
                 said,
@@ -250,11 +250,11 @@ impl<'a> Planter<'a> {
                     true => json!([call]),
                     false => json!([{"type":"text","text":said}, call]),
                 };
-                self.message(answer(content, "toolUse"))
+                self.message(&answer(content, "toolUse"))
             }
             Body::Result { text, failed } => {
                 let (call, tool) = self.call.clone();
-                self.message(json!({"role":"toolResult","toolCallId":call,"toolName":tool,"content":[{"type":"text","text":text}],"isError":failed}))
+                self.message(&json!({"role":"toolResult","toolCallId":call,"toolName":tool,"content":[{"type":"text","text":text}],"isError":failed}))
             }
             Body::PinBefore => {
                 let target = self.leaf.clone();
@@ -292,7 +292,7 @@ impl<'a> Planter<'a> {
         }
     }
 
-    fn message(&mut self, message: Value) -> String {
+    fn message(&mut self, message: &Value) -> String {
         self.entry(json!({"type":"message","message":message}))
     }
 

@@ -11,7 +11,7 @@ impl Rng {
     }
 
     /// Returns the next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -21,7 +21,7 @@ impl Rng {
 
     /// Returns a number below `bound`, or zero where that is zero.
     pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        (self.bits() % bound.max(1) as u64) as usize
     }
 
     /// Returns a number from `low` to `high`, both included.
@@ -37,6 +37,11 @@ impl Rng {
     /// Returns one of a list that is not empty.
     pub fn pick<'a, T: ?Sized>(&mut self, list: &[&'a T]) -> &'a T {
         list[self.below(list.len())]
+    }
+
+    /// Returns a number that hardly comes twice.
+    pub fn number(&mut self) -> u64 {
+        self.bits()
     }
 
     /// Puts a list into another order.

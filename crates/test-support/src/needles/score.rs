@@ -179,12 +179,13 @@ pub fn judge(needle: &Needle, seen: &Seen) -> Verdict {
         NeedleKind::Superseded => {
             let new = needle.instead.as_deref().unwrap_or_default();
             let told: Vec<Line<'_>> = lines(&seen.summary).collect();
+            // Words of the user that are quoted as such are read in their order, up to the kept range.
             let corrected = |line: &Line<'_>| {
-                let quoted = words_in(&line.under, QUOTES);
-                quoted
-                    && told
-                        .iter()
-                        .any(|other| other.under == line.under && holds(other.text, new))
+                words_in(&line.under, QUOTES)
+                    && (holds(&seen.rest, new)
+                        || told
+                            .iter()
+                            .any(|other| other.under == line.under && holds(other.text, new)))
             };
             shown(&seen.summary, needle, |line| {
                 !holds(line.text, new) && !words_in(line.text, REPLACED) && !corrected(line)

@@ -164,7 +164,7 @@ impl Writer {
                     )
                 }
             };
-            let call = format!("toolu_{:016x}", self.rng.next());
+            let call = format!("toolu_{:016x}", self.rng.number());
             let content = json!([{"type":"text","text":thought},{"type":"toolCall","id":call,"name":tool,"arguments":arguments}]);
             self.answer(&content, "toolUse");
             self.message(json!({"role":"toolResult","toolCallId":call,"toolName":tool,"content":[{"type":"text","text":text}],"isError":false}));

@@ -1,0 +1,385 @@
+//! `cargo xtask bench retention`: how many planted needles summaries keep, by kind, strategy and budget, and after
+//! many rounds.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use test_support::needles::{NeedleKind, Planted, Verdict};
+
+use self::measure::{Budget, Case, Facts, Way, compact, generated, goal_percent, planted};
+use self::rounds::Rounds;
+use crate::example;
+use crate::run::Outcome;
+
+#[path = "../../../crates/compaction-core/tests/retention/measure.rs"]
+mod measure;
+#[path = "../../../crates/compaction-core/tests/retention/rounds.rs"]
+mod rounds;
+
+const USAGE: &str = "\
+usage: cargo xtask bench retention [--seeds N] [--misses] [--json | --markdown]
+
+  --seeds N    how often needles are planted into the example session, and how many sessions are generated (3)
+  --misses     also which needles are not as they should be, in the words in which they were said
+  --json       every figure as JSON
+  --markdown   the tables in Markdown";
+
+/// Budgets, in percent of what leaves the context.
+const PERCENTS: [u64; 3] = [10, 5, 2];
+
+/// Bytes of a generated session.
+const BYTES: usize = 600_000;
+
+/// Rounds of turns and compactions.
+const ROUNDS: usize = 20;
+
+/// Seed of the rounds.
+const ROUNDS_SEED: u64 = 7;
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Text,
+    Json,
+    Markdown,
+}
+
+/// What is not as it should be.
+struct Miss {
+    kind: NeedleKind,
+    depth: u8,
+    said: String,
+    /// The line that shows it wrongly.
+    line: Option<String>,
+}
+
+/// A strategy at a budget, over all sessions.
+struct Column {
+    case: Case,
+    counts: BTreeMap<NeedleKind, (usize, usize)>,
+    /// Tokens: left the context, allowed, and in summaries.
+    tokens: (u64, u64, u64),
+    misses: Vec<Miss>,
+}
+
+/// Measures and prints.
+pub fn run(arguments: &[String]) -> Outcome {
+    let (mut seeds, mut shows_misses, mut format) = (3, false, Format::Text);
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "--seeds" => {
+                let count = words.next().and_then(|text| text.parse().ok());
+                let count = count.filter(|count| (1..=1_000).contains(count));
+                seeds = count.ok_or_else(|| format!("--seeds needs a number\n\n{USAGE}"))?;
+            }
+            "--misses" => shows_misses = true,
+            "--json" => format = Format::Json,
+            "--markdown" => format = Format::Markdown,
+            _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
+        }
+    }
+    let sessions = sessions(seeds);
+    let mut columns = Vec::new();
+    for percent in PERCENTS {
+        eprintln!("at {percent}%: {} sessions", sessions.len());
+        for way in Way::ALL {
+            for facts in [Facts::Ledger, Facts::ProseAlone] {
+                let budget = Budget::Percent(percent);
+                columns.push(column(&sessions, Case { way, facts, budget })?);
+            }
+        }
+    }
+    let mut lives = Vec::new();
+    for way in Way::ALL {
+        for facts in [Facts::Ledger, Facts::ProseAlone] {
+            let rounds = rounds::rounds(way, facts, ROUNDS_SEED, ROUNDS)?;
+            lives.push((way, facts, rounds));
+        }
+    }
+    match format {
+        Format::Json => println!("{}", as_json(&columns, &lives, seeds, shows_misses)),
+        Format::Text | Format::Markdown => {
+            print!("{}", tables(&columns, format));
+            println!("{}", life_table(&lives, format));
+            if shows_misses {
+                print!("{}", misses(&columns));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the example session planted anew with each seed, and a generated session for each.
+fn sessions(seeds: u64) -> Vec<(u64, Planted)> {
+    let lines = example::example_session();
+    let examples = (1..=seeds).map(|seed| (seed, planted(&lines, seed)));
+    let others = (1..=seeds).map(|seed| (100 + seed, generated(100 + seed, BYTES)));
+    examples.chain(others).collect()
+}
+
+fn column(sessions: &[(u64, Planted)], case: Case) -> Outcome<Column> {
+    let mut column = Column {
+        case,
+        counts: BTreeMap::new(),
+        tokens: (0, 0, 0),
+        misses: Vec::new(),
+    };
+    for (seed, session) in sessions {
+        let measured = compact(&session.text(), &session.needles, case, *seed)?;
+        for kind in NeedleKind::ALL {
+            let (good, all) = measured.count(kind);
+            let sum = column.counts.entry(kind).or_default();
+            *sum = (sum.0 + good, sum.1 + all);
+        }
+        column.tokens.0 += measured.removed;
+        column.tokens.1 += measured.budget;
+        column.tokens.2 += measured.summary;
+        let bad = measured
+            .judged
+            .iter()
+            .filter(|judged| judged.left && !judged.verdict.is_good());
+        column.misses.extend(bad.map(|judged| Miss {
+            kind: judged.needle.kind,
+            depth: judged.needle.depth,
+            said: judged.needle.said.clone(),
+            line: match &judged.verdict {
+                Verdict::Wrong(line) => Some(line.clone()),
+                Verdict::Kept | Verdict::Missed | Verdict::Clean => None,
+            },
+        }));
+    }
+    Ok(column)
+}
+
+fn title(case: Case) -> String {
+    match case.facts {
+        Facts::Ledger => case.way.name().to_owned(),
+        Facts::ProseAlone => format!("{}, no ledger", case.way.name()),
+    }
+}
+
+/// Returns a count as a table shows it: a share, or how often something is shown wrongly; marked where it misses.
+fn cell(kind: NeedleKind, (good, all): (usize, usize)) -> String {
+    let misses = goal_percent(kind).is_some_and(|goal| good * 100 < goal * all);
+    let mark = if misses { " !" } else { "" };
+    match kind.should_stay() {
+        true => format!("{:.1}%{mark}", 100.0 * good as f64 / all.max(1) as f64),
+        false => format!("{}{mark}", all - good),
+    }
+}
+
+fn goal(kind: NeedleKind) -> String {
+    match (goal_percent(kind), kind.should_stay()) {
+        (None, _) => "-".to_owned(),
+        (Some(100), true) => "100%".to_owned(),
+        (Some(goal), true) => format!("≥ {goal}%"),
+        (Some(_), false) => "0".to_owned(),
+    }
+}
+
+fn tables(columns: &[Column], format: Format) -> String {
+    let mut out = String::new();
+    for percent in PERCENTS {
+        let own = columns
+            .iter()
+            .filter(|column| column.case.budget == Budget::Percent(percent));
+        let own: Vec<&Column> = own.collect();
+        let mut rows = vec![vec![format!("at {percent}%"), "planted".to_owned()]];
+        rows[0].extend(own.iter().map(|column| title(column.case)));
+        rows[0].push("goal".to_owned());
+        for kind in NeedleKind::ALL {
+            let all = own.first().and_then(|column| column.counts.get(&kind));
+            let mut row = vec![
+                kind.name().to_owned(),
+                all.map_or(0, |all| all.1).to_string(),
+            ];
+            let cells = own
+                .iter()
+                .map(|column| cell(kind, column.counts.get(&kind).copied().unwrap_or_default()));
+            row.extend(cells);
+            row.push(goal(kind));
+            rows.push(row);
+        }
+        let mut row = vec![
+            "size of the summary, of what left".to_owned(),
+            String::new(),
+        ];
+        row.extend(own.iter().map(|column| {
+            let (removed, budget, summary) = column.tokens;
+            let mark = if summary > budget { " !" } else { "" };
+            format!(
+                "{:.1}%{mark}",
+                100.0 * summary as f64 / removed.max(1) as f64
+            )
+        }));
+        row.push(format!("≤ {percent}%"));
+        rows.push(row);
+        out.push_str(&table(&rows, format));
+        out.push('\n');
+    }
+    out
+}
+
+fn life_table(lives: &[(Way, Facts, Rounds)], format: Format) -> String {
+    let mut rows = vec![vec![format!("{ROUNDS} rounds")]];
+    let shown = [0, 1, 2, 4, 9, 14, ROUNDS - 1];
+    rows[0].extend(shown.map(|round| format!("after {}", round + 1)));
+    rows[0].extend([
+        "fell".to_owned(),
+        "first request".to_owned(),
+        "largest summary".to_owned(),
+    ]);
+    for (way, facts, life) in lives {
+        let budget = Budget::Percent(0);
+        let mut row = vec![title(Case {
+            way: *way,
+            facts: *facts,
+            budget,
+        })];
+        row.extend(shown.map(|round| {
+            let kinds = life.rounds[round].kinds.iter();
+            let (good, all) = kinds.fold((0, 0), |sum, (_, good, all)| (sum.0 + good, sum.1 + all));
+            format!("{good}/{all}")
+        }));
+        let fallen = life.fallen().len();
+        let mark = if fallen > 0 { " !" } else { "" };
+        row.push(format!("{fallen}{mark}"));
+        let kept = life
+            .rounds
+            .iter()
+            .filter(|round| round.first_request)
+            .count();
+        let mark = if kept < ROUNDS { " !" } else { "" };
+        row.push(format!("{kept}/{ROUNDS}{mark}"));
+        let largest = life
+            .rounds
+            .iter()
+            .map(|round| round.summary.0)
+            .max()
+            .unwrap_or(0);
+        let budget = life.rounds.first().map_or(0, |round| round.summary.1);
+        let mark = if largest > budget { " !" } else { "" };
+        row.push(format!("{largest} of {budget}{mark}"));
+        rows.push(row);
+    }
+    table(&rows, format)
+}
+
+/// Returns rows as a table, the first one its heading.
+fn table(rows: &[Vec<String>], format: Format) -> String {
+    let columns = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> = (0..columns)
+        .map(|column| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    let mut out = String::new();
+    for (number, row) in rows.iter().enumerate() {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, &width))| match (format, column) {
+                (Format::Markdown, _) => cell.clone(),
+                (_, 0) => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+        let cells: Vec<String> = cells.collect();
+        match format {
+            Format::Markdown => out.push_str(&format!("| {} |\n", cells.join(" | "))),
+            Format::Text | Format::Json => {
+                out.push_str(&format!("{}\n", cells.join("  ").trim_end()))
+            }
+        }
+        if number == 0 && format == Format::Markdown {
+            out.push_str(&format!("| :--- |{}\n", " ---: |".repeat(columns - 1)));
+        }
+    }
+    out
+}
+
+fn misses(columns: &[Column]) -> String {
+    let mut out = String::new();
+    for column in columns {
+        let Budget::Percent(percent) = column.case.budget else {
+            continue;
+        };
+        out.push_str(&format!("\n{} at {percent}%\n", title(column.case)));
+        for miss in &column.misses {
+            out.push_str(&format!(
+                "  {} at {}%: {}\n",
+                miss.kind.name(),
+                miss.depth,
+                miss.said
+            ));
+            if let Some(line) = &miss.line {
+                out.push_str(&format!("    in: {line}\n"));
+            }
+        }
+    }
+    out
+}
+
+fn as_json(
+    columns: &[Column],
+    lives: &[(Way, Facts, Rounds)],
+    seeds: u64,
+    shows_misses: bool,
+) -> Value {
+    let single = columns.iter().map(|column| {
+        let percent = match column.case.budget {
+            Budget::Percent(percent) => Some(percent),
+            Budget::Ledger(_) => None,
+        };
+        let kinds = column.counts.iter().map(|(kind, (good, all))| {
+            let figures = json!({"planted": all, "good": good, "goal_percent": goal_percent(*kind)});
+            (kind.key().to_owned(), figures)
+        });
+        let (removed, budget, summary) = column.tokens;
+        let mut value = json!({
+            "strategy": column.case.way.name(),
+            "ledger": column.case.facts == Facts::Ledger,
+            "budget_percent": percent,
+            "removed_tokens": removed,
+            "budget_tokens": budget,
+            "summary_tokens": summary,
+            "kinds": kinds.collect::<serde_json::Map<_, _>>(),
+        });
+        if shows_misses {
+            let misses = column.misses.iter().map(|miss| {
+                json!({"kind": miss.kind.key(), "depth_percent": miss.depth, "said": miss.said, "line": miss.line})
+            });
+            value["misses"] = misses.collect();
+        }
+        value
+    });
+    let rounds = lives.iter().map(|(way, facts, life)| {
+        let rounds = life.rounds.iter().map(|round| {
+            let kinds = round.kinds.iter().map(|(kind, good, all)| {
+                (kind.key().to_owned(), json!({"planted": all, "good": good}))
+            });
+            json!({
+                "summary_tokens": round.summary.0,
+                "budget_tokens": round.summary.1,
+                "first_request": round.first_request,
+                "kinds": kinds.collect::<serde_json::Map<_, _>>(),
+            })
+        });
+        json!({
+            "strategy": way.name(),
+            "ledger": *facts == Facts::Ledger,
+            "needle_tokens": life.needles,
+            "ledger_budget_tokens": life.budget,
+            "fallen": life.fallen().len(),
+            "rounds": rounds.collect::<Vec<_>>(),
+        })
+    });
+    json!({
+        "seeds": seeds,
+        "compactions": single.collect::<Vec<_>>(),
+        "rounds": rounds.collect::<Vec<_>>(),
+    })
+}
