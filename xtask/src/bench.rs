@@ -2,6 +2,7 @@
 //! measurement in a fresh process.
 
 mod child;
+mod compacting;
 mod live;
 mod measure;
 mod prose;
@@ -24,7 +25,8 @@ usage: cargo xtask bench retention [...], or
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
-  --only PART     sessions, trim: fitting a conversation into a window, or live: thousands of turns
+  --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying, or
+                  live: thousands of turns
   --no-pi         measure this project alone
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
   --json          every figure as JSON
@@ -36,6 +38,7 @@ enum Part {
     All,
     Sessions,
     Trim,
+    Compact,
     Live,
 }
 
@@ -69,15 +72,20 @@ pub fn run(arguments: &[String]) -> Outcome {
             trimming: trim::measure(&build_child()?, options.runs)?,
             ..Report::default()
         },
+        Part::Compact => Report {
+            compacting: compacting::measure(&build_child()?, &folder(), options.runs)?,
+            ..Report::default()
+        },
         Part::Live => Report {
             living: live::measure(&release_binary()?)?,
             ..Report::default()
         },
-        part => {
+        part @ (Part::All | Part::Sessions) => {
             let programs = build(&options)?;
             let mut report = sessions(&programs, &options)?;
             if part == Part::All {
                 report.trimming = trim::measure(&programs.child, options.runs)?;
+                report.compacting = compacting::measure(&programs.child, &folder(), options.runs)?;
                 report.living = live::measure(&programs.agent_cli)?;
             }
             report
@@ -91,8 +99,13 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
+/// Returns where generated sessions are.
+fn folder() -> PathBuf {
+    target().join("bench")
+}
+
 fn sessions(programs: &Programs, options: &Options) -> Outcome<Report> {
-    let folder = target().join("bench");
+    let folder = folder();
     let mut rows: Vec<Row> = Vec::new();
     for entries in &options.sizes {
         eprintln!("{entries} entries: {} runs of each", options.runs);
@@ -142,6 +155,7 @@ fn part(name: &str) -> Outcome<Part> {
     match name {
         "sessions" => Ok(Part::Sessions),
         "trim" => Ok(Part::Trim),
+        "compact" => Ok(Part::Compact),
         "live" => Ok(Part::Live),
         _ => Err(format!("there is no part {name}\n\n{USAGE}")),
     }

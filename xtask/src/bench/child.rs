@@ -9,7 +9,7 @@ use agent_cli::store::{SessionFile, SessionWriter, SyncPolicy, append_lines};
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
 use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
 
-use super::trim;
+use super::{compacting, trim};
 use crate::run::Outcome;
 
 /// As large as the blocks that sessions are read in.
@@ -39,6 +39,8 @@ fn measure(kind: &str, file: &Path) -> Outcome<(u64, u64)> {
         "open" => timed(|| Ok(open(file)?.tree().len() as u64)),
         "context" => timed(|| context(file)),
         "plan" => timed(|| plan(file)),
+        "compact" => compact(file, false),
+        "compact-plain" => compact(file, true),
         "append" => append(file),
         "append-synced" => append_synced(file),
         _ => Err(format!("cannot measure {kind}")),
@@ -92,6 +94,12 @@ fn plan(file: &Path) -> Outcome<u64> {
     let plan = plan_for_context(&path, &context, &Trigger::Manual { focus: None }, &options);
     let plan = plan.map_err(|error| error.to_string())?;
     Ok(plan.entries.len() as u64)
+}
+
+/// Compacts by rule a session that is open already; nothing is written.
+fn compact(file: &Path, plain: bool) -> Outcome<(u64, u64)> {
+    let session = open(file)?;
+    timed(|| compacting::compact(session.tree(), plain))
 }
 
 /// Appends a compaction to a session that is open already, and leaves the disk to the system.

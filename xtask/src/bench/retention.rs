@@ -291,7 +291,7 @@ fn table(rows: &[Vec<String>], format: Format) -> String {
         match format {
             Format::Markdown => out.push_str(&format!("| {} |\n", cells.join(" | "))),
             Format::Text | Format::Json => {
-                out.push_str(&format!("{}\n", cells.join("  ").trim_end()))
+                out.push_str(&format!("{}\n", cells.join("  ").trim_end()));
             }
         }
         if number == 0 && format == Format::Markdown {

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::measure::{Row, Sample, median_peak, median_time};
-use super::{live, trim};
+use super::{compacting, live, trim};
 
 const HEADINGS: [&str; 8] = [
     "entries",
@@ -25,6 +25,8 @@ pub struct Report {
     pub notes: Vec<String>,
     /// The figures of trimming.
     pub trimming: Vec<trim::Row>,
+    /// The figures of compacting.
+    pub compacting: Vec<compacting::Row>,
     /// The figures of a long life.
     pub living: Vec<live::Row>,
 }
@@ -84,6 +86,12 @@ impl Report {
                 trim::markdown(&self.trimming)
             ));
         }
+        if !self.compacting.is_empty() {
+            out.push_str(&format!(
+                "\n## Compacting\n\n{}",
+                compacting::markdown(&self.compacting)
+            ));
+        }
         if !self.living.is_empty() {
             out.push_str(&format!(
                 "\n## A long life\n\n{}",
@@ -100,6 +108,7 @@ impl Report {
             "rows": rows,
             "notes": self.notes,
             "trimming": trim::json(&self.trimming),
+            "compacting": compacting::json(&self.compacting),
             "living": live::json(&self.living),
         })
     }

@@ -4,9 +4,12 @@
 mod measure;
 mod rounds;
 
+use std::sync::LazyLock;
+
+use compaction_core::{PIN_ENTRY, PIN_LABEL};
 use measure::{Budget, Case, Facts, Measured, Way, compact, generated, planted};
 use rounds::rounds;
-use test_support::needles::{NeedleKind, Verdict};
+use test_support::needles::{NeedleKind, Planted, Verdict};
 
 /// The example session of the repository.
 const EXAMPLE: &str = include_str!("../../../../examples/sessions/long.jsonl");
@@ -14,20 +17,24 @@ const EXAMPLE: &str = include_str!("../../../../examples/sessions/long.jsonl");
 /// Bytes of a generated session.
 const BYTES: usize = 300_000;
 
-/// Returns the measures of sessions at a budget: the example with one seed, generated ones with others.
-fn measures(way: Way, facts: Facts, percent: u64) -> Vec<Measured> {
+/// Sessions with needles and the seed of each: the example, and generated ones.
+static SESSIONS: LazyLock<[(u64, Planted); 3]> = LazyLock::new(|| {
     let example: Vec<String> = EXAMPLE.lines().map(str::to_owned).collect();
-    let sessions = [
+    [
         (1, planted(&example, 1)),
         (2, generated(2, BYTES)),
         (3, generated(3, BYTES)),
-    ];
+    ]
+});
+
+/// Returns what a budget comes to in every session.
+fn measures(way: Way, facts: Facts, percent: u64) -> Vec<Measured> {
     let budget = Budget::Percent(percent);
     let case = Case { way, facts, budget };
-    let measured =
-        sessions.map(|(seed, session)| compact(&session.text(), &session.needles, case, seed));
-    let measured = measured.map(|measured| measured.expect("a compaction"));
-    measured.into()
+    let measured = SESSIONS.iter().map(|(seed, session)| {
+        compact(&session.text(), &session.needles, case, *seed).expect("a compaction")
+    });
+    measured.collect()
 }
 
 /// Returns what misses its goal: the kinds with less than their share, and what is shown wrongly.
@@ -97,6 +104,14 @@ fn restore_reaches_the_goals_at_five_percent() {
 #[test]
 fn restore_reaches_the_goals_at_two_percent() {
     check_goals(Way::Restore, 2);
+}
+
+#[test]
+fn what_is_planted_as_pinned_is_pinned() {
+    let label = format!("\"label\":\"{PIN_LABEL}\"");
+    let text = format!("\"customType\":\"{PIN_ENTRY}\"");
+    let all: String = SESSIONS.iter().map(|(_, session)| session.text()).collect();
+    assert!(all.contains(&label) && all.contains(&text));
 }
 
 /// Without a ledger a canned answer keeps about its third: the measure tells a good summary from a poor one.

@@ -13,7 +13,7 @@ use super::measure::{Budget, Case, Facts, Measured, Way, compact};
 const PLANTED_ROUNDS: usize = 3;
 
 /// Bytes of the turns of a round.
-const ROUND_BYTES: usize = 60_000;
+const ROUND_BYTES: usize = 50_000;
 
 /// Needles of every kind.
 const EACH: usize = 3;
@@ -91,7 +91,7 @@ pub fn rounds(way: Way, facts: Facts, seed: u64, count: usize) -> Result<Rounds,
         let so_far = planted
             .needles
             .iter()
-            .filter(|needle| ids.contains(&needle.entry_id));
+            .filter(|needle| ids.contains(&needle.last_entry_id));
         let so_far: Vec<Needle> = so_far.cloned().collect();
         let measured = compact(&text, &so_far, case, seed + round as u64)?;
         text.clone_from(&measured.after);

@@ -60,6 +60,7 @@ impl Draft {
             needle: Needle {
                 kind,
                 entry_id: String::new(),
+                last_entry_id: String::new(),
                 depth: 0,
                 said: said.to_owned(),
                 literals: literals.iter().map(|&text| text.to_owned()).collect(),

@@ -148,7 +148,9 @@ pub struct Needle {
     pub kind: NeedleKind,
     /// The entry that says it (first).
     pub entry_id: String,
-    /// Where that entry stands, in percent of the session's bytes.
+    /// The entry with which it is whole: where a value is replaced, or a command passes.
+    pub last_entry_id: String,
+    /// Where the first of them stands, in percent of the session's bytes.
     pub depth: u8,
     /// The words in which it was said.
     pub said: String,

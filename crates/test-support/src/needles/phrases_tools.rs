@@ -173,7 +173,7 @@ fn change(names: &mut Names, path: &str) -> (&'static str, Value, String) {
         transcript::code(&mut names.rng, 3),
         transcript::code(&mut names.rng, 5),
     );
-    match names.rng.below(8) {
+    match names.rng.below(11) {
         0..=2 => (
             "edit",
             json!({"path": path, "edits": [{"oldText": old, "newText": new}]}),
@@ -198,6 +198,21 @@ fn change(names: &mut Names, path: &str) -> (&'static str, Value, String) {
             "write_file",
             json!({"file_path": path, "content": new}),
             "File written.".to_owned(),
+        ),
+        7 => (
+            "create_file",
+            json!({"filePath": path, "content": new}),
+            format!("Created {path}"),
+        ),
+        8 => (
+            "MultiEdit",
+            json!({"file_path": path, "edits": [{"old_string": old, "new_string": new}]}),
+            format!("Applied 1 edit to {path}"),
+        ),
+        9 => (
+            "search_replace",
+            json!({"path": path, "search": old, "replace": new}),
+            "ok".to_owned(),
         ),
         _ => (
             "Edit",
@@ -278,10 +293,17 @@ pub fn read_file(names: &mut Names) -> Draft {
     let path = names.file();
     let length = names.rng.range(8, 40);
     let text = transcript::code(&mut names.rng, length);
-    let (tool, arguments) = match names.rng.below(4) {
+    let (tool, arguments) = match names.rng.below(9) {
         0 => ("read", json!({"path": path, "offset": 40, "limit": 80})),
         1 => ("read_file", json!({ "absolute_path": path })),
         2 => ("Read", json!({ "file_path": path })),
+        3 => (
+            "read_file",
+            json!({"path": path, "start_line": 1, "end_line": 120}),
+        ),
+        4 => ("view", json!({ "path": path })),
+        5 => ("view_file", json!({ "absolute_path": path })),
+        6 => ("ReadFile", json!({ "filename": path })),
         _ => ("read", json!({ "path": path })),
     };
     let phrase = format!("{tool} {path}");

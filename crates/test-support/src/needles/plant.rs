@@ -219,6 +219,7 @@ impl<'a> Planter<'a> {
     fn part(&mut self, (needle, carries): &mut (Needle, usize), index: usize, part: &Part) {
         for (place, body) in part.bodies.iter().enumerate() {
             let id = self.body(body);
+            needle.last_entry_id.clone_from(&id);
             if index == 0 && place == *carries {
                 needle.entry_id = id;
                 let depth = 100.0 * part.depth;

@@ -164,6 +164,7 @@ fn needle(kind: NeedleKind, literals: &[&str], instead: Option<&str>) -> Needle 
     Needle {
         kind,
         entry_id: "e1".to_owned(),
+        last_entry_id: "e1".to_owned(),
         depth: 0,
         said: String::new(),
         literals: literals.iter().map(|&text| text.to_owned()).collect(),

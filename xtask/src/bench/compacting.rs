@@ -1,0 +1,162 @@
+//! Compacting: how long planning and applying take, with the ledger and without, and whether they grow with the context
+//! alone.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use compaction_core::{PlanOptions, Strategy, TokenCount, Trigger, VerifyMode, plan_for_context};
+use serde_json::{Value, json};
+use session_model::{ContextRules, build_context};
+use test_support::needles::transcript;
+
+use super::measure::{Sample, median_peak, median_time, sample};
+use super::session;
+use super::table::{megabytes, millis, quotient};
+use crate::run::Outcome;
+
+/// Bytes of the sessions that are all context, each ten times as large as the one before.
+const CONTEXTS: [usize; 2] = [500_000, 5_000_000];
+
+/// Entries of a long session whose context is but its end.
+const LONG: usize = 100_000;
+
+/// What stands beside the prose, and the kind of measurement of `bench-child`.
+const VARIANTS: [(&str, &str); 2] = [
+    ("summary by rule alone", "compact-plain"),
+    ("with ledger and verification", "compact"),
+];
+
+/// The figures for one session.
+pub struct Row {
+    session: String,
+    variant: &'static str,
+    samples: Vec<Sample>,
+    /// Nanoseconds of the same without ledger and verification.
+    plain: Option<u64>,
+    /// Nanoseconds of the tenth part, where it was measured.
+    tenth: Option<u64>,
+}
+
+/// Measures in processes of their own, by the release build of xtask at `child`.
+pub fn measure(child: &Path, folder: &Path, runs: usize) -> Outcome<Vec<Row>> {
+    let mut rows: Vec<Row> = Vec::new();
+    let mut tenths = [None; VARIANTS.len()];
+    for bytes in CONTEXTS {
+        let file = generated(folder, bytes)?;
+        let title = format!("a context of {:.1} MB", bytes as f64 / 1e6);
+        let before = std::mem::take(&mut tenths);
+        let added = variants(child, &file, &title, runs, before)?;
+        for (tenth, row) in tenths.iter_mut().zip(&added) {
+            *tenth = median_time(&row.samples);
+        }
+        rows.extend(added);
+    }
+    let file =
+        session::session(folder, LONG).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let title = format!("the end of {LONG} entries");
+    rows.extend(variants(
+        child,
+        &file,
+        &title,
+        runs,
+        [None; VARIANTS.len()],
+    )?);
+    Ok(rows)
+}
+
+fn variants(
+    child: &Path,
+    file: &Path,
+    title: &str,
+    runs: usize,
+    tenths: [Option<u64>; VARIANTS.len()],
+) -> Outcome<Vec<Row>> {
+    eprintln!("compacting {title}: {runs} runs of each");
+    let mut rows: Vec<Row> = Vec::new();
+    for ((variant, kind), tenth) in VARIANTS.into_iter().zip(tenths) {
+        let mut samples = Vec::new();
+        for _ in 0..runs {
+            let mut run = Command::new(child);
+            samples.push(sample(run.args(["bench-child", kind]).arg(file))?);
+        }
+        rows.push(Row {
+            session: title.to_owned(),
+            variant,
+            samples,
+            plain: rows.first().and_then(|row| median_time(&row.samples)),
+            tenth,
+        });
+    }
+    Ok(rows)
+}
+
+/// Returns a session of so many bytes without a compaction, written when it is not there yet.
+fn generated(folder: &Path, bytes: usize) -> Outcome<PathBuf> {
+    let path = folder.join(format!("context-{bytes}.jsonl"));
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    let lines = transcript(1, bytes);
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, text).map_err(failed)?;
+    Ok(path)
+}
+
+/// Plans a compaction by rule of a session that is open already, and applies it; returns how many entries it has.
+/// `plain` leaves out the ledger and looks nothing up.
+pub fn compact(session: &session_model::SessionTree, plain: bool) -> Outcome<u64> {
+    let path = session.path(session.leaf());
+    let context = build_context(&path, ContextRules::Own);
+    // A window that the largest of the contexts does not fill, so that nothing depends on the threshold.
+    let mut options = PlanOptions::for_window(TokenCount(4_000_000));
+    options.settings.compaction.strategy = Strategy::Extractive.into();
+    if plain {
+        options.settings.compaction.ledger.max_tokens = Some(TokenCount::ZERO);
+        options.settings.compaction.verify.mode = VerifyMode::Off;
+    }
+    let plan = plan_for_context(&path, &context, &Trigger::Manual { focus: None }, &options);
+    let plan = plan.map_err(|error| error.to_string())?;
+    let applied = plan.apply(&plan.answer_by_rule());
+    applied.map_err(|error| error.to_string())?;
+    Ok(plan.entries.len() as u64)
+}
+
+/// Returns the figures as a table in Markdown.
+pub fn markdown(rows: &[Row]) -> String {
+    let mut out = "| session | summary | ms | MB | / without | / a tenth of it |\n".to_owned();
+    out.push_str("| :--- | :--- | ---: | ---: | ---: | ---: |\n");
+    for row in rows {
+        let time = median_time(&row.samples);
+        let dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        out.push_str(&format!(
+            "| {} | {} | {} | {} | {} | {} |\n",
+            row.session,
+            row.variant,
+            dash(time.map(millis)),
+            dash(median_peak(&row.samples).map(megabytes)),
+            dash(quotient(time, row.plain)),
+            dash(quotient(time, row.tenth)),
+        ));
+    }
+    out.push_str(
+        "\n- Context, plan, summary by rule and the entries to append, of a session that is open already. The ratio \
+         to the same without the ledger should stay near one, and ten times the context take ten times as long.\n",
+    );
+    out
+}
+
+/// Returns every figure.
+pub fn json(rows: &[Row]) -> Value {
+    let rows = rows.iter().map(|row| {
+        let times = row.samples.iter().map(|sample| sample.nanoseconds);
+        json!({
+            "session": row.session,
+            "summary": row.variant,
+            "median_nanoseconds": median_time(&row.samples),
+            "peak_kilobytes": median_peak(&row.samples),
+            "plain_nanoseconds": row.plain,
+            "tenth_nanoseconds": row.tenth,
+            "nanoseconds": times.collect::<Vec<_>>(),
+        })
+    });
+    rows.collect()
+}
