@@ -160,3 +160,20 @@ pub fn json(rows: &[Row]) -> Value {
     });
     rows.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use session_model::decode_bytes;
+    use test_support::needles::transcript;
+
+    use super::compact;
+
+    #[test]
+    fn both_ways_compact_a_context_as_large_as_the_session() {
+        let lines = transcript(1, 300_000);
+        let session = decode_bytes(lines.join("\n").into_bytes());
+        for plain in [true, false] {
+            assert_eq!(compact(&session.tree, plain), Ok(lines.len() as u64 - 1));
+        }
+    }
+}

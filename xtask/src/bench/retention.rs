@@ -27,6 +27,9 @@ usage: cargo xtask bench retention [--seeds N] [--misses] [--json | --markdown]
 /// Budgets, in percent of what leaves the context.
 const PERCENTS: [u64; 3] = [10, 5, 2];
 
+/// What is compared.
+const WAYS: [Way; 3] = [Way::ContextFull, Way::Extractive, Way::Restore];
+
 /// Bytes of a generated session.
 const BYTES: usize = 600_000;
 
@@ -82,7 +85,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     let mut columns = Vec::new();
     for percent in PERCENTS {
         eprintln!("at {percent}%: {} sessions", sessions.len());
-        for way in Way::ALL {
+        for way in WAYS {
             for facts in [Facts::Ledger, Facts::ProseAlone] {
                 let budget = Budget::Percent(percent);
                 columns.push(column(&sessions, Case { way, facts, budget })?);
@@ -90,7 +93,7 @@ pub fn run(arguments: &[String]) -> Outcome {
         }
     }
     let mut lives = Vec::new();
-    for way in Way::ALL {
+    for way in WAYS {
         for facts in [Facts::Ledger, Facts::ProseAlone] {
             let rounds = rounds::rounds(way, facts, ROUNDS_SEED, ROUNDS)?;
             lives.push((way, facts, rounds));
@@ -153,8 +156,8 @@ fn column(sessions: &[(u64, Planted)], case: Case) -> Outcome<Column> {
 
 fn title(case: Case) -> String {
     match case.facts {
-        Facts::Ledger => case.way.name().to_owned(),
-        Facts::ProseAlone => format!("{}, no ledger", case.way.name()),
+        Facts::Ledger => case.way.strategy().name().to_owned(),
+        Facts::ProseAlone => format!("{}, no ledger", case.way.strategy().name()),
     }
 }
 
@@ -184,7 +187,7 @@ fn tables(columns: &[Column], format: Format) -> String {
             .iter()
             .filter(|column| column.case.budget == Budget::Percent(percent));
         let own: Vec<&Column> = own.collect();
-        let mut rows = vec![vec![format!("at {percent}%"), "planted".to_owned()]];
+        let mut rows = vec![vec![format!("at {percent}%"), "left".to_owned()]];
         rows[0].extend(own.iter().map(|column| title(column.case)));
         rows[0].push("goal".to_owned());
         for kind in NeedleKind::ALL {
@@ -227,7 +230,7 @@ fn life_table(lives: &[(Way, Facts, Rounds)], format: Format) -> String {
     rows[0].extend([
         "fell".to_owned(),
         "first request".to_owned(),
-        "largest summary".to_owned(),
+        "fullest summary".to_owned(),
     ]);
     for (way, facts, life) in lives {
         let budget = Budget::Percent(0);
@@ -251,15 +254,11 @@ fn life_table(lives: &[(Way, Facts, Rounds)], format: Format) -> String {
             .count();
         let mark = if kept < ROUNDS { " !" } else { "" };
         row.push(format!("{kept}/{ROUNDS}{mark}"));
-        let largest = life
-            .rounds
-            .iter()
-            .map(|round| round.summary.0)
-            .max()
-            .unwrap_or(0);
-        let budget = life.rounds.first().map_or(0, |round| round.summary.1);
-        let mark = if largest > budget { " !" } else { "" };
-        row.push(format!("{largest} of {budget}{mark}"));
+        let sizes = life.rounds.iter().map(|round| round.summary);
+        let fullest = sizes.max_by_key(|(summary, budget)| summary * 1_000 / (*budget).max(1));
+        let (summary, budget) = fullest.unwrap_or_default();
+        let mark = if summary > budget { " !" } else { "" };
+        row.push(format!("{summary} of {budget}{mark}"));
         rows.push(row);
     }
     table(&rows, format)
@@ -340,7 +339,7 @@ fn as_json(
         });
         let (removed, budget, summary) = column.tokens;
         let mut value = json!({
-            "strategy": column.case.way.name(),
+            "strategy": column.case.way.strategy().name(),
             "ledger": column.case.facts == Facts::Ledger,
             "budget_percent": percent,
             "removed_tokens": removed,
@@ -369,7 +368,7 @@ fn as_json(
             })
         });
         json!({
-            "strategy": way.name(),
+            "strategy": way.strategy().name(),
             "ledger": *facts == Facts::Ledger,
             "needle_tokens": life.needles,
             "ledger_budget_tokens": life.budget,

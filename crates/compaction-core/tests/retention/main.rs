@@ -65,6 +65,7 @@ fn short_of_goals(measured: &[Measured]) -> Vec<String> {
 fn check_goals(way: Way, percent: u64) {
     let measured = measures(way, Facts::Ledger, percent);
     for one in &measured {
+        assert!(one.budget * 100 <= one.removed * percent);
         assert!(
             one.summary <= one.budget,
             "{} tokens of {}",

@@ -26,15 +26,8 @@ pub enum Way {
 }
 
 impl Way {
-    /// Every way.
-    pub const ALL: [Self; 3] = [Self::ContextFull, Self::Extractive, Self::Restore];
-
-    /// Returns the name of the strategy.
-    pub const fn name(self) -> &'static str {
-        self.strategy().name()
-    }
-
-    const fn strategy(self) -> Strategy {
+    /// Returns the strategy.
+    pub const fn strategy(self) -> Strategy {
         match self {
             Self::ContextFull => Strategy::ContextFull,
             Self::Extractive => Strategy::Extractive,
