@@ -6,7 +6,7 @@ mod rounds;
 
 use std::sync::LazyLock;
 
-use compaction_core::{PIN_ENTRY, PIN_LABEL};
+use compaction_core::{PIN_ENTRY, PIN_LABEL, Profile, TokenCount};
 use measure::{Budget, Case, Facts, Measured, Way, compact, generated, planted};
 use rounds::rounds;
 use test_support::needles::{NeedleKind, Planted, Verdict};
@@ -113,6 +113,24 @@ fn what_is_planted_as_pinned_is_pinned() {
     let text = format!("\"customType\":\"{PIN_ENTRY}\"");
     let all: String = SESSIONS.iter().map(|(_, session)| session.text()).collect();
     assert!(all.contains(&label) && all.contains(&text));
+}
+
+#[test]
+fn all_that_should_stay_takes_less_than_a_hundredth_of_what_leaves() {
+    let counter = Profile::Own.counter();
+    for measured in measures(Way::ContextFull, Facts::Ledger, 2) {
+        let stay = measured
+            .judged
+            .iter()
+            .filter(|judged| judged.needle.kind.should_stay());
+        let texts = stay.flat_map(|judged| &judged.needle.literals);
+        let tokens: TokenCount = texts.map(|text| counter.text(text)).sum();
+        assert!(
+            tokens.0 * 100 < measured.removed,
+            "{tokens} of {}",
+            measured.removed
+        );
+    }
 }
 
 /// Without a ledger a canned answer keeps about its third: the measure tells a good summary from a poor one.
