@@ -167,7 +167,7 @@ pub fn compact(text: &str, needles: &[Needle], case: Case, seed: u64) -> Result<
     let leaves = |fate| matches!(fate, Fate::Summarized | Fate::TurnPrefix);
     let gone = bare.entries.iter().filter(|entry| leaves(entry.fate));
     let removed: TokenCount = gone.map(|entry| entry.tokens).sum();
-    let short: Vec<SummaryAnswer> = bare.requests().iter().map(|_| answer("-")).collect();
+    let short: Vec<SummaryAnswer> = bare.requests().iter().map(|_| answer("short")).collect();
     let short = bare
         .apply(&short)
         .map_err(|error| error.to_string())?
