@@ -250,6 +250,11 @@ fn one_document_at_the_end() {
     assert!(usage["input"].as_u64() > Some(0), "{usage}");
     assert_snapshot!(format!("{document:#}"), @r#"
     {
+      "compactions": {
+        "automatic": 0,
+        "prepared": 0,
+        "waited_seconds": 0.0
+      },
       "cost_usd": null,
       "cwd": "[DIR]/tmp/agent-cli-[COPY]",
       "end": "done",

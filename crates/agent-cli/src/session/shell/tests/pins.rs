@@ -144,3 +144,29 @@ fn a_pin_outlives_the_undo_of_the_compaction_before_it() {
         life.close().await;
     });
 }
+
+#[test]
+fn a_copy_and_the_session_of_a_handoff_have_the_pins() {
+    run(async {
+        let house = House::new(&[summary("# Handoff\nall of it"), answer("on")].concat());
+        let mut life = house.open_session("u:300 a:600 u:300 a:600");
+        for command in [text("never push to main"), entry("e2")] {
+            call(&mut life, Ask::Do(command)).await.unwrap();
+        }
+        let before = pins(&mut life).await;
+        // The pins were set behind the place where the copy ends.
+        let fork = Command::Fork {
+            entry: Some(EntryId::new("e4")),
+        };
+        call(&mut life, Ask::Do(fork)).await.unwrap();
+        let texts = |pins: &PinsReport| {
+            let mut texts: Vec<_> = pins.pins.iter().map(|pin| pin.text.clone()).collect();
+            texts.sort();
+            texts
+        };
+        assert_eq!(texts(&pins(&mut life).await), texts(&before));
+        life.command_and(Command::Handoff { focus: None }).await;
+        assert_eq!(texts(&pins(&mut life).await), texts(&before));
+        life.close().await;
+    });
+}
