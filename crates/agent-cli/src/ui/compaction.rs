@@ -162,11 +162,11 @@ fn facts_lines(
         );
     }
     if let Some(in_sight) = applied.loss.as_ref().and_then(in_sight) {
-        let ledger = match applied.ledger.tokens {
-            TokenCount::ZERO => String::new(),
-            taken => format!(", ledger {}", tokens(taken)),
-        };
-        row("in sight", format!("{in_sight}{ledger}"));
+        row("in sight", in_sight);
+    }
+    if applied.ledger.tokens > TokenCount::ZERO {
+        let taken = tokens(applied.ledger.tokens);
+        row("ledger", format!("{taken} tokens of the summary, copied by code"));
     }
     row(
         "lost",

@@ -2,7 +2,10 @@
 
 use insta::assert_snapshot;
 
+use test_support::streams;
+
 use crate::env::TestEnv;
+use crate::faults::Bench;
 
 /// Copies the example session and returns where it is.
 fn env() -> TestEnv {
@@ -120,4 +123,44 @@ fn what_cannot_be_compared_is_said() {
         "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
     );
     assert_eq!(env.run(&["compare", "small.jsonl"]).code, Some(3));
+}
+
+#[test]
+fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
+    let bench = Bench::replying(vec![streams::chat_stream("## Goal\nkeep on")]);
+    let provider = format!("providers.test.baseUrl={}", bench.server.url());
+    let prices = r#"models.test/alpha={"window":8000,"prices":[{"input":1000,"output":1000}]}"#;
+    let shown = bench.run(&mut bench.asked(&[
+        "compare",
+        "s.jsonl",
+        "--strategies",
+        "context-full,extractive",
+        "--set",
+        &provider,
+        "--set",
+        prices,
+    ]));
+    assert_eq!(shown.code, Some(0), "{shown}");
+    assert_snapshot!(shown.stderr, @"note: context-full asks test/alpha: 1 request, 1.6k tokens, at most $2.578");
+    let asked = shown.stdout.lines().filter(|line| {
+        let of = ["would", "requests", "of it ledger", "in sight"];
+        of.iter().any(|name| line.starts_with(name))
+    });
+    assert_snapshot!(asked.collect::<Vec<_>>().join("\n"), @"
+    would ask       1, 1.6k           -
+    would cost      up to $2.578      -
+    requests        1, 20 read        none
+    ");
+    let mut json = bench.asked(&["compare", "s.jsonl", "--json"]);
+    let document = bench.run(&mut json).json();
+    let estimate = &document["strategies"][0]["estimate"];
+    assert_eq!(
+        estimate["requests"],
+        document["strategies"][0]["requests_sent"]
+    );
+    assert!(estimate["request_tokens"].as_u64() > Some(100));
+    assert_eq!(
+        document["strategies"][1]["estimate"],
+        serde_json::Value::Null
+    );
 }
