@@ -1,6 +1,7 @@
 //! Generated files: written anew, or compared with what the generators give.
 
 use crate::example;
+use crate::loss_table;
 use crate::refactor;
 use crate::run::{Outcome, root};
 
@@ -28,7 +29,8 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
     let events = root().join("docs/events.md");
     let hook_points = root().join("docs/hooks.md");
     let rpc = root().join("docs/rpc.md");
-    let files: [(_, String); 9] = [
+    let loss = root().join("docs/loss.md");
+    let files: [(_, String); 10] = [
         (
             root().join("examples/sessions/long.jsonl"),
             text(example::example_session()),
@@ -65,6 +67,10 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
             rpc.clone(),
             with_part(&rpc, COMMANDS, &agent_cli::rpc_reference())?,
         ),
+        (
+            loss.clone(),
+            with_part(&loss, SHARES, &loss_table::table()?)?,
+        ),
     ];
     let stale = files
         .into_iter()
@@ -94,6 +100,12 @@ const HOOKS: [&str; 2] = [
 const COMMANDS: [&str; 2] = [
     "<!-- commands: written by cargo xtask codegen -->\n",
     "<!-- end of commands -->\n",
+];
+
+/// What stands before and behind the table of shares in sight.
+const SHARES: [&str; 2] = [
+    "<!-- shares: written by cargo xtask codegen -->\n",
+    "<!-- end of shares -->\n",
 ];
 
 /// Returns the text of a document with `part` between two marks.

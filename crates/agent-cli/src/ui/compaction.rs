@@ -166,7 +166,10 @@ fn facts_lines(
     }
     if applied.ledger.tokens > TokenCount::ZERO {
         let taken = tokens(applied.ledger.tokens);
-        row("ledger", format!("{taken} tokens of the summary, copied by code"));
+        row(
+            "ledger",
+            format!("{taken} tokens of the summary, copied by code"),
+        );
     }
     row(
         "lost",
