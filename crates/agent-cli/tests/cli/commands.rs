@@ -529,7 +529,8 @@ fn dry_runs() {
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
        files       # changed, # read, all named
-       in sight    #% of # facts that can be checked, ledger #
+       in sight    #% of # facts that can be checked
+       ledger      # tokens of the summary, copied by code
        lost        nothing: every entry is still in the file
     ");
     let branch = ["branch", "s.jsonl", "--to", "e16", "--dry-run"];
@@ -592,7 +593,8 @@ fn compact_in_place_and_undo_give_the_context_back() {
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
        files       # changed, # read, all named
-       in sight    #% of # facts that can be checked, ledger #
+       in sight    #% of # facts that can be checked
+       ledger      # tokens of the summary, copied by code
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
        undo        agent-cli undo s.jsonl --in-place

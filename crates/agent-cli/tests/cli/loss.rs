@@ -294,7 +294,7 @@ fn the_card_says_what_loss_says_afterwards() {
     assert_eq!(document["loss"]["kinds"], told["compactions"][0]["kinds"]);
     let card = env.run(&[&["compact", "s.jsonl", "--dry-run"], &rules[..]].concat());
     let line = card.stdout.lines().find(|line| line.contains("in sight"));
-    assert_snapshot!(line.expect("a line").trim(), @"in sight    99% of 218 facts that can be checked, 24 of 24 rules; recall finds the other 2, ledger 2.0k");
+    assert_snapshot!(line.expect("a line").trim(), @"in sight    99% of 218 facts that can be checked, 24 of 24 rules; recall finds the other 2");
     // What is said is what is stored.
     let summaries = env.run(&["summaries", "c.jsonl", "--json"]).json();
     let last = summaries["summaries"]
