@@ -31,7 +31,7 @@ pub struct CompareArgs {
     /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// The strategies, parted by commas: context-full, extractive, prune-only.
+    /// The strategies, parted by commas: context-full, restore, extractive, prune-only.
     #[arg(
         long,
         value_name = "NAMES",
@@ -45,7 +45,10 @@ pub struct CompareArgs {
     /// What the summaries should focus on.
     #[arg(long, value_name = "TEXT")]
     pub focus: Option<String>,
-    /// Who writes the summaries of context-full.
+    /// Where restore reads the files that were touched; the session's own folder unless given.
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Who writes the summaries of context-full and restore.
     #[command(flatten)]
     pub model: ModelArgs,
     /// Write the comparison to this new file, as a page for a browser.

@@ -219,9 +219,12 @@ pub struct PlanArgs {
     /// What the summary should focus on.
     #[arg(long, value_name = "TEXT")]
     pub focus: Option<String>,
-    /// context-full, extractive or prune-only.
+    /// context-full, restore, extractive or prune-only.
     #[arg(long, value_name = "NAME")]
     pub strategy: Option<String>,
+    /// Where restore reads the files that were touched; the session's own folder unless given.
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
 }
 
 /// Arguments of `compact`.

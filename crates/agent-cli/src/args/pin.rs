@@ -1,5 +1,7 @@
 //! What is pinned, and what is done again.
 
+use std::path::PathBuf;
+
 use clap::{ArgGroup, Args};
 
 use super::{ModelArgs, OutputArgs, SessionArgs, WindowArgs};
@@ -38,9 +40,12 @@ pub struct RedoArgs {
     #[command(flatten)]
     pub session: SessionArgs,
     /// Compact by this strategy in the place of the newest compaction, or of the one that was undone last:
-    /// context-full, extractive or prune-only.
+    /// context-full, extractive, restore or prune-only.
     #[arg(long, value_name = "NAME")]
     pub strategy: Option<String>,
+    /// Where restore reads the files that were touched; the session's own folder unless given.
+    #[arg(long, value_name = "DIR", requires = "strategy")]
+    pub workspace: Option<PathBuf>,
     /// What the summary should focus on.
     #[arg(long, value_name = "TEXT", requires = "strategy")]
     pub focus: Option<String>,

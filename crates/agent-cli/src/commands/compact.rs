@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use compaction_core::{
-    AppliedCompaction, ApplyError, CompactionPlan, PlanOptions, SummarizerLimits, plan_for_context,
+    AppliedCompaction, ApplyError, CompactionPlan, PlanOptions, Strategy, SummarizerLimits,
+    plan_for_context,
 };
 use llm_providers::Request;
 use serde_json::{Value, json};
@@ -13,13 +14,14 @@ use crate::args::{CompactArgs, Global, PlanArgs};
 use crate::commands::plan::{
     Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, plan_input, strategy,
 };
+use crate::commands::restoring::{self, Found};
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
 use crate::session::undoable::Replaceable;
 use crate::summarize::{
-    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, bill_in_details, compact,
-    native_tokens_before, seconds_in_details, summary_draft,
+    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, Way, bill_in_details,
+    compact, main_place, native_tokens_before, seconds_in_details, summary_draft,
 };
 use crate::ui;
 
@@ -45,7 +47,8 @@ pub(super) fn run_at(
     let started = Instant::now();
     let destination = args.output.destination(what)?;
     let configured = global.load_settings()?.compaction.strategy.first();
-    let wanted = Wanted::by(strategy(&args.plan, configured)?);
+    let strategy = strategy(&args.plan, configured)?;
+    let wanted = Wanted::by(strategy);
     let models = Models::of(&args.model, &args.plan.window, global, wanted)?;
     if !models.candidates.is_empty() {
         // What cannot be written is not worth asking for.
@@ -66,7 +69,7 @@ pub(super) fn run_at(
         }
     };
     let lead = instead.as_ref().map(Replaceable::lead).unwrap_or_default();
-    let (done, context, mut document) = {
+    let (done, context, mut document, found) = {
         let tree = opened.session().tree();
         let leaf = match &instead {
             Some(instead) => instead.base,
@@ -75,16 +78,19 @@ pub(super) fn run_at(
         let path = tree.path(leaf);
         let context = build_context(&path, global.profile().context_rules());
         let limits = own_limits(models.window);
-        let planned = plan(&path, &context, &args.plan, limits, models.window, global)?;
+        let found = restoring::find(&path, &context, strategy, &args.plan, global)?;
+        let window = models.window;
+        let planned = plan(&path, &context, &args.plan, limits, window, global, &found)?;
         let settings = global.load_settings()?;
         let place = (&path, &context);
         let mut document = document(&planned, place, models.window, &settings, global.profile());
-        let done = execute(planned, &path, &context, &args.plan, &models, global)?;
+        let done = execute(planned, place, &args.plan, &models, global, &found)?;
         if let Done::Compacted(compacted, _) = &done {
             // A model may have been asked by a plan of its own: for its window, or in smaller pieces.
             document = json!(compaction_document(&compacted.plan));
+            found.tell(&compacted.plan, &mut document);
         }
-        (done, context, document)
+        (done, context, document, found)
     };
     let written_to = match &destination {
         Destination::Out(path) => Some(shell_name(path)),
@@ -129,6 +135,7 @@ pub(super) fn run_at(
                 written_to: written_to.as_deref(),
                 seconds,
                 report: &report,
+                notes: &found.notes(),
             };
             Ok(outcome(&compacted, &context, &ids, document, &facts))
         }
@@ -145,11 +152,11 @@ pub(super) enum Done {
 /// Carries a plan out, to the point of being written.
 pub(super) fn execute(
     planned: Planned,
-    path: &SessionPath<'_>,
-    context: &SessionContext,
+    (path, context): (&SessionPath<'_>, &SessionContext),
     args: &PlanArgs,
     models: &Models,
     global: &Global,
+    found: &Found,
 ) -> Result<Done, Error> {
     let first = match planned {
         Planned::NothingToPrune(reason) => {
@@ -161,11 +168,16 @@ pub(super) fn execute(
         Planned::Edits(edits) => return Ok(Done::Edits(edits)),
         Planned::Compaction(first) => first,
     };
-    if models.candidates.is_empty() {
+    let mut candidates = models.candidates.clone();
+    if first.strategy == Strategy::Restore {
+        // What comes back follows a summary in words.
+        candidates.retain(|candidate| candidate.way == Way::Summary);
+    }
+    if candidates.is_empty() {
         return by_rule(*first);
     }
     let limits = own_limits(models.window);
-    let (trigger, options) = plan_input(args, limits, models.window, global)?;
+    let (trigger, options) = plan_input(args, limits, models.window, global, found)?;
     let plan_for = |limits: SummarizerLimits| {
         let options = PlanOptions {
             summarizer: limits,
@@ -186,7 +198,7 @@ pub(super) fn execute(
     let mut watch = |step: crate::summarize::Step<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
     let compacting = compact(
-        &models.candidates,
+        &candidates,
         models.window,
         &plan_for,
         &request_for,
@@ -242,7 +254,8 @@ fn outcome(
     facts: &ui::compaction::CardFacts<'_>,
 ) -> Outcome {
     let (plan, applied) = (&compacted.plan, &compacted.applied);
-    document["compaction_entry_id"] = json!(ids.last());
+    let place = main_place(&applied.drafts);
+    document["compaction_entry_id"] = json!(place.and_then(|place| ids.get(place)));
     document["summary"] = json!(applied.summary);
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);

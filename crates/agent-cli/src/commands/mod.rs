@@ -19,6 +19,7 @@ mod pin;
 mod plan;
 mod recall;
 mod redo;
+mod restoring;
 mod rpc;
 mod run;
 mod servers;

@@ -4,16 +4,19 @@ use compaction_core::{
     CompactionPlan, ElisionPlan, Fate, Freshness, ImageOutcome, NothingToDo, PlanHash, PlanOptions,
     PlannedEntry, Profile, PromptCache, PrunePlan, PruneReason, RequestKind, Settings, Strategy,
     SummarizerLimits, TokenCount, Trigger, measure, plan_elision, plan_for_context, plan_prune,
-    threshold,
+    threshold, touched_files,
 };
+use llm_providers::CancellationToken;
 use serde::Serialize;
 use serde_json::json;
 use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{Global, PlanArgs};
+use crate::commands::restoring::{self, Found};
 use crate::commands::{Outcome, all_diagnostics, plan_options};
 use crate::error::Error;
 use crate::session::shell::Snapshot;
+use crate::session::tools::restoring::Stopped;
 use crate::store::SessionFile;
 use crate::ui;
 
@@ -206,8 +209,10 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let window = args.window.tokens()?;
     let context = build_context(&path, global.profile().context_rules());
     let limits = own_limits(window);
-    let planned = plan(&path, &context, args, limits, window, global)?;
     let settings = global.load_settings()?;
+    let strategy = strategy(args, settings.compaction.strategy.first())?;
+    let found = restoring::find(&path, &context, strategy, args, global)?;
+    let planned = plan(&path, &context, args, limits, window, global, &found)?;
     let mut document = document(
         &planned,
         (&path, &context),
@@ -226,7 +231,14 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
                 "in_sight_percent": loss.in_sight_percent(),
                 "loss": loss,
             })));
-            let text = ui::plan::compaction_text(&plan, &context, window, by_rule.as_ref());
+            found.tell(&plan, &mut document);
+            let text = ui::plan::compaction_text(
+                &plan,
+                &context,
+                window,
+                by_rule.as_ref(),
+                &found.notes(),
+            );
             Outcome::done(&document, text)
         }
         Planned::Edits(edits) => Outcome::done(&document, ui::plan::edits_text(&edits, PREVIEW)),
@@ -251,13 +263,12 @@ pub(super) fn strategy(args: &PlanArgs, configured: Strategy) -> Result<Strategy
 /// Returns the strategy, if it can be planned in a session as it is.
 fn without_a_model(strategy: Strategy) -> Result<Strategy, Error> {
     match strategy {
-        Strategy::ContextFull | Strategy::Extractive | Strategy::PruneOnly => Ok(strategy),
+        Strategy::ContextFull
+        | Strategy::Restore
+        | Strategy::Extractive
+        | Strategy::PruneOnly => Ok(strategy),
         Strategy::Handoff => Err(Error::Usage(
             "a handoff begins a new session: use agent-cli handoff SESSION --out NEW.jsonl"
-                .to_owned(),
-        )),
-        Strategy::Restore => Err(Error::Usage(
-            "strategy restore is not there yet; use context-full, extractive or prune-only"
                 .to_owned(),
         )),
         Strategy::Off => Err(Error::Usage(
@@ -281,11 +292,13 @@ pub(super) fn plan_input(
     summarizer: SummarizerLimits,
     window: TokenCount,
     global: &Global,
+    found: &Found,
 ) -> Result<(Trigger, PlanOptions), Error> {
     let mut options = plan_options(global, window)?;
     options.summarizer = summarizer;
     let configured = options.settings.compaction.strategy.first();
     options.settings.compaction.strategy = strategy(args, configured)?.into();
+    options.restore = found.input.clone();
     let trigger = Trigger::Manual {
         focus: args.focus.clone(),
     };
@@ -300,8 +313,9 @@ pub(super) fn plan(
     summarizer: SummarizerLimits,
     window: TokenCount,
     global: &Global,
+    found: &Found,
 ) -> Result<Planned, Error> {
-    let (trigger, options) = plan_input(args, summarizer, window, global)?;
+    let (trigger, options) = plan_input(args, summarizer, window, global, found)?;
     Ok(plan_by(path, context, &trigger, &options))
 }
 
@@ -332,7 +346,7 @@ fn plan_by(
 }
 
 /// Returns the document of what a session that is lived in would do now.
-pub(super) fn live_document(
+pub(super) async fn live_document(
     session: &Snapshot,
     focus: Option<String>,
 ) -> Result<serde_json::Value, Error> {
@@ -345,6 +359,16 @@ pub(super) fn live_document(
     };
     let configured = options.settings.compaction.strategy.first();
     options.settings.compaction.strategy = without_a_model(configured)?.into();
+    let mut found = Found::default();
+    if options.settings.compaction.strategy.first() == Strategy::Restore {
+        let (disk, touched) = (session.disk.clone(), touched_files(&context));
+        let settings = options.settings.compaction.restore;
+        // Who does not wait any more drops this.
+        let cancel = CancellationToken::new();
+        let read = disk.read_beside(touched, settings, &cancel).await;
+        found.input = read.map_err(|Stopped| Error::Cancelled)?;
+        options.restore = found.input.clone();
+    }
     let planned = plan_by(&path, &context, &Trigger::Manual { focus }, &options);
     let place = (&path, &context);
     let mut document = document(&planned, place, session.window, &session.settings, profile);
@@ -353,7 +377,8 @@ pub(super) fn live_document(
     match planned {
         Planned::Nothing(reason) => document["nothing_to_do"] = json!(reason.to_string()),
         Planned::NothingToPrune(reason) => document["nothing_to_do"] = json!(reason),
-        Planned::Compaction(_) | Planned::Edits(_) => {}
+        Planned::Compaction(plan) => found.tell(&plan, &mut document),
+        Planned::Edits(_) => {}
     }
     Ok(document)
 }

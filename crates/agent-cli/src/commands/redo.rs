@@ -117,6 +117,7 @@ fn instead(strategy: &str, args: &RedoArgs, global: &Global) -> Result<Outcome, 
             },
             focus: args.focus.clone(),
             strategy: Some(strategy.to_owned()),
+            workspace: args.workspace.clone(),
         },
         model: args.model.clone(),
         output: OutputArgs {

@@ -7,7 +7,8 @@ use session_model::SessionContext;
 
 use crate::summarize::ModelReport;
 use crate::ui::bar::{Bar, Category, Shares};
-use crate::ui::plan::{header, restored_lines, shares};
+use crate::ui::plan::{header, shares};
+use crate::ui::restored;
 use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, rule, styled, tokens, width};
 
@@ -21,6 +22,8 @@ pub struct CardFacts<'a> {
     pub seconds: f64,
     /// What models did.
     pub report: &'a ModelReport,
+    /// What else is to be known.
+    pub notes: &'a [String],
 }
 
 /// Returns the card.
@@ -138,6 +141,9 @@ fn facts_lines(
             tokens(summary)
         ),
     );
+    for note in facts.notes {
+        row("note", clean(note));
+    }
     row(
         "files",
         format!(
@@ -146,7 +152,7 @@ fn facts_lines(
             plan.files.read_files().len()
         ),
     );
-    for text in plan.restored.iter().flat_map(restored_lines) {
+    for text in plan.restored.iter().flat_map(restored::lines) {
         row("brought back", text);
     }
     if let Some(account) = account(facts.report) {

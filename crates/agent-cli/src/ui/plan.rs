@@ -1,15 +1,13 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
-use compaction_core::{
-    CompactionPlan, ContextLoss, Fate, Freshness, ImageOutcome, Outcome, RequestKind, Restored,
-    TokenCount,
-};
+use compaction_core::{CompactionPlan, ContextLoss, Fate, RequestKind, TokenCount};
 use session_model::SessionContext;
 
 use crate::commands::Edits;
 
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::compaction::in_sight;
+use crate::ui::restored;
 use crate::ui::{BOLD, DIM, clean, counted, first_line, rule, styled, tokens, width};
 
 /// Returns the shares of what goes and of what stays.
@@ -42,6 +40,7 @@ pub fn compaction_text(
     context: &SessionContext,
     window: TokenCount,
     by_rule: Option<&ContextLoss>,
+    notes: &[String],
 ) -> String {
     let width = width();
     let (goes, stays) = shares(plan, context);
@@ -68,6 +67,9 @@ pub fn compaction_text(
     out.push_str(&styled(BOLD, &rule(&title, width)));
     out.push('\n');
     out.push_str(&fates(plan, context));
+    for note in notes {
+        out.push_str(&format!("  {:<12}{}\n", "note", clean(note)));
+    }
     if let Some(in_sight) = by_rule.and_then(in_sight) {
         let line = format!("  {:<12}if the rules write: {in_sight}\n", "in sight");
         out.push_str(&line);
@@ -145,7 +147,7 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         out.push_str(&format!("  {:<12}{names}\n", "files"));
     }
     if let Some(restored) = &plan.restored {
-        for text in restored_lines(restored) {
+        for text in restored::lines(restored) {
             out.push_str(&format!("  {:<12}{text}\n", "bring back"));
         }
     }
@@ -160,47 +162,6 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         ));
     }
     out
-}
-
-/// Returns the lines that say what comes back after the summary.
-pub(crate) fn restored_lines(restored: &Restored) -> Vec<String> {
-    if let Some(failed) = &restored.failed {
-        return vec![format!("nothing: {}", clean(failed))];
-    }
-    let mut lines = Vec::new();
-    for file in &restored.files {
-        let fate = match file.outcome {
-            Outcome::Embedded => tokens(file.tokens),
-            Outcome::Reference => "named only".to_owned(),
-            Outcome::Missing => "not there any more".to_owned(),
-            Outcome::Binary => "left out: no text".to_owned(),
-            Outcome::Unreadable => "left out: cannot be read".to_owned(),
-            Outcome::LeftOut => "left out: no room".to_owned(),
-        };
-        let fresh = match file.freshness {
-            Freshness::Unchanged => ", unchanged",
-            Freshness::Changed => ", changed since it was seen",
-            Freshness::Deleted | Freshness::Unknown => "",
-        };
-        lines.push(format!("{} ({fate}{fresh})", clean(&file.shown)));
-    }
-    for image in &restored.images {
-        let from = image.tool.as_deref().map_or("the user", |tool| tool);
-        let fate = match image.outcome {
-            ImageOutcome::Shown => tokens(image.tokens),
-            ImageOutcome::OverBudget => "left out: no room".to_owned(),
-            ImageOutcome::TooLarge => "left out: too many bytes".to_owned(),
-        };
-        lines.push(format!(
-            "image of turn {}, from {} ({fate})",
-            image.turn,
-            clean(from)
-        ));
-    }
-    if lines.is_empty() {
-        lines.push("nothing: no files or images were found".to_owned());
-    }
-    lines
 }
 
 fn first_text(context: &SessionContext, place: usize, width: usize) -> String {

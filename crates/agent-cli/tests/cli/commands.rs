@@ -235,7 +235,10 @@ fn help() {
               What the summary should focus on
 
           --strategy <NAME>
-              context-full, extractive or prune-only
+              context-full, restore, extractive or prune-only
+
+          --workspace <DIR>
+              Where restore reads the files that were touched; the session's own folder unless given
 
           --model <PROVIDER/MODEL>
               Let this model write the summary, for example openai/gpt-5; `agent-cli models` lists what

@@ -122,7 +122,7 @@ fn usage() {
         vec!["inspect", "s.jsonl", "--window", "0"],
         vec!["context", "s.jsonl", "--leaf", "nope"],
         vec!["tree", "s.jsonl", "--leaf", "nope"],
-        vec!["plan", "s.jsonl", "--strategy", "restore"],
+        vec!["plan", "s.jsonl", "--strategy", "handoff"],
         vec!["compact", "s.jsonl"],
         vec!["compact", "s.jsonl", "--in-place", "--dry-run"],
         vec!["branch", "s.jsonl", "--to", "nope", "--in-place"],

@@ -13,6 +13,7 @@ mod json;
 mod loss;
 mod pins;
 mod recall;
+mod restore;
 mod rpc;
 mod run;
 mod sessions;

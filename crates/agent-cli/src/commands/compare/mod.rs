@@ -4,6 +4,7 @@ mod html;
 mod table;
 
 use std::io::Write;
+use std::path::Path;
 use std::time::Instant;
 
 use compaction_core::{CompactionPlan, ContextLoss, Strategy, TokenCount, loss_of_drafts};
@@ -15,6 +16,7 @@ use crate::args::{CompareArgs, Global, ModelArgs, PlanArgs, SessionArgs, WindowA
 use crate::commands::Outcome;
 use crate::commands::compact::{Done, execute};
 use crate::commands::plan::{Planned, own_limits, plan, strategy};
+use crate::commands::restoring;
 use crate::error::Error;
 use crate::models::{Models, Wanted};
 use crate::store::{Contents, SessionFile, check_new, write_new};
@@ -118,6 +120,12 @@ impl Estimate {
 
 pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error> {
     let strategies = strategies(args)?;
+    if args.workspace.is_some() && !strategies.contains(&Strategy::Restore) {
+        return Err(Error::Usage(
+            "--workspace is where the strategy restore reads files; add it to --strategies"
+                .to_owned(),
+        ));
+    }
     if let Some(file) = &args.html {
         // What cannot be written is not worth asking for.
         check_new(file).map_err(of_page)?;
@@ -162,7 +170,7 @@ fn of_page(error: Error) -> Error {
 fn strategies(args: &CompareArgs) -> Result<Vec<Strategy>, Error> {
     let mut strategies = Vec::new();
     for name in &args.strategies {
-        let wanted = strategy(&plan_args(name.trim(), args), Strategy::Off)?;
+        let wanted = strategy(&plan_args(name.trim(), None, args), Strategy::Off)?;
         if !strategies.contains(&wanted) {
             strategies.push(wanted);
         }
@@ -170,7 +178,7 @@ fn strategies(args: &CompareArgs) -> Result<Vec<Strategy>, Error> {
     Ok(strategies)
 }
 
-fn plan_args(strategy: &str, args: &CompareArgs) -> PlanArgs {
+fn plan_args(strategy: &str, workspace: Option<&Path>, args: &CompareArgs) -> PlanArgs {
     PlanArgs {
         session: SessionArgs {
             session: args.session.session.clone(),
@@ -181,6 +189,7 @@ fn plan_args(strategy: &str, args: &CompareArgs) -> PlanArgs {
         },
         focus: args.focus.clone(),
         strategy: Some(strategy.to_owned()),
+        workspace: workspace.map(Path::to_owned),
     }
 }
 
@@ -198,14 +207,17 @@ fn row(
         Wanted::No(_) => ModelArgs::default(),
     };
     let models = Models::of(&named, &args.window, global, wanted)?;
-    let plan_args = plan_args(strategy.name(), args);
-    let limits = own_limits(models.window);
-    let planned = plan(path, context, &plan_args, limits, models.window, global)?;
+    let workspace = args.workspace.as_deref();
+    let workspace = workspace.filter(|_| strategy == Strategy::Restore);
+    let plan_args = plan_args(strategy.name(), workspace, args);
+    let found = restoring::find(path, context, strategy, &plan_args, global)?;
+    let (limits, window) = (own_limits(models.window), models.window);
+    let planned = plan(path, context, &plan_args, limits, window, global, &found)?;
     let estimate = match models.candidates.first() {
         None => None,
         Some(candidate) => {
-            let limits = candidate.limits(models.window);
-            match plan(path, context, &plan_args, limits, models.window, global)? {
+            let limits = candidate.limits(window);
+            match plan(path, context, &plan_args, limits, window, global, &found)? {
                 Planned::Compaction(plan) => Some(Estimate::of(&plan, candidate)),
                 Planned::Edits(_) | Planned::Nothing(_) | Planned::NothingToPrune(_) => None,
             }
@@ -214,7 +226,8 @@ fn row(
     if let Some(estimate) = &estimate {
         estimate.tell(strategy.name());
     }
-    let done = execute(planned, path, context, &plan_args, &models, global)?;
+    let place = (path, context);
+    let done = execute(planned, place, &plan_args, &models, global, &found)?;
     let counter = global.profile().counter();
     let mut row = Row {
         strategy: strategy.name(),

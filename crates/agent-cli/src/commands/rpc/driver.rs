@@ -252,7 +252,7 @@ async fn respond(
     answer: tokio::sync::oneshot::Receiver<crate::session::shell::Answer>,
 ) -> Response {
     let given = match answer.await {
-        Ok(Ok(reply)) => data(answered, reply),
+        Ok(Ok(reply)) => data(answered, reply).await,
         Ok(Err(refusal)) => Err(refusal.into()),
         Err(_) => Err(RpcError::closed()),
     };

@@ -139,15 +139,15 @@ pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered),
 }
 
 /// Returns the data of a response.
-pub(super) fn data(answered: Answered, reply: Reply) -> Result<Data, RpcError> {
+pub(super) async fn data(answered: Answered, reply: Reply) -> Result<Data, RpcError> {
     match (answered, reply) {
         (Answered::AsIs, reply) => Ok(Data::Reply(reply)),
-        (document, Reply::Snapshot(session)) => document_of(document, &session),
+        (document, Reply::Snapshot(session)) => document_of(document, &session).await,
         (_, reply) => Ok(Data::Reply(reply)),
     }
 }
 
-fn document_of(answered: Answered, session: &Snapshot) -> Result<Data, RpcError> {
+async fn document_of(answered: Answered, session: &Snapshot) -> Result<Data, RpcError> {
     let place = (&session.tree, session.leaf);
     let known = &session.diagnostics;
     let document = match answered {
@@ -158,7 +158,7 @@ fn document_of(answered: Answered, session: &Snapshot) -> Result<Data, RpcError>
         }
         Answered::Tree => serde_json::to_value(tree::document(place, Profile::Own, known)),
         Answered::Plan { focus } => {
-            let planned = plan::live_document(session, focus);
+            let planned = plan::live_document(session, focus).await;
             Ok(planned.map_err(|error| refused(&error))?)
         }
     };

@@ -11,7 +11,7 @@ const MOST_FILES: usize = 1000;
 
 /// Returns the workspace in `cwd` with the folders that the settings add. The global settings and the sessions
 /// below `sessions` are the user's alone.
-pub(super) fn workspace(
+pub(in crate::commands) fn workspace(
     cwd: &Path,
     settings: &AppSettings,
     sources: &Sources,

@@ -2,7 +2,7 @@
 
 mod ask;
 mod driver;
-mod folders;
+pub(super) mod folders;
 mod given;
 mod other;
 mod prepare;

@@ -9,6 +9,7 @@ use crate::session::event::TokenUsage;
 use crate::session::machine::State;
 use crate::session::shell::AgentSession;
 use crate::session::shell::entries::leaf_name;
+use crate::session::tools::restoring::Disk;
 
 /// How a session is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -96,6 +97,8 @@ pub struct Snapshot {
     pub settings: Settings,
     /// The window of the model; zero when unknown.
     pub window: TokenCount,
+    /// Where the files are that it has touched.
+    pub(crate) disk: Disk,
 }
 
 /// Snapshots are not compared.
@@ -156,6 +159,7 @@ impl AgentSession {
             diagnostics: file.map_or_else(Vec::new, |file| file.decoded.diagnostics.clone()),
             settings: self.settings.clone(),
             window: self.models.model.window,
+            disk: self.disk(),
         }
     }
 }
