@@ -309,7 +309,7 @@ impl<'a> SessionBeforeCompact<'a> {
             custom_instructions: event.custom_instructions,
             strategy: plan.strategy.name(),
             tokens_before: plan.tokens_in_context().0,
-            first_kept_entry_id: plan.first_kept().map(|first| first.as_str()),
+            first_kept_entry_id: plan.first_kept().map(EntryId::as_str),
             previous_summary: plan.previous_summary.as_deref(),
             read_files: plan.files.read_files(),
             modified_files: plan.files.modified_files(),

@@ -260,9 +260,7 @@ fn r26_a_compaction_that_images_could_not_bring_is_not_tried_at_once_again() {
         let mut settings = json!({ "strategy": "restore" });
         settings["restore"] = json!({ "maxFiles": 0, "maxImages": 0, "imageTriggerCount": 3 });
         let script = [script.concat(), snapshots()].concat();
-        let house = House::new(&script)
-            .compaction(settings)
-            .hook(Refuses::default());
+        let house = House::new(&script).compaction(settings).hook(Refuses);
         std::fs::write(house.work().join("p.png"), PNG).unwrap();
         let mut life = house.open_session(LONG);
         let tries = |told: &str| told.matches("auto-compaction image").count();
@@ -334,7 +332,6 @@ fn r26_only_what_tools_showed_since_the_newest_compaction_counts() {
 }
 
 /// A hook that wants no compaction.
-#[derive(Default)]
 struct Refuses;
 
 impl Hook for Refuses {
