@@ -81,7 +81,8 @@ impl Disk {
         }
     }
 
-    /// Returns what the files hold, newest first, each once and no more than the settings bring back.
+    /// Returns what the files hold, newest first, each once, until there are so many to name as the settings bring
+    /// back. What is missing, no text or not to be read takes nobody's place.
     ///
     /// # Errors
     /// `stop` said so.
@@ -95,10 +96,11 @@ impl Disk {
         let most = tokens.0.saturating_mul(BYTES_OF_A_TOKEN);
         let mut input = RestoreInput::default();
         let mut seen = BTreeSet::new();
+        let mut named = 0;
         let base = self.cwd.canonicalize();
         let base = base.as_deref().unwrap_or(&self.cwd);
         for touched in touched {
-            if input.files.len() >= settings.max_files {
+            if named == settings.max_files {
                 break;
             }
             if stop() {
@@ -120,6 +122,10 @@ impl Disk {
                     (Some(place.into_path()), state)
                 }
             };
+            named += usize::from(match &state {
+                FileState::Text(_) | FileState::TooLarge { .. } | FileState::Unsettled => true,
+                FileState::Binary | FileState::Missing | FileState::Unreadable { .. } => false,
+            });
             input.files.push(DiskFile {
                 shown: match &path {
                     Some(path) => self.workspace.shown(path),

@@ -272,6 +272,15 @@ fn d1_the_limit_counts_files_inside_the_workspace() {
     outside: ../x
     outside: /etc/hosts
     "#);
+    // What is not named takes nobody's place.
+    house.put("binary", b"\0");
+    assert_snapshot!(house.told(&["gone", "binary", "a", ".", "b", "c"]), @r#"
+    gone: missing
+    binary: binary
+    a: "a"
+    .: unreadable: is a folder, not a file; name a file in it
+    b: "b"
+    "#);
     house.settings.max_files = 0;
     assert_snapshot!(house.told(&["a"]), @"");
 }
