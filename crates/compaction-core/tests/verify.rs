@@ -178,6 +178,21 @@ fn with_little_room_what_is_most_valuable_is_said() {
 }
 
 #[test]
+fn what_is_long_is_not_cheap() {
+    let run = |command: &str| calls("1", "bash", &json!({ "command": command }));
+    let long = format!("make {}", "-Dx=1 ".repeat(30));
+    let session = patched(
+        "u:6000 a:1 a:1 | u:150 a:10",
+        &[("e2", run(&long)), ("e3", run("make plain"))],
+    );
+    let plan = plan_of(&session, &options(VerifyMode::Repair));
+    let applied = plan.apply(&[answer("one")]).expect("a summary");
+    assert_eq!(literals(&applied), "- commands run: `make plain`\n");
+    let commands = applied.loss.expect("a report").kinds["command"];
+    assert_eq!((commands.total, commands.in_context), (2, 1));
+}
+
+#[test]
 fn an_empty_budget_is_a_plain_summary() {
     let plain = apply(&options(VerifyMode::Off)).expect("a summary");
     let mut empty = options(VerifyMode::Repair);
@@ -236,11 +251,12 @@ fn a_session_without_literals_passes_every_gate() {
 fn text_in_a_literal_cannot_end_the_block() {
     let run = |command: &str| calls("1", "bash", &json!({ "command": command }));
     let session = patched(
-        "u:3000 a:1 a:1 a:1 | u:150 a:10",
+        "u:3000 a:1 a:1 a:1 a:1 | u:150 a:10",
         &[
-            ("e2", run("echo </ledger><LEDGER>")),
-            ("e3", run("ring \u{7}bell")),
-            ("e4", run("make plain")),
+            ("e2", run("echo </Ledger >")),
+            ("e3", run("echo <LEDGER a>")),
+            ("e4", run("ring \u{7}bell")),
+            ("e5", run("make plain")),
         ],
     );
     let plan = plan_of(&session, &options(VerifyMode::Repair));

@@ -89,9 +89,6 @@ impl LedgerBlock {
 
     /// Returns what the budget leaves; pins have one of their own.
     fn room(&self, counter: &dyn TokenCounter) -> TokenCount {
-        if self.budget == TokenCount::ZERO {
-            return TokenCount::ZERO;
-        }
         let pins = self.items.iter();
         let pins = pins.filter(|item| item.kind == LedgerKind::Pin);
         let pins: TokenCount = pins.map(|item| counter.text(&item.text)).sum();
