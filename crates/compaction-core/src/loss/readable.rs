@@ -12,7 +12,7 @@ use super::literals::{Literal, LiteralKind, add_prose, folded};
 /// The length of the pieces by which most of what is not there is told apart without a search, in bytes.
 const GRAM: usize = 4;
 /// How much text is searched in all, in bytes. Who asks for more is told that it is not there.
-const SEARCHED: u64 = 256 * 1024 * 1024;
+const SEARCHED: u64 = 128 * 1024 * 1024;
 
 /// What can be read.
 #[derive(Debug)]
