@@ -261,7 +261,7 @@ fn outcome(
     document["tokens_after"] = json!(applied.tokens_after);
     document["loss"] = json!(applied.loss);
     document["in_sight_percent"] = json!(in_sight_percent(applied));
-    document["ledger_tokens"] = json!(applied.ledger.tokens);
+    document["ledger"] = ui::ledger::document(&applied.ledger, applied.tokens_after);
     document["seconds"] = json!(facts.seconds);
     document["model"] = json!(facts.report.of_models());
     Outcome::done(

@@ -129,6 +129,7 @@ pub(super) struct Document<'a> {
     read_files: Vec<String>,
     modified_files: Vec<String>,
     previous_summary: Option<&'a str>,
+    ledger: serde_json::Value,
     requests: Vec<Request>,
     entries: &'a [PlannedEntry],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -460,6 +461,10 @@ pub(super) fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
         read_files: plan.files.read_files(),
         modified_files: plan.files.modified_files(),
         previous_summary: plan.previous_summary.as_deref(),
+        ledger: ui::ledger::document(
+            &plan.ledger,
+            plan.tokens_after(&plan.ledger.text) + plan.summary_cap,
+        ),
         requests: plan
             .requests()
             .iter()

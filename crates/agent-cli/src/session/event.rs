@@ -398,6 +398,8 @@ pub struct CompactionResult {
     pub tokens_before: u64,
     /// An estimate of them after.
     pub tokens_after: u64,
+    /// Tokens of the facts that stand beside the prose of the summary.
+    pub ledger_tokens: u64,
     /// Entries that stay word for word.
     pub kept_entries: usize,
     /// Entries that are summarized.

@@ -1,8 +1,6 @@
 //! The card of a compaction: before and after, what was kept, how to undo it.
 
-use compaction_core::{
-    AppliedCompaction, CompactionPlan, ContextLoss, Fate, TokenCount, without_file_tags,
-};
+use compaction_core::{AppliedCompaction, CompactionPlan, ContextLoss, Fate, TokenCount, prose_of};
 use session_model::SessionContext;
 
 use crate::summarize::ModelReport;
@@ -10,7 +8,7 @@ use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::plan::{header, shares};
 use crate::ui::restored;
 use crate::ui::writing::{account, author};
-use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, rule, styled, tokens, width};
+use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, ledger, rule, styled, tokens, width};
 
 /// What the card tells beside the plan and its outcome.
 pub struct CardFacts<'a> {
@@ -144,6 +142,12 @@ fn facts_lines(
     for note in facts.notes {
         row("note", clean(note));
     }
+    if let Some(line) = ledger::line(&applied.ledger, applied.tokens_after) {
+        row("ledger", line);
+    }
+    if let Some(line) = ledger::pins_left_out(&applied.ledger) {
+        row("pins", line);
+    }
     row(
         "files",
         format!(
@@ -212,7 +216,7 @@ const SHOWN_LINES: usize = 4;
 /// Returns the beginning of each section of the summary.
 fn summary_lines(applied: &AppliedCompaction, width: usize) -> String {
     let mut out = format!("\n{}\n", styled(BOLD, &rule("summary", width)));
-    let text = without_file_tags(&applied.summary);
+    let text = prose_of(&applied.summary);
     let mut shown = 0;
     let mut left = 0;
     let tell_left = |out: &mut String, left: &mut usize| {

@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod compaction;
+pub mod ledger;
 pub mod plan;
 pub mod progress;
 pub mod restored;

@@ -8,7 +8,7 @@ use crate::commands::Edits;
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::compaction::in_sight;
 use crate::ui::restored;
-use crate::ui::{BOLD, DIM, clean, counted, first_line, rule, styled, tokens, width};
+use crate::ui::{BOLD, DIM, clean, counted, first_line, ledger, rule, styled, tokens, width};
 
 /// Returns the shares of what goes and of what stays.
 pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Shares) {
@@ -150,6 +150,21 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         for text in restored::lines(restored) {
             out.push_str(&format!("  {:<12}{text}\n", "bring back"));
         }
+    }
+    let after = plan.tokens_after(&plan.ledger.text) + plan.summary_cap;
+    if let Some(line) = ledger::line(&plan.ledger, after) {
+        out.push_str(&format!("  {:<12}{line}\n", "ledger"));
+    }
+    if let Some(line) = ledger::pins_left_out(&plan.ledger) {
+        out.push_str(&format!("  {:<12}{line}\n", "pins"));
+    }
+    let pinned = plan.entries.iter().filter(|entry| entry.pinned).count();
+    if pinned > 0 {
+        let line = format!(
+            "{} of what is summarized stay word for word",
+            counted(pinned, "entry")
+        );
+        out.push_str(&format!("  {:<12}{line}\n", "pinned"));
     }
     let kept = &plan.keep;
     if kept.effective != kept.asked {

@@ -1,6 +1,7 @@
 //! Figures: numbers with units, limits and colours, and which later one replaces which.
 
 use std::collections::BTreeSet;
+use std::sync::LazyLock;
 
 use super::facts::Item;
 use super::text::{Sentence, one_line, words};
@@ -15,7 +16,8 @@ const UNITS: &str = "ms s sec secs second seconds min mins minute minutes h hr h
 
 /// Returns whether a word in lower case is a unit.
 pub(crate) fn is_unit(word: &str) -> bool {
-    UNITS.split(' ').any(|unit| unit == word)
+    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| UNITS.split_whitespace().collect());
+    word.len() <= 12 && KNOWN.contains(word)
 }
 
 /// Words beside which any number is a figure.
@@ -164,6 +166,16 @@ const MORE_FILLERS: [&str; 24] = [
     "still",
 ];
 
+fn is_filler(word: &str) -> bool {
+    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| FILLERS.into());
+    KNOWN.contains(word)
+}
+
+fn is_further_filler(word: &str) -> bool {
+    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| MORE_FILLERS.into());
+    KNOWN.contains(word)
+}
+
 /// Returns true when both sentences speak of the same thing: a word of four letters or more that is no filler.
 pub(super) fn share_subject(one: &str, other: &str) -> bool {
     let others = subjects(other);
@@ -176,7 +188,7 @@ fn subjects(text: &str) -> Vec<String> {
     let telling = |word: &String| {
         word.chars().count() >= 4
             && word.chars().all(char::is_alphabetic)
-            && !FILLERS.contains(&word.as_str())
+            && !is_filler(word)
             && !is_unit(word)
     };
     words.filter(telling).collect()
@@ -204,7 +216,7 @@ impl Quantity {
     /// Returns what the sentence gives a figure of.
     pub(super) fn of(text: &str) -> Self {
         let telling = subjects(text).into_iter();
-        let telling = telling.filter(|word| !MORE_FILLERS.contains(&word.as_str()));
+        let telling = telling.filter(|word| !is_further_filler(word));
         // "timeout" and "timeouts" are one thing.
         let subjects = telling.map(|word| word.chars().take(6).collect()).collect();
         let lower = text.to_lowercase();

@@ -38,26 +38,31 @@ impl Request {
 
     /// Returns true for what only tells the agent to go on: nothing, a slash command, or one of a closed list.
     pub(super) fn is_tiny(&self) -> bool {
-        const GO_ON: &str = "continue; please continue; ok continue; ok; okay; k; yes; yep; yeah; y; \
-             sure; go; go on; go ahead; proceed; next; do it; ok do it; yes do it; \
-             keep going; resume; retry; try again; thanks; thank you; weiter; \
-             mach weiter; bitte weiter; ja; fortsetzen; continuez; continue stp; oui; sí; \
-             si; sigue; continúa; 继续; 请继续; 好的; 好; 是; 続けて; はい";
-        let text = self.text.trim();
-        if let Some(command) = text.strip_prefix('/') {
-            let name = command.split_whitespace().next().unwrap_or_default();
-            return !name.contains(['/', '.']) && !text.contains('\n');
-        }
-        if text.len() > 64 {
-            return false;
-        }
-        let lower = text.to_lowercase();
-        let words = lower
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty());
-        let plain = words.collect::<Vec<_>>().join(" ");
-        plain.is_empty() || plain == "image" || GO_ON.split(';').any(|known| known.trim() == plain)
+        is_tiny(&self.text)
     }
+}
+
+/// Returns the same for a text.
+pub(super) fn is_tiny(text: &str) -> bool {
+    const GO_ON: &str = "continue; please continue; ok continue; ok; okay; k; yes; yep; yeah; y; \
+         sure; go; go on; go ahead; proceed; next; do it; ok do it; yes do it; \
+         keep going; resume; retry; try again; thanks; thank you; weiter; \
+         mach weiter; bitte weiter; ja; fortsetzen; continuez; continue stp; oui; sí; \
+         si; sigue; continúa; 继续; 请继续; 好的; 好; 是; 続けて; はい";
+    let text = text.trim();
+    if let Some(command) = text.strip_prefix('/') {
+        let name = command.split_whitespace().next().unwrap_or_default();
+        return !name.contains(['/', '.']) && !text.contains('\n');
+    }
+    if text.len() > 64 {
+        return false;
+    }
+    let lower = text.to_lowercase();
+    let words = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let plain = words.collect::<Vec<_>>().join(" ");
+    plain.is_empty() || plain == "image" || GO_ON.split(';').any(|known| known.trim() == plain)
 }
 
 impl Facts {

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::{Failure, FileWork};
 use super::figures::{Quantity, figures, has_figure, replaces_earlier};
+use super::notes::{FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::speech;
 use super::text::{Sentence, one_line};
 
@@ -25,66 +26,6 @@ pub(super) const REJECTED: &str = "Rejected: ";
 const REPORTED: usize = 200;
 /// How many figures of one answer count.
 const FIGURES_OF_ANSWER: usize = 4;
-
-/// A message of the user.
-#[derive(Debug, Clone)]
-pub(crate) struct Spoken {
-    /// Which message it is.
-    pub place: usize,
-    /// All of it.
-    pub text: String,
-    /// True when it only tells the agent to go on.
-    pub tiny: bool,
-    /// True when a figure in it holds no longer.
-    pub outdated: bool,
-}
-
-/// A fact on one line.
-#[derive(Debug, Clone)]
-pub(crate) struct Noted {
-    /// Which message says it.
-    pub place: usize,
-    /// What it says.
-    pub text: String,
-}
-
-/// A rule of the user.
-#[derive(Debug, Clone)]
-pub(crate) struct RuleNote {
-    /// Which message states it.
-    pub place: usize,
-    /// Its words.
-    pub text: String,
-    /// The message that changed a figure in it.
-    pub changed: Option<usize>,
-    quantity: Option<Quantity>,
-}
-
-/// A file that was changed.
-#[derive(Debug, Clone)]
-pub(crate) struct FileNote {
-    /// The path, as the newest call spells it, on one line.
-    pub path: String,
-    /// What was done, without the path.
-    pub work: String,
-    /// The message with the newest call.
-    pub place: usize,
-    /// The messages with all calls that it rests on, results aside.
-    pub places: Vec<usize>,
-    /// The newest message that read all of it.
-    pub read: Option<usize>,
-}
-
-/// A command that failed and was not seen to pass since.
-#[derive(Debug, Clone)]
-pub(crate) struct FailureNote {
-    /// What failed and how, on one line.
-    pub text: String,
-    /// The message that called it, where it was a call.
-    pub call: Option<usize>,
-    /// The message with its output.
-    pub place: usize,
-}
 
 /// What messages say that a ledger keeps, and which messages that takes.
 #[derive(Debug, Default)]
@@ -128,6 +69,14 @@ struct FigureNote {
     quantity: Quantity,
 }
 
+impl FigureNote {
+    fn new(place: usize, text: String) -> Self {
+        let quantity = Quantity::of(&text);
+        let noted = Noted { place, text };
+        Self { noted, quantity }
+    }
+}
+
 #[derive(Debug)]
 struct Step {
     noted: Noted,
@@ -165,45 +114,41 @@ impl Record {
         text: &str,
         tiny: bool,
         said: &[Sentence],
-        rules: &[String],
+        rules: &[&str],
     ) {
         self.steps_are_answered(place);
         self.turned_down(place, text, said);
         // A rule is told as a rule.
         let others = said
             .iter()
-            .filter(|sentence| !rules.contains(&sentence.text));
+            .filter(|sentence| !rules.contains(&sentence.text.as_str()));
         let others: Vec<Sentence> = others.cloned().collect();
         self.note_decisions(place, &others);
-        for rule in rules {
-            if self.known_rules.insert(rule.clone()) {
-                let quantity = has_figure(rule).then(|| Quantity::of(rule));
-                if let Some(quantity) = &quantity {
-                    self.user_gives(place, rule, quantity);
+        for rule in rules.iter().copied() {
+            if self.known_rules.insert(rule.to_owned()) {
+                let figure = has_figure(rule).then(|| FigureNote::new(place, rule.to_owned()));
+                if let Some(figure) = &figure {
+                    self.user_gives(figure);
                 }
                 self.rules.push(RuleNote {
                     place,
-                    text: rule.clone(),
+                    text: rule.to_owned(),
                     changed: None,
-                    quantity,
+                    quantity: figure.map(|figure| figure.quantity),
                 });
             }
         }
         let of_rule = |text: &str| {
             let mut rules = rules.iter();
-            rules.any(|rule| rule.contains(text) || text.contains(rule.as_str()))
+            rules.any(|rule| rule.contains(text) || text.contains(*rule))
         };
         for figure in figures(said, "") {
             if of_rule(&figure.text) {
                 continue;
             }
-            let quantity = Quantity::of(&figure.text);
-            self.user_gives(place, &figure.text, &quantity);
-            let noted = Noted {
-                place,
-                text: figure.text,
-            };
-            self.said_figures.push(FigureNote { noted, quantity });
+            let newer = FigureNote::new(place, figure.text);
+            self.user_gives(&newer);
+            self.said_figures.push(newer);
         }
         keep_newest(&mut self.said_figures, FIGURES);
         if !text.trim().is_empty() {
@@ -250,15 +195,14 @@ impl Record {
         }
         keep_newest(&mut self.steps, STEPS);
         for figure in figures(said, "").into_iter().take(FIGURES_OF_ANSWER) {
-            let quantity = Quantity::of(&figure.text);
-            let text = figure.text;
+            let newer = FigureNote::new(place, figure.text);
+            let change = replaces_earlier(&newer.noted.text);
             let list = &mut self.answered_figures;
-            let old = |earlier: &FigureNote| replaces(place, &text, &quantity, earlier);
+            let old = |earlier: &FigureNote| replaces(&newer, change, earlier);
             take_back(&mut self.links, place, list, old, |figure| {
                 figure.noted.place
             });
-            let noted = Noted { place, text };
-            list.push(FigureNote { noted, quantity });
+            list.push(newer);
         }
         keep_newest(&mut self.answered_figures, ANSWERED_FIGURES);
     }
@@ -310,36 +254,30 @@ impl Record {
     }
 
     /// A figure of the user, be it in a rule, takes back what was said of the same thing.
-    fn user_gives(&mut self, place: usize, text: &str, quantity: &Quantity) {
+    fn user_gives(&mut self, newer: &FigureNote) {
+        let (place, text) = (newer.noted.place, &newer.noted.text);
         let change = replaces_earlier(text);
-        let gone: BTreeSet<usize> = self
-            .said_figures
-            .iter()
-            .filter(|earlier| {
-                earlier.noted.text != text && replaces(place, text, quantity, earlier)
-            })
-            .map(|earlier| earlier.noted.place)
-            .collect();
-        let old = |earlier: &FigureNote| replaces(place, text, quantity, earlier);
+        let old = |earlier: &FigureNote| replaces(newer, change, earlier);
+        let gone = self.said_figures.iter();
+        let gone = gone.filter(|earlier| earlier.noted.text != *text && old(earlier));
+        let gone: BTreeSet<usize> = gone.map(|earlier| earlier.noted.place).collect();
         for list in [&mut self.said_figures, &mut self.answered_figures] {
             take_back(&mut self.links, place, list, old, |figure| {
                 figure.noted.place
             });
         }
         for gone in gone.into_iter().filter(|gone| *gone != place) {
-            if let Ok(at) = self
-                .spoken
-                .binary_search_by_key(&gone, |spoken| spoken.place)
-            {
-                self.spoken[at].outdated = true;
+            let spoken = &mut self.spoken;
+            if let Ok(at) = spoken.binary_search_by_key(&gone, |spoken| spoken.place) {
+                spoken[at].outdated = true;
             }
         }
         for rule in self.rules.iter_mut().rev().take(FIGURES) {
             if let Some(known) = &rule.quantity
                 && rule.changed.is_none()
                 && rule.place != place
-                && rule.text != text
-                && quantity.replaces(known, change)
+                && rule.text != *text
+                && newer.quantity.replaces(known, change)
             {
                 rule.changed = Some(place);
             }
@@ -448,13 +386,12 @@ fn same_subject(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     shared > 0 && shared * 5 >= one.union(other).count() * 4
 }
 
-/// Returns whether `text`, said in message `place`, takes the place of an earlier figure. What one message says side by
-/// side holds side by side, unless it speaks of a change.
-fn replaces(place: usize, text: &str, quantity: &Quantity, earlier: &FigureNote) -> bool {
-    let change = replaces_earlier(text);
-    earlier.noted.text == text
-        || ((change || earlier.noted.place != place)
-            && quantity.replaces(&earlier.quantity, change))
+/// Returns whether a figure takes the place of an earlier one. What one message says side by side holds side by side,
+/// unless it speaks of a change.
+fn replaces(newer: &FigureNote, change: bool, earlier: &FigureNote) -> bool {
+    earlier.noted.text == newer.noted.text
+        || ((change || earlier.noted.place != newer.noted.place)
+            && newer.quantity.replaces(&earlier.quantity, change))
 }
 
 fn link(links: &mut BTreeMap<usize, BTreeSet<usize>>, place: usize, other: usize) {

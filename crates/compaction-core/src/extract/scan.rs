@@ -10,7 +10,7 @@ use crate::request::SourceMessage;
 use super::facts::{Facts, Item, Request};
 use super::figures::figures;
 use super::focus::FocusSearch;
-use super::merge::merge_figures;
+use super::merge::{is_tiny, merge_figures};
 use super::record::Record;
 use super::rules::{RuleBook, shown_rule};
 use super::speech;
@@ -29,54 +29,22 @@ pub(crate) struct Scanned {
     pub(super) carried: Option<String>,
     /// Summaries of branches among the messages, with their entries.
     pub(super) branches: Vec<Item>,
-    /// What the ledger keeps.
-    pub(crate) record: Record,
 }
 
 /// Reads the messages once, oldest first, for what the ledger keeps.
 pub(crate) fn record(messages: &[SourceMessage]) -> Record {
-    scan(messages, None).record
+    let mut scan = Scan::new(None, Some(Record::default()));
+    scan.read(messages);
+    let mut record = scan.record.unwrap_or_default();
+    let works = scan.works;
+    works.write(&mut Facts::default(), Some(&mut record));
+    record
 }
 
 /// Reads the messages once, oldest first.
 pub(super) fn scan(messages: &[SourceMessage], focus: Option<&str>) -> Scanned {
-    let mut scan = Scan {
-        book: RuleBook::new(),
-        focus: focus.map(FocusSearch::new),
-        works: Works::default(),
-        requests: Vec::new(),
-        known_rules: BTreeSet::new(),
-        place: 0,
-        spoken: Vec::new(),
-        unanswered: true,
-        scanned: Scanned::default(),
-    };
-    for (place, source) in messages.iter().enumerate() {
-        scan.place = place;
-        let id = one_line(&source.entry_id, 200);
-        match &*source.message {
-            AgentMessage::User(message) => scan.user(&message.content, id),
-            AgentMessage::Assistant(message) => scan.assistant(message, id),
-            AgentMessage::ToolResult(message) => scan.works.result(message, &id, place),
-            AgentMessage::BashExecution(run) => scan.works.user_ran(run, &id, place),
-            AgentMessage::CompactionSummary(message) => {
-                scan.scanned.carried = Some(message.summary.clone());
-            }
-            AgentMessage::BranchSummary(message) => {
-                let text = message.summary.clone();
-                scan.scanned.branches.push(Item { text, id });
-            }
-            // The document of a handoff is the summary that its session begins with.
-            AgentMessage::Custom(message) if message.custom_type == HANDOFF_MESSAGE => {
-                scan.scanned.carried = Some(message.content.joined_text("\n"));
-            }
-            // Harness, extensions and unknown roles do not speak for the user.
-            AgentMessage::System(_)
-            | AgentMessage::Developer(_)
-            | AgentMessage::Custom(_)
-            | AgentMessage::Other { .. } => {}
-        }
-    }
+    let mut scan = Scan::new(focus.map(FocusSearch::new), None);
+    scan.read(messages);
     scan.finish()
 }
 
@@ -93,9 +61,55 @@ struct Scan {
     spoken: Vec<Item>,
     unanswered: bool,
     scanned: Scanned,
+    /// What the ledger keeps, where it is asked for instead of the facts of a summary.
+    record: Option<Record>,
 }
 
 impl Scan {
+    fn new(focus: Option<FocusSearch>, record: Option<Record>) -> Self {
+        Self {
+            book: RuleBook::new(),
+            focus,
+            works: Works::default(),
+            requests: Vec::new(),
+            known_rules: BTreeSet::new(),
+            place: 0,
+            spoken: Vec::new(),
+            unanswered: true,
+            scanned: Scanned::default(),
+            record,
+        }
+    }
+
+    fn read(&mut self, messages: &[SourceMessage]) {
+        for (place, source) in messages.iter().enumerate() {
+            self.place = place;
+            let id = one_line(&source.entry_id, 200);
+            match &*source.message {
+                AgentMessage::User(message) => self.user(&message.content, id),
+                AgentMessage::Assistant(message) => self.assistant(message, id),
+                AgentMessage::ToolResult(message) => self.works.result(message, &id, place),
+                AgentMessage::BashExecution(run) => self.works.user_ran(run, &id, place),
+                AgentMessage::CompactionSummary(message) => {
+                    self.scanned.carried = Some(message.summary.clone());
+                }
+                AgentMessage::BranchSummary(message) => {
+                    let text = message.summary.clone();
+                    self.scanned.branches.push(Item { text, id });
+                }
+                // The document of a handoff is the summary that its session begins with.
+                AgentMessage::Custom(message) if message.custom_type == HANDOFF_MESSAGE => {
+                    self.scanned.carried = Some(message.content.joined_text("\n"));
+                }
+                // Harness, extensions and unknown roles do not speak for the user.
+                AgentMessage::System(_)
+                | AgentMessage::Developer(_)
+                | AgentMessage::Custom(_)
+                | AgentMessage::Other { .. } => {}
+            }
+        }
+    }
+
     fn user(&mut self, content: &Content, id: String) {
         let facts = &mut self.scanned.facts;
         let mut text = content.joined_text("\n");
@@ -110,9 +124,15 @@ impl Scan {
         facts.active = true;
         let said = sentences(&ends_of(&text));
         let stated = self.book.stated(&said);
+        if let Some(record) = &mut self.record {
+            let whole = text.trim_start_matches(['\n', '\r']).trim_end();
+            let tiny = is_tiny(&neutralise(whole));
+            record.user(self.place, whole, tiny, &said, &stated);
+            self.works.request();
+            return;
+        }
         let rules = stated.iter().map(|text| shown_rule(text, &id));
         let rules: Vec<_> = rules.collect();
-        let stated: Vec<_> = stated.into_iter().map(str::to_owned).collect();
         let is_rule = |item: &Item| {
             rules
                 .iter()
@@ -150,11 +170,7 @@ impl Scan {
         self.unanswered = true;
         let whole = text.trim_start_matches(['\n', '\r']).trim_end();
         let text = neutralise(whole);
-        let request = Request { text, id };
-        let tiny = request.is_tiny();
-        let record = &mut self.scanned.record;
-        record.user(self.place, whole, tiny, &said, &stated);
-        self.requests.push((request, asked));
+        self.requests.push((Request { text, id }, asked));
     }
 
     fn assistant(&mut self, message: &AssistantMessage, id: String) {
@@ -166,16 +182,18 @@ impl Scan {
         facts.active = true;
         self.works.start_answer();
         for call in calls {
-            self.works.call(call, broken, self.place);
+            self.works
+                .call(call, broken, self.place, self.record.is_some());
         }
         if text.trim().is_empty() {
             self.unanswered = true;
             return;
         }
         let said = sentences(&ends_of(&text));
-        let record = &mut self.scanned.record;
-        record.assistant(self.place, &text, &said, answers);
-        let facts = &mut self.scanned.facts;
+        if let Some(record) = &mut self.record {
+            record.assistant(self.place, &text, &said, answers);
+            return;
+        }
         facts.decisions.extend(speech::decisions(&said, &id));
         if let Some(focus) = &mut self.focus {
             focus.look(&said, &id);
@@ -234,7 +252,7 @@ impl Scan {
             let text = speech::first_paragraph(&answer.text, 400);
             facts.answer = Some(Item { text, ..answer });
         }
-        self.works.write(facts, &mut scanned.record);
+        self.works.write(facts, None);
         let focus = self.focus.map(FocusSearch::finish);
         facts.focus = focus.filter(|focus| !focus.lines.is_empty());
         scanned

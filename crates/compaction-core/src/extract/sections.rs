@@ -45,7 +45,7 @@ pub(super) fn render(facts: &Facts, kind: ExtractKind) -> String {
         ExtractKind::History | ExtractKind::Branch => {
             page.section("## Goal", below(Part::Goal), |out| goal(out, facts));
             page.section("## Constraints & Preferences", below(Part::Rules), |out| {
-                rules(out, facts)
+                rules(out, facts);
             });
             page.heading("## Progress");
             page.section("### Done", below(Part::Done), |out| {
@@ -55,13 +55,13 @@ pub(super) fn render(facts: &Facts, kind: ExtractKind) -> String {
                 }
             });
             page.section("### In Progress", below(Part::Doing), |out| {
-                doing(out, facts)
+                doing(out, facts);
             });
             page.section("### Blocked", below(Part::Blocked), |out| {
-                blocked(out, facts)
+                blocked(out, facts);
             });
             page.section("## Key Decisions", below(Part::Decisions), |out| {
-                decisions(out, facts)
+                decisions(out, facts);
             });
             page.section("## Next Steps", below(Part::Next), |out| next(out, facts));
             if matches!(kind, ExtractKind::Branch) {
@@ -72,7 +72,7 @@ pub(super) fn render(facts: &Facts, kind: ExtractKind) -> String {
         }
         ExtractKind::TurnPrefix => {
             page.section("## Original Request", below(Part::Goal), |out| {
-                goal(out, facts)
+                goal(out, facts);
             });
             page.section("## Progress So Far", below(Part::Done), |out| {
                 done(out, facts);

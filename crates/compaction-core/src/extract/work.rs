@@ -10,7 +10,8 @@ use crate::files::{FileAction, file_call};
 use super::command::{Command, is_check};
 use super::facts::{Facts, Failure, FileWork, Item};
 use super::files::{file_works, patch_works};
-use super::record::{Noted, Record};
+use super::notes::Noted;
+use super::record::Record;
 use super::signals::{Outcome, judge};
 use super::text::one_line;
 use super::todos::{TodoList, is_todo_tool, plain_name};
@@ -67,9 +68,13 @@ pub(super) struct Works {
 
 impl Works {
     /// Notes a call; `broken` when its answer ended in an error or was stopped.
-    pub(super) fn call(&mut self, call: &ToolCall, broken: bool, place: usize) {
-        self.last.push(describe(call));
-        let Some(deed) = deed(call).or_else(|| whole_read(call)) else {
+    /// Of reads, only a record wants to know.
+    pub(super) fn call(&mut self, call: &ToolCall, broken: bool, place: usize, records: bool) {
+        if !records {
+            self.last.push(describe(call));
+        }
+        let read = || records.then(|| whole_read(call)).flatten();
+        let Some(deed) = deed(call).or_else(read) else {
             return;
         };
         let earlier = self.pending.insert(call.id.clone(), self.calls.len());
@@ -216,7 +221,9 @@ impl Works {
     }
 
     /// Writes what was gathered into `facts` and `record`.
-    pub(super) fn write(mut self, facts: &mut Facts, record: &mut Record) {
+    pub(super) fn write(mut self, facts: &mut Facts, record: Option<&mut Record>) {
+        let mut unasked = Record::default();
+        let record = record.unwrap_or(&mut unasked);
         let mut files: BTreeMap<String, Changed> = BTreeMap::new();
         let mut reads: BTreeMap<String, usize> = BTreeMap::new();
         let mut todos = TodoList::default();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::EntryId;
 
 use crate::extract::cut_middle;
+use crate::ledger::lines::{NAMED, block, framed, listed, message, named, shown_id};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
@@ -32,10 +33,6 @@ const HEADING: TokenCount = TokenCount(12);
 const CLOSING: TokenCount = TokenCount(48);
 /// The least room that is worth cutting a text for.
 const WORTH: TokenCount = TokenCount(48);
-/// How many entries the closing line names.
-const NAMED: usize = 10;
-/// The longest id that is shown.
-const ID: usize = 64;
 
 impl Ledger {
     /// Returns what of it fits. What does not is counted, and the block names entries worth reading.
@@ -88,7 +85,7 @@ impl<'a> Fitting<'a> {
         for (place, item) in ledger.items.iter().enumerate() {
             of_kind.entry(item.kind).or_default().push(place);
         }
-        let frame = counter.text(&block(LedgerParts {
+        let frame = counter.text(&block(&LedgerParts {
             lead: prompts::ledger_lead(),
             ..LedgerParts::default()
         }));
@@ -117,7 +114,7 @@ impl<'a> Fitting<'a> {
         let mut left = self.budget.pins.saturating_sub(HEADING);
         if self.budget.ledger == TokenCount::ZERO {
             // Nothing else pays for the frame.
-            let frame = block(LedgerParts {
+            let frame = block(&LedgerParts {
                 lead: prompts::ledger_lead(),
                 ..LedgerParts::default()
             });
@@ -283,8 +280,7 @@ impl<'a> Fitting<'a> {
                 TokenCount::ZERO => self.budget.pins,
                 _ => TokenCount::ZERO,
             });
-        let mut parts = self.parts();
-        let mut text = block(parts);
+        let mut text = block(&self.parts());
         let mut tokens = self.counter.text(&text);
         // Estimates of pieces add up to about the whole; where they do not, what matters least goes.
         while tokens > limit {
@@ -303,8 +299,7 @@ impl<'a> Fitting<'a> {
                 break;
             }
             self.forget_inside();
-            parts = self.parts();
-            text = block(parts);
+            text = block(&self.parts());
             tokens = self.counter.text(&text);
         }
         let says_nothing = self.forms.is_empty() && self.pins_left.is_empty();
@@ -417,49 +412,4 @@ impl<'a> Fitting<'a> {
         }
         named(ids.into_iter())
     }
-}
-
-fn block(parts: LedgerParts) -> String {
-    format!("\n\n{}", prompts::ledger(&parts))
-}
-
-/// Returns the first ids of a list.
-fn named<'a>(ids: impl Iterator<Item = &'a EntryId>) -> String {
-    let mut ids: Vec<String> = ids.take(NAMED + 1).map(shown_id).collect();
-    if let Some(more) = ids.get_mut(NAMED) {
-        "...".clone_into(more);
-    }
-    ids.join(", ")
-}
-
-/// Returns an id as far as it can be shown without meaning something else.
-fn shown_id(id: &EntryId) -> String {
-    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
-    id.chars().filter(plain).take(ID).collect()
-}
-
-/// Returns a fact on a line of a list.
-fn listed(id: &EntryId, text: &str) -> String {
-    let line: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
-    format!("- {} [{}]", escape(&line), shown_id(id))
-}
-
-/// Returns a message: on a line of a list where it is one line, else in a frame.
-fn message(id: &EntryId, text: &str) -> String {
-    match text.contains(char::is_control) {
-        true => framed(id, text),
-        false => listed(id, text),
-    }
-}
-
-/// Returns a text in a frame of its own. Its first line is treated like the others.
-fn framed(id: &EntryId, text: &str) -> String {
-    let text = escape(&format!("\n{text}"));
-    format!(
-        "<ledger-text id=\"{}\">{text}\n</ledger-text>",
-        shown_id(id)
-    )
 }

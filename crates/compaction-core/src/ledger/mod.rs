@@ -13,12 +13,10 @@
 mod build;
 mod fit;
 mod gather;
+mod lines;
 mod literals;
 mod pins;
 mod strip;
-
-#[cfg(test)]
-mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

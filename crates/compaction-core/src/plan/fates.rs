@@ -10,6 +10,7 @@ use session_model::{
 
 use crate::cut::{CutItem, CutPoint};
 use crate::files::{FileCalls, FileOps};
+use crate::ledger::{LedgerBlock, LedgerKind};
 use crate::plan::requests::Chapter;
 use crate::request::{RequestKind, SourceMessage};
 use crate::restore::{self, Outcome, Restored};
@@ -67,6 +68,9 @@ pub struct PlannedEntry {
     /// What of it comes back after the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comes_back: Option<ComesBack>,
+    /// Whether it is summarized and kept word for word all the same, as a pin in the ledger.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub pinned: bool,
 }
 
 /// What of a summarized entry comes back.
@@ -189,7 +193,11 @@ pub(super) fn planned_entries(
     context: &SessionContext,
     items: &[CutItem],
     fates: &[Fate],
+    ledger: &LedgerBlock,
 ) -> Vec<PlannedEntry> {
+    let pins = ledger.items.iter();
+    let pins = pins.filter(|item| item.kind == LedgerKind::Pin);
+    let pinned: BTreeSet<&EntryId> = pins.map(|item| &item.entry_id).collect();
     let rows = context.entries.iter().zip(items).zip(fates);
     let planned = rows.map(|((projected, item), fate)| PlannedEntry {
         entry_id: projected.entry.id.clone(),
@@ -206,6 +214,7 @@ pub(super) fn planned_entries(
             Fate::NoMessage => "not part of the context",
         },
         comes_back: None,
+        pinned: pinned.contains(&projected.entry.id),
     });
     planned.collect()
 }

@@ -383,7 +383,7 @@ fn plan_with(
                 .sum(),
         },
         cut,
-        entries: planned_entries(context, &items, &fates),
+        entries: planned_entries(context, &items, &fates, &ledger),
         elisions: Vec::new(),
         files,
         previous_summary,

@@ -135,6 +135,7 @@ fn compacted(strategy: &'static str, summary: &str, session: (&str, &str)) -> Re
             first_kept_entry_id: id("b2c3d4e5"),
             tokens_before: 171_320,
             tokens_after: 21_480,
+            ledger_tokens: 1_640,
             kept_entries: if in_place { 14 } else { 0 },
             summarized_entries: 212,
             shortened_entries: 0,

@@ -141,6 +141,7 @@ fn compactions() -> Vec<SessionEvent> {
         first_kept_entry_id: Some("c3d4e5f6".to_owned()),
         tokens_before: 231_900,
         tokens_after: 24_300,
+        ledger_tokens: 1_640,
         kept_entries: 18,
         summarized_entries: 240,
         shortened_entries: 0,

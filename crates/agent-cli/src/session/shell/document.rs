@@ -68,6 +68,7 @@ impl CompactionJob {
             first_kept_entry_id: None,
             tokens_before: tokens.0,
             tokens_after: after.0,
+            ledger_tokens: 0,
             kept_entries: 0,
             summarized_entries: context.entries.len(),
             shortened_entries: 0,

@@ -174,6 +174,7 @@ impl CompactionJob {
             first_kept_entry_id: Some(replaced.first_kept.to_string()),
             tokens_before: before.0,
             tokens_after: after.0,
+            ledger_tokens: 0,
             kept_entries: path.entries().len() - place,
             summarized_entries: place,
             shortened_entries: 0,

@@ -1,0 +1,76 @@
+//! The ledger of a compaction, as plans, cards and JSON documents tell it.
+
+use compaction_core::{LedgerBlock, LedgerKind, TokenCount};
+use serde_json::{Value, json};
+
+use crate::ui::{counted, tokens};
+
+/// Returns the members of a JSON document: its tokens, its share of the context after, what it holds and leaves out.
+pub fn document(ledger: &LedgerBlock, after: TokenCount) -> Value {
+    json!({
+        "tokens": ledger.tokens,
+        "budget": ledger.budget,
+        "percent_of_context": f64::from(tenths(ledger, after)) / 10.0,
+        "facts": ledger.counts(),
+        "left_out": ledger.left_out,
+        "pins_left_out": ledger.pins_left_out,
+    })
+}
+
+/// Returns its tokens, its share of the context after, and how many facts of each kind it holds; none where there is
+/// no ledger.
+pub fn line(ledger: &LedgerBlock, after: TokenCount) -> Option<String> {
+    if ledger.text.is_empty() {
+        return None;
+    }
+    let counts = ledger.counts().into_iter();
+    let facts: Vec<String> = counts
+        .map(|(kind, count)| counted(count, name(kind)))
+        .collect();
+    let tenths = tenths(ledger, after);
+    let mut line = format!(
+        "{} tokens, {}.{}% of the context after: {}",
+        tokens(ledger.tokens),
+        tenths / 10,
+        tenths % 10,
+        facts.join(", ")
+    );
+    if ledger.left_out > 0 {
+        line.push_str(&format!("; {} left out", counted(ledger.left_out, "fact")));
+    }
+    Some(line)
+}
+
+/// Returns what is said of pins that exceed their budget; none where all fit.
+pub fn pins_left_out(ledger: &LedgerBlock) -> Option<String> {
+    let left = ledger.pins_left_out.len();
+    (left > 0).then(|| {
+        format!(
+            "{} over the budget left out; raise compaction.pins.maxTokens or unpin",
+            counted(left, "pin")
+        )
+    })
+}
+
+/// Returns its share of the context after, in tenths of a percent.
+fn tenths(ledger: &LedgerBlock, after: TokenCount) -> u32 {
+    let share = ledger.tokens.scaled(1000, after.0);
+    u32::try_from(share.0).unwrap_or(u32::MAX)
+}
+
+fn name(kind: LedgerKind) -> &'static str {
+    match kind {
+        LedgerKind::Pin => "pin",
+        LedgerKind::FirstMessage => "first message",
+        LedgerKind::LatestMessage => "latest message",
+        LedgerKind::Rule => "rule",
+        LedgerKind::Todo => "todo",
+        LedgerKind::File => "file",
+        LedgerKind::Failure => "failure",
+        LedgerKind::Decision => "decision",
+        LedgerKind::Figure => "figure",
+        LedgerKind::NextStep => "next step",
+        LedgerKind::Message => "message",
+        LedgerKind::Literal => "literal",
+    }
+}

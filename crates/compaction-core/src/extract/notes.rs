@@ -1,0 +1,64 @@
+//! The facts of a [`Record`](super::Record), each with the message that it comes from.
+
+use super::figures::Quantity;
+
+/// A message of the user.
+#[derive(Debug, Clone)]
+pub(crate) struct Spoken {
+    /// Which message it is.
+    pub place: usize,
+    /// All of it.
+    pub text: String,
+    /// True when it only tells the agent to go on.
+    pub tiny: bool,
+    /// True when a figure in it holds no longer.
+    pub outdated: bool,
+}
+
+/// A fact on one line.
+#[derive(Debug, Clone)]
+pub(crate) struct Noted {
+    /// Which message says it.
+    pub place: usize,
+    /// What it says.
+    pub text: String,
+}
+
+/// A rule of the user.
+#[derive(Debug, Clone)]
+pub(crate) struct RuleNote {
+    /// Which message states it.
+    pub place: usize,
+    /// Its words.
+    pub text: String,
+    /// The message that changed a figure in it.
+    pub changed: Option<usize>,
+    /// The figure in it.
+    pub(super) quantity: Option<Quantity>,
+}
+
+/// A file that was changed.
+#[derive(Debug, Clone)]
+pub(crate) struct FileNote {
+    /// The path, as the newest call spells it, on one line.
+    pub path: String,
+    /// What was done, without the path.
+    pub work: String,
+    /// The message with the newest call.
+    pub place: usize,
+    /// The messages with all calls that it rests on, results aside.
+    pub places: Vec<usize>,
+    /// The newest message that read all of it.
+    pub read: Option<usize>,
+}
+
+/// A command that failed and was not seen to pass since.
+#[derive(Debug, Clone)]
+pub(crate) struct FailureNote {
+    /// What failed and how, on one line.
+    pub text: String,
+    /// The message that called it, where it was a call.
+    pub call: Option<usize>,
+    /// The message with its output.
+    pub place: usize,
+}

@@ -1,0 +1,57 @@
+//! How facts are spelt in a block: on a line of a list, or in a frame that nothing in them can end.
+
+use session_model::EntryId;
+
+use crate::prompts::{self, LedgerParts};
+use crate::serialize::escape;
+
+/// How many entries a line names.
+pub(super) const NAMED: usize = 10;
+/// The longest id that is shown.
+const ID: usize = 64;
+
+/// Returns the block, with the blank line in front.
+pub(super) fn block(parts: &LedgerParts) -> String {
+    format!("\n\n{}", prompts::ledger(parts))
+}
+
+/// Returns the first ids of a list.
+pub(super) fn named<'a>(ids: impl Iterator<Item = &'a EntryId>) -> String {
+    let mut ids: Vec<String> = ids.take(NAMED + 1).map(shown_id).collect();
+    if let Some(more) = ids.get_mut(NAMED) {
+        "...".clone_into(more);
+    }
+    ids.join(", ")
+}
+
+/// Returns an id as far as it can be shown without meaning something else.
+pub(super) fn shown_id(id: &EntryId) -> String {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    id.chars().filter(plain).take(ID).collect()
+}
+
+/// Returns a fact on a line of a list.
+pub(super) fn listed(id: &EntryId, text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    format!("- {} [{}]", escape(&line), shown_id(id))
+}
+
+/// Returns a message: on a line of a list where it is one line, else in a frame.
+pub(super) fn message(id: &EntryId, text: &str) -> String {
+    match text.contains(char::is_control) {
+        true => framed(id, text),
+        false => listed(id, text),
+    }
+}
+
+/// Returns a text in a frame of its own. Its first line is treated like the others.
+pub(super) fn framed(id: &EntryId, text: &str) -> String {
+    let text = escape(&format!("\n{text}"));
+    format!(
+        "<ledger-text id=\"{}\">{text}\n</ledger-text>",
+        shown_id(id)
+    )
+}
