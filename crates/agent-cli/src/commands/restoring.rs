@@ -128,14 +128,7 @@ fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
     let servers = servers::configured(&settings.mcp_servers);
     let redactor = Arc::new(redactor(&secret_variables(&settings)?, &servers));
     let workspace = Arc::new(workspace(folder, &settings, &sources, &sessions)?);
-    let is_own = cwd
-        .canonicalize()
-        .is_ok_and(|cwd| cwd.starts_with(workspace.root()));
-    let disk = Disk::new(workspace, cwd, redactor);
-    Ok(match is_own {
-        true => disk,
-        false => disk.moved_from(cwd),
-    })
+    Ok(Disk::new(workspace, cwd, redactor))
 }
 
 /// What comes back, as JSON documents have it.

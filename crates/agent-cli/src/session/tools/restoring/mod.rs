@@ -41,11 +41,18 @@ const ATTEMPTS: usize = 2;
 #[derive(Debug, Clone)]
 pub(crate) struct Disk {
     workspace: Arc<Workspace>,
-    /// Where relative paths begin.
+    /// The folder that the session calls its own.
     cwd: PathBuf,
-    /// The folder that the session calls its own, where the workspace is another one.
-    moved_from: Option<PathBuf>,
     redactor: Arc<Redactor>,
+}
+
+/// Where the paths of a session begin.
+#[derive(Debug)]
+struct Base {
+    /// Where relative paths begin; without links.
+    folder: PathBuf,
+    /// What absolute paths begin with that mean the workspace, where the session worked in another folder.
+    moved_from: Option<PathBuf>,
 }
 
 /// Somebody does not want to wait any longer.
@@ -61,23 +68,13 @@ enum Miss {
 }
 
 impl Disk {
-    /// Returns the files of `workspace` for a session that worked in `cwd`.
+    /// Returns the files of `workspace` for a session that worked in `cwd`: there, or where that is not in the
+    /// workspace, in what the workspace was then.
     pub fn new(workspace: Arc<Workspace>, cwd: &Path, redactor: Arc<Redactor>) -> Self {
         Self {
             workspace,
             cwd: cwd.to_owned(),
-            moved_from: None,
             redactor,
-        }
-    }
-
-    /// Returns the same for a session whose folder was called `from` and is the workspace now.
-    #[must_use]
-    pub fn moved_from(self, from: &Path) -> Self {
-        Self {
-            cwd: self.workspace.root().to_owned(),
-            moved_from: Some(from.to_owned()),
-            ..self
         }
     }
 
@@ -97,8 +94,7 @@ impl Disk {
         let mut input = RestoreInput::default();
         let mut seen = BTreeSet::new();
         let mut named = 0;
-        let base = self.cwd.canonicalize();
-        let base = base.as_deref().unwrap_or(&self.cwd);
+        let base = self.base();
         for touched in touched {
             if named == settings.max_files {
                 break;
@@ -106,7 +102,7 @@ impl Disk {
             if stop() {
                 return Err(Stopped);
             }
-            let (path, state) = match self.place(base, &touched.path) {
+            let (path, state) = match self.place(&base, &touched.path) {
                 Err(Astray::Outside) => {
                     input.outside.push(touched.path);
                     continue;
@@ -155,12 +151,29 @@ impl Disk {
         beside(cancel, move |stop| self.read(touched, &settings, stop)).await
     }
 
+    fn base(&self) -> Base {
+        let root = self.workspace.root();
+        let folder = self.cwd.canonicalize();
+        let folder = folder.unwrap_or_else(|_| self.cwd.clone());
+        match folder.starts_with(root) {
+            true => Base {
+                folder,
+                moved_from: None,
+            },
+            false => Base {
+                folder: root.to_owned(),
+                moved_from: Some(self.cwd.clone()),
+            },
+        }
+    }
+
     /// Returns where a file is.
-    fn place(&self, base: &Path, path: &str) -> Result<Place, Astray> {
-        let from = self.moved_from.as_deref();
+    fn place(&self, base: &Base, path: &str) -> Result<Place, Astray> {
+        let from = base.moved_from.as_deref();
         let within = from.and_then(|from| Path::new(path).strip_prefix(from).ok());
         let within = within.and_then(Path::to_str);
-        self.workspace.locate_from(base, within.unwrap_or(path))
+        self.workspace
+            .locate_from(&base.folder, within.unwrap_or(path))
     }
 
     fn state(

@@ -336,8 +336,13 @@ fn d4_relative_paths_begin_at_the_folder_of_the_session() {
     a: "of the root"
     "#);
     assert_snapshot!(read(house.disk_at("sub"), &["../../outside/x"]), @"outside: ../../outside/x");
-    let gone = Path::new("/gone/project");
-    let moved = house.disk().moved_from(gone);
+    assert_snapshot!(read(house.disk_at("deleted"), &["a", "../a"]), @r#"
+    deleted/a: missing
+    a: "of the root"
+    "#);
+    // A session of another folder: its files are where the workspace is now.
+    let workspace = Arc::new(Workspace::open(&house.path("")).unwrap());
+    let moved = Disk::new(workspace, Path::new("/gone/project"), Arc::default());
     assert_snapshot!(read(moved, &["/gone/project/sub/a", "a", "/gone/projects/a"]), @r#"
     sub/a: "of the session"
     a: "of the root"
@@ -411,7 +416,7 @@ fn d9_what_was_resolved_before_a_swap_is_not_followed() {
     fs::write(house.root().join("outside/file"), SECRET).unwrap();
     house.put("flip/file", "ours");
     let disk = house.disk();
-    let place = disk.place(&house.path(""), "flip/file");
+    let place = disk.place(&disk.base(), "flip/file");
     let place = place.unwrap_or_else(|_| panic!("inside"));
     fs::rename(house.path("flip"), house.path("spare")).unwrap();
     symlink(house.root().join("outside"), house.path("flip")).unwrap();
