@@ -315,7 +315,7 @@ impl CompactionJob {
             }
         }
         if let Some(restored) = &plan.restored {
-            self.events.restored(restored);
+            self.events.restored(restored, &options.restore.outside);
         }
         let result = CompactionResult {
             strategy: plan.strategy.name(),

@@ -11,6 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::session::approval::{Decision, Question, Told};
 use crate::session::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, Step};
+use crate::ui::{counted, restored::in_words};
 
 /// The sender of events; cheap to clone.
 #[derive(Clone)]
@@ -68,13 +69,18 @@ impl Events {
         self.send(SessionEvent::of_step(step));
     }
 
-    /// Tells what comes back after a summary, or why nothing does.
-    pub fn restored(&self, restored: &Restored) {
-        let text = match &restored.failed {
+    /// Tells what comes back after a summary, or why nothing does; `outside` is what was left alone.
+    pub fn restored(&self, restored: &Restored, outside: &[String]) {
+        let nothing = restored.files.is_empty() && restored.images.is_empty();
+        let mut text = match &restored.failed {
             Some(why) => format!("nothing is brought back: {why}"),
-            None if restored.files.is_empty() && restored.images.is_empty() => return,
-            None => format!("brought back: {}", crate::ui::restored::in_words(restored)),
+            None if nothing && outside.is_empty() => return,
+            None => format!("brought back: {}", in_words(restored)),
         };
+        if !outside.is_empty() {
+            let files = counted(outside.len(), "file");
+            text.push_str(&format!("; {files} outside the workspace left alone"));
+        }
         self.send(SessionEvent::CompactionProgress {
             text,
             notable: true,
