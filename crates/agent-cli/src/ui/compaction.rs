@@ -157,7 +157,7 @@ fn facts_lines(
         ),
     );
     for text in plan.restored.iter().flat_map(restored::lines) {
-        row("brought back", text);
+        row("restored", text);
     }
     if let Some(account) = account(facts.report) {
         row("model", account);

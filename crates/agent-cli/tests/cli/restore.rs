@@ -98,10 +98,10 @@ fn what_is_shown_says_what_comes_back() {
         line.map_or("none".to_owned(), |line| line.trim().to_owned())
     };
     let card = compact(&env, &["--dry-run"]);
-    assert_snapshot!(line(card.clone(), "restored"), @"restored    nothing");
+    assert_snapshot!(line(card.clone(), "restored"), @"restored    nothing: no files or images were found");
     assert_snapshot!(line(card, "note"), @"none");
     let plan = env.run(&[&["plan", "s.jsonl"], &RESTORE[..]].concat());
-    assert_snapshot!(line(plan, "restore "), @"restore     nothing");
+    assert_snapshot!(line(plan, "bring back"), @"bring back  nothing: no files or images were found");
     let compared = env.run(&["compare", "s.jsonl", "--strategies", "restore,extractive"]);
     assert_snapshot!(line(compared, "restore"), @"restore           extractive");
 }
