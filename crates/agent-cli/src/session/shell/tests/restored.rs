@@ -180,7 +180,7 @@ fn what_became_of_a_file_meanwhile_leads_nowhere() {
         symlink(&outside, house.work().join("inside")).unwrap();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
-        progress: brought back: 1 file (25), 1 file not readable
+        progress: brought back: 1 file (25), 1 file not readable; 2 files outside the workspace left alone
         compacted restore by scripted/script
         ");
         life.ask("go on").await;
