@@ -1,7 +1,7 @@
 //! What the summarizer is asked, and which of its answers becomes a summary.
 
 use compaction_core::{
-    AnswerError, ApplyError, Carried, NothingToDo, Profile, RequestKind, TokenCount,
+    AnswerError, ApplyError, Carried, NothingToDo, Profile, RequestKind, TokenCount, prose_of,
 };
 use serde_json::json;
 use session_model::restore_frame;
@@ -200,13 +200,16 @@ fn r19_what_is_stored_has_no_scratchpad() {
     let answer = "<Analysis x=1>SECRET<analysis>in</analysis>more</Analysis>\n\
                   <state_snapshot>\nsay <analysis>quoted</analysis>\n</state_snapshot>\n<analysis>late";
     let after = lines.compacted(&options(Vec::new()), answer);
-    assert_eq!(after.applied.summary, "say <analysis>quoted</analysis>");
+    assert_eq!(
+        prose_of(&after.applied.summary),
+        "say <analysis>quoted</analysis>"
+    );
     // Without the tags it is taken as it is.
     let after = lines.compacted(
         &options(Vec::new()),
         "<analysis>SECRET</analysis>## Goal\nx",
     );
-    assert_eq!(after.applied.summary, "## Goal\nx");
+    assert_eq!(prose_of(&after.applied.summary), "## Goal\nx");
 }
 
 #[test]

@@ -197,7 +197,7 @@ fn empty_summary_once() {
     let bench = Bench::replying(replies);
     let output = bench.succeeds(&[]);
     assert_snapshot!(output.stderr, @"note: the summary is empty; asking once more");
-    assert_eq!(bench.compaction()["summary"], SUMMARY);
+    assert_eq!(bench.prose(), SUMMARY);
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn an_answer_that_its_cap_cut_off() {
             output.stderr, "note: the summary was cut off by its output cap; asking once more\n",
             "{wire}"
         );
-        assert_eq!(bench.compaction()["summary"], SUMMARY, "{wire}");
+        assert_eq!(bench.prose(), SUMMARY, "{wire}");
         let bodies = bench.bodies();
         assert_eq!(cap(&bodies[1]), 2 * cap(&bodies[0]), "{wire}");
 

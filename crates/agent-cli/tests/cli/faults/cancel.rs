@@ -100,7 +100,7 @@ fn closed_standard_output() {
         (Some(0), ""),
         "{output}"
     );
-    assert_eq!(bench.compaction()["summary"], json!(SUMMARY));
+    assert_eq!(bench.prose(), SUMMARY);
 }
 
 /// Nobody reads what is said beside either.

@@ -188,6 +188,13 @@ impl Bench {
         entry
     }
 
+    /// Returns the prose of the summary in it, without what code keeps beside it.
+    pub fn prose(&self) -> String {
+        let entry = self.compaction();
+        let summary = entry["summary"].as_str().unwrap_or_default();
+        compaction_core::prose_of(summary)
+    }
+
     /// Returns the bodies that the server received.
     pub fn bodies(&self) -> Vec<Value> {
         self.server.received().iter().map(Received::json).collect()

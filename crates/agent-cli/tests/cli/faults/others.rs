@@ -115,7 +115,7 @@ fn a_remote_endpoint_that_answers() {
         (Some(0), ""),
         "{output}"
     );
-    assert_eq!(bench.compaction()["summary"], SUMMARY);
+    assert_eq!(bench.prose(), SUMMARY);
     let place = format!("{}/summarize", remote.url());
     assert_eq!(
         bench.compaction()["details"]["summarizer"],

@@ -35,7 +35,7 @@ fn a_smaller_window_than_was_said() {
         output.stderr,
         "note: too large for the model's window; asking in smaller pieces\n"
     );
-    assert_eq!(bench.compaction()["summary"], SUMMARY);
+    assert_eq!(bench.prose(), SUMMARY);
     assert_eq!(output.json()["model"]["folds"], 1);
     let sizes: Vec<usize> = bench
         .server

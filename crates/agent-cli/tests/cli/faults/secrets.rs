@@ -148,7 +148,7 @@ fn a_summary_that_echoes_the_key() {
         for reply in replies {
             let bench = Bench::replying(vec![reply]).on(wire);
             checked(&bench, &[], 0, wire);
-            let summary = bench.compaction()["summary"].clone();
+            let summary = bench.prose();
             assert_eq!(
                 summary, "## Goal\nCall the service with [secret removed].",
                 "{wire}"

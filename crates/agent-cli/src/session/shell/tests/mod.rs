@@ -17,6 +17,7 @@ mod promotion;
 mod queue;
 mod redo;
 mod restore;
+mod restored;
 mod resume;
 mod saving;
 mod strategies;
