@@ -49,6 +49,9 @@ fn a_handoff_writes_its_document_into_a_new_session_at_once() {
         life.ask("go on").await;
         assert_snapshot!(house.newest_request().join("\n"), @"
         user: the document
+
+        <ledger>
+        Kept by code, word for wo
         user: go on
         ");
         assert_snapshot!(written(&path), @"
@@ -231,6 +234,9 @@ fn a_session_in_memory_is_handed_off_in_memory() {
         life.ask("two").await;
         assert_snapshot!(house.newest_request().join("\n"), @"
         user: the document
+
+        <ledger>
+        Kept by code, word for wo
         user: two
         ");
         life.said.clear();

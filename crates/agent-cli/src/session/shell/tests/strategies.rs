@@ -277,7 +277,10 @@ fn a_compaction_that_frees_too_little_stops_automatic_ones() {
             answer("a"),
             summary(&words(1500)).repeat(9),
         ];
-        let house = House::new(&script.concat()).compaction(json!({ "keepRecentTokens": 3400 }));
+        let house = House::new(&script.concat()).compaction(json!({
+            "keepRecentTokens": 3400,
+            "ledger": { "maxTokens": 0 },
+        }));
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.ask("write").await, @"
         user: write
