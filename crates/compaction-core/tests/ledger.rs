@@ -499,16 +499,42 @@ fn after_undo_another_compaction_sees_the_same_facts() {
 }
 
 #[test]
-fn facts_behind_a_reset_are_gone() {
+fn facts_before_a_reset_are_gone() {
     let mut story = Story::new();
-    story
-        .user("Never touch the old code.")
-        .entry(json!({"type":"custom","customType":"reset_boundary","data":{}}));
-    assert_eq!(
-        story.ledger().items.len(),
-        1 + 1,
-        "only a true boundary counts"
-    );
+    story.user("Never touch the old code.");
+    assert_eq!(story.ledger().items.len(), 2);
+    story.entry(json!({"type":"reset_boundary"})).user("Go.");
+    let texts: Vec<_> = story
+        .ledger()
+        .items
+        .into_iter()
+        .map(|item| item.text)
+        .collect();
+    assert_eq!(texts, ["Go."]);
+}
+
+#[test]
+fn a_document_hands_rules_on_to_the_session_after_the_next() {
+    let story = every_kind();
+    let block = fitted(&story, 2000);
+    let mut next = Story::new();
+    next.entry(json!({"type":"custom_message","customType":"handoff","content":format!("The document.{}", block.text),"display":true,"details":{"ledger":block.details()}}))
+        .user("Go on.")
+        .filler(300)
+        .user("And the docs?")
+        .says("Soon.");
+    for told in [None, Some("forgotten")] {
+        let mut next = next.clone();
+        next.compact(&keeping(20), told);
+        next.filler(300).user("What next?").says("This.");
+        next.compact(&keeping(20), told);
+        let read = next.read();
+        assert!(read.contains("Never touch src/api.rs."), "{read}");
+        assert!(read.contains("src/import.rs"), "{read}");
+        assert_eq!(read.matches("Build the importer.").count(), 1, "{read}");
+        // What was open then is not known to be open.
+        assert!(!read.contains("mismatched types"), "{read}");
+    }
 }
 
 /// Sentences and deeds that facts are made of.

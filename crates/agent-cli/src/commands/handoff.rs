@@ -48,9 +48,9 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     };
     let mut out = json!({ "diagnostics": all_diagnostics(&session, &context) });
     let plan = plan_for(own).map_err(|error| Error::Usage(error.to_string()))?;
-    if plan.is_none() {
+    let Some(plan) = plan else {
         return Ok(Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out));
-    }
+    };
     let started = Instant::now();
     let (document, report) = document(&models, &path, &context, &plan_for)?;
     let tokens = TokenCount(document.chars().count() as u64 / 4);
@@ -62,6 +62,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
                 "parentSession": session.tree().header().map(|header| header.id.clone()),
                 "parentLeaf": path.leaf_id(),
                 "summarizer": report.answered_by.as_deref().unwrap_or("rules"),
+                "ledger": plan.ledger.details(),
             });
             let mut draft = EntryDraft::CustomMessage(CustomMessageDraft {
                 custom_type: HANDOFF_MESSAGE.to_owned(),

@@ -174,13 +174,6 @@ fn facts_lines(
     if let Some(in_sight) = applied.loss.as_ref().and_then(in_sight) {
         row("in sight", in_sight);
     }
-    if applied.ledger.tokens > TokenCount::ZERO {
-        let taken = tokens(applied.ledger.tokens);
-        row(
-            "ledger",
-            format!("{taken} tokens of the summary, copied by code"),
-        );
-    }
     row(
         "lost",
         "nothing: every entry is still in the file".to_owned(),

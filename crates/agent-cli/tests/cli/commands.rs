@@ -531,6 +531,7 @@ fn dry_runs() {
     -- would be compacted  # -> #  (-#)  by rule, no model  [TIME]
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
+       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages
        files       # changed, # read, all named
        in sight    #% of # facts that can be checked
        ledger      # tokens of the summary, copied by code
@@ -595,6 +596,7 @@ fn compact_in_place_and_undo_give_the_context_back() {
     -- compacted  # -> #  (-#)  by rule, no model  [TIME]
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
+       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages
        files       # changed, # read, all named
        in sight    #% of # facts that can be checked
        ledger      # tokens of the summary, copied by code

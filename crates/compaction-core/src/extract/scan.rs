@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use session_model::{AgentMessage, AssistantMessage, Block, Content, StopReason};
 
 use crate::handoff::HANDOFF_MESSAGE;
+use crate::ledger::without_ledger;
 use crate::request::SourceMessage;
 
 use super::facts::{Facts, Item, Request};
@@ -99,7 +100,8 @@ impl Scan {
                 }
                 // The document of a handoff is the summary that its session begins with.
                 AgentMessage::Custom(message) if message.custom_type == HANDOFF_MESSAGE => {
-                    self.scanned.carried = Some(message.content.joined_text("\n"));
+                    let text = message.content.joined_text("\n");
+                    self.scanned.carried = Some(without_ledger(&text));
                 }
                 // Harness, extensions and unknown roles do not speak for the user.
                 AgentMessage::System(_)

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{Holds, Record, Spoken, record};
-use crate::ledger::gather::gather;
+use crate::ledger::gather::{gather, handed_on};
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
 use crate::request::SourceMessage;
 use crate::restore::{LastSeen, content_hash, touched_in};
@@ -26,12 +26,21 @@ impl Ledger {
             ledger.add(LedgerKind::Pin, pin.entry_id, pin.text);
         }
         let record = record(&messages);
+        let kept = in_sight.clone();
         let builder = Builder {
             messages: &messages,
             in_sight,
             ledger,
         };
-        builder.build(&record)
+        let mut ledger = builder.build(&record);
+        // What was handed on is older than all of it.
+        let known: BTreeSet<String> = ledger.items.iter().map(|item| item.text.clone()).collect();
+        let handed = handed_on(path).into_iter();
+        let handed = handed.filter(|item| !kept.contains(&item.entry_id));
+        ledger
+            .items
+            .extend(handed.filter(|item| !known.contains(&item.text)));
+        ledger
     }
 
     fn add(&mut self, kind: LedgerKind, entry_id: EntryId, text: String) {

@@ -120,6 +120,15 @@ impl<'a> Fitting<'a> {
             });
             left = left.saturating_sub(self.counter.text(&frame));
         }
+        let all = self.places(LedgerKind::Pin).into_iter();
+        let all = all.map(|place| &self.ledger.items[place]);
+        let all: TokenCount = all
+            .map(|item| self.cost(&framed(&item.entry_id, &item.text)))
+            .sum();
+        if all > left {
+            // Those without room are named.
+            left = left.saturating_sub(CLOSING);
+        }
         for place in self.places(LedgerKind::Pin) {
             let item = &self.ledger.items[place];
             let shown = framed(&item.entry_id, &item.text);
@@ -211,24 +220,27 @@ impl<'a> Fitting<'a> {
 
     /// Returns whether a message or a pin that is told whole says it.
     fn is_inside(&self, item: &LedgerItem) -> bool {
-        // Of decisions and figures, a shortened sentence is listed.
-        let (repeats, shortened) = match item.kind {
+        let repeats = match item.kind {
             LedgerKind::Rule
             | LedgerKind::FirstMessage
             | LedgerKind::LatestMessage
-            | LedgerKind::Message => (true, false),
-            LedgerKind::Decision | LedgerKind::Figure => (true, true),
+            | LedgerKind::Message
+            | LedgerKind::Decision
+            | LedgerKind::Figure => true,
             LedgerKind::Pin
             | LedgerKind::File
             | LedgerKind::Failure
             | LedgerKind::NextStep
             | LedgerKind::Todo
-            | LedgerKind::Literal => (false, false),
+            | LedgerKind::Literal => false,
         };
+        // Of decisions and figures, a shortened sentence is listed.
+        let said = item.text.strip_prefix("Rejected: ").unwrap_or(&item.text);
+        let said = said.trim_end_matches('…');
         repeats
             && self.whole.iter().any(|whole| {
                 let whole = &self.ledger.items[*whole];
-                whole.entry_id == item.entry_id && (shortened || whole.text.contains(&item.text))
+                whole.entry_id == item.entry_id && whole.text.contains(said)
             })
     }
 

@@ -8,7 +8,72 @@ use session_model::{
     SessionPath,
 };
 
+use crate::handoff::HANDOFF_MESSAGE;
+use crate::ledger::{LedgerItem, LedgerKind};
 use crate::request::SourceMessage;
+
+/// How far from its beginning a session has the document that it goes on from.
+const HANDED_WITHIN: usize = 16;
+
+/// The part of a document's details that has the facts of the session before.
+#[derive(Deserialize)]
+struct Handed {
+    ledger: HandedItems,
+}
+
+#[derive(Deserialize)]
+struct HandedItems {
+    items: Vec<HandedItem>,
+}
+
+#[derive(Deserialize)]
+struct HandedItem {
+    kind: String,
+    text: String,
+}
+
+/// Returns the facts that the session before handed on, which hold whatever came since, under the entry that has them.
+pub(super) fn handed_on(path: &SessionPath<'_>) -> Vec<LedgerItem> {
+    let tree = path.tree();
+    let reset = path.newest(EntryKind::ResetBoundary);
+    let start = reset.map_or(0, |(place, _)| place + 1);
+    let first = path.entries().iter().skip(start).take(HANDED_WITHIN);
+    let mut messages = first.filter(|index| tree.kind(**index) == EntryKind::CustomMessage);
+    let handed = messages.find_map(|index| {
+        let entry = tree.entry(*index).ok()?;
+        let EntryBody::CustomMessage(message) = &entry.body else {
+            return None;
+        };
+        let details = message
+            .details
+            .as_ref()
+            .filter(|_| message.custom_type == HANDOFF_MESSAGE)?;
+        let handed: Handed = serde_json::from_str(details.get()).ok()?;
+        Some((entry.id, handed.ledger.items))
+    });
+    let Some((entry_id, items)) = handed else {
+        return Vec::new();
+    };
+    let items = items.into_iter().filter_map(|item| {
+        let kind = match item.kind.as_str() {
+            "pin" => LedgerKind::Pin,
+            "rule" => LedgerKind::Rule,
+            "first_message" => LedgerKind::FirstMessage,
+            "latest_message" | "message" => LedgerKind::Message,
+            "file" => LedgerKind::File,
+            "decision" => LedgerKind::Decision,
+            "figure" => LedgerKind::Figure,
+            // What was open then may be done now.
+            _ => return None,
+        };
+        Some(LedgerItem {
+            kind,
+            entry_id: entry_id.clone(),
+            text: item.text,
+        })
+    });
+    items.collect()
+}
 
 /// The part of a compaction's details that says what its ledger rests on.
 #[derive(Deserialize)]

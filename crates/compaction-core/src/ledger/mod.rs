@@ -18,6 +18,9 @@ mod literals;
 mod pins;
 mod strip;
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
@@ -152,8 +155,8 @@ impl LedgerBlock {
         self
     }
 
-    /// Returns the typed copy that the entry's details keep.
-    pub(crate) fn details(&self) -> serde_json::Value {
+    /// Returns the typed copy that the details of an entry keep.
+    pub fn details(&self) -> serde_json::Value {
         serde_json::json!({
             "budget": self.budget,
             "tokens": self.tokens,

@@ -68,6 +68,8 @@ pub(super) enum Product {
 pub(super) struct Document {
     /// The document.
     pub text: String,
+    /// The typed copy of the facts in it.
+    pub ledger: serde_json::Value,
     /// Who wrote it.
     pub report: ModelReport,
     /// What is told of it.

@@ -61,6 +61,12 @@ impl CompactionJob {
         if text.trim().is_empty() {
             return Err(Ended::Failed("the document is empty".to_owned()));
         }
+        let own = SummarizerLimits {
+            window,
+            max_output: None,
+        };
+        // A window too small for any plan has room for no ledger either.
+        let ledger = plan_for(own).map(|plan| plan.ledger).unwrap_or_default();
         let after = Profile::Own.counter().text(&text);
         let result = CompactionResult {
             strategy: Strategy::Handoff.name(),
@@ -68,7 +74,7 @@ impl CompactionJob {
             first_kept_entry_id: None,
             tokens_before: tokens.0,
             tokens_after: after.0,
-            ledger_tokens: 0,
+            ledger_tokens: ledger.tokens.0,
             kept_entries: 0,
             summarized_entries: context.entries.len(),
             shortened_entries: 0,
@@ -82,6 +88,7 @@ impl CompactionJob {
         };
         Ok(Product::Document(Box::new(Document {
             text,
+            ledger: ledger.details(),
             report,
             result,
         })))

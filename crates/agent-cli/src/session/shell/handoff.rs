@@ -34,6 +34,7 @@ impl AgentSession {
     fn hand_off(&mut self, document: Document) -> Result<(), Error> {
         let Document {
             text,
+            ledger,
             report,
             result,
         } = document;
@@ -43,6 +44,7 @@ impl AgentSession {
             "parentSession": self.store.id(),
             "parentLeaf": leaf_name(&self.store),
             "summarizer": author(&report),
+            "ledger": ledger,
         });
         let mut draft = EntryDraft::CustomMessage(CustomMessageDraft {
             custom_type: HANDOFF_MESSAGE.to_owned(),

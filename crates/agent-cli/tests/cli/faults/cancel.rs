@@ -4,7 +4,6 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use serde_json::json;
 use test_support::{End, Reply, streams};
 
 use crate::faults::{Bench, LONG, SUMMARY, said, spawn, timed};

@@ -181,18 +181,17 @@ impl Bench {
         output
     }
 
+    /// Returns what the summarizer wrote: the summary of the compaction without its ledger.
+    pub fn prose(&self) -> String {
+        let entry = self.compaction();
+        compaction_core::prose_of(entry["summary"].as_str().unwrap_or_default())
+    }
+
     /// Returns the last entry of the session, which must be a compaction.
     pub fn compaction(&self) -> Value {
         let entry = self.env.lines("s.jsonl").pop().expect("an entry");
         assert_eq!(entry["type"], "compaction", "{entry}");
         entry
-    }
-
-    /// Returns the prose of the summary in it, without what code keeps beside it.
-    pub fn prose(&self) -> String {
-        let entry = self.compaction();
-        let summary = entry["summary"].as_str().unwrap_or_default();
-        compaction_core::prose_of(summary)
     }
 
     /// Returns the bodies that the server received.

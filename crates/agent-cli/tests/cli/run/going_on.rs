@@ -50,6 +50,14 @@ fn a_script_goes_on_behind_a_handoff() {
     ---
     custom: ## Goal
     The first document.
+
+    <ledger>
+    Kept by code, word for word. An id in brackets names an entry of the session before.
+    First message of the user:
+    - p1 [8f979f40]
+    Latest message of the user:
+    - p2 [9ce1b2ab]
+    </ledger>
     user: p3
     assistant: A3.
     user: p4
@@ -57,6 +65,14 @@ fn a_script_goes_on_behind_a_handoff() {
     ---
     custom: ## Goal
     The second document.
+
+    <ledger>
+    Kept by code, word for word. An id in brackets names an entry of the session before.
+    First message of the user:
+    - p3 [414ffa8a]
+    Latest message of the user:
+    - p4 [8a86cfec]
+    </ledger>
     user: p5
     assistant: A5.
     ");
