@@ -1,6 +1,7 @@
 //! Planning a compaction: what is summarized, what stays, what is asked. Pure and deterministic.
 
 mod apply;
+mod bounds;
 pub(crate) mod fates;
 mod hash;
 mod options;
@@ -8,22 +9,21 @@ pub(crate) mod requests;
 mod rescue;
 mod verify;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::Serialize;
 use session_model::{
-    AgentMessage, AssistantMessage, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
-    SessionPath, SystemMessage, build_context, current_system,
+    AgentMessage, AssistantMessage, EntryBody, EntryId, SessionContext, SessionPath, SystemMessage,
+    build_context, current_system,
 };
 
 use crate::cut::{CutPoint, cut_items, find_cut_point};
 use crate::files::FileOps;
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, prose_of};
-use crate::measure::{Measure, adapted_keep, measure_counted, message_counts};
+use crate::measure::{Measure, measure_counted, message_counts};
 use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::restore::{self, Restored};
-use crate::rules::{Profile, Rules};
+use crate::rules::Profile;
 use crate::settings::{DEFAULT_RESERVE, Strategy, VerifySettings};
 use crate::threshold::{Threshold, threshold};
 use crate::tokens::TokenCount;
@@ -37,6 +37,7 @@ pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 pub use rescue::{Elision, ElisionPlan, plan_elision};
 
 pub(crate) use apply::merge_answers;
+use bounds::{effective_keep, refuse_compacted, summary_cap};
 use fates::{
     chapter, fates, file_ops, list_limit, planned_entries, say_what_comes_back, source_messages,
 };
@@ -431,56 +432,4 @@ fn conversation_len(context: &SessionContext) -> usize {
         }
     });
     counts.sum()
-}
-
-/// Refuses to compact what ends in a compaction.
-fn refuse_compacted(
-    path: &SessionPath<'_>,
-    context: &SessionContext,
-    rules: &Rules,
-    due: bool,
-) -> Result<(), NothingToDo> {
-    let compacted = if rules.compacts_compacted {
-        let newest = path.newest(EntryKind::Compaction);
-        let after = newest.map_or(0, |(place, _)| place + 1);
-        let after: BTreeSet<EntryIndex> = path.entries()[after..].iter().copied().collect();
-        // What the compaction itself brought back is no work that was done since.
-        let visible_after = context.entries.iter().any(|projected| {
-            !projected.messages.is_empty()
-                && !restore::is_restored(&projected.entry.body)
-                && after.contains(&projected.index)
-        });
-        context.compaction().is_some() && !visible_after && !due
-    } else {
-        let last = path.entries().last();
-        last.is_some_and(|index| path.tree().kind(*index) == EntryKind::Compaction)
-    };
-    if compacted {
-        return Err(NothingToDo::AlreadyCompacted);
-    }
-    Ok(())
-}
-
-fn effective_keep(
-    asked: TokenCount,
-    threshold: Option<&Threshold>,
-    measure: &Measure,
-    rules: &Rules,
-) -> TokenCount {
-    if !rules.bounded_keep {
-        return asked;
-    }
-    let half = threshold.map(|threshold| threshold.tokens.scaled(1, 2));
-    let bounded = half
-        .map_or(asked, |half| asked.min(half))
-        .max(TokenCount(1));
-    adapted_keep(bounded, measure.ratio)
-}
-
-/// A summary takes at most a quarter of the threshold, whatever the setting says.
-fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
-    let quarter = threshold.map(|threshold| threshold.tokens.scaled(1, 4));
-    quarter
-        .map_or(setting, |quarter| setting.min(quarter))
-        .max(TokenCount(200))
 }

@@ -1,0 +1,65 @@
+//! The bounds of a plan: when there is nothing left to compact, how much stays, how large a summary may be.
+
+use std::collections::BTreeSet;
+
+use session_model::{EntryIndex, EntryKind, SessionContext, SessionPath};
+
+use crate::measure::{Measure, adapted_keep};
+use crate::plan::NothingToDo;
+use crate::restore;
+use crate::rules::Rules;
+use crate::threshold::Threshold;
+use crate::tokens::TokenCount;
+
+/// Refuses to compact what ends in a compaction.
+pub(super) fn refuse_compacted(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    rules: &Rules,
+    due: bool,
+) -> Result<(), NothingToDo> {
+    let compacted = if rules.compacts_compacted {
+        let newest = path.newest(EntryKind::Compaction);
+        let after = newest.map_or(0, |(place, _)| place + 1);
+        let after: BTreeSet<EntryIndex> = path.entries()[after..].iter().copied().collect();
+        // What the compaction itself brought back is no work that was done since.
+        let visible_after = context.entries.iter().any(|projected| {
+            !projected.messages.is_empty()
+                && !restore::is_restored(&projected.entry.body)
+                && after.contains(&projected.index)
+        });
+        context.compaction().is_some() && !visible_after && !due
+    } else {
+        let last = path.entries().last();
+        last.is_some_and(|index| path.tree().kind(*index) == EntryKind::Compaction)
+    };
+    if compacted {
+        return Err(NothingToDo::AlreadyCompacted);
+    }
+    Ok(())
+}
+
+/// Returns what should stay word for word: the setting, bounded by the threshold and adapted to measured usage.
+pub(super) fn effective_keep(
+    asked: TokenCount,
+    threshold: Option<&Threshold>,
+    measure: &Measure,
+    rules: &Rules,
+) -> TokenCount {
+    if !rules.bounded_keep {
+        return asked;
+    }
+    let half = threshold.map(|threshold| threshold.tokens.scaled(1, 2));
+    let bounded = half
+        .map_or(asked, |half| asked.min(half))
+        .max(TokenCount(1));
+    adapted_keep(bounded, measure.ratio)
+}
+
+/// A summary takes at most a quarter of the threshold, whatever the setting says.
+pub(super) fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
+    let quarter = threshold.map(|threshold| threshold.tokens.scaled(1, 4));
+    quarter
+        .map_or(setting, |quarter| setting.min(quarter))
+        .max(TokenCount(200))
+}
