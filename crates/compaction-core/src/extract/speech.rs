@@ -347,6 +347,10 @@ const AGAINST_WORDS: usize = 6;
 
 /// Returns the telling words of what a sentence speaks against.
 pub(super) fn turned_down(text: &str) -> BTreeSet<String> {
+    // What is longer is no sentence that somebody says.
+    if text.len() > 2000 {
+        return BTreeSet::new();
+    }
     let lower = spaced(text);
     let mut against = BTreeSet::new();
     for mark in AGAINST {

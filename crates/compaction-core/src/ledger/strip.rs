@@ -27,11 +27,14 @@ fn without(summary: &str, lead: &str) -> String {
     while let Some(at) = rest.find(&opening) {
         let starts_line = at == 0 || rest[..at].ends_with('\n');
         let body = &rest[at + opening.len()..];
-        let end = ending(body).filter(|_| starts_line);
-        let Some(end) = end else {
+        if !starts_line {
             out.push_str(&rest[..at + opening.len()]);
             rest = body;
             continue;
+        }
+        // Where this one does not end, none behind it does.
+        let Some(end) = ending(body) else {
+            break;
         };
         // What another wrote in front without closing it is not ours.
         out.push_str(rest[..at].trim_end());

@@ -155,7 +155,7 @@ fn again(
     };
     // The prose and the lists come first, to see what they leave to the ledger.
     let mut budget = Budget {
-        prose: most.scaled(6, 10).max(LEAST_PROSE),
+        prose: most.scaled(4, 10).max(LEAST_PROSE),
         ledger: TokenCount::ZERO,
         files: usize::MAX,
         verify: VerifyMode::Off,
@@ -178,13 +178,27 @@ fn again(
         budget.files = files;
     }
     budget.verify = VerifyMode::Repair;
+    let mut fits = None;
     for _ in 0..TRIES {
         let applied = with(&budget)?;
         let taken = counter.text(&applied.summary);
-        if taken <= most {
-            return Ok(applied);
+        if taken > most {
+            if fits.is_some() {
+                break;
+            }
+            budget.ledger = budget.ledger.saturating_sub(taken.saturating_sub(most));
+            continue;
         }
-        budget.ledger = budget.ledger.saturating_sub(taken.saturating_sub(most));
+        // What the ledger holds leaves the prose, and that makes room for more of it.
+        let room = most.saturating_sub(taken);
+        fits = Some(applied);
+        if room <= most.scaled(1, 20) {
+            break;
+        }
+        budget.ledger += room;
+    }
+    if let Some(applied) = fits {
+        return Ok(applied);
     }
     budget.ledger = TokenCount::ZERO;
     with(&budget)
