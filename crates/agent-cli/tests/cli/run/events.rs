@@ -92,8 +92,8 @@ fn line(event: &Value, ids: &mut BTreeMap<String, usize>) -> String {
         let told = match (name.as_str(), value) {
             ("type", _) => continue,
             (
-                "tokens" | "tokens_before" | "tokens_after" | "ledger_tokens" | "seconds" | "usage"
-                | "entries",
+                "tokens" | "tokens_before" | "tokens_after" | "ledger_tokens" | "seconds"
+                | "waited_seconds" | "usage" | "entries",
                 _,
             ) => "#".to_owned(),
             (
