@@ -1,10 +1,37 @@
 //! Command lines: which are the same, which check the work, which only look.
 
 /// First words of commands that only look: their failure blocks nothing, and their output quotes anything.
-const LOOKING: [&str; 27] = [
-    "grep", "rg", "ag", "ls", "cat", "find", "fd", "head", "tail", "less", "which", "type", "test",
-    "[", "diff", "sed", "awk", "wc", "file", "stat", "jq", "tree", "pwd", "echo", "printf", "ps",
+const LOOKING: [&str; 30] = [
+    "grep",
+    "rg",
+    "ag",
+    "ls",
+    "cat",
+    "find",
+    "fd",
+    "head",
+    "tail",
+    "less",
+    "which",
+    "type",
+    "test",
+    "[",
+    "diff",
+    "sed",
+    "awk",
+    "wc",
+    "file",
+    "stat",
+    "jq",
+    "tree",
+    "pwd",
+    "echo",
+    "printf",
+    "ps",
     "pgrep",
+    "journalctl",
+    "dmesg",
+    "history",
 ];
 /// What `git` does when it only looks.
 const GIT_LOOKING: [&str; 7] = ["grep", "log", "show", "diff", "status", "blame", "ls-files"];
@@ -105,6 +132,7 @@ impl Command {
                     || Some(won) == last
                     || (narrower && is_check(won))
                     || (is_check(won) && broader(won, last.unwrap_or(&failed.core)))
+                    || Run::new(won).covers(&Run::new(last.unwrap_or(&failed.core)))
             })
     }
 
@@ -133,6 +161,9 @@ impl Command {
         let looks = |part: &String| {
             let mut words = part.split_whitespace().filter(|word| !word.contains('='));
             match words.next() {
+                Some("docker" | "kubectl" | "podman") => words
+                    .find(|word| !matches!(*word, "compose" | "container"))
+                    .is_some_and(|word| matches!(word, "logs" | "ps" | "inspect" | "describe")),
                 Some("git") => words.next().is_some_and(|word| GIT_LOOKING.contains(&word)),
                 Some(first) => LOOKING.contains(&first),
                 None => true,
@@ -203,6 +234,119 @@ fn broader(won: &str, failed: &str) -> bool {
     };
     narrow.iter().all(|word| left.contains(word))
         && (tool == "cargo" || narrow.is_empty() || same())
+}
+
+/// Words in front of a program that change nothing about what it does.
+const WRAPPERS: [&str; 13] = [
+    "npx", "bunx", "sudo", "time", "env", "nice", "pnpm", "yarn", "bundle", "poetry", "uv", "exec",
+    "run",
+];
+/// Options that leave out a part of what would run.
+const NARROWING: [&str; 22] = [
+    "-k",
+    "-m",
+    "-t",
+    "-g",
+    "-run",
+    "--run",
+    "--lib",
+    "--bin",
+    "--bins",
+    "--doc",
+    "--test",
+    "--tests",
+    "--filter",
+    "--grep",
+    "--only",
+    "--ignore",
+    "--exclude",
+    "--skip",
+    "--dry-run",
+    "--list",
+    "--version",
+    "--help",
+];
+
+/// A command as a program, what it is told to do, and what it does that to.
+#[derive(Default)]
+struct Run<'a> {
+    program: &'a str,
+    verb: &'a str,
+    targets: Vec<&'a str>,
+    narrowing: Vec<&'a str>,
+}
+
+impl<'a> Run<'a> {
+    fn new(command: &'a str) -> Self {
+        let assigns = |word: &str| word.contains('=') && !word.starts_with('-');
+        let mut words = command.split_whitespace().peekable();
+        let mut program = "";
+        for word in words.by_ref() {
+            program = word.trim_start_matches("./");
+            if !assigns(word) && !WRAPPERS.contains(&word) {
+                break;
+            }
+        }
+        let mut run = Self {
+            program: program
+                .strip_suffix('w')
+                .filter(|name| matches!(*name, "gradle" | "mvn"))
+                .unwrap_or(program),
+            ..Self::default()
+        };
+        for word in words {
+            let word = word.trim_matches(['"', '\'']);
+            let bare = word.split('=').next().unwrap_or_default();
+            let plain = word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-');
+            match word.strip_prefix('-') {
+                Some(_) if NARROWING.contains(&bare) => run.narrowing.push(word),
+                // A directory is a target also where it belongs to an option.
+                Some(_) => run.targets.extend(
+                    word.split_once('=')
+                        .map(|(_, value)| value)
+                        .filter(|value| value.contains('/')),
+                ),
+                None if plain && run.verb.is_empty() => run.verb = word,
+                None => run.targets.push(word),
+            }
+        }
+        run
+    }
+
+    /// Returns true when this run did all that `other` did: the same to at least the same.
+    fn covers(&self, other: &Self) -> bool {
+        let narrowed = |option: &&str| other.narrowing.contains(option);
+        let covered = |target: &&str| self.targets.iter().any(|own| contains_target(own, target));
+        !self.program.is_empty()
+            && self.program == other.program
+            && self.verb == other.verb
+            && !other.targets.is_empty()
+            && other.targets.iter().all(covered)
+            && self.narrowing.iter().all(narrowed)
+            && (self.program != "cargo" || self.targets.len() <= other.targets.len())
+    }
+}
+
+/// Returns true when a target is another one or a folder around it.
+fn contains_target(own: &str, other: &str) -> bool {
+    let bare = |target: &str| -> String {
+        let target = target.trim_start_matches("./");
+        target
+            .trim_end_matches("...")
+            .trim_end_matches('/')
+            .to_owned()
+    };
+    let (around, within) = (bare(own), bare(other));
+    let tree = own.ends_with("...") || !other.ends_with("...");
+    let inside = |rest: &str| rest.is_empty() || rest.starts_with('/') || rest.starts_with("::");
+    own == other
+        || own == "./..."
+        || (tree && !around.is_empty() && within.strip_prefix(&around).is_some_and(inside))
+        || within
+            .strip_suffix(&around)
+            .is_some_and(|rest| rest.starts_with(':') && rest.ends_with(':'))
 }
 
 /// Returns what a tool is told to do, where its first word is neither an option nor a path.

@@ -57,6 +57,8 @@ pub(super) struct Failure {
     pub exit: Option<i64>,
     /// Its error lines.
     pub lines: Vec<String>,
+    /// The sentence that told of it, where nobody saw it run.
+    pub told: Option<String>,
     /// The entry of the result.
     pub id: String,
 }

@@ -16,7 +16,10 @@
 //! new messages changes nothing.
 
 mod beside;
+mod choice_words;
+mod choices;
 mod command;
+mod deeds;
 mod facts;
 mod figures;
 mod files;
@@ -27,6 +30,7 @@ mod merge;
 mod notes;
 mod parse;
 mod record;
+mod refusals;
 mod rules;
 mod scan;
 mod sections;
@@ -34,6 +38,7 @@ mod signals;
 mod speech;
 mod text;
 mod todos;
+mod told;
 
 pub use todos::{OpenTodos, TodoItem, TodoState, open_todos};
 mod work;

@@ -7,9 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::choices;
 use super::facts::{Failure, FileWork};
 use super::figures::{Quantity, figures, has_figure, replaces_earlier};
 use super::notes::{FailureNote, FileNote, Noted, RuleNote, Spoken};
+use super::refusals;
 use super::speech;
 use super::text::{Sentence, one_line};
 
@@ -241,16 +243,15 @@ impl Record {
     /// Notes a command that failed.
     pub(super) fn failure(&mut self, failure: &Failure, call: Option<usize>, place: usize) {
         let exit = failure.exit.map(|code| format!(", exit code {code}"));
-        let mut text = format!("`{}` failed{}", failure.command, exit.unwrap_or_default());
-        for (at, line) in failure.lines.iter().enumerate() {
-            text.push_str(if at == 0 { ": " } else { " | " });
+        let mut text = match &failure.told {
+            Some(told) => told.clone(),
+            None => format!("`{}` failed{}", failure.command, exit.unwrap_or_default()),
+        };
+        if let Some(line) = failure.lines.first() {
+            text.push_str(": ");
             text.push_str(line.trim());
         }
-        self.failures.push(FailureNote {
-            text: one_line(&text, 1000),
-            call,
-            place,
-        });
+        self.failures.push(FailureNote { text, call, place });
     }
 
     /// A figure of the user, be it in a rule, takes back what was said of the same thing.
@@ -285,14 +286,14 @@ impl Record {
     }
 
     fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
-        for choice in speech::choices(said) {
+        for choice in choices::choices(said) {
             let rejects = choice.rejects;
             let chosen = subjects(&choice.choice);
             let against = match rejects {
                 true => chosen.clone(),
-                false => speech::turned_down(choice.sentence),
+                false => refusals::turned_down(&choice.sentence),
             };
-            let text = one_line(choice.sentence, DECISION);
+            let text = one_line(&choice.sentence, DECISION);
             let text = match rejects {
                 true => format!("{REJECTED}{text}"),
                 false => text,
@@ -300,7 +301,8 @@ impl Record {
             let old = |earlier: &Decision| {
                 earlier.noted.text == text
                     || (!earlier.rejects
-                        && earlier.chosen.iter().any(|word| against.contains(word)))
+                        && (earlier.chosen.iter().any(|word| against.contains(word))
+                            || (choice.changes && same_matter(&chosen, &earlier.chosen))))
             };
             take_back(
                 &mut self.links,
@@ -324,9 +326,9 @@ impl Record {
     fn turned_down(&mut self, place: usize, text: &str, said: &[Sentence]) {
         let mut against = BTreeSet::new();
         for sentence in said {
-            against.extend(speech::turned_down(&sentence.text));
+            against.extend(refusals::turned_down(&sentence.text));
         }
-        let refused = speech::refuses(text).then_some(self.last_words).flatten();
+        let refused = refusals::refuses(text).then_some(self.last_words).flatten();
         if let Some(refused) = refused {
             // Without it, the refusal would be one of what was said before.
             self.link(place, refused);
@@ -384,6 +386,12 @@ fn subjects(text: &str) -> BTreeSet<String> {
 fn same_subject(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     let shared = one.intersection(other).count();
     shared > 0 && shared * 5 >= one.union(other).count() * 4
+}
+
+/// Returns whether a choice that changes something is about what an earlier one is about.
+fn same_matter(newer: &BTreeSet<String>, earlier: &BTreeSet<String>) -> bool {
+    let shared = newer.intersection(earlier).count();
+    shared > 0 && shared * 2 >= newer.len().min(earlier.len())
 }
 
 /// Returns whether a figure takes the place of an earlier one. What one message says side by side holds side by side,

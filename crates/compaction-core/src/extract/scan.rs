@@ -8,6 +8,7 @@ use crate::handoff::HANDOFF_MESSAGE;
 use crate::ledger::without_ledger;
 use crate::request::SourceMessage;
 
+use super::choices;
 use super::facts::{Facts, Item, Request};
 use super::figures::figures;
 use super::focus::FocusSearch;
@@ -16,6 +17,7 @@ use super::record::Record;
 use super::rules::{RuleBook, shown_rule};
 use super::speech;
 use super::text::{ends_of, neutralise, one_line, sentences};
+use super::told::Teller;
 use super::work::Works;
 
 /// Below this many characters a request is shown with what it answers.
@@ -131,6 +133,7 @@ impl Scan {
             let tiny = is_tiny(&neutralise(whole));
             record.user(self.place, whole, tiny, &said, &stated);
             self.works.request();
+            self.works.told(&said, self.place, Teller::User);
             return;
         }
         let rules = stated.iter().map(|text| shown_rule(text, &id));
@@ -194,9 +197,14 @@ impl Scan {
         let said = sentences(&ends_of(&text));
         if let Some(record) = &mut self.record {
             record.assistant(self.place, &text, &said, answers);
+            let teller = match answers {
+                true => Teller::Answer,
+                false => Teller::Passing,
+            };
+            self.works.told(&said, self.place, teller);
             return;
         }
-        facts.decisions.extend(speech::decisions(&said, &id));
+        facts.decisions.extend(choices::decisions(&said, &id));
         if let Some(focus) = &mut self.focus {
             focus.look(&said, &id);
         }

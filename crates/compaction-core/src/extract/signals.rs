@@ -20,8 +20,32 @@ const FAILURES: [&str; 6] = [
 ];
 /// What opens a line that tells a failure.
 const FAILURE_LINES: [&str; 3] = ["FAIL ", "FAIL\t", "--- FAIL"];
+/// What opens a line near the end of an output that tells a failure, unless a line behind it tells success.
+const LAST_LINES: [&str; 9] = [
+    "error: ",
+    "Error: ",
+    "ERROR: ",
+    "fatal: ",
+    "FATAL: ",
+    "panic: ",
+    "Exception in thread ",
+    "BUILD FAILED",
+    "e: ",
+];
+/// How many of the last lines with words are looked at for that.
+const LAST: usize = 12;
+/// What tells success behind it.
+const SUCCESS: [&str; 7] = [
+    "test result: ok",
+    " passed",
+    "successful",
+    "succeeded",
+    "0 failed",
+    "0 errors",
+    "exited with code 0",
+];
 /// What marks a line that tells why.
-const ERROR_WORDS: [&str; 13] = [
+const ERROR_WORDS: [&str; 24] = [
     "error",
     "panicked",
     "assert",
@@ -35,6 +59,17 @@ const ERROR_WORDS: [&str; 13] = [
     "refused",
     "undefined",
     "unable to",
+    "unresolved",
+    "timed out",
+    "panic:",
+    "fehler",
+    "erreur",
+    "échec",
+    "échoué",
+    "ошибка",
+    "错误",
+    "失败",
+    "エラー",
 ];
 /// What a harness says when a call was not allowed to run.
 const DENIALS: [&str; 6] = [
@@ -74,7 +109,11 @@ pub(super) fn judge(output: &str, is_error: bool) -> Outcome {
                     .any(|line| FAILURE_LINES.iter().any(|mark| line.starts_with(mark)))
     };
     let exit = exit_code(tail).or_else(|| exit_code(head));
-    let failed = is_error || exit.is_some_and(|code| code != 0) || found(head) || found(tail);
+    let failed = is_error
+        || exit.is_some_and(|code| code != 0)
+        || found(head)
+        || found(tail)
+        || (exit.is_none() && ends_in_error(tail));
     if !failed {
         return Outcome::Passed;
     }
@@ -133,14 +172,52 @@ fn exit_code_at(rest: &str) -> Option<i64> {
     rest[..digits.min(9)].parse().ok()
 }
 
+/// Returns true when one of the last lines is an error and none behind it tells success.
+fn ends_in_error(tail: &str) -> bool {
+    let lines = tail.lines().rev().map(str::trim);
+    let last = lines.filter(|line| !line.is_empty()).take(LAST);
+    for line in last {
+        if SUCCESS.iter().any(|mark| line.contains(mark)) {
+            return false;
+        }
+        if LAST_LINES.iter().any(|mark| line.starts_with(mark)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// How much a line tells of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Telling {
+    /// Why it happened.
+    Why,
+    /// Where or in which test.
+    Where,
+    /// That something failed.
+    That,
+    /// Nothing.
+    Nothing,
+}
+
 /// Returns the lines that tell why, those that tell it plainly before those that merely mention an error.
 fn error_lines(head: &str, tail: &str) -> Vec<String> {
-    let all = || head.lines().chain(tail.lines());
-    let plain = all().filter(|line| tells_plainly(line));
-    let mentions = all().filter(|line| mentions_error(line) && !tells_plainly(line));
+    let mut ranked: [Vec<&str>; 3] = Default::default();
+    for line in head.lines().chain(tail.lines()) {
+        let list = match telling(line) {
+            Telling::Why => &mut ranked[0],
+            Telling::Where => &mut ranked[1],
+            Telling::That => &mut ranked[2],
+            Telling::Nothing => continue,
+        };
+        // More cannot be shown, but some say the same.
+        if list.len() < 8 * ERRORS {
+            list.push(line);
+        }
+    }
     let mut lines: Vec<String> = Vec::new();
     let mut length = 0;
-    for line in plain.chain(mentions) {
+    for line in ranked.into_iter().flatten() {
         let line = clean(line);
         if line.is_empty() || lines.contains(&line) {
             continue;
@@ -157,12 +234,119 @@ fn error_lines(head: &str, tail: &str) -> Vec<String> {
     lines
 }
 
-/// Returns true for a line that begins with an error, or tells of a panic or a failed test.
-fn tells_plainly(line: &str) -> bool {
-    let line = line.trim_start();
-    let opens = ["error:", "error[", "Error:", "E   ", "npm ERR!", "fatal:"];
-    let tells = ["panicked at", "... FAILED", "assertion ", "AssertionError"];
-    opens.iter().any(|mark| line.starts_with(mark)) || tells.iter().any(|mark| line.contains(mark))
+/// Returns how much a line of output tells of a failure.
+fn telling(line: &str) -> Telling {
+    let line = line.trim();
+    // Summaries of a tool on its own end say less than what it said before.
+    const CLOSING: [&str; 13] = [
+        "error: could not compile",
+        "error: aborting due to",
+        "error: test failed",
+        "error: process didn't exit",
+        "error: Recipe ",
+        "npm ERR! code",
+        "npm ERR! errno",
+        "npm error code",
+        "npm error errno",
+        "make: ***",
+        "Error: Process completed",
+        "FAILURE: ",
+        "exit status",
+    ];
+    let closing = CLOSING.iter().any(|mark| line.starts_with(mark));
+    match () {
+        () if closing && mentions_error(line) => Telling::That,
+        () if closing => Telling::Nothing,
+        () if states_error(line) => Telling::Why,
+        () if tells_where(line) => Telling::Where,
+        () if mentions_error(line) => Telling::That,
+        () => Telling::Nothing,
+    }
+}
+
+/// Returns true for a sentence that quotes an error somewhere.
+pub(super) fn has_error(text: &str) -> bool {
+    let mut starts = text.match_indices(' ').map(|(at, _)| at + 1);
+    states_error(text)
+        || starts.any(|at| {
+            OPENS.iter().any(|mark| text[at..].starts_with(mark)) || names_error(&text[at..])
+        })
+}
+
+/// What an error begins with.
+const OPENS: [&str; 17] = [
+    "error[",
+    "E   ",
+    "e: ",
+    "npm ERR!",
+    "npm error",
+    "fatal:",
+    "panic:",
+    "curl: (",
+    "Unhandled ",
+    "Uncaught ",
+    "Caused by:",
+    "Fehler:",
+    "Erreur",
+    "Ошибка",
+    "错误",
+    "エラー",
+    "assertion ",
+];
+
+/// Returns true for a text that begins with an error and what it is: `error: ...`, `panic: ...`, `KeyError: ...`, or
+/// that has one behind the place it is about.
+pub(super) fn states_error(text: &str) -> bool {
+    const HAS: [&str; 16] = [
+        ": error",
+        ": ERROR",
+        ": fatal",
+        "undefined reference",
+        "unresolved reference",
+        "Unresolved reference",
+        "assertion `",
+        "failed to solve",
+        "No such file or directory",
+        "command not found",
+        "Permission denied",
+        "permission denied",
+        "Connection refused",
+        "connection refused",
+        "No space left on device",
+        "Segmentation fault",
+    ];
+    let text = text.trim_start_matches(|c: char| {
+        c.is_whitespace() || matches!(c, '×' | '✗' | '✘' | '│' | '>' | '*')
+    });
+    OPENS.iter().any(|mark| text.starts_with(mark))
+        || HAS.iter().any(|mark| text.contains(mark))
+        || names_error(text)
+}
+
+/// Returns true for `Error: ...`, `ERROR ...: ...`, `TypeError: ...`, `java.lang.IllegalStateException: ...`.
+fn names_error(text: &str) -> bool {
+    let Some((name, what)) = text.split_once(':') else {
+        return false;
+    };
+    let first = name.split([' ', '[', '(']).next().unwrap_or_default();
+    let ends = ["Error", "Exception", "ERROR", "error", "FATAL", "Panic"];
+    let plain = first
+        .chars()
+        .all(|c| c.is_alphanumeric() || matches!(c, '.' | '_'));
+    let named = ends.iter().any(|end| first.ends_with(end)) || first.starts_with("ERR_");
+    name.len() <= 80 && plain && named && what.chars().any(char::is_alphanumeric)
+}
+
+/// Returns true for a line that tells of a panic or of a test that failed.
+fn tells_where(line: &str) -> bool {
+    let tells = [
+        "panicked at",
+        "... FAILED",
+        "assertion ",
+        "AssertionError",
+        "--- FAIL",
+    ];
+    tells.iter().any(|mark| line.contains(mark))
 }
 
 fn mentions_error(line: &str) -> bool {

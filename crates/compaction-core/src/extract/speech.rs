@@ -1,99 +1,12 @@
-//! Signals in what is said: decisions with their reasons, plans, next steps.
+//! Signals in what is said: plans and next steps.
 
-use std::collections::BTreeSet;
-
-use super::facts::Item;
-use super::figures::Quantity;
 use super::text::{Sentence, ends_of, one_line, sentences};
 
-/// The longest decision and the longest plan, in characters.
-const DECISION: usize = 240;
+/// The longest plan, in characters.
 const PLAN: usize = 400;
 /// The longest next step, in characters.
 const STEP: usize = 200;
 
-/// What tells a decision; held against a sentence in lower case, spaces around it.
-const DECIDED: [&str; 22] = [
-    " i'll use ",
-    " i will use ",
-    " we'll use ",
-    " let's use ",
-    " i'll go with ",
-    " going with ",
-    " go with ",
-    " decided to ",
-    " decided on ",
-    " decided against ",
-    " decision: ",
-    " chose ",
-    " choosing ",
-    " opted ",
-    " switching to ",
-    " switched to ",
-    " switch to ",
-    " settled on ",
-    " i'm using ",
-    " we use ",
-    " i used ",
-    " instead of ",
-];
-/// What opens the reason.
-const REASONS: [&str; 12] = [
-    " because ",
-    " since ",
-    " so that ",
-    " due to ",
-    " instead of ",
-    " rather than ",
-    " to avoid ",
-    " in order to ",
-    " as it ",
-    " given that ",
-    " weil ",
-    " damit ",
-];
-/// What tells a rejected approach, and the reason that must come with it.
-const REJECTED: [(&str, &str); 15] = [
-    (" won't ", " because "),
-    (" won't ", " since "),
-    (" will not ", " because "),
-    (" not use ", " because "),
-    (" not using ", " because "),
-    (" tried ", " but "),
-    (" tried ", " failed"),
-    (" reverted ", ""),
-    (" reverting ", ""),
-    (" i revert ", ""),
-    (" i rejected ", ""),
-    (" we rejected ", ""),
-    (" was rejected ", " because "),
-    (" abandoned ", ""),
-    (" decided against ", ""),
-];
-/// What tells a choice, whatever else the sentence rejects.
-const CHOSEN: [&str; 7] = [
-    " i chose ",
-    " i choose ",
-    " i'll use ",
-    " i will use ",
-    " i'm using ",
-    " going with ",
-    " settled on ",
-];
-/// What makes a sentence a guess and no decision.
-const GUESSES: [&str; 11] = [
-    " if ",
-    " might ",
-    " maybe ",
-    " i bet ",
-    " probably ",
-    " perhaps ",
-    " i think ",
-    " could ",
-    " would ",
-    " should ",
-    " seems ",
-];
 /// What opens a sentence that says what comes.
 const COMING: [&str; 16] = [
     "i'll ",
@@ -129,80 +42,6 @@ const LISTS: [&str; 13] = [
     "still",
     "nächste",
 ];
-
-/// A decision with its reason.
-#[derive(Debug, Clone)]
-pub(super) struct Choice<'a> {
-    /// The sentence, as it was said.
-    pub(super) sentence: &'a str,
-    /// Ready to be written: what is chosen in bold, then the reason.
-    pub(super) written: String,
-    /// What is chosen, or given up.
-    pub(super) choice: String,
-    /// True for an approach that was given up.
-    pub(super) rejects: bool,
-}
-
-/// Returns the decisions with reasons that an answer states, ready to be written.
-pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
-    let found = choices(said).into_iter();
-    found
-        .map(|choice| Item {
-            text: choice.written,
-            id: id.to_owned(),
-        })
-        .collect()
-}
-
-/// Returns the decisions with reasons among sentences.
-pub(super) fn choices(said: &[Sentence]) -> Vec<Choice<'_>> {
-    let mut found = Vec::new();
-    for sentence in said {
-        if sentence.text.ends_with(['?', ':']) {
-            continue;
-        }
-        let mut plain = sentence.text.replace('’', "'");
-        if plain.contains("**") {
-            plain = plain.replace("**", "");
-        }
-        let lower = format!(" {} ", plain.to_lowercase());
-        // What is chosen rather than something else is chosen.
-        let chosen = CHOSEN.iter().any(|mark| lower.contains(mark));
-        let rejects = !chosen
-            && REJECTED.iter().any(|(mark, reason)| {
-                let at = lower.find(mark);
-                at.is_some_and(|at| lower[at..].contains(reason))
-            });
-        let reasons = REASONS.iter().filter_map(|reason| lower.find(reason));
-        let reason = reasons.filter(|at| *at > 0).min();
-        let decided = reason.is_some() && DECIDED.iter().any(|mark| lower.contains(mark));
-        if !(rejects || decided) || GUESSES.iter().any(|mark| lower.contains(mark)) {
-            continue;
-        }
-        // Positions in the lower-case text hold for the plain one when no letter changed its length.
-        let same_length = lower.len() == plain.len() + 2;
-        let at = reason
-            .filter(|at| same_length && plain.is_char_boundary(at - 1) && *at > 4)
-            .map(|at| at - 1);
-        let mark = if rejects { "rejected: " } else { "" };
-        let choice = plain[..at.unwrap_or(plain.len())].to_owned();
-        let text = match at {
-            Some(at) => format!("**{mark}{choice}**: {}", plain[at..].trim_start()),
-            None => format!("**{mark}{plain}**"),
-        };
-        let mut written = one_line(&text, DECISION);
-        if written.matches("**").count() % 2 == 1 {
-            written.push_str("**");
-        }
-        found.push(Choice {
-            sentence: &sentence.text,
-            written,
-            choice,
-            rejects,
-        });
-    }
-    found
-}
 
 /// Returns what an answer says will come: the list under such a sentence, else the sentences.
 pub(super) fn plan(text: &str) -> Option<String> {
@@ -287,91 +126,8 @@ pub(super) fn is_coming(text: &str) -> bool {
     MARKS.iter().any(|mark| lower.contains(mark))
 }
 
-/// Returns whether a message of the user begins with a refusal.
-pub(super) fn refuses(text: &str) -> bool {
-    const REFUSALS: [&str; 16] = [
-        " no ",
-        " nope ",
-        " nah ",
-        " don't ",
-        " do not ",
-        " stop ",
-        " revert ",
-        " undo ",
-        " wrong ",
-        " that's wrong ",
-        " not that ",
-        " rather not ",
-        " nein ",
-        " non ",
-        " nicht ",
-        " wait no ",
-    ];
-    let opening: String = text.trim_start().chars().take(80).collect();
-    let opening = spaced(&opening);
-    REFUSALS.iter().any(|mark| opening.starts_with(mark))
-        || text.trim_start().starts_with(['不', '别'])
-}
-
-/// What a rejected thing follows, where it is named.
-const AGAINST: [&str; 26] = [
-    " instead of ",
-    " rather than ",
-    " no longer ",
-    " away from ",
-    " switch from ",
-    " switched from ",
-    " switching from ",
-    " drop ",
-    " dropped ",
-    " dropping ",
-    " reverted ",
-    " revert ",
-    " rejected ",
-    " abandoned ",
-    " against ",
-    " without ",
-    " don't use ",
-    " do not use ",
-    " don't want ",
-    " do not want ",
-    " forget ",
-    " scrap ",
-    " skip ",
-    " no ",
-    " not ",
-    " replace ",
-];
-/// How many words after it are looked at.
-const AGAINST_WORDS: usize = 6;
-
-/// Returns the telling words of what a sentence speaks against.
-pub(super) fn turned_down(text: &str) -> BTreeSet<String> {
-    // What is longer is no sentence that somebody says.
-    if text.len() > 2000 {
-        return BTreeSet::new();
-    }
-    let lower = spaced(text);
-    let mut against = BTreeSet::new();
-    for mark in AGAINST {
-        for (at, _) in lower.match_indices(mark).take(8) {
-            let rest = &lower[at + mark.len()..];
-            let ends = REASONS
-                .iter()
-                .chain(&[" but ", " and ", " with ", " by ", " | "]);
-            let end = ends.filter_map(|end| rest.find(end)).min();
-            let words = rest[..end.unwrap_or(rest.len())]
-                .split(' ')
-                .take(AGAINST_WORDS);
-            let words: Vec<_> = words.collect();
-            against.extend(Quantity::of(&words.join(" ")).subjects);
-        }
-    }
-    against
-}
-
 /// Returns a sentence in lower case, its words between single spaces and its punctuation as bars.
-fn spaced(text: &str) -> String {
+pub(super) fn spaced(text: &str) -> String {
     let lower = text.to_lowercase().replace('’', "'");
     let mut out = String::from(" ");
     for word in lower.split_whitespace() {

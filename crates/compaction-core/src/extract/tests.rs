@@ -546,7 +546,7 @@ fn later_number_replaces_the_earlier() {
 fn decisions_carry_their_reason_and_rejections_say_so() {
     let said = "I'll use BTreeMap because the order matters. I tried RefCell but it panicked. Look at this.";
     let text = update(None, &[user("a1", "Go"), says("s1", said)], 1000);
-    let expected = "- **I'll use BTreeMap**: because the order matters. (s1)\n- **rejected: I tried RefCell but it panicked.** (s1)\n";
+    let expected = "- **I'll use BTreeMap** because the order matters. (s1)\n- **rejected: I tried RefCell but it panicked.** (s1)\n";
     assert_eq!(under(&text, "## Key Decisions"), expected);
 }
 

@@ -2,35 +2,28 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
 use session_model::{BashExecution, ToolCall, ToolResultMessage};
 
-use crate::files::{FileAction, file_call};
-
 use super::command::{Command, is_check};
+use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read};
 use super::facts::{Facts, Failure, FileWork, Item};
-use super::files::{file_works, patch_works};
+use super::figures::Quantity;
 use super::notes::Noted;
 use super::record::Record;
 use super::signals::{Outcome, judge};
-use super::text::one_line;
-use super::todos::{TodoList, is_todo_tool, plain_name};
+use super::text::{Sentence, neutralise, one_line};
+use super::todos::TodoList;
+use super::told::{self, Teller};
 
-/// The longest command that is shown, in characters.
-const COMMAND: usize = 160;
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
 const REMEMBERED: usize = 64;
 
+/// The longest sentence that tells of a failure, in characters, and how many of one message count.
+const SENTENCE: usize = 300;
+const TOLD: usize = 8;
+
 /// How many files that were read whole are remembered.
 const READS: usize = 32;
-
-enum Deed {
-    Files(Vec<FileWork>),
-    Run(String),
-    Todos(Value),
-    /// All of a file was read.
-    Read(String),
-}
 
 struct Call {
     deed: Deed,
@@ -191,6 +184,7 @@ impl Works {
                     command: text.to_owned(),
                     exit: *exit,
                     lines: lines.clone(),
+                    told: None,
                     id,
                 };
                 self.failures.push(Failed {
@@ -206,6 +200,51 @@ impl Works {
         self.passed.drain(..excess);
         let excess = self.failures.len().saturating_sub(REMEMBERED);
         self.failures.drain(..excess);
+    }
+
+    /// Notes failures that are told of, and forgets those that are told to be mended.
+    pub(super) fn told(&mut self, said: &[Sentence], place: usize, teller: Teller) {
+        let mended = said.iter().filter(|sentence| told::mends(&sentence.text));
+        for (order, sentence) in mended.take(TOLD).enumerate() {
+            let words = Quantity::of(&sentence.text).subjects;
+            let requests = self.requests;
+            self.settle(place, |failed| {
+                let Some(report) = &failed.failure.told else {
+                    return false;
+                };
+                let known = Quantity::of(report).subjects;
+                let shared = known.intersection(&words).count();
+                // An answer to the report needs to name nothing.
+                let answers = teller == Teller::Answer && order == 0 && failed.requests == requests;
+                answers || (shared > 0 && shared * 2 >= known.len().min(words.len()))
+            });
+        }
+        for report in told::reports(said, teller).into_iter().take(TOLD) {
+            let command = Command::new(&show_command(report.command));
+            let known = |failed: &Failed| {
+                (!report.command.is_empty() && failed.command.is_same(&command))
+                    || failed.failure.told.as_deref() == Some(report.text)
+            };
+            if self.failures.iter().any(known) {
+                continue;
+            }
+            let text = match report.text.chars().count() > SENTENCE {
+                true => one_line(report.text, SENTENCE),
+                false => neutralise(report.text),
+            };
+            let failure = Failure {
+                command: command.core().to_owned(),
+                told: Some(text),
+                ..Failure::default()
+            };
+            self.failures.push(Failed {
+                requests: self.requests,
+                command,
+                failure,
+                call: None,
+                result: place,
+            });
+        }
     }
 
     /// Forgets the failures that the call in message `place` settled.
@@ -310,102 +349,4 @@ struct Changed {
     work: FileWork,
     /// The messages of the calls since it was last written whole.
     places: Vec<usize>,
-}
-
-/// Returns the deed of a call that reads all of a file.
-fn whole_read(call: &ToolCall) -> Option<Deed> {
-    let (FileAction::Read, path) = file_call(call)? else {
-        return None;
-    };
-    let arguments = call.arguments.as_ref()?.to_value();
-    let parts = [
-        "offset",
-        "limit",
-        "start_line",
-        "end_line",
-        "startLine",
-        "endLine",
-    ];
-    let part = parts.iter().any(|key| arguments.get(key).is_some());
-    (!part).then(|| Deed::Read(one_line(&path, usize::MAX)))
-}
-
-/// Returns whether a tool that changes files says at once that it did not.
-fn tells_refusal(said: &str) -> bool {
-    const REFUSALS: [&str; 7] = [
-        "error:",
-        "error ",
-        "failed to",
-        "could not",
-        "cannot ",
-        "no changes",
-        "no match",
-    ];
-    let opening = said.trim_start().get(..24).unwrap_or(said.trim_start());
-    let opening = opening.to_lowercase();
-    REFUSALS.iter().any(|mark| opening.starts_with(mark))
-}
-
-fn show_command(command: &str) -> String {
-    one_line(&command.replace('`', "'"), COMMAND)
-}
-
-/// Returns a few words on what a call does.
-fn describe(call: &ToolCall) -> String {
-    let Some(arguments) = &call.arguments else {
-        return call.name.clone();
-    };
-    let keys = [
-        "path",
-        "file_path",
-        "command",
-        "cmd",
-        "pattern",
-        "query",
-        "url",
-    ];
-    let what = keys.iter().find_map(|key| arguments.string_member(key));
-    match what {
-        Some(what) => format!("{} `{}`", call.name, one_line(&what.replace('`', "'"), 80)),
-        None => call.name.clone(),
-    }
-}
-
-fn deed(call: &ToolCall) -> Option<Deed> {
-    let arguments = call.arguments.as_ref()?;
-    if is_todo_tool(&call.name) {
-        return Some(Deed::Todos(arguments.to_value()));
-    }
-    let name = plain_name(&call.name);
-    match name.as_str() {
-        "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile" => return None,
-        _ => {}
-    }
-    let writes = [
-        "write", "edit", "replace", "patch", "create", "insert", "update", "diff", "notebook",
-    ];
-    if writes.iter().any(|word| name.contains(word)) {
-        return file_works(&arguments.to_value()).map(Deed::Files);
-    }
-    let arguments = arguments.to_value();
-    let command = ["command", "cmd", "script"]
-        .iter()
-        .find_map(|key| arguments.get(key))?;
-    let command = match command {
-        Value::String(text) => text.clone(),
-        Value::Array(words) => words
-            .iter()
-            .filter_map(Value::as_str)
-            .collect::<Vec<_>>()
-            .join(" "),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
-    };
-    if command.contains("*** Begin Patch") {
-        return Some(Deed::Files(patch_works(&command)));
-    }
-    let command = command
-        .strip_prefix("bash -lc ")
-        .or_else(|| command.strip_prefix("bash -c "))
-        .unwrap_or(&command);
-    Some(Deed::Run(show_command(command)))
 }

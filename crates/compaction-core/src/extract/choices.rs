@@ -1,0 +1,212 @@
+//! Decisions in what is said: what was chosen or given up, and why.
+//!
+//! A choice counts with its reason, in one sentence or in two that follow each other, and is kept as it was said.
+
+use std::borrow::Cow;
+
+use super::choice_words::{
+    AGREES, ASKS, CHANGES, CHOSEN, CLAUSE, DECIDED, DECIDED_ANYWHERE, GOES_ON, GUESSES, PARTS,
+    REASONS, REJECTED, WHY,
+};
+use super::facts::Item;
+use super::text::{Sentence, one_line};
+
+/// The longest decision of a summary, in characters.
+const DECISION: usize = 240;
+/// The longest sentence that counts, in bytes.
+const LONGEST: usize = 1200;
+
+/// A decision with its reason.
+#[derive(Debug, Clone)]
+pub(super) struct Choice<'a> {
+    /// The sentence, as it was said, with the next one where that gives the reason.
+    pub(super) sentence: Cow<'a, str>,
+    /// Ready to be written: what is chosen in bold, then the reason.
+    pub(super) written: String,
+    /// What is chosen, or given up.
+    pub(super) choice: String,
+    /// True for an approach that was given up.
+    pub(super) rejects: bool,
+    /// True where it takes the place of an earlier choice on the same thing.
+    pub(super) changes: bool,
+}
+
+/// Returns the decisions with reasons that an answer states, ready to be written.
+pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
+    let found = choices(said).into_iter();
+    found
+        .map(|choice| Item {
+            text: choice.written,
+            id: id.to_owned(),
+        })
+        .collect()
+}
+
+/// Returns the decisions with reasons among sentences.
+pub(super) fn choices(said: &[Sentence]) -> Vec<Choice<'_>> {
+    let mut found = Vec::new();
+    let mut next = said.iter().peekable();
+    while let Some(sentence) = next.next() {
+        if sentence.text.len() > LONGEST || sentence.text.ends_with(['?', '？', ':']) {
+            continue;
+        }
+        let why = next
+            .peek()
+            .filter(|next| !next.bullet && next.text.len() <= LONGEST && gives_reason(&next.text));
+        if let Some(why) = why
+            && let Some(choice) = choice_in_two(&sentence.text, &why.text)
+        {
+            found.push(choice);
+            next.next();
+            continue;
+        }
+        found.extend(choice(&sentence.text));
+    }
+    found
+}
+
+fn gives_reason(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    WHY.iter().any(|mark| lower.starts_with(mark)) && !text.ends_with(['?', '？'])
+}
+
+/// Returns the choice of a sentence whose reason is the next one.
+fn choice_in_two<'a>(sentence: &'a str, why: &str) -> Option<Choice<'a>> {
+    let plain = plain(sentence);
+    let lower = format!(" {} ", plain.to_lowercase());
+    let opening = &lower[1..];
+    let agreed = AGREES.iter().any(|mark| opening.starts_with(mark));
+    let chosen = decides(&lower) || agreed;
+    if !chosen || is_guess(&lower) || rejects(&lower) || turns_down(&lower) {
+        return None;
+    }
+    let whole = format!("{sentence} {why}");
+    Some(Choice {
+        written: one_line(&format!("**{plain}** {}", self::plain(why)), DECISION),
+        choice: plain.into_owned(),
+        sentence: Cow::Owned(whole),
+        rejects: false,
+        changes: changes(&lower),
+    })
+}
+
+/// Returns the choice that one sentence states.
+fn choice(sentence: &str) -> Option<Choice<'_>> {
+    let plain = plain(sentence);
+    let lower = format!(" {} ", plain.to_lowercase());
+    if ASKS.iter().any(|mark| lower.contains(mark)) {
+        return None;
+    }
+    let rejects = rejects(&lower);
+    let reasons = REASONS.iter().filter_map(|reason| lower.find(reason));
+    let mut reason = reasons.filter(|at| *at > 0).min();
+    let decided = decides(&lower);
+    if decided && reason.is_none() {
+        reason = clause_after_choice(&lower);
+    }
+    if !(rejects || (decided && reason.is_some())) {
+        return None;
+    }
+    // What the reason says of other ways is no guess.
+    let end = reason.filter(|_| !rejects).unwrap_or(lower.len());
+    let end = match DECIDED.iter().find_map(|mark| lower.find(mark)) {
+        Some(mark) => end.max(mark),
+        None => end,
+    };
+    if is_guess(&lower[..end]) || (!rejects && turns_down(&lower)) {
+        return None;
+    }
+    // Positions in the lower-case text hold for the plain one when no letter changed its length.
+    let same_length = lower.len() == plain.len() + 2;
+    let at = reason
+        .filter(|at| same_length && *at > 4 && plain.is_char_boundary(at - 1))
+        .map(|at| at - 1);
+    let mark = if rejects { "rejected: " } else { "" };
+    let choice = plain[..at.unwrap_or(plain.len())].to_owned();
+    let text = match at {
+        Some(at) => format!("**{mark}{choice}**{}", &plain[at..]),
+        None => format!("**{mark}{plain}**"),
+    };
+    let mut written = one_line(&text, DECISION);
+    if written.matches("**").count() % 2 == 1 {
+        written.push_str("**");
+    }
+    Some(Choice {
+        sentence: Cow::Borrowed(sentence),
+        written,
+        choice,
+        rejects,
+        changes: changes(&lower),
+    })
+}
+
+fn plain(text: &str) -> Cow<'_, str> {
+    match text.contains("**") || text.contains('’') {
+        true => Cow::Owned(text.replace('’', "'").replace("**", "")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+fn decides(lower: &str) -> bool {
+    let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    marks.any(|mark| lower.contains(mark))
+}
+
+fn rejects(lower: &str) -> bool {
+    // What is chosen rather than something else is chosen.
+    let chosen = CHOSEN.iter().any(|mark| lower.contains(mark));
+    !chosen
+        && REJECTED.iter().any(|(mark, reason)| {
+            let at = lower.find(mark);
+            at.is_some_and(|at| lower[at..].contains(reason))
+        })
+}
+
+fn is_guess(lower: &str) -> bool {
+    let mut guesses = GUESSES.iter().chain(&ASKS);
+    guesses.any(|mark| lower.contains(mark))
+}
+
+/// Returns whether what reads like a choice is a refusal of it.
+fn turns_down(lower: &str) -> bool {
+    const DOWN: [&str; 12] = [
+        " don't go ",
+        " not go ",
+        " do not go ",
+        " don't use ",
+        " do not use ",
+        " don't take ",
+        " not take ",
+        " don't want ",
+        " rather not ",
+        " forget it ",
+        " nicht nehmen ",
+        " lieber nicht ",
+    ];
+    DOWN.iter().any(|mark| lower.contains(mark))
+}
+
+fn changes(lower: &str) -> bool {
+    CHANGES.iter().any(|mark| lower.contains(mark)) && !lower.contains(" instead of ")
+}
+
+/// Returns where a clause begins that follows a choice and can only be its reason.
+fn clause_after_choice(lower: &str) -> Option<usize> {
+    let marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let ends = marks.filter_map(|mark| Some(lower.find(mark)? + mark.trim_end().len()));
+    let from = ends.min()?;
+    // "it is:" ends with the colon that parts them.
+    let from = lower.floor_char_boundary(from.saturating_sub(1));
+    let parts = PARTS.iter().flat_map(|part| {
+        let found = lower[from..].match_indices(part).take(6);
+        found.map(|(at, part)| (from + at, part.len()))
+    });
+    let clauses = parts.filter(|(at, length)| {
+        let clause = &lower[at + length..];
+        let words = clause.split_whitespace().take(CLAUSE).count();
+        // A choice is named before it.
+        let named = lower[..*at].split_whitespace().count() >= 2;
+        named && words == CLAUSE && !GOES_ON.iter().any(|word| clause.starts_with(word))
+    });
+    clauses.map(|(at, _)| at).min()
+}

@@ -1,0 +1,125 @@
+//! What a single call does: change files, run a command, set todos, read.
+
+use serde_json::Value;
+use session_model::ToolCall;
+
+use crate::files::{FileAction, file_call};
+
+use super::facts::FileWork;
+use super::files::{file_works, patch_works};
+use super::text::one_line;
+use super::todos::{is_todo_tool, plain_name};
+
+/// The longest command that is shown, in characters.
+const COMMAND: usize = 160;
+/// What a call does.
+pub(super) enum Deed {
+    /// It changes files.
+    Files(Vec<FileWork>),
+    /// It runs a command.
+    Run(String),
+    /// It sets or changes a list of todos.
+    Todos(Value),
+    /// All of a file was read.
+    Read(String),
+}
+
+/// Returns the deed of a call that reads all of a file.
+pub(super) fn whole_read(call: &ToolCall) -> Option<Deed> {
+    let (FileAction::Read, path) = file_call(call)? else {
+        return None;
+    };
+    let arguments = call.arguments.as_ref()?.to_value();
+    let parts = [
+        "offset",
+        "limit",
+        "start_line",
+        "end_line",
+        "startLine",
+        "endLine",
+    ];
+    let part = parts.iter().any(|key| arguments.get(key).is_some());
+    (!part).then(|| Deed::Read(one_line(&path, usize::MAX)))
+}
+
+/// Returns whether a tool that changes files says at once that it did not.
+pub(super) fn tells_refusal(said: &str) -> bool {
+    const REFUSALS: [&str; 7] = [
+        "error:",
+        "error ",
+        "failed to",
+        "could not",
+        "cannot ",
+        "no changes",
+        "no match",
+    ];
+    let opening = said.trim_start().get(..24).unwrap_or(said.trim_start());
+    let opening = opening.to_lowercase();
+    REFUSALS.iter().any(|mark| opening.starts_with(mark))
+}
+
+/// Returns a command as it is shown.
+pub(super) fn show_command(command: &str) -> String {
+    one_line(&command.replace('`', "'"), COMMAND)
+}
+
+/// Returns a few words on what a call does.
+pub(super) fn describe(call: &ToolCall) -> String {
+    let Some(arguments) = &call.arguments else {
+        return call.name.clone();
+    };
+    let keys = [
+        "path",
+        "file_path",
+        "command",
+        "cmd",
+        "pattern",
+        "query",
+        "url",
+    ];
+    let what = keys.iter().find_map(|key| arguments.string_member(key));
+    match what {
+        Some(what) => format!("{} `{}`", call.name, one_line(&what.replace('`', "'"), 80)),
+        None => call.name.clone(),
+    }
+}
+
+/// Returns what a call does, as far as it counts.
+pub(super) fn deed(call: &ToolCall) -> Option<Deed> {
+    let arguments = call.arguments.as_ref()?;
+    if is_todo_tool(&call.name) {
+        return Some(Deed::Todos(arguments.to_value()));
+    }
+    let name = plain_name(&call.name);
+    match name.as_str() {
+        "read" | "view" | "ls" | "grep" | "glob" | "find" | "readfile" => return None,
+        _ => {}
+    }
+    let writes = [
+        "write", "edit", "replace", "patch", "create", "insert", "update", "diff", "notebook",
+    ];
+    if writes.iter().any(|word| name.contains(word)) {
+        return file_works(&arguments.to_value()).map(Deed::Files);
+    }
+    let arguments = arguments.to_value();
+    let command = ["command", "cmd", "script"]
+        .iter()
+        .find_map(|key| arguments.get(key))?;
+    let command = match command {
+        Value::String(text) => text.clone(),
+        Value::Array(words) => words
+            .iter()
+            .filter_map(Value::as_str)
+            .collect::<Vec<_>>()
+            .join(" "),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
+    };
+    if command.contains("*** Begin Patch") {
+        return Some(Deed::Files(patch_works(&command)));
+    }
+    let command = command
+        .strip_prefix("bash -lc ")
+        .or_else(|| command.strip_prefix("bash -c "))
+        .unwrap_or(&command);
+    Some(Deed::Run(show_command(command)))
+}
