@@ -120,6 +120,10 @@ impl Record {
     ) {
         self.steps_are_answered(place);
         self.turned_down(place, text, said);
+        let closing = said
+            .iter()
+            .filter(|sentence| speech::closes(&sentence.text));
+        self.steps_are_done(place, closing);
         // A rule is told as a rule.
         let others = said
             .iter()
@@ -166,7 +170,7 @@ impl Record {
     /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
     pub(super) fn assistant(&mut self, place: usize, text: &str, said: &[Sentence], ends: bool) {
         self.last_words = Some(place);
-        self.steps_are_done(place, said);
+        self.steps_are_done(place, said.iter());
         self.note_decisions(place, said);
         self.passing_steps.clear();
         let steps = speech::next_steps(text);
@@ -358,8 +362,17 @@ impl Record {
         });
     }
 
-    fn steps_are_done(&mut self, place: usize, said: &[Sentence]) {
-        for sentence in said.iter().take(REPORTED) {
+    /// Forgets the steps that a todo, done in what `place` says, is about.
+    pub(super) fn todo_is_done(&mut self, place: usize, text: &str) {
+        let words = subjects(text);
+        let done = |step: &Step| step.noted.place < place && is_done(step, &words);
+        take_back(&mut self.links, place, &mut self.steps, done, |step| {
+            step.noted.place
+        });
+    }
+
+    fn steps_are_done<'a>(&mut self, place: usize, said: impl Iterator<Item = &'a Sentence>) {
+        for sentence in said.take(REPORTED) {
             if self.steps.is_empty() {
                 return;
             }
@@ -367,15 +380,18 @@ impl Record {
                 continue;
             }
             let words = subjects(&sentence.text);
-            let done = |step: &Step| {
-                let shared = step.words.intersection(&words).count();
-                shared >= 2.min(step.words.len().max(1)) && shared * 5 >= step.words.len() * 3
-            };
+            let done = |step: &Step| is_done(step, &words);
             take_back(&mut self.links, place, &mut self.steps, done, |step| {
                 step.noted.place
             });
         }
     }
+}
+
+/// Returns whether what is done says most of what a step is about.
+fn is_done(step: &Step, words: &BTreeSet<String>) -> bool {
+    let shared = step.words.intersection(words).count();
+    shared >= 2.min(step.words.len().max(1)) && shared * 5 >= step.words.len() * 3
 }
 
 /// Returns the telling words of a text.

@@ -58,6 +58,135 @@ pub(super) struct Step {
     pub(super) asks: bool,
 }
 
+/// What tells wherever it stands that something is left for later.
+const LATER: [&str; 40] = [
+    "next step",
+    "next, ",
+    "next i",
+    "next up",
+    "next on ",
+    "remaining",
+    "what remains",
+    "remains to ",
+    "what's left",
+    "what is left",
+    "that leaves ",
+    "which leaves ",
+    "leaves one ",
+    "left for ",
+    "left to do",
+    "still need",
+    "still to ",
+    "still open",
+    "still missing",
+    "still have to",
+    "yet to be done",
+    "not done yet",
+    "for tomorrow",
+    "follow-up",
+    "outstanding",
+    "to do:",
+    "als nächstes",
+    "noch offen",
+    "noch zu tun",
+    "steht noch aus",
+    "bleibt noch",
+    "fehlt noch",
+    "il reste",
+    "reste à",
+    "prochaine étape",
+    "queda por",
+    "falta por",
+    "pendiente",
+    "próximo paso",
+    "siguiente paso",
+];
+/// The same at the start of a sentence.
+const LATER_OPENS: [&str; 16] = [
+    "next:",
+    "todo",
+    "later:",
+    "later, ",
+    "pending:",
+    "open:",
+    "then:",
+    "afterwards",
+    "offen:",
+    "danach",
+    "später",
+    "ensuite",
+    "luego ",
+    "después ",
+    "reste :",
+    "queda:",
+];
+/// The same where words are not parted by spaces.
+const LATER_CJK: [&str; 8] = [
+    "下一步",
+    "接下来",
+    "还需要",
+    "待办",
+    "剩下",
+    "还剩",
+    "次は",
+    "残り",
+];
+/// What opens a promise, and what says that it waits for something.
+const PROMISES: [&str; 11] = [
+    "i'll ",
+    "i will ",
+    "i'm going to ",
+    "we'll ",
+    "we will ",
+    "will ",
+    "i still ",
+    "ich werde ",
+    "je vais ",
+    "voy a ",
+    "haré ",
+];
+const WAITS: [&str; 14] = [
+    " once ",
+    " after ",
+    " when ",
+    " as soon as ",
+    " later",
+    " tomorrow",
+    " afterwards",
+    " before ",
+    " sobald ",
+    " wenn ",
+    " danach",
+    " dès que ",
+    " cuando ",
+    " en cuanto ",
+];
+/// What tells an offer.
+const OFFERS: [&str; 5] = [
+    "would you like me to",
+    "do you want me to",
+    "want me to",
+    "shall i",
+    "should i",
+];
+/// What says that nothing is left.
+const NOTHING: [&str; 12] = [
+    "nothing remain",
+    "nothing is left",
+    "nothing left",
+    "nothing else",
+    "no remaining",
+    "none remaining",
+    "no outstanding",
+    "no follow-up",
+    "no open ",
+    "nichts mehr offen",
+    "plus rien",
+    "nada pendiente",
+];
+/// How many steps of one answer count.
+const STEPS: usize = 5;
+
 /// Returns the steps that an answer leaves for later.
 pub(super) fn next_steps(text: &str) -> Vec<Step> {
     let mut steps = Vec::new();
@@ -65,43 +194,61 @@ pub(super) fn next_steps(text: &str) -> Vec<Step> {
     for Sentence { text, bullet } in sentences(&ends_of(text)) {
         let lower = text.to_lowercase().replace('’', "'");
         listed &= bullet;
-        let later = [
-            "next step",
-            "next, ",
-            "next i",
-            "next up",
-            "remaining",
-            "still need",
-            "still to do",
-            "left to do",
-            "todo",
-            "to do:",
-            "als nächstes",
-        ];
-        let later = later.iter().any(|mark| lower.contains(mark));
-        let offer = [
-            "would you like me to",
-            "do you want me to",
-            "want me to",
-            "shall i",
-            "should i",
-        ];
-        let offer = offer.iter().any(|mark| lower.contains(mark));
-        let title = text.ends_with(':') || (later && text.split_whitespace().count() <= 3);
+        let offer = OFFERS.iter().any(|mark| lower.contains(mark));
+        let later = leaves(&lower);
+        let title = text.ends_with([':', '：']) || (later && is_title(&text));
         if later && title {
             listed = true;
-        } else if listed || later {
+        } else if listed || (later && !text.ends_with(['?', '？'])) {
             let text = one_line(&text, STEP);
             steps.push(Step { text, asks: false });
         } else if offer {
             let text = one_line(&format!("Asked the user: {text}"), STEP);
             steps.push(Step { text, asks: true });
         }
-        if steps.len() == 5 {
+        if steps.len() == STEPS {
             break;
         }
     }
     steps
+}
+
+/// Returns whether a sentence in lower case leaves something for later.
+fn leaves(lower: &str) -> bool {
+    let opens = |marks: &[&str]| marks.iter().any(|mark| lower.starts_with(mark));
+    let has = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
+    let promised = opens(&PROMISES) && has(&WAITS) && !has(&[" once more", " once again"]);
+    (has(&LATER) || opens(&LATER_OPENS) || has(&LATER_CJK) || promised) && !has(&NOTHING)
+}
+
+/// Returns true for a few words that head a list.
+fn is_title(text: &str) -> bool {
+    !text.contains(':') && text.split_whitespace().count() <= 3 && text.is_ascii()
+}
+
+/// Returns whether a sentence of the user says that something is done, or need not be.
+pub(super) fn closes(text: &str) -> bool {
+    const CLOSED: [&str; 17] = [
+        " done ",
+        " finished ",
+        " merged ",
+        " shipped ",
+        " already ",
+        " not needed ",
+        " no longer needed ",
+        " never mind ",
+        " skip ",
+        " drop ",
+        " erledigt ",
+        " fertig ",
+        " fait ",
+        " terminé ",
+        " hecho ",
+        " listo ",
+        " terminado ",
+    ];
+    let lower = spaced(text);
+    CLOSED.iter().any(|mark| lower.contains(mark)) || text.contains("完成了")
 }
 
 /// Returns whether a sentence speaks of what comes rather than of what was done.

@@ -82,6 +82,12 @@ impl TodoList {
         })
     }
 
+    /// Returns the todos that are done, each with where it was set.
+    pub(super) fn done_with_places(&self) -> impl Iterator<Item = (&str, usize)> {
+        let done = self.todos.iter().filter(|todo| todo.state == State::Done);
+        done.map(|todo| (todo.text.as_str(), todo.place))
+    }
+
     /// Applies the arguments of one call: a whole list, or one change by action.
     pub(super) fn apply(&mut self, arguments: &Value) -> Change {
         let mut found = Vec::new();

@@ -319,6 +319,9 @@ impl Works {
                 text: text.to_owned(),
             })
             .collect();
+        for (text, place) in todos.done_with_places() {
+            record.todo_is_done(place, text);
+        }
         record.todo_calls = todos.calls().to_vec();
         todos.write(facts);
         facts.passed = self.passed.into_iter().map(|(_, item)| item).collect();
