@@ -59,7 +59,7 @@ pub(super) const DECIDED: [&str; 74] = [
     " we use ",
     " i used ",
     " instead of ",
-    " entschieden ",
+    " entschieden",
     " entscheidung: ",
     " wir nehmen ",
     " ich nehme ",

@@ -267,6 +267,12 @@ const NARROWING: [&str; 22] = [
     "--help",
 ];
 
+/// Programs that are told no verb: their words are what they work on.
+const PLAIN: [&str; 14] = [
+    "pytest", "jest", "vitest", "mocha", "mypy", "eslint", "tsc", "psql", "curl", "phpunit",
+    "rspec", "make", "gcc", "node",
+];
+
 /// A command as a program, what it is told to do, and what it does that to.
 #[derive(Default)]
 struct Run<'a> {
@@ -308,7 +314,9 @@ impl<'a> Run<'a> {
                         .map(|(_, value)| value)
                         .filter(|value| value.contains('/')),
                 ),
-                None if plain && run.verb.is_empty() => run.verb = word,
+                None if plain && run.verb.is_empty() && !PLAIN.contains(&run.program) => {
+                    run.verb = word;
+                }
                 None => run.targets.push(word),
             }
         }

@@ -45,6 +45,8 @@ mod work;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_said;
 
 use crate::ledger::LedgerBlock;
 use std::sync::LazyLock;

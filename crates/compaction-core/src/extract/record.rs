@@ -294,7 +294,7 @@ impl Record {
             let rejects = choice.rejects;
             let chosen = subjects(&choice.choice);
             let against = match rejects {
-                true => chosen.clone(),
+                true => vec![chosen.clone()],
                 false => refusals::turned_down(&choice.sentence),
             };
             let text = one_line(&choice.sentence, DECISION);
@@ -305,7 +305,7 @@ impl Record {
             let old = |earlier: &Decision| {
                 earlier.noted.text == text
                     || (!earlier.rejects
-                        && (earlier.chosen.iter().any(|word| against.contains(word))
+                        && (refusals::is_meant(&against, &earlier.chosen)
                             || (choice.changes && same_matter(&chosen, &earlier.chosen))))
             };
             take_back(
@@ -328,10 +328,11 @@ impl Record {
     /// Forgets the choices that the user turns down: those that are named, and at a plain refusal those of the answer
     /// before it.
     fn turned_down(&mut self, place: usize, text: &str, said: &[Sentence]) {
-        let mut against = BTreeSet::new();
-        for sentence in said {
+        let mut against = Vec::new();
+        for sentence in said.iter().take(REPORTED) {
             against.extend(refusals::turned_down(&sentence.text));
         }
+        against.truncate(REPORTED);
         let refused = refusals::refuses(text).then_some(self.last_words).flatten();
         if let Some(refused) = refused {
             // Without it, the refusal would be one of what was said before.
@@ -343,7 +344,7 @@ impl Record {
         let old = |earlier: &Decision| {
             !earlier.rejects
                 && (refused == Some(earlier.noted.place)
-                    || earlier.chosen.iter().any(|word| against.contains(word)))
+                    || refusals::is_meant(&against, &earlier.chosen))
         };
         take_back(
             &mut self.links,

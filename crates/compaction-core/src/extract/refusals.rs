@@ -8,28 +8,65 @@ use super::speech::spaced;
 
 /// Returns whether a message of the user begins with a refusal.
 pub(super) fn refuses(text: &str) -> bool {
-    const REFUSALS: [&str; 16] = [
-        " no ",
+    const FILLERS: [&str; 16] = [
+        "hm", "hmm", "uh", "well", "ok", "okay", "please", "sorry", "actually", "bitte", "ach",
+        "thanks", "euh", "pues", "so", "|",
+    ];
+    const REFUSALS: [&str; 44] = [
+        " no | ",
+        " no no ",
+        " no not ",
+        " no that ",
+        " no this ",
+        " no please ",
+        " no don't ",
+        " no i ",
+        " no we ",
         " nope ",
         " nah ",
-        " don't ",
-        " do not ",
-        " stop ",
+        " don't | ",
+        " don't do ",
+        " don't use ",
+        " do not do ",
+        " do not use ",
+        " stop | ",
+        " stop that ",
+        " stop it ",
         " revert ",
         " undo ",
+        " take that out ",
+        " take it out ",
+        " take that back ",
+        " throw that out ",
         " wrong ",
         " that's wrong ",
         " not that ",
+        " not like that ",
         " rather not ",
+        " i'd rather not ",
+        " better not ",
+        " i object ",
+        " i disagree ",
+        " i don't want ",
         " nein ",
-        " non ",
-        " nicht ",
+        " nee ",
+        " lieber nicht ",
+        " bloß nicht ",
+        " non | ",
+        " plutôt pas ",
+        " surtout pas ",
+        " mejor no ",
         " wait no ",
     ];
+    const CJK: [&str; 7] = ["不，", "不行", "不对", "不用", "不要这样", "别这样", "不是"];
     let opening: String = text.trim_start().chars().take(80).collect();
     let opening = spaced(&opening);
-    REFUSALS.iter().any(|mark| opening.starts_with(mark))
-        || text.trim_start().starts_with(['不', '别'])
+    let words = opening.split(' ').filter(|word| !word.is_empty());
+    let told: Vec<&str> = words.skip_while(|word| FILLERS.contains(word)).collect();
+    let told = format!(" {} ", told.join(" "));
+    let only = matches!(told.trim(), "no" | "non" | "stop" | "don't" | "nicht");
+    only || REFUSALS.iter().any(|mark| told.starts_with(mark))
+        || CJK.iter().any(|mark| text.trim_start().starts_with(mark))
 }
 
 /// What a rejected thing follows, where it is named.
@@ -64,10 +101,10 @@ const AGAINST: [&str; 26] = [
 /// How many words after it are looked at.
 const AGAINST_WORDS: usize = 6;
 
-/// Returns the telling words of what a sentence speaks against.
-pub(super) fn turned_down(text: &str) -> BTreeSet<String> {
+/// Returns the telling words of each thing that a sentence speaks against.
+pub(super) fn turned_down(text: &str) -> Vec<BTreeSet<String>> {
     let lower = spaced(text);
-    let mut against = BTreeSet::new();
+    let mut against = Vec::new();
     for mark in AGAINST {
         for (at, _) in lower.match_indices(mark).take(8) {
             let rest = &lower[at + mark.len()..];
@@ -79,8 +116,19 @@ pub(super) fn turned_down(text: &str) -> BTreeSet<String> {
                 .split(' ')
                 .take(AGAINST_WORDS);
             let words: Vec<_> = words.collect();
-            against.extend(Quantity::of(&words.join(" ")).subjects);
+            let telling = Quantity::of(&words.join(" ")).subjects;
+            if !telling.is_empty() {
+                against.push(telling);
+            }
         }
     }
     against
+}
+
+/// Returns whether what is spoken against is what was chosen: half of the words of the shorter of both.
+pub(super) fn is_meant(against: &[BTreeSet<String>], chosen: &BTreeSet<String>) -> bool {
+    against.iter().any(|words| {
+        let shared = words.intersection(chosen).count();
+        shared > 0 && shared * 2 >= words.len().min(chosen.len())
+    })
 }

@@ -14,6 +14,7 @@ use super::figures::figures;
 use super::focus::FocusSearch;
 use super::merge::{is_tiny, merge_figures};
 use super::record::Record;
+use super::refusals;
 use super::rules::{RuleBook, shown_rule};
 use super::speech;
 use super::text::{ends_of, neutralise, one_line, sentences};
@@ -22,6 +23,9 @@ use super::work::Works;
 
 /// Below this many characters a request is shown with what it answers.
 const SHORT: usize = 60;
+
+/// Stands before what a short request turns down.
+const TURNED_DOWN: &str = "(turned down) ";
 
 /// What the messages say.
 #[derive(Default)]
@@ -165,7 +169,11 @@ impl Scan {
         let short = text.chars().count() < SHORT;
         let asked = self.spoken.last().filter(|_| short);
         let asked = asked.and_then(|said| {
-            let text = speech::last_word(&said.text)?;
+            let asked = speech::last_word(&said.text)?;
+            let text = match refusals::refuses(&text) {
+                true => format!("{TURNED_DOWN}{asked}"),
+                false => asked,
+            };
             Some(Item {
                 text,
                 id: said.id.clone(),
