@@ -12,6 +12,8 @@ use super::text::{is_pasted, one_line};
 const LISTED: usize = 160;
 /// How many of the newest rules and figures a changed figure is held against.
 const RECENT: usize = 32;
+/// How many commands that failed are listed.
+const FAILURES: usize = 6;
 /// How many next steps are kept.
 const STEPS: usize = 5;
 
@@ -147,7 +149,7 @@ pub(super) fn merge(older: &mut Facts, mut newer: Facts) {
     older.done_left += newer.done_left;
     if asked {
         // Work went on past a command that checks nothing.
-        older.failures.retain(|failure| is_check(&failure.command));
+        older.failures.retain(Failure::blocks);
     }
     merge_commands(older, newer.passed, newer.failures, &newer.succeeded);
     older.blocked.extend(newer.blocked);
@@ -329,15 +331,12 @@ fn merge_commands(
             .retain(|earlier| !Command::new(&earlier.command).is_same(&newest));
         older.failures.push(failure);
     }
-    // Two are enough: the newest, and the newest of a check when that one is none.
-    if let Some(last) = older.failures.pop() {
-        let checks = |failure: &&Failure| is_check(&failure.command);
-        let check = older
-            .failures
-            .iter()
-            .rfind(checks)
-            .filter(|_| !is_check(&last.command))
-            .cloned();
-        older.failures = check.into_iter().chain([last]).collect();
+    // Only the newest is told in full.
+    let excess = older.failures.len().saturating_sub(FAILURES);
+    older.failures.drain(..excess);
+    if let Some((_, earlier)) = older.failures.split_last_mut() {
+        earlier
+            .iter_mut()
+            .for_each(|failure| failure.lines.truncate(1));
     }
 }

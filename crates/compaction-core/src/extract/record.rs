@@ -246,10 +246,10 @@ impl Record {
 
     /// Notes a command that failed.
     pub(super) fn failure(&mut self, failure: &Failure, call: Option<usize>, place: usize) {
-        let exit = failure.exit.map(|code| format!(", exit code {code}"));
+        let exit = failure.exit.map(|code| format!(" (exit code {code})"));
         let mut text = match &failure.told {
             Some(told) => told.clone(),
-            None => format!("`{}` failed{}", failure.command, exit.unwrap_or_default()),
+            None => format!("`{}`{}", failure.command, exit.unwrap_or_default()),
         };
         if let Some(line) = failure.lines.first() {
             text.push_str(": ");

@@ -10,7 +10,7 @@ use super::facts::{Facts, Failure, FileWork, Item};
 use super::figures::Quantity;
 use super::notes::Noted;
 use super::record::Record;
-use super::signals::{Outcome, judge};
+use super::signals::{Outcome, judge, states_error};
 use super::text::{Sentence, neutralise, one_line};
 use super::todos::TodoList;
 use super::told::{self, Teller};
@@ -331,16 +331,24 @@ impl Works {
         for (place, other) in self.links {
             record.link(place, other);
         }
-        // A command that checks nothing and failed two requests ago blocks nobody any more.
+        // What checks nothing, gives no reason and failed two requests ago blocks nobody any more.
         let requests = self.requests;
         let failures = self
             .failures
             .into_iter()
-            .filter(|failed| is_check(&failed.failure.command) || requests < failed.requests + 2);
+            .filter(|failed| failed.failure.blocks() || requests < failed.requests + 2);
         facts.failures = failures.map(|failed| failed.failure).collect();
         self.succeeded.sort_unstable();
         self.succeeded.dedup();
         facts.succeeded = self.succeeded;
+    }
+}
+
+impl Failure {
+    /// Returns whether it matters beyond the request in which it happened: a check failed, or a reason is known.
+    pub(super) fn blocks(&self) -> bool {
+        let mut lines = self.lines.iter();
+        is_check(&self.command) || lines.any(|line| states_error(line))
     }
 }
 
