@@ -189,7 +189,7 @@ fn every_kind_of_fact_is_kept_with_its_entry() {
     Rule e1: Never touch src/api.rs.
     File e7: src/lib.rs: 1 edit; newest: mod import;
     File e5: src/import.rs: written, 2 lines
-    Failure e10: `cargo test` failed, exit code 101: error[E0308]: mismatched types
+    Failure e10: `cargo test` (exit code 101): error[E0308]: mismatched types
     NextStep e12: Next step: wire the importer into the command line.
     Todo e3: docs
     Decision e2: I'll use a streaming parser because the files do not fit into memory.
@@ -222,7 +222,7 @@ fn a_block_reads_from_the_most_important_on() {
     - src/import.rs: written, 2 lines [e5]
     - src/lib.rs: 1 edit; newest: mod import; [e7]
     Failed, and not seen to pass since:
-    - `cargo test` failed, exit code 101: error[E0308]: mismatched types [e10]
+    - `cargo test` (exit code 101): error[E0308]: mismatched types [e10]
     Next steps, as last named:
     - Next step: wire the importer into the command line. [e12]
     Open todos:

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::command::{Command, is_check};
+use super::command::Command;
 use super::facts::{Facts, Failure, FileWork, Item, Request};
 use super::figures::{has_figure, replaces_earlier, share_subject};
 use super::sections::CONTINUE;
