@@ -103,6 +103,10 @@ const AGAINST_WORDS: usize = 6;
 
 /// Returns the telling words of each thing that a sentence speaks against.
 pub(super) fn turned_down(text: &str) -> Vec<BTreeSet<String>> {
+    // What is longer is no sentence that somebody says.
+    if text.len() > 2000 {
+        return Vec::new();
+    }
     let lower = spaced(text);
     let mut against = Vec::new();
     for mark in AGAINST {
