@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use test_support::needles::{NeedleKind, Planted, Verdict};
+use test_support::needles::{NeedleKind, Phrasings, Planted, Verdict};
 
 use self::measure::{Budget, Case, Facts, Way, compact, generated, goal_percent, planted};
 use self::rounds::Rounds;
@@ -17,9 +17,10 @@ mod measure;
 mod rounds;
 
 const USAGE: &str = "\
-usage: cargo xtask bench retention [--seeds N] [--misses] [--json | --markdown]
+usage: cargo xtask bench retention [--seeds N] [--phrasings SET] [--misses] [--json | --markdown]
 
   --seeds N    how often needles are planted into the example session, and how many sessions are generated (3)
+  --phrasings  known, held-out or both: the words in which facts are said (both); those held out have no goals
   --misses     also which needles are not as they should be, in the words in which they were said
   --json       every figure as JSON
   --markdown   the tables in Markdown";
@@ -64,9 +65,25 @@ struct Column {
     misses: Vec<Miss>,
 }
 
+/// What a set of phrasings comes to.
+struct Measures {
+    phrasings: Phrasings,
+    columns: Vec<Column>,
+    lives: Vec<(Way, Facts, Rounds)>,
+}
+
+/// Returns the least share of a kind, where a set of phrasings has one.
+fn least(phrasings: Phrasings, kind: NeedleKind) -> Option<usize> {
+    match phrasings {
+        Phrasings::Known => goal_percent(kind),
+        Phrasings::HeldOut => None,
+    }
+}
+
 /// Measures and prints.
 pub fn run(arguments: &[String]) -> Outcome {
     let (mut seeds, mut shows_misses, mut format) = (3, false, Format::Text);
+    let mut sets = Phrasings::ALL.to_vec();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         match word.as_str() {
@@ -75,16 +92,60 @@ pub fn run(arguments: &[String]) -> Outcome {
                 let count = count.filter(|count| (1..=1_000).contains(count));
                 seeds = count.ok_or_else(|| format!("--seeds needs a number\n\n{USAGE}"))?;
             }
+            "--phrasings" => {
+                let set = words.next().and_then(|name| sets_named(name));
+                sets = set.ok_or_else(|| format!("--phrasings needs a set\n\n{USAGE}"))?;
+            }
             "--misses" => shows_misses = true,
             "--json" => format = Format::Json,
             "--markdown" => format = Format::Markdown,
             _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
         }
     }
-    let sessions = sessions(seeds);
+    let measured = sets.into_iter().map(|set| measure(set, seeds));
+    let measured: Vec<Measures> = measured.collect::<Outcome<_>>()?;
+    match format {
+        Format::Json => println!("{}", as_json(&measured, seeds, shows_misses)),
+        Format::Text | Format::Markdown => {
+            for measures in &measured {
+                println!("{}", heading(measures.phrasings, format));
+                print!("{}", tables(measures, format));
+                println!("{}", life_table(measures, format));
+                if shows_misses {
+                    println!("{}", misses(&measures.columns));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the sets that an argument names.
+fn sets_named(name: &str) -> Option<Vec<Phrasings>> {
+    if name == "both" {
+        return Some(Phrasings::ALL.to_vec());
+    }
+    let set = Phrasings::ALL.into_iter().find(|set| set.name() == name)?;
+    Some(vec![set])
+}
+
+fn heading(phrasings: Phrasings, format: Format) -> String {
+    let set = match phrasings {
+        Phrasings::Known => "Known phrasings",
+        Phrasings::HeldOut => "Held-out phrasings, no goals",
+    };
+    match format {
+        Format::Markdown => format!("### {set}\n"),
+        Format::Text | Format::Json => format!("{set}\n"),
+    }
+}
+
+fn measure(phrasings: Phrasings, seeds: u64) -> Outcome<Measures> {
+    let sessions = sessions(phrasings, seeds);
     let mut columns = Vec::new();
     for percent in PERCENTS {
-        eprintln!("at {percent}%: {} sessions", sessions.len());
+        let set = phrasings.name();
+        eprintln!("{set} at {percent}%: {} sessions", sessions.len());
         for way in WAYS {
             for facts in [Facts::Ledger, Facts::ProseAlone] {
                 let budget = Budget::Percent(percent);
@@ -95,28 +156,22 @@ pub fn run(arguments: &[String]) -> Outcome {
     let mut lives = Vec::new();
     for way in WAYS {
         for facts in [Facts::Ledger, Facts::ProseAlone] {
-            let rounds = rounds::rounds(way, facts, ROUNDS_SEED, ROUNDS)?;
+            let rounds = rounds::rounds(way, facts, phrasings, ROUNDS_SEED, ROUNDS)?;
             lives.push((way, facts, rounds));
         }
     }
-    match format {
-        Format::Json => println!("{}", as_json(&columns, &lives, seeds, shows_misses)),
-        Format::Text | Format::Markdown => {
-            print!("{}", tables(&columns, format));
-            println!("{}", life_table(&lives, format));
-            if shows_misses {
-                print!("{}", misses(&columns));
-            }
-        }
-    }
-    Ok(())
+    Ok(Measures {
+        phrasings,
+        columns,
+        lives,
+    })
 }
 
 /// Returns the example session planted anew with each seed, and a generated session for each.
-fn sessions(seeds: u64) -> Vec<(u64, Planted)> {
+fn sessions(phrasings: Phrasings, seeds: u64) -> Vec<(u64, Planted)> {
     let lines = example::example_session();
-    let examples = (1..=seeds).map(|seed| (seed, planted(&lines, seed)));
-    let others = (1..=seeds).map(|seed| (100 + seed, generated(100 + seed, BYTES)));
+    let examples = (1..=seeds).map(|seed| (seed, planted(&lines, phrasings, seed)));
+    let others = (101..=100 + seeds).map(|seed| (seed, generated(phrasings, seed, BYTES)));
     examples.chain(others).collect()
 }
 
@@ -162,8 +217,8 @@ fn title(case: Case) -> String {
 }
 
 /// Returns a count as a table shows it: a share, or how often something is shown wrongly; marked where it misses.
-fn cell(kind: NeedleKind, (good, all): (usize, usize)) -> String {
-    let misses = goal_percent(kind).is_some_and(|goal| good * 100 < goal * all);
+fn cell(phrasings: Phrasings, kind: NeedleKind, (good, all): (usize, usize)) -> String {
+    let misses = least(phrasings, kind).is_some_and(|goal| good * 100 < goal * all);
     let mark = if misses { " !" } else { "" };
     match kind.should_stay() {
         true => format!("{:.1}%{mark}", 100.0 * good as f64 / all.max(1) as f64),
@@ -171,8 +226,8 @@ fn cell(kind: NeedleKind, (good, all): (usize, usize)) -> String {
     }
 }
 
-fn goal(kind: NeedleKind) -> String {
-    match (goal_percent(kind), kind.should_stay()) {
+fn goal(phrasings: Phrasings, kind: NeedleKind) -> String {
+    match (least(phrasings, kind), kind.should_stay()) {
         (None, _) => "-".to_owned(),
         (Some(100), true) => "100%".to_owned(),
         (Some(goal), true) => format!("≥ {goal}%"),
@@ -180,7 +235,8 @@ fn goal(kind: NeedleKind) -> String {
     }
 }
 
-fn tables(columns: &[Column], format: Format) -> String {
+fn tables(measures: &Measures, format: Format) -> String {
+    let (phrasings, columns) = (measures.phrasings, &measures.columns);
     let mut out = String::new();
     for percent in PERCENTS {
         let own = columns
@@ -198,9 +254,10 @@ fn tables(columns: &[Column], format: Format) -> String {
             ];
             let cells = own
                 .iter()
-                .map(|column| cell(kind, column.counts.get(&kind).copied().unwrap_or_default()));
+                .map(|column| column.counts.get(&kind).copied().unwrap_or_default())
+                .map(|count| cell(phrasings, kind, count));
             row.extend(cells);
-            row.push(goal(kind));
+            row.push(goal(phrasings, kind));
             rows.push(row);
         }
         let mut row = vec![
@@ -223,7 +280,11 @@ fn tables(columns: &[Column], format: Format) -> String {
     out
 }
 
-fn life_table(lives: &[(Way, Facts, Rounds)], format: Format) -> String {
+fn life_table(measures: &Measures, format: Format) -> String {
+    let mark = |bad: bool| match (measures.phrasings, bad) {
+        (Phrasings::Known, true) => " !",
+        (Phrasings::Known, false) | (Phrasings::HeldOut, _) => "",
+    };
     let mut rows = vec![vec![format!("{ROUNDS} rounds")]];
     let shown = [0, 1, 2, 4, 9, 14, ROUNDS - 1];
     rows[0].extend(shown.map(|round| format!("after {}", round + 1)));
@@ -232,7 +293,7 @@ fn life_table(lives: &[(Way, Facts, Rounds)], format: Format) -> String {
         "first request".to_owned(),
         "fullest summary".to_owned(),
     ]);
-    for (way, facts, life) in lives {
+    for (way, facts, life) in &measures.lives {
         let budget = Budget::Percent(0);
         let mut row = vec![title(Case {
             way: *way,
@@ -245,20 +306,17 @@ fn life_table(lives: &[(Way, Facts, Rounds)], format: Format) -> String {
             format!("{good}/{all}")
         }));
         let fallen = life.fallen().len();
-        let mark = if fallen > 0 { " !" } else { "" };
-        row.push(format!("{fallen}{mark}"));
+        row.push(format!("{fallen}{}", mark(fallen > 0)));
         let kept = life
             .rounds
             .iter()
             .filter(|round| round.first_request)
             .count();
-        let mark = if kept < ROUNDS { " !" } else { "" };
-        row.push(format!("{kept}/{ROUNDS}{mark}"));
+        row.push(format!("{kept}/{ROUNDS}{}", mark(kept < ROUNDS)));
         let sizes = life.rounds.iter().map(|round| round.summary);
         let fullest = sizes.max_by_key(|(summary, budget)| summary * 1_000 / (*budget).max(1));
         let (summary, budget) = fullest.unwrap_or_default();
-        let mark = if summary > budget { " !" } else { "" };
-        row.push(format!("{summary} of {budget}{mark}"));
+        row.push(format!("{summary} of {budget}{}", mark(summary > budget)));
         rows.push(row);
     }
     table(&rows, format)
@@ -322,63 +380,71 @@ fn misses(columns: &[Column]) -> String {
     out
 }
 
-fn as_json(
-    columns: &[Column],
-    lives: &[(Way, Facts, Rounds)],
-    seeds: u64,
-    shows_misses: bool,
-) -> Value {
-    let single = columns.iter().map(|column| {
-        let percent = match column.case.budget {
-            Budget::Percent(percent) => Some(percent),
-            Budget::Ledger(_) => None,
-        };
-        let kinds = column.counts.iter().map(|(kind, (good, all))| {
-            let figures = json!({"planted": all, "good": good, "goal_percent": goal_percent(*kind)});
-            (kind.key().to_owned(), figures)
-        });
-        let (removed, budget, summary) = column.tokens;
-        let mut value = json!({
-            "strategy": column.case.way.strategy().name(),
-            "ledger": column.case.facts == Facts::Ledger,
-            "budget_percent": percent,
-            "removed_tokens": removed,
-            "budget_tokens": budget,
-            "summary_tokens": summary,
-            "kinds": kinds.collect::<serde_json::Map<_, _>>(),
-        });
-        if shows_misses {
-            let misses = column.misses.iter().map(|miss| {
-                json!({"kind": miss.kind.key(), "depth_percent": miss.depth, "said": miss.said, "line": miss.line})
-            });
-            value["misses"] = misses.collect();
-        }
-        value
+fn as_json(measured: &[Measures], seeds: u64, shows_misses: bool) -> Value {
+    let columns = measured.iter().flat_map(|measures| {
+        let columns = measures.columns.iter();
+        columns.map(|column| column_json(measures.phrasings, column, shows_misses))
     });
-    let rounds = lives.iter().map(|(way, facts, life)| {
-        let rounds = life.rounds.iter().map(|round| {
-            let kinds = round.kinds.iter().map(|(kind, good, all)| {
-                (kind.key().to_owned(), json!({"planted": all, "good": good}))
-            });
-            json!({
-                "summary_tokens": round.summary.0,
-                "budget_tokens": round.summary.1,
-                "first_request": round.first_request,
-                "kinds": kinds.collect::<serde_json::Map<_, _>>(),
-            })
-        });
-        json!({
-            "strategy": way.strategy().name(),
-            "ledger": *facts == Facts::Ledger,
-            "needle_tokens": life.needles,
-            "ledger_budget_tokens": life.budget,
-            "fallen": life.fallen().len(),
-            "rounds": rounds.collect::<Vec<_>>(),
-        })
+    let rounds = measured.iter().flat_map(|measures| {
+        let lives = measures.lives.iter();
+        lives.map(|(way, facts, life)| life_json(measures.phrasings, *way, *facts, life))
     });
     json!({
         "seeds": seeds,
-        "compactions": single.collect::<Vec<_>>(),
+        "compactions": columns.collect::<Vec<_>>(),
+        "rounds": rounds.collect::<Vec<_>>(),
+    })
+}
+
+fn column_json(phrasings: Phrasings, column: &Column, shows_misses: bool) -> Value {
+    let percent = match column.case.budget {
+        Budget::Percent(percent) => Some(percent),
+        Budget::Ledger(_) => None,
+    };
+    let kinds = column.counts.iter().map(|(kind, (good, all))| {
+        let goal = least(phrasings, *kind);
+        let figures = json!({"planted": all, "good": good, "goal_percent": goal});
+        (kind.key().to_owned(), figures)
+    });
+    let (removed, budget, summary) = column.tokens;
+    let mut value = json!({
+        "phrasings": phrasings.name(),
+        "strategy": column.case.way.strategy().name(),
+        "ledger": column.case.facts == Facts::Ledger,
+        "budget_percent": percent,
+        "removed_tokens": removed,
+        "budget_tokens": budget,
+        "summary_tokens": summary,
+        "kinds": kinds.collect::<serde_json::Map<_, _>>(),
+    });
+    if shows_misses {
+        let misses = column.misses.iter().map(|miss| {
+            json!({"kind": miss.kind.key(), "depth_percent": miss.depth, "said": miss.said, "line": miss.line})
+        });
+        value["misses"] = misses.collect();
+    }
+    value
+}
+
+fn life_json(phrasings: Phrasings, way: Way, facts: Facts, life: &Rounds) -> Value {
+    let rounds = life.rounds.iter().map(|round| {
+        let kinds = round.kinds.iter().map(|(kind, good, all)| {
+            (kind.key().to_owned(), json!({"planted": all, "good": good}))
+        });
+        json!({
+            "summary_tokens": round.summary.0,
+            "budget_tokens": round.summary.1,
+            "first_request": round.first_request,
+            "kinds": kinds.collect::<serde_json::Map<_, _>>(),
+        })
+    });
+    json!({
+        "phrasings": phrasings.name(),
+        "strategy": way.strategy().name(),
+        "ledger": facts == Facts::Ledger,
+        "needle_tokens": life.needles,
+        "ledger_budget_tokens": life.budget,
+        "fallen": life.fallen().len(),
         "rounds": rounds.collect::<Vec<_>>(),
     })
 }

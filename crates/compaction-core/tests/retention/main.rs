@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use compaction_core::{PIN_ENTRY, PIN_LABEL, Profile, TokenCount};
 use measure::{Budget, Case, Facts, Measured, Way, compact, generated, planted};
 use rounds::rounds;
-use test_support::needles::{NeedleKind, Planted, Verdict};
+use test_support::needles::{NeedleKind, Phrasings, Planted, Verdict};
 
 /// The example session of the repository.
 const EXAMPLE: &str = include_str!("../../../../examples/sessions/long.jsonl");
@@ -21,9 +21,9 @@ const BYTES: usize = 300_000;
 static SESSIONS: LazyLock<[(u64, Planted); 3]> = LazyLock::new(|| {
     let example: Vec<String> = EXAMPLE.lines().map(str::to_owned).collect();
     [
-        (1, planted(&example, 1)),
-        (2, generated(2, BYTES)),
-        (3, generated(3, BYTES)),
+        (1, planted(&example, Phrasings::Known, 1)),
+        (2, generated(Phrasings::Known, 2, BYTES)),
+        (3, generated(Phrasings::Known, 3, BYTES)),
     ]
 });
 
@@ -151,7 +151,7 @@ fn a_model_that_forgets_is_seen_to_forget() {
 
 /// After twenty rounds nothing that was planted in the first ones is gone.
 fn check_rounds(way: Way) {
-    let rounds = rounds(way, Facts::Ledger, 7, 20).expect("twenty compactions");
+    let rounds = rounds(way, Facts::Ledger, Phrasings::Known, 7, 20).expect("twenty compactions");
     assert_eq!(rounds.rounds.len(), 20);
     let planted: usize = rounds.rounds[19].kinds.iter().map(|(_, _, all)| all).sum();
     assert_eq!(planted, 3 * NeedleKind::ALL.len());

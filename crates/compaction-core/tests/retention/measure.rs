@@ -11,7 +11,8 @@ use session_model::{
     decode_bytes,
 };
 use test_support::needles::{
-    Form, Needle, NeedleKind, Planted, Seen, Verdict, canned_summary, judge, plant, transcript,
+    Form, Needle, NeedleKind, Phrasings, Planted, Seen, Verdict, canned_summary, judge, plant,
+    transcript,
 };
 
 /// A strategy that writes a summary, and who writes it.
@@ -134,14 +135,14 @@ impl Measured {
 
 /// Returns a generated session of about so many bytes with needles in it, as many as an ideal ledger would hold in a
 /// hundredth of it.
-pub fn generated(seed: u64, bytes: usize) -> Planted {
-    planted(&transcript(seed, bytes), seed)
+pub fn generated(phrasings: Phrasings, seed: u64, bytes: usize) -> Planted {
+    planted(&transcript(seed, bytes), phrasings, seed)
 }
 
 /// Returns a session with as many needles.
-pub fn planted(lines: &[String], seed: u64) -> Planted {
+pub fn planted(lines: &[String], phrasings: Phrasings, seed: u64) -> Planted {
     let bytes: usize = lines.iter().map(String::len).sum();
-    plant(lines, seed, (bytes / 100_000).max(2))
+    plant(lines, phrasings, seed, (bytes / 100_000).max(2))
 }
 
 /// Compacts the session `text` once and looks what became of the needles.

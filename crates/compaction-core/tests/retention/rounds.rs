@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use compaction_core::Profile;
 use serde_json::{Value, json};
 use session_model::decode_bytes;
-use test_support::needles::{Needle, NeedleKind, plant, transcript, turns};
+use test_support::needles::{Needle, NeedleKind, Phrasings, plant, transcript, turns};
 
 use super::measure::{Budget, Case, Facts, Measured, Way, compact};
 
@@ -63,9 +63,15 @@ impl Rounds {
 
 /// Compacts `count` times, with new turns before each. The ledger's budget is such that all needles
 /// take less than half of it.
-pub fn rounds(way: Way, facts: Facts, seed: u64, count: usize) -> Result<Rounds, String> {
+pub fn rounds(
+    way: Way,
+    facts: Facts,
+    phrasings: Phrasings,
+    seed: u64,
+    count: usize,
+) -> Result<Rounds, String> {
     let base = transcript(seed, PLANTED_ROUNDS * ROUND_BYTES);
-    let planted = plant(&base, seed, EACH);
+    let planted = plant(&base, phrasings, seed, EACH);
     let counter = Profile::Own.counter();
     let stay = planted
         .needles

@@ -7,11 +7,14 @@
 //! ```
 //!
 //! Everything is pure and depends on the seed alone. The phrases were written from how people talk to agents, not from
-//! what the summarizer by rule looks for; a kind has eight of them or more. Nothing here depends on the crates under
-//! test: a score is taken from texts.
+//! what the summarizer by rule looks for; a kind has eight of them or more. There are two sets of them: one to work with,
+//! and one that is only measured. Nothing here depends on the crates under test: a score is taken from texts.
 
 mod canned;
 mod draft;
+mod held_out_said;
+mod held_out_tools;
+mod held_out_turned;
 mod names;
 mod phrases_said;
 mod phrases_tools;
@@ -27,6 +30,36 @@ pub use canned::{Form, canned_summary};
 pub use plant::{Planted, plant};
 pub use score::{Seen, Verdict, judge};
 pub use transcript::{transcript, turns};
+
+/// In which words facts are said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phrasings {
+    /// The set that rules may be made with an eye on.
+    Known,
+    /// The set that no rule is ever made with an eye on: what it shows, others may expect.
+    HeldOut,
+}
+
+impl Phrasings {
+    /// Both sets.
+    pub const ALL: [Self; 2] = [Self::Known, Self::HeldOut];
+
+    /// Returns the name that tables and arguments use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Known => "known",
+            Self::HeldOut => "held-out",
+        }
+    }
+
+    /// Returns the list of this set.
+    const fn of<T: ?Sized>(self, known: &'static T, held_out: &'static T) -> &'static T {
+        match self {
+            Self::Known => known,
+            Self::HeldOut => held_out,
+        }
+    }
+}
 
 /// What a needle is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -2,17 +2,17 @@
 
 use serde_json::{Value, json};
 
-use super::NeedleKind;
 use super::draft::{Body, Draft};
 use super::names::Names;
 use super::transcript;
+use super::{NeedleKind, Phrasings, held_out_tools as held_out};
 
 /// A command, the line that says what is wrong, and what stands around it; `{x}` is that line.
-struct Failing {
-    command: &'static str,
-    error: &'static str,
-    output: &'static str,
-    passes: &'static str,
+pub struct Failing {
+    pub command: &'static str,
+    pub error: &'static str,
+    pub output: &'static str,
+    pub passes: &'static str,
 }
 
 const FAILING: &[Failing] = &[
@@ -87,7 +87,8 @@ struct Failure {
 }
 
 fn failure(names: &mut Names) -> Failure {
-    let kind = &FAILING[names.place("failing", FAILING.len())];
+    let failing = names.phrasings.of(FAILING, held_out::FAILING);
+    let kind = &failing[names.place("failing", failing.len())];
     // Filled in together, so that a name means the same in all three.
     let texts = names.fill(&[kind.command, kind.error, kind.output].join("\u{1f}"));
     let mut texts = texts.split('\u{1f}').map(str::to_owned);
@@ -116,7 +117,8 @@ pub fn open_error(names: &mut Names) -> Draft {
     let failure = failure(names);
     let (kind, error) = (NeedleKind::OpenError, failure.error.as_str());
     if names.rng.below(5) == 0 {
-        let told = names.rng.pick(TOLD);
+        let told = names.phrasings.of(TOLD, held_out::TOLD);
+        let told = names.rng.pick(told);
         let said = told.replace("{m}", &failure.command).replace("{x}", error);
         let noted = "I have not looked at that yet; first the part that I am in.".to_owned();
         let bodies = vec![Body::User(said.clone()), Body::Answer(noted)];
@@ -129,7 +131,8 @@ pub fn open_error(names: &mut Names) -> Draft {
         "Hm, that fails here as well.",
     ];
     let mut bodies = run("", &failure.command, &failure.output, true);
-    bodies.push(Body::Answer(names.rng.pick(AFTER).to_owned()));
+    let after = names.phrasings.of(AFTER, held_out::LEFT_OPEN);
+    bodies.push(Body::Answer(names.rng.pick(after).to_owned()));
     let said = format!("{}: {error}", failure.command);
     Draft::once(kind, &said, &[error], 1, bodies)
 }
@@ -152,8 +155,15 @@ pub fn resolved_error(names: &mut Names) -> Draft {
         &failure.output,
         true,
     );
-    let mut later = run("Once more.", &failure.command, failure.passes, false);
-    let fixed = names.rng.pick(FIXED);
+    let again = match names.phrasings {
+        Phrasings::HeldOut if names.rng.below(3) == 0 => {
+            format!("{} 2>&1 | tail -n 20", failure.command)
+        }
+        Phrasings::Known | Phrasings::HeldOut => failure.command.clone(),
+    };
+    let mut later = run("Once more.", &again, failure.passes, false);
+    let fixed = names.phrasings.of(FIXED, held_out::FIXED);
+    let fixed = names.rng.pick(fixed);
     if !fixed.is_empty() {
         later.push(Body::Answer(fixed.to_owned()));
     }
@@ -169,6 +179,10 @@ pub fn resolved_error(names: &mut Names) -> Draft {
 
 /// Ways to change a file: the tool, and its arguments but the path.
 fn change(names: &mut Names, path: &str) -> (&'static str, Value, String) {
+    match names.phrasings {
+        Phrasings::Known => {}
+        Phrasings::HeldOut => return held_out::change(names, path),
+    }
     let (old, new) = (
         transcript::code(&mut names.rng, 3),
         transcript::code(&mut names.rng, 5),
@@ -268,7 +282,8 @@ pub fn failed_call(names: &mut Names) -> Draft {
     ];
     let path = names.file();
     let (tool, arguments, _) = change(names, &path);
-    let why = WHY[names.place("why", WHY.len())].replace("{p}", &path);
+    let reasons = names.phrasings.of(WHY, held_out::WHY);
+    let why = reasons[names.place("why", reasons.len())].replace("{p}", &path);
     let said = names.rng.pick(EDITING).to_owned();
     let phrase = format!("{tool} {path}: {why}");
     let call = Body::Call {
@@ -288,12 +303,9 @@ pub fn failed_call(names: &mut Names) -> Draft {
     Draft::once(NeedleKind::FailedCall, &phrase, &[&path], 0, bodies)
 }
 
-/// Returns a file that is read.
-pub fn read_file(names: &mut Names) -> Draft {
-    let path = names.file();
-    let length = names.rng.range(8, 40);
-    let text = transcript::code(&mut names.rng, length);
-    let (tool, arguments) = match names.rng.below(9) {
+/// Ways to read a file: the tool and its arguments.
+fn reading(names: &mut Names, path: &str) -> (&'static str, Value) {
+    match names.rng.below(9) {
         0 => ("read", json!({"path": path, "offset": 40, "limit": 80})),
         1 => ("read_file", json!({ "absolute_path": path })),
         2 => ("Read", json!({ "file_path": path })),
@@ -305,6 +317,17 @@ pub fn read_file(names: &mut Names) -> Draft {
         5 => ("view_file", json!({ "absolute_path": path })),
         6 => ("ReadFile", json!({ "filename": path })),
         _ => ("read", json!({ "path": path })),
+    }
+}
+
+/// Returns a file that is read.
+pub fn read_file(names: &mut Names) -> Draft {
+    let path = names.file();
+    let length = names.rng.range(8, 40);
+    let text = transcript::code(&mut names.rng, length);
+    let (tool, arguments) = match names.phrasings {
+        Phrasings::Known => reading(names, &path),
+        Phrasings::HeldOut => held_out::reading(names, &path),
     };
     let phrase = format!("{tool} {path}");
     let said = String::new();

@@ -11,7 +11,7 @@ use super::phrases_tools::{
     failed_call, finished_todo, modified_file, open_error, open_todo, read_file, resolved_error,
 };
 use super::phrases_turned::{rejected, superseded};
-use super::{Needle, NeedleKind};
+use super::{Needle, NeedleKind, Phrasings, held_out_tools};
 
 /// A session with needles in it.
 #[derive(Debug, Clone)]
@@ -54,8 +54,8 @@ fn draft(kind: NeedleKind, names: &mut Names) -> Draft {
 /// # Panics
 ///
 /// On lines that are no JSON: tests that plant into something else should fail.
-pub fn plant(lines: &[String], seed: u64, each: usize) -> Planted {
-    let mut names = Names::new(seed);
+pub fn plant(lines: &[String], phrasings: Phrasings, seed: u64, each: usize) -> Planted {
+    let mut names = Names::new(seed, phrasings);
     let base = lines.concat();
     let mut drafts: Vec<Draft> = Vec::new();
     for kind in NeedleKind::ALL {
@@ -77,7 +77,20 @@ pub fn plant(lines: &[String], seed: u64, each: usize) -> Planted {
             drafts.push(made);
         }
     }
-    Planter::new(lines, seed).put(drafts)
+    Planter::new(lines, phrasings, seed).put(drafts)
+}
+
+/// Returns the tool and its arguments for a todo list.
+fn todos(items: &[(String, bool)], dialect: u64) -> (&'static str, Value) {
+    let items = items.iter().map(|(task, done)| match dialect % 2 {
+        0 => json!({"text": task, "status": if *done { "done" } else { "open" }}),
+        _ => json!({"content": task, "status": if *done { "completed" } else { "pending" }}),
+    });
+    let items: Vec<Value> = items.collect();
+    match dialect % 2 {
+        0 => ("todo", json!({ "items": items })),
+        _ => ("TodoWrite", json!({ "todos": items })),
+    }
 }
 
 /// Writes the lines of a session anew, with more between them.
@@ -89,6 +102,7 @@ struct Planter<'a> {
     path: BTreeSet<usize>,
     bytes: usize,
     ids: BTreeSet<String>,
+    phrasings: Phrasings,
     seed: u64,
     made: u64,
     todos: Vec<(String, bool)>,
@@ -107,7 +121,7 @@ fn value(line: &str) -> Value {
 }
 
 impl<'a> Planter<'a> {
-    fn new(lines: &'a [String], seed: u64) -> Self {
+    fn new(lines: &'a [String], phrasings: Phrasings, seed: u64) -> Self {
         let values: Vec<Value> = lines.iter().map(|line| value(line)).collect();
         let place_of: BTreeMap<&str, usize> = values
             .iter()
@@ -150,6 +164,7 @@ impl<'a> Planter<'a> {
             path,
             bytes,
             ids: place_of.keys().map(|id| (*id).to_owned()).collect(),
+            phrasings,
             seed,
             made: 0,
             todos: Vec::new(),
@@ -268,14 +283,9 @@ impl<'a> Planter<'a> {
                     Some((_, state)) => *state = *done,
                     None => self.todos.push((task.clone(), *done)),
                 }
-                let items = self.todos.iter().map(|(task, done)| match self.seed % 2 {
-                    0 => json!({"text": task, "status": if *done { "done" } else { "open" }}),
-                    _ => json!({"content": task, "status": if *done { "completed" } else { "pending" }}),
-                });
-                let items: Vec<Value> = items.collect();
-                let (tool, arguments) = match self.seed % 2 {
-                    0 => ("todo", json!({ "items": items })),
-                    _ => ("TodoWrite", json!({ "todos": items })),
+                let (tool, arguments) = match self.phrasings {
+                    Phrasings::Known => todos(&self.todos, self.seed),
+                    Phrasings::HeldOut => held_out_tools::todos(&self.todos, self.seed),
                 };
                 let said = String::new();
                 let id = self.body(&Body::Call {

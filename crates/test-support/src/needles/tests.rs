@@ -7,7 +7,18 @@ use serde_json::Value;
 use super::*;
 
 fn planted(seed: u64) -> Planted {
-    plant(&transcript(seed, 200_000), seed, 4)
+    planted_as(Phrasings::Known, seed)
+}
+
+fn planted_as(phrasings: Phrasings, seed: u64) -> Planted {
+    plant(&transcript(seed, 200_000), phrasings, seed, 4)
+}
+
+/// Returns both sets of phrasings with seeds.
+fn sets() -> impl Iterator<Item = (Phrasings, u64)> {
+    Phrasings::ALL
+        .into_iter()
+        .flat_map(|phrasings| (0..8).map(move |seed| (phrasings, seed)))
 }
 
 fn entries(planted: &Planted) -> Vec<Value> {
@@ -19,8 +30,8 @@ fn entries(planted: &Planted) -> Vec<Value> {
 
 #[test]
 fn a_planted_session_is_one_chain_whose_calls_have_their_results() {
-    for seed in 0..5 {
-        let planted = planted(seed);
+    for (phrasings, seed) in sets() {
+        let planted = planted_as(phrasings, seed);
         let entries = entries(&planted);
         let mut ids = BTreeSet::new();
         let mut open: Vec<String> = Vec::new();
@@ -79,9 +90,9 @@ fn the_same_seed_plants_the_same_and_every_kind_reaches_from_the_beginning_to_th
 
 #[test]
 fn the_entry_of_a_needle_says_it_and_nothing_else_in_the_base_does() {
-    for seed in 0..5 {
+    for (phrasings, seed) in sets() {
         let base = transcript(seed, 200_000).concat();
-        let planted = planted(seed);
+        let planted = planted_as(phrasings, seed);
         let entries = entries(&planted);
         for needle in &planted.needles {
             let entry = entries
@@ -113,17 +124,30 @@ fn strings(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn everything_is_kept_where_nothing_was_taken_and_missed_where_all_was() {
-    let planted = planted(1);
-    let whole: Vec<String> = entries(&planted).iter().flat_map(strings).collect();
-    let seen = Seen {
-        summary: String::new(),
-        rest: whole.join("\n"),
+fn the_two_sets_share_no_words() {
+    let said = |phrasings| -> BTreeSet<String> {
+        let planted = plant(&transcript(0, 200_000), phrasings, 0, 30);
+        let needles = planted.needles.into_iter();
+        needles.map(|needle| needle.said).collect()
     };
-    for needle in &planted.needles {
-        assert!(judge(needle, &seen).is_good(), "{needle:?}");
-        let gone = judge(needle, &Seen::default());
-        assert_eq!(gone.is_good(), !needle.kind.should_stay(), "{needle:?}");
+    let [known, held_out] = Phrasings::ALL.map(said);
+    assert!(known.is_disjoint(&held_out));
+}
+
+#[test]
+fn everything_is_kept_where_nothing_was_taken_and_missed_where_all_was() {
+    for (phrasings, seed) in sets() {
+        let planted = planted_as(phrasings, seed);
+        let whole: Vec<String> = entries(&planted).iter().flat_map(strings).collect();
+        let seen = Seen {
+            summary: String::new(),
+            rest: whole.join("\n"),
+        };
+        for needle in &planted.needles {
+            assert!(judge(needle, &seen).is_good(), "{needle:?}");
+            let gone = judge(needle, &Seen::default());
+            assert_eq!(gone.is_good(), !needle.kind.should_stay(), "{needle:?}");
+        }
     }
 }
 
