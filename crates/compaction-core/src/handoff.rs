@@ -10,6 +10,7 @@ use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
 use crate::prompts;
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::rules::Profile;
+use crate::serialize::escape_ledger;
 use crate::settings::CompactionSettings;
 use crate::tokens::TokenCount;
 
@@ -141,7 +142,7 @@ impl HandoffPlan {
     /// Returns a document that was written at the end of the real conversation, with ledger and file lists. Such a
     /// writer has seen a ledger, and must not repeat it.
     pub fn with_files(&self, text: &str) -> String {
-        let text = without_ledger(text);
+        let text = escape_ledger(&without_ledger(text));
         let tags = self
             .files
             .tags(Some(self.file_list_limit), &self.ledger.files);

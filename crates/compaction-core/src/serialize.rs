@@ -239,7 +239,7 @@ pub fn escape(text: &str) -> String {
             out.push('\\');
         }
         if line.contains('<') {
-            escape_tags(line, &mut out);
+            escape_tags(line, &TAGS, &mut out);
         } else {
             out.push_str(line);
         }
@@ -247,13 +247,29 @@ pub fn escape(text: &str) -> String {
     out
 }
 
-fn escape_tags(line: &str, out: &mut String) {
+/// Returns `text` on one line, defused as by [`escape`], at the start of a line, too.
+pub(crate) fn escape_line(text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    escape(&format!("\n{line}")).split_off(1)
+}
+
+/// Returns a model's text with the tags of a ledger in it defused: only code opens and ends one.
+pub(crate) fn escape_ledger(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    escape_tags(text, &["ledger", "ledger-text"], &mut out);
+    out
+}
+
+fn escape_tags(line: &str, tags: &[&str], out: &mut String) {
     let mut rest = line;
     while let Some(at) = rest.find('<') {
         out.push_str(&rest[..at]);
         let after = &rest[at + 1..];
         let name = after.strip_prefix('/').unwrap_or(after);
-        let imitates = TAGS.iter().any(|tag| {
+        let imitates = tags.iter().any(|tag| {
             let head = name.get(..tag.len());
             let end = name.as_bytes().get(tag.len());
             head.is_some_and(|head| head.eq_ignore_ascii_case(tag))

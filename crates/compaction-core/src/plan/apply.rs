@@ -15,6 +15,7 @@ use crate::plan::{CompactionPlan, Elision, Fate, prompt_hash};
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
+use crate::serialize::escape_ledger;
 use crate::tokens::TokenCount;
 
 /// What stands between the summary of the history and that of a split turn's beginning.
@@ -132,6 +133,10 @@ impl CompactionPlan {
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<AppliedCompaction, ApplyError> {
         let (merged, summarizer) =
             merge_answers(self.requests(), answers, self.previous_summary.as_deref())?;
+        let merged = match self.profile {
+            Profile::Own => escape_ledger(&merged),
+            Profile::Pi => merged,
+        };
         let short_summary = Some(extract::short_summary(&merged)).filter(|short| !short.is_empty());
         let tags = self.files.tags(self.file_list_limit, &self.ledger.files);
         let Verified {
