@@ -9,6 +9,7 @@ mod damage;
 mod env;
 mod faults;
 mod hooks;
+mod hostile;
 mod json;
 mod loss;
 mod pins;
