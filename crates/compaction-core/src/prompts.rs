@@ -65,19 +65,20 @@ pub(crate) fn file_operations(read: &str, modified: &str) -> String {
 #[template(path = "ledger.md")]
 pub(crate) struct LedgerParts {
     pub lead: String,
+    /// With headings of one word.
+    pub brief: bool,
     pub pins: String,
     pub rules: String,
     pub first: String,
-    pub first_outdated: bool,
     pub messages: String,
     pub latest: String,
-    pub latest_outdated: bool,
     pub files: String,
     pub failures: String,
     pub steps: String,
     pub todos: String,
     pub decisions: String,
     pub figures: String,
+    pub notes: String,
     pub pins_left: String,
     pub left: String,
 }

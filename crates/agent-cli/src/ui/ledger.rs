@@ -70,6 +70,7 @@ fn name(kind: LedgerKind) -> &'static str {
         LedgerKind::Decision => "decision",
         LedgerKind::Figure => "figure",
         LedgerKind::NextStep => "next step",
+        LedgerKind::Note => "note",
         LedgerKind::Message => "message",
         LedgerKind::Literal => "literal",
     }

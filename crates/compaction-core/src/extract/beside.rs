@@ -1,12 +1,13 @@
 //! What a summary leaves to the ledger beside it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::EntryId;
 
 use crate::ledger::{LedgerBlock, LedgerKind};
 
 use super::facts::{Facts, Item};
+use super::figures::has_figure;
 use super::record::Record;
 use super::text::{neutralise, one_line};
 
@@ -43,6 +44,19 @@ pub(crate) struct Holds {
     todos: Option<BTreeSet<String>>,
     decisions: BTreeSet<String>,
     figures: BTreeSet<String>,
+    /// Messages with a figure that was changed, and what that came to.
+    changed: BTreeMap<String, String>,
+}
+
+/// Opens what stands behind words whose figure was changed.
+const SINCE: &str = " (changed since: ";
+
+/// Returns what stands behind words whose figure was changed.
+pub(crate) fn since(value: Option<&str>, id: &str) -> String {
+    match value {
+        Some(value) => format!("{SINCE}{value}, was said in {id})"),
+        None => format!("{SINCE}see {id})"),
+    }
 }
 
 impl Holds {
@@ -61,7 +75,25 @@ impl Holds {
                 .map(|noted| letters(&noted.text))
                 .collect(),
             figures: figures.map(|noted| bare(&noted.text)).collect(),
+            changed: record
+                .changed()
+                .map(|(place, change)| {
+                    let by = one_line(&id(change.place), 200);
+                    let since = since(change.value.as_deref(), &by);
+                    (one_line(&id(place), 200), since)
+                })
+                .collect(),
         }
+    }
+
+    /// Returns whether a figure that the entry gives was changed later.
+    pub(crate) fn is_changed(&self, id: &str) -> bool {
+        self.changed.contains_key(id)
+    }
+
+    /// Returns whether the entry tells of a failure that is open.
+    pub(crate) fn is_open_failure(&self, id: &str) -> bool {
+        self.failures.contains(id)
     }
 }
 
@@ -74,6 +106,19 @@ impl Facts {
             .retain(|item| item.id.is_empty() || holds.decisions.contains(&letters(&item.text)));
         self.figures
             .retain(|item| item.id.is_empty() || holds.figures.contains(&bare(&item.text)));
+        let rules = self.rules.iter_mut();
+        let rules = rules.filter(|rule| has_figure(&rule.text));
+        let listed = self.between.iter_mut().chain(rules);
+        let listed = listed.map(|item| (&mut item.text, &item.id));
+        let quoted = [&mut self.first, &mut self.latest].into_iter().flatten();
+        let quoted = quoted.map(|request| (&mut request.text, &request.id));
+        for (text, id) in listed.chain(quoted) {
+            if let Some(since) = holds.changed.get(id) {
+                let end = text.rfind(SINCE).filter(|_| text.ends_with(')'));
+                text.truncate(end.unwrap_or(text.len()));
+                text.push_str(since);
+            }
+        }
         if let Some(todos) = &holds.todos {
             self.open.retain(|text| todos.contains(&bare(text)));
         }

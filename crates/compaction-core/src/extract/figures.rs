@@ -38,7 +38,7 @@ const KEYS: [&str; 13] = [
 ];
 
 /// Characters that are units where words are not parted by spaces.
-const CJK_UNITS: &str = "秒分時时天个個回件行字次毫ミ个小日円元";
+pub(super) const CJK_UNITS: &str = "秒分時时天个個回件行字次毫ミ个小日円元";
 
 /// Returns true when a sentence gives a number with a unit, a limit, or a colour.
 pub(super) fn has_figure(text: &str) -> bool {
@@ -178,94 +178,27 @@ fn is_further_filler(word: &str) -> bool {
 
 /// Returns true when both sentences speak of the same thing: a word of four letters or more that is no filler.
 pub(super) fn share_subject(one: &str, other: &str) -> bool {
-    let others = subjects(other);
-    subjects(one).iter().any(|word| others.contains(word))
+    let others = telling(other);
+    telling(one).iter().any(|word| others.contains(word))
+}
+
+/// Returns the beginnings of the words that say what a sentence is about: "timeout" and "timeouts" are one thing.
+pub(super) fn subjects(text: &str) -> BTreeSet<String> {
+    let telling = telling(text).into_iter();
+    let telling = telling.filter(|word| !is_further_filler(word));
+    telling.map(|word| word.chars().take(6).collect()).collect()
 }
 
 /// Returns the words that say what a sentence is about.
-fn subjects(text: &str) -> Vec<String> {
+fn telling(text: &str) -> Vec<String> {
     let words = words(text).into_iter();
-    let telling = |word: &String| {
+    let tells = |word: &String| {
         word.chars().count() >= 4
             && word.chars().all(char::is_alphabetic)
             && !is_filler(word)
             && !is_unit(word)
     };
-    words.filter(telling).collect()
-}
-
-/// Units of one dimension; the first names it.
-const DIMENSIONS: [&str; 4] = [
-    "time ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks month months \
-     sekunden minuten stunden tage secondes heures jours segundos minutos horas",
-    "size kb mb gb tb kib mib gib b byte bytes bit bits",
-    "length px pt em rem",
-    "rate fps hz khz mhz ghz rps qps req",
-];
-
-/// What a figure is of, so that a later one can be told to take its place.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Quantity {
-    /// The beginnings of the words that say what it is about.
-    pub(super) subjects: BTreeSet<String>,
-    /// The dimensions of its units; a unit of no known dimension is one of its own.
-    dimensions: BTreeSet<String>,
-}
-
-impl Quantity {
-    /// Returns what the sentence gives a figure of.
-    pub(super) fn of(text: &str) -> Self {
-        let telling = subjects(text).into_iter();
-        let telling = telling.filter(|word| !is_further_filler(word));
-        // "timeout" and "timeouts" are one thing.
-        let subjects = telling.map(|word| word.chars().take(6).collect()).collect();
-        let lower = text.to_lowercase();
-        let mut dimensions = BTreeSet::new();
-        let mut rest = lower.as_str();
-        while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
-            let number =
-                rest[at..].find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '_')));
-            let Some(end) = number.map(|end| at + end) else {
-                break;
-            };
-            rest = &rest[end..];
-            let after = rest.trim_start_matches([' ', '-']);
-            let unit: String = after
-                .chars()
-                .take_while(char::is_ascii_alphabetic)
-                .collect();
-            if after.starts_with('%') {
-                dimensions.insert("percent".to_owned());
-            } else if is_unit(&unit) {
-                let known = DIMENSIONS
-                    .iter()
-                    .find(|units| units.split(' ').skip(1).any(|known| known == unit));
-                let name = known.and_then(|units| units.split(' ').next());
-                dimensions.insert(name.unwrap_or(&unit).to_owned());
-            }
-        }
-        Self {
-            subjects,
-            dimensions,
-        }
-    }
-
-    /// Returns whether this figure takes the place of an earlier one: it is of the same thing, or says that something
-    /// changes and is about half of the same.
-    pub(super) fn replaces(&self, earlier: &Self, change: bool) -> bool {
-        let comparable = self.dimensions.is_empty()
-            || earlier.dimensions.is_empty()
-            || !self.dimensions.is_disjoint(&earlier.dimensions);
-        let shared = self.subjects.intersection(&earlier.subjects).count();
-        let least = self.subjects.len().min(earlier.subjects.len());
-        let all = self.subjects.union(&earlier.subjects).count();
-        comparable
-            && shared > 0
-            && match change {
-                true => shared * 2 >= least,
-                false => shared * 5 >= all * 3,
-            }
-    }
+    words.filter(tells).collect()
 }
 
 /// Returns the sentences that give figures; a short one with the sentence before it.

@@ -29,9 +29,11 @@ mod lines;
 mod merge;
 mod notes;
 mod parse;
+mod quantity;
 mod record;
 mod refusals;
 mod rules;
+mod said;
 mod scan;
 mod sections;
 mod signals;
@@ -53,12 +55,12 @@ use std::sync::LazyLock;
 
 use crate::request::SourceMessage;
 
-pub(crate) use beside::Holds;
+pub(crate) use beside::{Holds, since};
 use facts::{Facts, Item};
 pub(crate) use figures::is_unit;
 use fit::{Gauge, fit};
 use merge::merge;
-pub(crate) use notes::Spoken;
+pub(crate) use notes::{Change, Spoken};
 use parse::parse;
 pub(crate) use record::Record;
 use rules::RuleBook;

@@ -1,6 +1,6 @@
 //! The facts of a [`Record`](super::Record), each with the message that it comes from.
 
-use super::figures::Quantity;
+use super::quantity::Quantity;
 
 /// A message of the user.
 #[derive(Debug, Clone)]
@@ -11,8 +11,17 @@ pub(crate) struct Spoken {
     pub text: String,
     /// True when it only tells the agent to go on.
     pub tiny: bool,
-    /// True when a figure in it holds no longer.
-    pub outdated: bool,
+    /// What took the place of a figure in it.
+    pub changed: Option<Change>,
+}
+
+/// A later figure of the same thing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Change {
+    /// Which message gives it.
+    pub place: usize,
+    /// The new value, where it can be told.
+    pub value: Option<String>,
 }
 
 /// A fact on one line.
@@ -31,8 +40,8 @@ pub(crate) struct RuleNote {
     pub place: usize,
     /// Its words.
     pub text: String,
-    /// The message that changed a figure in it.
-    pub changed: Option<usize>,
+    /// What took the place of a figure in it.
+    pub changed: Option<Change>,
     /// The figure in it.
     pub(super) quantity: Option<Quantity>,
 }

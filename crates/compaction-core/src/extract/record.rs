@@ -9,9 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::choices;
 use super::facts::{Failure, FileWork};
-use super::figures::{Quantity, figures, has_figure, replaces_earlier};
-use super::notes::{FailureNote, FileNote, Noted, RuleNote, Spoken};
+use super::figures::{figures, has_figure, replaces_earlier, subjects};
+use super::notes::{Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
+use super::quantity::Quantity;
 use super::refusals;
+use super::said::{Saying, sayings};
 use super::speech;
 use super::text::{Sentence, one_line};
 
@@ -20,6 +22,7 @@ const DECISIONS: usize = 256;
 const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
 const STEPS: usize = 32;
+const NOTES: usize = 256;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
@@ -55,6 +58,8 @@ pub(crate) struct Record {
     answered_figures: Vec<FigureNote>,
     steps: Vec<Step>,
     passing_steps: Vec<Noted>,
+    /// What else the user said that can be looked up, oldest first.
+    pub notes: Vec<Noted>,
     known_rules: BTreeSet<String>,
 }
 
@@ -101,6 +106,26 @@ impl Record {
     /// Returns the figures that answers gave, oldest first.
     pub fn answered_figures(&self) -> impl DoubleEndedIterator<Item = &Noted> {
         self.answered_figures.iter().map(|figure| &figure.noted)
+    }
+
+    /// Returns the messages with a figure that was changed, and the change that holds now.
+    pub fn changed(&self) -> impl Iterator<Item = (usize, &Change)> {
+        let changed = self.spoken.iter();
+        changed.filter_map(|spoken| Some((spoken.place, self.last_of(spoken.changed.as_ref()?))))
+    }
+
+    /// Returns the last of the changes that followed each other.
+    pub fn last_of<'a>(&'a self, mut change: &'a Change) -> &'a Change {
+        let next = |place: usize| {
+            let found = self
+                .spoken
+                .binary_search_by_key(&place, |spoken| spoken.place);
+            found.ok().and_then(|at| self.spoken[at].changed.as_ref())
+        };
+        while let Some(later) = next(change.place).filter(|later| later.place > change.place) {
+            change = later;
+        }
+        change
     }
 
     /// Returns what is to be done next, said first first.
@@ -157,14 +182,56 @@ impl Record {
             self.said_figures.push(newer);
         }
         keep_newest(&mut self.said_figures, FIGURES);
+        self.sayings(place, said, rules);
         if !text.trim().is_empty() {
             self.spoken.push(Spoken {
                 place,
                 text: text.to_owned(),
                 tiny,
-                outdated: false,
+                changed: None,
             });
         }
+    }
+
+    /// Notes what the user wants done later, chooses, or names.
+    fn sayings(&mut self, place: usize, said: &[Sentence], rules: &[&str]) {
+        for said in sayings(said, rules) {
+            let text = said.text;
+            let known = |noted: &Noted| noted.place == place && noted.text.contains(&text);
+            if self.decisions().rev().take(8).any(known) {
+                continue;
+            }
+            let noted = Noted { place, text };
+            match said.saying {
+                Saying::Step => self.add_step(noted, false),
+                Saying::Choice => {
+                    let chosen = subjects(&said.choice);
+                    self.decisions.push(Decision {
+                        noted,
+                        chosen,
+                        rejects: false,
+                    });
+                }
+                Saying::Note if has_figure(&noted.text) => {}
+                Saying::Note => {
+                    self.notes.retain(|earlier| earlier.text != noted.text);
+                    self.notes.push(noted);
+                }
+            }
+        }
+        keep_newest(&mut self.decisions, DECISIONS);
+        keep_newest(&mut self.steps, STEPS);
+        keep_newest(&mut self.notes, NOTES);
+    }
+
+    /// Adds a step in place of what was said of it before.
+    fn add_step(&mut self, noted: Noted, asks: bool) {
+        let words = subjects(&noted.text);
+        let old = |earlier: &Step| same_subject(&words, &earlier.words);
+        take_back(&mut self.links, noted.place, &mut self.steps, old, |step| {
+            step.noted.place
+        });
+        self.steps.push(Step { noted, words, asks });
     }
 
     /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
@@ -187,17 +254,8 @@ impl Record {
             return;
         }
         for step in steps {
-            let words = Quantity::of(&step.text).subjects;
-            let old = |earlier: &Step| same_subject(&words, &earlier.words);
-            take_back(&mut self.links, place, &mut self.steps, old, |step| {
-                step.noted.place
-            });
-            let noted = Noted {
-                place,
-                text: step.text,
-            };
-            let asks = step.asks;
-            self.steps.push(Step { noted, words, asks });
+            let text = step.text;
+            self.add_step(Noted { place, text }, step.asks);
         }
         keep_newest(&mut self.steps, STEPS);
         for figure in figures(said, "").into_iter().take(FIGURES_OF_ANSWER) {
@@ -265,16 +323,23 @@ impl Record {
         let old = |earlier: &FigureNote| replaces(newer, change, earlier);
         let gone = self.said_figures.iter();
         let gone = gone.filter(|earlier| earlier.noted.text != *text && old(earlier));
-        let gone: BTreeSet<usize> = gone.map(|earlier| earlier.noted.place).collect();
+        let gone: Vec<(usize, Option<String>)> = gone
+            .map(|earlier| {
+                (
+                    earlier.noted.place,
+                    newer.quantity.value_since(&earlier.quantity),
+                )
+            })
+            .collect();
         for list in [&mut self.said_figures, &mut self.answered_figures] {
             take_back(&mut self.links, place, list, old, |figure| {
                 figure.noted.place
             });
         }
-        for gone in gone.into_iter().filter(|gone| *gone != place) {
+        for (gone, value) in gone.into_iter().filter(|(gone, _)| *gone != place) {
             let spoken = &mut self.spoken;
             if let Ok(at) = spoken.binary_search_by_key(&gone, |spoken| spoken.place) {
-                spoken[at].outdated = true;
+                spoken[at].changed = Some(Change { place, value });
             }
         }
         for rule in self.rules.iter_mut().rev().take(FIGURES) {
@@ -284,7 +349,8 @@ impl Record {
                 && rule.text != *text
                 && newer.quantity.replaces(known, change)
             {
-                rule.changed = Some(place);
+                let value = newer.quantity.value_since(known);
+                rule.changed = Some(Change { place, value });
             }
         }
     }
@@ -393,11 +459,6 @@ impl Record {
 fn is_done(step: &Step, words: &BTreeSet<String>) -> bool {
     let shared = step.words.intersection(words).count();
     shared >= 2.min(step.words.len().max(1)) && shared * 5 >= step.words.len() * 3
-}
-
-/// Returns the telling words of a text.
-fn subjects(text: &str) -> BTreeSet<String> {
-    Quantity::of(text).subjects
 }
 
 fn same_subject(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::choice_words::REASONS;
-use super::figures::Quantity;
+use super::figures::subjects;
 use super::speech::spaced;
 
 /// Returns whether a message of the user begins with a refusal.
@@ -120,7 +120,7 @@ pub(super) fn turned_down(text: &str) -> Vec<BTreeSet<String>> {
                 .split(' ')
                 .take(AGAINST_WORDS);
             let words: Vec<_> = words.collect();
-            let telling = Quantity::of(&words.join(" ")).subjects;
+            let telling = subjects(&words.join(" "));
             if !telling.is_empty() {
                 against.push(telling);
             }

@@ -9,6 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::said::reminds;
 use super::text::{Sentence, cut_end, neutralise};
 
 /// The longest rule, in characters; what is longer is cut with a marker.
@@ -32,7 +33,17 @@ const PATTERNS: &[&str] = &[
      please respect; please preserve; please stop; please refrain; | leave * alone; | leave * as; | leave * * as; \
      | leave * * alone; make sure; ensure; prefer; preferably; stick to; stick with; \
      | remember; remember to; remember that; from now on; going forward; instead of; \
-     under no circumstances; at all times; no longer use; | rule; | important; hands off",
+     under no circumstances; at all times; no longer use; | rule; | important; hands off; \
+     off limits; out of bounds; no go; not to be *; stays on; stays at; stays as; stays in; stays the; \
+     stays where; stay on; stay at; stay away; stay out; stay off; has to be; have to be; has to stay; have to stay; \
+     has to remain; must remain; is frozen; are frozen; stays frozen; | stop *; ask me before; ask me first; ask first; \
+     ask before; check with me; talk to me before; talk to me first; clear it with me; without asking; \
+     without my ok; without my okay; without a review; unless i; until i say; until i tell; i'd rather; i would rather; i'd prefer; \
+     keep out; keep away; | whatever you do; no matter what; no exceptions; not even; nowhere near; go nowhere; \
+     goes nowhere; may only; is for * only; no more than; not more than; at most; no less than; | for anything; \
+     | for everything; | for every; | for all; | before every; | after every; before each; | every time; whenever; \
+     belongs to; belong to; is owned by; start with the; starts with the; | treat; | don't you dare; | refrain; \
+     read only; readonly; is sacred; is untouchable",
     // German
     "immer; nie; niemals; nur; stets; | kein; | keine; | keinen; | keinem; | keiner; \
      | nicht; darf nicht; darf kein; darf keine; darf keinen; dürfen nicht; dürfen keine; \
@@ -41,17 +52,28 @@ const PATTERNS: &[&str] = &[
      bitte behalte; bitte benutze; bitte verwende; bitte nutze; bitte vermeide; \
      bitte achte; bitte lass; bitte belasse; bitte halte; | vermeide; | achte; | behalte; \
      ab jetzt; ab sofort; von nun an; statt; anstatt; stattdessen; stell sicher; \
-     stelle sicher; ausschließlich; verboten",
+     stelle sicher; ausschließlich; verboten; tabu; finger weg; hände weg; pfoten weg; | lass; | lasst; | lassen; \
+     in ruhe; wird nicht; werden nicht; wird nichts; werden nichts; wird bitte nicht; wird bitte nichts; \
+     werden bitte nicht; wird kein; wird keine; werden keine; bleibt auf; bleibt bei; bleibt wie; bleibt so; \
+     bleiben auf; bleiben wie; bleiben so; frag mich; fragt mich; vorher fragen; erst fragen; nicht ohne; ohne rücksprache; \
+     ohne meine; ohne mein; solange ich; bis ich; höchstens; mindestens; lieber ein *; lieber eine *; | nichts; \
+     nichts ändern; nicht anfassen; nicht ändern; nicht anrühren; hat * zu *; gehört dem; gehört der; gehören dem; gehören der",
     // French
     "toujours; jamais; | ne * pas; | ne * jamais; | ne * plus; | ne * rien; | ne pas; \
      | n' * pas; | n' * jamais; | n' * plus; il faut; il ne faut; seulement; uniquement; \
      doit; doivent; devez; assure toi; assurez vous; évite; évitez; | pas de *; \
      | pas d'*; | aucun; | aucune; à partir de maintenant; dorénavant; au lieu de; \
-     interdit; veillez; s'il te plaît garde; gardez",
+     interdit; veillez; s'il te plaît garde; gardez; | ne *; | n' *; | laisse; | laissez; sans me demander; \
+     sans demander; sans mon accord; pas touche; hors limites; reste en; restent en; reste sur; restent sur; \
+     demande moi avant; demandez moi avant; demande moi d'abord; au maximum; au plus; tant que; jusqu'à ce que; je préfère; \
+     doit rester; doivent rester; appartient à; appartiennent à; à chaque; exclusivement; réservé; réservée; que via; passe par",
     // Spanish; its plain "no ..." is found by the English pattern
     "siempre; nunca; jamás; solo; sólo; solamente; únicamente; debe; deben; debes; \
      hay que; evita; evite; asegúrate; asegúrese; a partir de ahora; en lugar de; \
-     en vez de; prohibido",
+     en vez de; prohibido; prohibida; | deja; | dejen; | deje; | dejad; no toques; no toque; ni se te; sin preguntarme; \
+     sin preguntar; sin mi permiso; sin avisar; pregúntame antes; avísame antes; prefiero; como máximo; hasta que; \
+     intocable; fuera de límites; se queda en; se quedan en; se mantiene en; tiene que ser; tienen que ser; pertenece a; \
+     pertenecen a; cada vez que; exclusivamente",
 ];
 
 /// Phrases that look like a pattern and state no rule.
@@ -69,16 +91,21 @@ const EXCEPTIONS: &str = "must have been; must be a bug; must be why; must be be
      sind nur; war nur; ich nur; nur noch ein; keine ahnung; kein problem; ne fonctionne; \
      ne marche; ne passe; ne compile; no funciona; no sé; no entiendo; no es; no hay; \
      no veo; no puedo; no está; no compila; no pasa; no tengo; un solo; una sola; \
-     es solo; debe haber; debe ser un";
+     es solo; debe haber; debe ser un; has to be a bug; has to be because; has to be something; \
+     has to be the reason; has to be why; has to be fixed; have to be fixed; has to be done; has to be updated; \
+     has to be changed; have to be updated; has to be added; not even sure; why not even; ne sais pas; ne vois pas; \
+     ne comprends pas; n' est pas; n' arrive pas; n' ai pas; ne fait; ne voit; i have to be; | stop here; | stop now; | stop it; \
+     | for all i; | for everything else thanks; whenever you're; whenever you like; sería mejor; tant que possible";
 
 /// Chinese and Japanese.
 const CJK_PATTERNS: &str = "不要; 必须; 必須; 总是; 總是; 永远; 永遠; 只; 别; 別; 务必; 務必; 禁止; 不能; 不得; 切勿; 不许; 不准; 一律; 始终; 始終; \
      从现在起; 以后都; 请用; 请使用; 请保持; 请保留; 请确保; 请避免; 请注意; 请遵; 请一直; 请勿; 请先; 请以; 請用; 請使用; 請保持; 請勿; \
      必ず; 絶対; しないで; ないでください; ないように; ようにして; 使ってください; 使用してください; 守ってください; 避けてください; 保ってください; \
+     别动; 別動; 先问我; 先問我; 问过我; 不可; 不应; 不應; 勿; 严禁; 嚴禁; 统一用; 統一用; 都要; 必; 不超过; 不超過; 最多; 至少; 触るな; 触らない; 変えない; 禁止; 前に聞いて; \
      にしてください; で答えて; で書いて; で返信; で回答; のみ; だけ; 常に; 決して; べき; いけない; てはならない; すること";
 
 /// Chinese and Japanese words that contain a pattern and mean something else.
-const CJK_EXCEPTIONS: &str = "只是; 只有一; 不只; 特别; 特別; 区别; 分别; 级别; 类别; 识别; 个别; 别的; 别人; 性别; 別の; 別に; 区別; 個別; 種別; 差別; \
+const CJK_EXCEPTIONS: &str = "只是; 只有一; 不只; 特别; 特別; 区别; 分别; 级别; 类别; 识别; 个别; 未必; 何必; 必要性; 至少说; 别忘; 別忘; 别的; 别人; 性别; 別の; 別に; 区別; 個別; 種別; 差別; \
      能不能; 不能不";
 
 /// First words of German imperatives: with "nicht" or "kein" they forbid.
@@ -123,6 +150,9 @@ impl RuleBook {
 
     /// Returns true when the sentence states a rule.
     pub(super) fn is_rule(&self, sentence: &str) -> bool {
+        if reminds(sentence) {
+            return false;
+        }
         let trimmed = sentence.trim_end_matches(['"', '\'', ')', ' ', '*']);
         if trimmed.ends_with(['{', ';', ',']) {
             return false;
@@ -246,11 +276,33 @@ fn fits(phrase: &Phrase, tokens: &[Token<'_>]) -> bool {
     rest.all(|fits| fits)
 }
 
+fn is_part(c: char) -> bool {
+    c.is_alphanumeric() || c == '\''
+}
+
+/// Returns the length of the word that a text begins with; a path or a name as programs have them is one word.
+fn word_length(text: &str) -> usize {
+    let plain = text.find(|c| !is_part(c)).unwrap_or(text.len());
+    let inner = |c: char| is_part(c) || matches!(c, '/' | '_' | '.' | '-' | ':' | '@');
+    let chunk = text.find(|c| !inner(c)).unwrap_or(text.len());
+    let chunk = text[..chunk].trim_end_matches(|c| !is_part(c));
+    let stem = chunk.split(['.', ':']).next().unwrap_or_default();
+    let named = chunk.contains(['/', '_']) && !stem.is_empty() || chunk.contains("::");
+    let file = chunk.rsplit_once('.').is_some_and(|(stem, ending)| {
+        stem.len() > 1
+            && (1..=5).contains(&ending.len())
+            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    });
+    match named || file {
+        true => chunk.len().max(plain),
+        false => plain,
+    }
+}
+
 /// Returns the words of a sentence in lower case, each with whether a clause starts there.
 fn tokens<'a>(lower: &'a str, connectors: &BTreeSet<&'static str>) -> Vec<Token<'a>> {
     let mut tokens: Vec<Token<'_>> = Vec::new();
     let mut connected = true;
-    let is_part = |c: char| c.is_alphanumeric() || c == '\'';
     let mut rest = lower;
     while let Some(start) = rest.find(is_part) {
         let gap = &rest[..start];
@@ -258,9 +310,7 @@ fn tokens<'a>(lower: &'a str, connectors: &BTreeSet<&'static str>) -> Vec<Token<
             ',', '.', ':', ';', '(', '!', '?', '–', '—', '"', '*', '，', '`',
         ]) || gap.contains(" - ");
         let clause = parted || connected;
-        let end = rest[start..]
-            .find(|c| !is_part(c))
-            .map_or(rest.len(), |at| start + at);
+        let end = start + word_length(&rest[start..]);
         let word = rest[start..end].trim_matches('\'');
         rest = &rest[end..];
         let elided = word.strip_prefix("n'").filter(|verb| !verb.is_empty());

@@ -7,7 +7,7 @@ use session_model::{BashExecution, ToolCall, ToolResultMessage};
 use super::command::{Command, is_check};
 use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read};
 use super::facts::{Facts, Failure, FileWork, Item};
-use super::figures::Quantity;
+use super::figures::subjects;
 use super::notes::Noted;
 use super::record::Record;
 use super::signals::{Outcome, judge, states_error};
@@ -206,13 +206,13 @@ impl Works {
     pub(super) fn told(&mut self, said: &[Sentence], place: usize, teller: Teller) {
         let mended = said.iter().filter(|sentence| told::mends(&sentence.text));
         for (order, sentence) in mended.take(TOLD).enumerate() {
-            let words = Quantity::of(&sentence.text).subjects;
+            let words = subjects(&sentence.text);
             let requests = self.requests;
             self.settle(place, |failed| {
                 let Some(report) = &failed.failure.told else {
                     return false;
                 };
-                let known = Quantity::of(report).subjects;
+                let known = subjects(report);
                 let shared = known.intersection(&words).count();
                 // An answer to the report needs to name nothing.
                 let answers = teller == Teller::Answer && order == 0 && failed.requests == requests;

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
-use crate::extract::{Holds, Record, Spoken, record};
-use crate::ledger::gather::{gather, handed_on};
+use crate::extract::{Change, Holds, Record, Spoken, record, since};
+use crate::ledger::gather::{Gathered, gather, handed_on};
+use crate::ledger::lines::shown_id;
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
 use crate::request::SourceMessage;
 use crate::restore::{LastSeen, content_hash, touched_in};
@@ -18,9 +19,12 @@ impl Ledger {
     /// Returns the facts of `path` that are not word for word in a context whose kept range begins at the place
     /// `first_kept` of `context.entries` (its length for none). What is kept still tells what is over and done.
     pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
-        let messages = gather(path, context);
+        let Gathered { messages, listed } = gather(path, context);
         let in_sight = in_sight(context, first_kept);
-        let mut ledger = Self::default();
+        let mut ledger = Self {
+            listed,
+            ..Self::default()
+        };
         let pins = pins_of(path).into_iter().rev();
         for pin in pins.filter(|pin| !in_sight.contains(&pin.entry_id)) {
             ledger.add(LedgerKind::Pin, pin.entry_id, pin.text);
@@ -82,11 +86,13 @@ impl Builder<'_> {
         let latest = record.spoken.iter().rev().find(|spoken| !spoken.tiny);
         let latest = latest.map(|spoken| spoken.place);
         for rule in record.rules.iter().rev() {
-            let text = match rule.changed {
-                None => rule.text.clone(),
-                Some(by) => format!("{} (changed later, see {})", rule.text, self.id(by)),
-            };
-            self.note(LedgerKind::Rule, rule.place, text);
+            let change = rule.changed.as_ref().map(|change| record.last_of(change));
+            let since = change.map(|change| self.since(change)).unwrap_or_default();
+            self.note(
+                LedgerKind::Rule,
+                rule.place,
+                format!("{}{since}", rule.text),
+            );
         }
         self.files(record);
         for failure in record.failures.iter().rev() {
@@ -108,23 +114,31 @@ impl Builder<'_> {
         for figure in figures.chain(record.answered_figures().rev()) {
             self.note(LedgerKind::Figure, figure.place, figure.text.clone());
         }
+        for noted in record.notes.iter().rev() {
+            self.note(LedgerKind::Note, noted.place, noted.text.clone());
+        }
         for spoken in record.spoken.iter().rev() {
             let kind = match Some(spoken.place) {
                 place if place == first => LedgerKind::FirstMessage,
                 place if place == latest => LedgerKind::LatestMessage,
                 // What no longer holds is not said again without need.
-                _ if spoken.outdated => continue,
+                _ if spoken.changed.is_some() => continue,
                 _ => LedgerKind::Message,
             };
-            if spoken.outdated {
-                let id = self.id(spoken.place);
-                self.ledger.outdated.insert(id);
+            if let Some(change) = &spoken.changed {
+                let since = self.since(record.last_of(change));
+                self.ledger.changed.insert(self.id(spoken.place), since);
             }
             self.note(kind, spoken.place, spoken.text.clone());
         }
         self.ledger.sources = self.sources(record, first);
         self.ledger.holds = Some(Holds::of(record, |place| self.id(place)));
         self.ledger
+    }
+
+    /// Returns what stands behind words whose figure was changed.
+    fn since(&self, change: &Change) -> String {
+        since(change.value.as_deref(), &shown_id(&self.id(change.place)))
     }
 
     fn id(&self, place: usize) -> EntryId {

@@ -5,31 +5,36 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::EntryId;
 
 use crate::extract::cut_middle;
-use crate::ledger::lines::{NAMED, block, framed, listed, message, named, shown_id};
+use crate::ledger::lines::{
+    NAMED, bare, block, framed, listed, message, named, one_name, shown_id,
+};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
 use crate::tokens::{TokenCount, TokenCounter};
 
-/// The kinds in the order in which they get room, each with its share of the budget in percent.
-const ORDER: [(LedgerKind, u64); 10] = [
+/// The kinds in the order in which they get room, each with its share of the budget in percent: what is short and must
+/// be known before what is long.
+const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::Rule, 40),
+    (LedgerKind::File, 20),
+    (LedgerKind::Failure, 25),
+    (LedgerKind::NextStep, 15),
+    (LedgerKind::Todo, 15),
+    (LedgerKind::Decision, 20),
+    (LedgerKind::Figure, 20),
+    (LedgerKind::Note, 20),
     (LedgerKind::FirstMessage, 25),
     (LedgerKind::LatestMessage, 20),
-    (LedgerKind::File, 20),
-    (LedgerKind::Failure, 15),
-    (LedgerKind::NextStep, 10),
-    (LedgerKind::Todo, 10),
-    (LedgerKind::Decision, 15),
-    (LedgerKind::Figure, 10),
     (LedgerKind::Message, 10),
 ];
 /// Above this share of the budget, in percent, files are listed by their paths alone.
 const FILES_IN_FULL: u64 = 25;
 /// The most of the budget that one message between the first and the latest takes, in percent.
 const MESSAGE_SHARE: u64 = 12;
-/// What a heading or a closing line may take.
+/// What a heading takes, in words or in one word, and what a closing line may take.
 const HEADING: TokenCount = TokenCount(12);
+const SHORT_HEADING: TokenCount = TokenCount(4);
 const CLOSING: TokenCount = TokenCount(48);
 /// The least room that is worth cutting a text for.
 const WORTH: TokenCount = TokenCount(48);
@@ -51,6 +56,17 @@ impl Ledger {
     fn has(&self, kind: LedgerKind) -> bool {
         self.items.iter().any(|item| item.kind == kind)
     }
+}
+
+/// How much is said of each fact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// Files with what was done to them, every fact with its entry.
+    Full,
+    /// Files by their paths.
+    Paths,
+    /// No entries beside facts of one line, and headings of one word.
+    Bare,
 }
 
 /// How an item stands in the block.
@@ -75,8 +91,9 @@ struct Fitting<'a> {
     whole: Vec<usize>,
     pins_left: Vec<EntryId>,
     pin_tokens: TokenCount,
-    /// True when files are listed without what was done to them.
-    short_files: bool,
+    detail: Detail,
+    /// How many bytes of an entry's words are told as facts.
+    told: BTreeMap<EntryId, usize>,
 }
 
 impl<'a> Fitting<'a> {
@@ -101,7 +118,8 @@ impl<'a> Fitting<'a> {
             whole: Vec::new(),
             pins_left: Vec::new(),
             pin_tokens: TokenCount::ZERO,
-            short_files: false,
+            detail: Detail::Full,
+            told: BTreeMap::new(),
         }
     }
 
@@ -152,17 +170,97 @@ impl<'a> Fitting<'a> {
         self.counter.text(shown) + TokenCount(1)
     }
 
+    /// Returns the places of a kind's items, those that the ledger before listed first: what was in sight stays so.
+    fn by_rank(&self, kind: LedgerKind) -> Vec<usize> {
+        let mut places = self.places(kind);
+        match kind {
+            LedgerKind::Rule
+            | LedgerKind::Failure
+            | LedgerKind::NextStep
+            | LedgerKind::Todo
+            | LedgerKind::Decision
+            | LedgerKind::Figure
+            | LedgerKind::Note => places.sort_by_key(|place| {
+                let item = &self.ledger.items[*place];
+                !self
+                    .ledger
+                    .listed
+                    .contains(&(item.kind, item.entry_id.clone()))
+            }),
+            LedgerKind::Pin
+            | LedgerKind::File
+            | LedgerKind::FirstMessage
+            | LedgerKind::LatestMessage
+            | LedgerKind::Message
+            | LedgerKind::Literal => {}
+        }
+        places
+    }
+
+    const fn heading(&self) -> TokenCount {
+        match self.detail {
+            Detail::Full | Detail::Paths => HEADING,
+            Detail::Bare => SHORT_HEADING,
+        }
+    }
+
+    /// Returns the kinds in the order in which they get room. Where it is scarce, files come after the other facts:
+    /// those that are not named here are named by the tags at the end of the summary.
+    fn order(&self) -> Vec<(LedgerKind, u64)> {
+        let mut order = ORDER.to_vec();
+        if self.detail == Detail::Bare {
+            order.sort_by_key(|(kind, _)| (kind.is_message(), *kind == LedgerKind::File));
+        }
+        order
+    }
+
+    /// Returns the most that can be said of each fact so that all of them fit.
+    fn detail(&self) -> Detail {
+        let facts = ORDER.into_iter().map(|(kind, _)| kind);
+        let facts = facts.filter(|kind| !kind.is_message());
+        let (mut files, mut others, mut kinds) = (TokenCount::ZERO, TokenCount::ZERO, 0);
+        for kind in facts {
+            let places = self.places(kind);
+            kinds += u64::from(!places.is_empty());
+            let items = places.iter().map(|place| &self.ledger.items[*place]);
+            let cost = items.map(|item| self.cost(&listed(&item.entry_id, &item.text)));
+            let cost: TokenCount = cost.sum();
+            match kind {
+                LedgerKind::File => files = cost,
+                _ => others += cost,
+            }
+        }
+        let headings = TokenCount(HEADING.0 * kinds);
+        // A message that is told whole needs room too.
+        let room = self.room.saturating_sub(headings).scaled(4, 5);
+        let short = self.places(LedgerKind::File).into_iter();
+        let short = short.map(|place| self.cost(self.path(&self.ledger.items[place])));
+        let short: TokenCount = short.sum();
+        match () {
+            () if files <= self.budget.ledger.scaled(FILES_IN_FULL, 100)
+                && files + others <= room =>
+            {
+                Detail::Full
+            }
+            () if short + others <= room => Detail::Paths,
+            () => Detail::Bare,
+        }
+    }
+
+    fn path<'b>(&'b self, item: &'b LedgerItem) -> &'b str {
+        self.ledger.paths.get(&item.text).unwrap_or(&item.text)
+    }
+
     fn choose(&mut self) {
-        let files = self.places(LedgerKind::File).into_iter();
-        let files = files.map(|place| &self.ledger.items[place]);
-        let all: TokenCount = files
-            .map(|item| self.cost(&listed(&item.entry_id, &item.text)))
-            .sum();
-        self.short_files = all > self.budget.ledger.scaled(FILES_IN_FULL, 100);
+        self.detail = self.detail();
         // What stands in a message that is told whole anyway is not told twice.
         for (kind, share) in ORDER {
             if matches!(kind, LedgerKind::FirstMessage | LedgerKind::LatestMessage) {
-                self.take_kind(kind, self.budget.ledger.scaled(share, 100));
+                let share = match self.detail {
+                    Detail::Full | Detail::Paths => share,
+                    Detail::Bare => share / 2,
+                };
+                self.take_whole(kind, self.budget.ledger.scaled(share, 100));
             }
         }
         let all = ORDER.map(|(kind, _)| self.places(kind).len());
@@ -170,17 +268,29 @@ impl<'a> Fitting<'a> {
             let closing = CLOSING.min(self.room.scaled(1, 8));
             self.room = self.room.saturating_sub(closing);
         }
-        for (kind, share) in ORDER {
+        for (kind, share) in self.order() {
             self.take_kind(kind, self.budget.ledger.scaled(share, 100));
         }
-        for (kind, _) in ORDER {
+        for (kind, _) in self.order() {
             self.take_kind(kind, self.budget.ledger);
+        }
+    }
+
+    /// Takes the messages of a kind that need no cut to fit into `share`.
+    fn take_whole(&mut self, kind: LedgerKind, share: TokenCount) {
+        let places = self.places(kind).into_iter();
+        let whole = places.map(|place| &self.ledger.items[place]);
+        let bytes = |item: &LedgerItem| u64::try_from(item.text.len()).unwrap_or(u64::MAX);
+        let mut whole = whole.filter(|item| bytes(item) <= share.0.saturating_mul(16));
+        let left = self.room.min(share).saturating_sub(self.heading());
+        if whole.any(|item| self.cost(&message(&item.entry_id, &item.text)) <= left) {
+            self.take_kind(kind, share);
         }
     }
 
     /// Takes items of a kind as long as it does not exceed `share`.
     fn take_kind(&mut self, kind: LedgerKind, share: TokenCount) {
-        for place in self.places(kind) {
+        for place in self.by_rank(kind) {
             if self.forms.contains_key(&place) {
                 continue;
             }
@@ -194,7 +304,7 @@ impl<'a> Fitting<'a> {
             }
             let used = self.used.get(&kind).copied().unwrap_or_default();
             let heading = match used {
-                TokenCount::ZERO => HEADING,
+                TokenCount::ZERO => self.heading(),
                 _ => TokenCount::ZERO,
             };
             let left = self.room.min(share.saturating_sub(used));
@@ -213,6 +323,9 @@ impl<'a> Fitting<'a> {
             }
             self.room = self.room.saturating_sub(cost + heading);
             self.used.insert(kind, used + cost + heading);
+            if !kind.is_message() {
+                *self.told.entry(item.entry_id.clone()).or_default() += item.text.len();
+            }
             self.forms.insert(place, Form::Shown(shown));
             self.chosen.push(place);
         }
@@ -226,6 +339,7 @@ impl<'a> Fitting<'a> {
             | LedgerKind::LatestMessage
             | LedgerKind::Message
             | LedgerKind::Decision
+            | LedgerKind::Note
             | LedgerKind::Figure => true,
             LedgerKind::Pin
             | LedgerKind::File
@@ -234,6 +348,11 @@ impl<'a> Fitting<'a> {
             | LedgerKind::Todo
             | LedgerKind::Literal => false,
         };
+        let told = self.told.get(&item.entry_id).copied().unwrap_or_default();
+        // What is told of a message sentence by sentence is not told again.
+        if item.kind == LedgerKind::Message && told * 10 >= item.text.len() * 8 {
+            return true;
+        }
         // Of decisions and figures, a shortened sentence is listed.
         let said = item.text.strip_prefix("Rejected: ").unwrap_or(&item.text);
         let said = said.trim_end_matches('…');
@@ -249,10 +368,9 @@ impl<'a> Fitting<'a> {
         let most = match item.kind {
             LedgerKind::Pin | LedgerKind::FirstMessage | LedgerKind::LatestMessage => left,
             LedgerKind::Message => left.min(self.budget.ledger.scaled(MESSAGE_SHARE, 100)),
-            LedgerKind::File if self.short_files => {
+            LedgerKind::File if self.detail != Detail::Full => {
                 // Many files: that they were changed matters more than how.
-                let path = self.ledger.paths.get(&item.text).unwrap_or(&item.text);
-                return Some(listed(&item.entry_id, path));
+                return Some(one_name(self.path(item)));
             }
             LedgerKind::Rule
             | LedgerKind::File
@@ -261,8 +379,22 @@ impl<'a> Fitting<'a> {
             | LedgerKind::Todo
             | LedgerKind::Decision
             | LedgerKind::Figure
-            | LedgerKind::Literal => return Some(listed(&item.entry_id, &item.text)),
+            | LedgerKind::Note
+            | LedgerKind::Literal => {
+                return Some(match self.detail {
+                    Detail::Full | Detail::Paths => listed(&item.entry_id, &item.text),
+                    Detail::Bare => bare(&item.text),
+                });
+            }
         };
+        let since = self.ledger.changed.get(&item.entry_id);
+        let since = since.map(String::as_str).unwrap_or_default();
+        let most = most.saturating_sub(self.counter.text(since));
+        self.cut(item, most).map(|shown| shown + since)
+    }
+
+    /// Returns a message, cut in its middle where it is long.
+    fn cut(&self, item: &LedgerItem, most: TokenCount) -> Option<String> {
         // No token is longer than sixteen bytes or so, and none is shorter than one.
         let bytes = u64::try_from(item.text.len()).unwrap_or(u64::MAX);
         if bytes <= most.0.saturating_mul(16) {
@@ -301,6 +433,10 @@ impl<'a> Fitting<'a> {
             while excess > TokenCount::ZERO
                 && let Some(place) = self.chosen.pop()
             {
+                let item = &self.ledger.items[place];
+                if let Some(told) = self.told.get_mut(&item.entry_id) {
+                    *told = told.saturating_sub(item.text.len());
+                }
                 if let Some(Form::Shown(shown)) = self.forms.remove(&place) {
                     excess = excess.saturating_sub(self.cost(&shown));
                 }
@@ -379,26 +515,28 @@ impl<'a> Fitting<'a> {
             }
             shown.join("\n")
         };
-        let outdated = |kind| {
-            let places = self.of_kind.get(&kind).into_iter().flatten();
-            let mut items = places.map(|place| &self.ledger.items[*place].entry_id);
-            items.any(|id| self.ledger.outdated.contains(id))
+        let files = match self.detail {
+            Detail::Full => lines(LedgerKind::File),
+            Detail::Paths | Detail::Bare => match lines(LedgerKind::File) {
+                files if files.is_empty() => files,
+                files => format!("- {}", files.replace('\n', ", ")),
+            },
         };
         LedgerParts {
             lead: prompts::ledger_lead(),
             pins: lines(LedgerKind::Pin),
             rules: lines(LedgerKind::Rule),
             first: lines(LedgerKind::FirstMessage),
-            first_outdated: outdated(LedgerKind::FirstMessage),
+            brief: self.detail == Detail::Bare,
             messages: lines(LedgerKind::Message),
             latest: lines(LedgerKind::LatestMessage),
-            latest_outdated: outdated(LedgerKind::LatestMessage),
-            files: lines(LedgerKind::File),
+            files,
             failures: lines(LedgerKind::Failure),
             steps: lines(LedgerKind::NextStep),
             todos: lines(LedgerKind::Todo),
             decisions: lines(LedgerKind::Decision),
             figures: lines(LedgerKind::Figure),
+            notes: lines(LedgerKind::Note),
             pins_left: named(self.pins_left.iter()),
             left: self.left(),
         }

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::{Error as Unknown, StrDeserializer};
 use session_model::{
     AgentMessage, Compaction, Entry, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext,
     SessionPath,
@@ -84,12 +86,36 @@ struct Details {
 #[derive(Deserialize)]
 struct Stored {
     sources: Vec<String>,
+    #[serde(default)]
+    items: Vec<StoredItem>,
+}
+
+#[derive(Deserialize)]
+struct StoredItem {
+    kind: String,
+    #[serde(rename = "entryId", default)]
+    entry_id: String,
+}
+
+/// What is read for a ledger.
+#[derive(Default)]
+pub(super) struct Gathered {
+    /// The messages, oldest first.
+    pub messages: Vec<SourceMessage>,
+    /// What the newest ledger listed.
+    pub listed: BTreeSet<(LedgerKind, EntryId)>,
+}
+
+/// A stored ledger, and the entry that its compaction kept first.
+struct Known {
+    ledger: Stored,
+    first_kept: EntryId,
 }
 
 /// Returns the messages that tell the facts of `path`, oldest first, as they were written: back to the newest reset
 /// boundary, those of the newest ledger's sources and of everything that its compaction kept or that came since; all
 /// of them where no ledger was stored. Entries that cannot be read are passed over.
-pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Vec<SourceMessage> {
+pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Gathered {
     let reset = path.newest(EntryKind::ResetBoundary);
     let start = reset.map_or(0, |(place, _)| place + 1);
     let read: BTreeMap<EntryIndex, &Entry> = context
@@ -99,11 +125,15 @@ pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Vec<So
         .collect();
     let known = newest_ledger(path, &read, start);
     let (sources, since) = match &known {
-        Some((sources, since)) => (sources.iter().map(String::as_str).collect(), *since),
+        Some((ledger, since)) => (ledger.sources.iter().map(String::as_str).collect(), *since),
         None => (BTreeSet::new(), start),
     };
     let tree = path.tree();
-    let mut messages = Vec::new();
+    let listed = known.iter().flat_map(|(ledger, _)| &ledger.items);
+    let mut gathered = Gathered {
+        listed: listed.filter_map(StoredItem::key).collect(),
+        ..Gathered::default()
+    };
     for (place, index) in path.entries().iter().enumerate().skip(start) {
         let tells = matches!(tree.kind(*index), EntryKind::Message);
         if !tells || (place < since && !sources.contains(tree.id(*index))) {
@@ -116,12 +146,14 @@ pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Vec<So
                 Err(_) => None,
             },
         };
-        messages.extend(message.map(|message| SourceMessage {
-            entry_id: EntryId::new(tree.id(*index)),
-            message,
-        }));
+        gathered
+            .messages
+            .extend(message.map(|message| SourceMessage {
+                entry_id: EntryId::new(tree.id(*index)),
+                message,
+            }));
     }
-    messages
+    gathered
 }
 
 /// Returns the message of an entry, where it is no system message.
@@ -139,7 +171,7 @@ fn newest_ledger(
     path: &SessionPath<'_>,
     read: &BTreeMap<EntryIndex, &Entry>,
     start: usize,
-) -> Option<(Vec<String>, usize)> {
+) -> Option<(Stored, usize)> {
     let tree = path.tree();
     if !tree.has_kind(EntryKind::Compaction) {
         return None;
@@ -154,26 +186,38 @@ fn newest_ledger(
                 .ok()
                 .and_then(|entry| stored(&entry.body)),
         };
-        if let Some((sources, first_kept)) = body {
+        if let Some(Known { ledger, first_kept }) = body {
             let since = match *first_kept == *tree.id(*index) {
                 true => place,
                 // Where it cannot be told what was kept, everything is read.
                 false => kept_from(path, &first_kept, place).filter(|kept| *kept >= start)?,
             };
-            return Some((sources, since));
+            return Some((ledger, since));
         }
     }
     None
 }
 
-fn stored(body: &EntryBody) -> Option<(Vec<String>, EntryId)> {
+fn stored(body: &EntryBody) -> Option<Known> {
     let EntryBody::Compaction(compaction) = body else {
         return None;
     };
     let compaction: &Compaction = compaction;
     let details = compaction.details.as_ref()?;
     let details: Details = serde_json::from_str(details.get()).ok()?;
-    Some((details.ledger.sources, compaction.first_kept.clone()))
+    Some(Known {
+        ledger: details.ledger,
+        first_kept: compaction.first_kept.clone(),
+    })
+}
+
+impl StoredItem {
+    /// Returns what it was and where it came from; nothing for a kind that is not known here.
+    fn key(&self) -> Option<(LedgerKind, EntryId)> {
+        let kind: StrDeserializer<'_, Unknown> = self.kind.as_str().into_deserializer();
+        let kind = LedgerKind::deserialize(kind).ok()?;
+        Some((kind, EntryId::new(&self.entry_id)))
+    }
 }
 
 /// Returns the place of the entry that the compaction at `place` keeps first.

@@ -30,13 +30,23 @@ pub(super) fn shown_id(id: &EntryId) -> String {
     id.chars().filter(plain).take(ID).collect()
 }
 
-/// Returns a fact on a line of a list.
+/// Returns a fact on a line of a list, with its entry.
 pub(super) fn listed(id: &EntryId, text: &str) -> String {
+    format!("{} [{}]", bare(text), shown_id(id))
+}
+
+/// Returns a fact on a line of a list.
+pub(super) fn bare(text: &str) -> String {
+    format!("- {}", one_name(text))
+}
+
+/// Returns a name as it stands among others on a line.
+pub(super) fn one_name(text: &str) -> String {
     let line: String = text
         .chars()
         .map(|c| if c.is_control() { ' ' } else { c })
         .collect();
-    format!("- {} [{}]", escape(&line), shown_id(id))
+    escape(&line)
 }
 
 /// Returns a message: on a line of a list where it is one line, else in a frame.

@@ -12,7 +12,7 @@ const OPENING: &str = "<ledger>";
 const CLOSING: &str = "</ledger>";
 
 /// What stands above the lines: nobody is to take an old figure for the one in force.
-const HEADING: &str = "Also mentioned earlier (may be out of date since):";
+const HEADING: &str = "Names from what is left out, in no order (may be out of date since):";
 
 /// The most that one literal takes, in tokens: more is not cheap.
 const CHEAP: TokenCount = TokenCount(48);

@@ -23,7 +23,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
 use crate::extract::Holds;
@@ -41,7 +41,7 @@ pub use pins::{NewPin, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
 pub use strip::{prose_of, without_ledger};
 
 /// What a fact is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerKind {
     /// What a user pinned.
@@ -64,10 +64,31 @@ pub enum LedgerKind {
     Figure,
     /// What is to be done next.
     NextStep,
+    /// A sentence of the user that names something or sets a limit.
+    Note,
     /// A message of the user between the first and the latest.
     Message,
     /// A literal that the summary lost: a path, an error, an address.
     Literal,
+}
+
+impl LedgerKind {
+    /// Returns true for a message of the user that is told as such.
+    pub(crate) const fn is_message(self) -> bool {
+        match self {
+            Self::FirstMessage | Self::LatestMessage | Self::Message => true,
+            Self::Pin
+            | Self::Rule
+            | Self::Todo
+            | Self::File
+            | Self::Failure
+            | Self::Decision
+            | Self::Figure
+            | Self::NextStep
+            | Self::Note
+            | Self::Literal => false,
+        }
+    }
 }
 
 /// A fact and the entry that it comes from.
@@ -91,8 +112,10 @@ pub struct Ledger {
     pub sources: Vec<EntryId>,
     /// The paths that items name.
     paths: BTreeMap<String, String>,
-    /// Messages with a figure that was changed later.
-    outdated: BTreeSet<EntryId>,
+    /// Messages with a figure that was changed later, and what is said of that.
+    changed: BTreeMap<EntryId, String>,
+    /// What the ledger before listed.
+    listed: BTreeSet<(LedgerKind, EntryId)>,
     /// What still holds, in sight or not.
     holds: Option<Holds>,
 }

@@ -119,6 +119,23 @@ impl CompactionPlan {
         removed.scaled(1, REPAIR).min(left.scaled(1, 2))
     }
 
+    /// Returns whether a literal says something by itself that still holds, as far as can be told: a number without what
+    /// it is of does not, an error of what passed since does not, and neither does what stood beside a changed figure.
+    fn can_be_named(&self, literal: &Literal, seen: &Seen) -> bool {
+        let holds = self.ledger.holds.as_ref();
+        let changed = holds.is_some_and(|holds| holds.is_changed(&seen.entry_id));
+        match literal.kind {
+            LiteralKind::Number => false,
+            LiteralKind::Error => {
+                holds.is_none_or(|holds| holds.is_open_failure(&seen.entry_id)) && !changed
+            }
+            LiteralKind::Path
+            | LiteralKind::Identifier
+            | LiteralKind::Url
+            | LiteralKind::Command => !changed,
+        }
+    }
+
     /// Returns what is out of sight, most valuable first: files that were changed, errors (the latest first), then what
     /// was said most often, and of that the latest.
     fn most_valuable(&self, lost: &[(&Literal, &Seen)]) -> Vec<LostLiteral> {
@@ -131,7 +148,9 @@ impl CompactionPlan {
                 ends.chain([path.as_str()])
             })
             .collect();
-        let mut sorted = lost.to_vec();
+        let named = lost.iter().copied();
+        let named = named.filter(|(literal, seen)| self.can_be_named(literal, seen));
+        let mut sorted: Vec<(&Literal, &Seen)> = named.collect();
         sorted.sort_by_cached_key(|(literal, seen)| match literal.kind {
             LiteralKind::Path if modified.contains(literal.text.as_str()) => {
                 (0, Reverse(seen.last), Reverse(seen.times))

@@ -1,0 +1,233 @@
+//! What a figure is of, so that a later one can be told to take its place.
+//!
+//! Two sentences speak of one thing when the same telling words follow each other in both, and neither goes on with a
+//! word of its own where the other goes on with another: "import worker batch size" is not "import worker page size".
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use super::figures::{CJK_UNITS, is_unit};
+use super::text::one_line;
+
+/// Words that say nothing of what a figure is of: small ones, and those that say how it comes to its value.
+const SMALL: &str = "the a an and or of to for in on at by is are was be been as it its this that these those with \
+     from now not no only must should shall will would can could may might has have had do does did we i you they \
+     our your my me us please ok okay hm well so but then than just also still again already let lets let's \
+     set make made use used using take takes keep keeps put give go goes going gone get gets need needs want wants \
+     run runs running stay stays sit sits lie lies stand stands come comes coming drop drops down up over under about \
+     change changed changes raise raised lower lowered increase increased reduce reduced bump bumped switch switched \
+     update updated move moved correct corrected correction wrong right fine good better best tight low high small \
+     big large more less most least max min maximum minimum limit exactly around roughly actually rather instead \
+     longer anymore since until till think thought guess said says say measured spec start started second thoughts \
+     thought fyi btw note remember mind sorry forget scratch ops value figure number measure new newer old every \
+     when what which who while after before because per each one two three ten today yesterday tomorrow morning \
+     der die das den dem des ein eine einen einem einer und oder von vom zu zum zur für im am bei auf mit als ist \
+     sind war wird werden sein nicht kein keine nur doch lieber jetzt nun statt stattdessen bitte nimm nehmen nehme \
+     setz setze setzen stell stelle stellen mach mache machen soll sollte sollen muss darf liegt liegen beträgt \
+     ändere geändert neu neue neuer aktuell wieder noch mal etwa ungefähr genau heute gestern morgen ich wir du ihr \
+     le la les un une des du de et ou à au aux en dans sur par pour avec est sont était sera pas plus ne que qui ce \
+     cette il elle on nous vous je tu mets mettez mettre passe passer plutôt maintenant finalement désormais fixe \
+     el los las una unos y o del al en con por para es son era será no sino que se lo su pon poner pone ponga ahora \
+     mejor sube baja cambia usa usar deja finalmente está queda";
+
+/// Characters of the same kind, where words are not parted by spaces.
+const SMALL_CJK: &str = "的是为改成设到了就用要在把将吧请现调从不而应该以后は を がにでと変更する";
+
+/// Units of one dimension; the first names it.
+const DIMENSIONS: [&str; 4] = [
+    "time ms s sec secs second seconds min mins minute minutes h hr hrs hour hours day days week weeks month months \
+     sekunden minuten stunden tage secondes heures jours segundos minutos horas",
+    "size kb mb gb tb kib mib gib b byte bytes bit bits",
+    "length px pt em rem",
+    "rate fps hz khz mhz ghz rps qps req",
+];
+
+/// A telling word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Telling {
+    /// Its beginning: "timeout" and "timeouts" are one thing.
+    word: String,
+    /// True when it follows the telling word before it with nothing in between.
+    joined: bool,
+}
+
+/// What a figure is of.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Quantity {
+    /// The telling words in their order.
+    telling: Vec<Telling>,
+    /// The dimensions of its units; a unit of no known dimension is one of its own.
+    dimensions: BTreeSet<String>,
+    /// The numbers with their units.
+    values: Vec<String>,
+}
+
+impl Quantity {
+    /// Returns what the sentence gives a figure of.
+    pub(super) fn of(text: &str) -> Self {
+        let lower = text.to_lowercase().replace('’', "'");
+        let mut quantity = Self::default();
+        quantity.read(&lower);
+        quantity
+    }
+
+    fn read(&mut self, lower: &str) {
+        let mut joined = false;
+        let mut rest = lower;
+        while let Some(first) = rest.chars().next() {
+            if first.is_ascii_digit() {
+                rest = self.number(rest);
+                joined = false;
+            } else if is_cjk(first) {
+                rest = &rest[first.len_utf8()..];
+                let small = SMALL_CJK.contains(first);
+                if !small {
+                    self.tell(first.to_string(), joined);
+                }
+                joined = !small;
+            } else if first.is_alphanumeric() {
+                let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '\'') || is_cjk(c));
+                let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+                rest = after;
+                let tells = word.chars().count() > 2 && !is_small(word);
+                if tells {
+                    self.tell(word.chars().take(6).collect(), joined);
+                }
+                joined = tells;
+            } else {
+                joined &= matches!(first, ' ' | '_' | '-' | '/' | '`' | '"');
+                rest = &rest[first.len_utf8()..];
+            }
+        }
+    }
+
+    /// Takes the number that `rest` begins with, and its unit.
+    fn number<'a>(&mut self, rest: &'a str) -> &'a str {
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | '_')));
+        let digits = rest[..end.unwrap_or(rest.len())].trim_end_matches(['.', ',', '_']);
+        let after = &rest[digits.len()..];
+        let spaced = after.trim_start_matches([' ', '-']);
+        let unit = spaced.find(|c: char| !c.is_ascii_alphabetic());
+        let unit = &spaced[..unit.unwrap_or(spaced.len())];
+        let gap = after.len() - spaced.len();
+        let sign = spaced
+            .chars()
+            .next()
+            .filter(|c| *c == '%' || CJK_UNITS.contains(*c));
+        let length = match sign {
+            Some(sign) => {
+                let name = match sign {
+                    '%' => "percent".to_owned(),
+                    '秒' | '分' | '时' | '時' | '毫' => "time".to_owned(),
+                    other => other.to_string(),
+                };
+                self.dimensions.insert(name);
+                digits.len() + gap + sign.len_utf8()
+            }
+            None if is_unit(unit) => {
+                let known = DIMENSIONS
+                    .iter()
+                    .find(|units| units.split(' ').skip(1).any(|known| known == unit));
+                let name = known.and_then(|units| units.split(' ').next());
+                self.dimensions.insert(name.unwrap_or(unit).to_owned());
+                let per = match spaced[unit.len()..].starts_with('/') {
+                    true => {
+                        let each = &spaced[unit.len() + 1..];
+                        let end = each.find(|c: char| !c.is_ascii_alphabetic());
+                        1 + end.unwrap_or(each.len())
+                    }
+                    false => 0,
+                };
+                digits.len() + gap + unit.len() + per
+            }
+            None => digits.len(),
+        };
+        self.values.push(one_line(&rest[..length], 40));
+        &rest[length..]
+    }
+
+    fn tell(&mut self, word: String, joined: bool) {
+        let joined = joined && !self.telling.is_empty();
+        self.telling.push(Telling { word, joined });
+    }
+
+    /// Returns whether this figure takes the place of an earlier one: it is of the same thing, or says that something
+    /// changes and is of most of the same.
+    pub(super) fn replaces(&self, earlier: &Self, change: bool) -> bool {
+        let comparable = self.dimensions.is_empty()
+            || earlier.dimensions.is_empty()
+            || !self.dimensions.is_disjoint(&earlier.dimensions);
+        let (own, others) = (self.words(), earlier.words());
+        let shared = own.intersection(&others).count();
+        let least = own.len().min(others.len());
+        if !comparable || shared == 0 || self.values == earlier.values {
+            return false;
+        }
+        let Some(run) = longest_run(&self.telling, &earlier.telling) else {
+            return false;
+        };
+        run >= 4
+            || own == others
+            || (run >= 2 && run * 4 >= least * 3)
+            || (shared >= 3 && shared == least)
+            || (change && shared * 3 >= least * 2)
+    }
+
+    /// Returns the values that `earlier` does not have, as they were said.
+    pub(super) fn value_since(&self, earlier: &Self) -> Option<String> {
+        let new = self
+            .values
+            .iter()
+            .filter(|value| !earlier.values.contains(value));
+        let new: Vec<&str> = new.map(String::as_str).take(3).collect();
+        (!new.is_empty()).then(|| new.join(", "))
+    }
+
+    fn words(&self) -> BTreeSet<&str> {
+        self.telling
+            .iter()
+            .map(|telling| telling.word.as_str())
+            .collect()
+    }
+}
+
+/// The most telling words of a sentence that are compared.
+const COMPARED: usize = 64;
+
+/// Returns the length of the longest run of telling words that both have; `None` where both go on beside it with
+/// words of their own.
+fn longest_run(one: &[Telling], other: &[Telling]) -> Option<usize> {
+    let (one, other) = (
+        &one[..one.len().min(COMPARED)],
+        &other[..other.len().min(COMPARED)],
+    );
+    let mut best: (usize, bool) = (0, false);
+    for from in 0..one.len() {
+        for start in 0..other.len() {
+            let begins = from > 0 && start > 0 && one[from - 1].word == other[start - 1].word;
+            if begins || one[from].word != other[start].word {
+                continue;
+            }
+            let pairs = one[from..].iter().zip(&other[start..]);
+            let length = pairs
+                .take_while(|(one, other)| one.word == other.word)
+                .count();
+            let apart_before = from > 0 && start > 0 && one[from].joined && other[start].joined;
+            let (end, stop) = (from + length, start + length);
+            let goes_on =
+                |list: &[Telling], at: usize| list.get(at).is_some_and(|next| next.joined);
+            let apart = apart_before || goes_on(one, end) && goes_on(other, stop);
+            best = best.max((length, !apart));
+        }
+    }
+    best.1.then_some(best.0)
+}
+
+fn is_small(word: &str) -> bool {
+    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| SMALL.split_whitespace().collect());
+    KNOWN.contains(word)
+}
+
+fn is_cjk(c: char) -> bool {
+    ('\u{3040}'..='\u{9fff}').contains(&c)
+}
