@@ -12,11 +12,13 @@ use serde_json::{Value, json};
 use session_model::{EntryId, SessionContext, SessionPath};
 
 use crate::args::{Global, PlanArgs};
+use crate::commands::own_folder::Around;
 use crate::commands::run::folders::workspace;
-use crate::commands::run::rights::redactor;
+use crate::commands::run::rights::{policies, redactor};
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
+use crate::session::approval::{Approvals, Memory};
 use crate::session::folder::sessions_root;
 use crate::session::servers;
 use crate::session::tools::restoring::{Disk, Stopped, unseen};
@@ -55,7 +57,10 @@ pub(super) fn find(
     let touched = touched_files(context);
     let header = path.tree().header();
     let cwd = header.map_or_else(PathBuf::new, |header| PathBuf::from(&header.cwd));
-    let disk = match (&args.workspace, own_folder(&cwd, global)?) {
+    let disk = match (
+        &args.workspace,
+        own_folder(&args.session.session, &cwd, global)?,
+    ) {
         (Some(named), _) => {
             let disk = disk(named, &cwd, global);
             disk.map_err(|error| Error::Usage(format!("--workspace: {error}")))?
@@ -97,26 +102,40 @@ fn only_named(
 }
 
 /// Returns the folder that the session worked in, or why its files are not read without a word of the user.
-fn own_folder(cwd: &Path, global: &Global) -> Result<Result<PathBuf, String>, Error> {
+fn own_folder(
+    session: &Path,
+    cwd: &Path,
+    global: &Global,
+) -> Result<Result<PathBuf, String>, Error> {
     let shown = crate::ui::clean(&cwd.display().to_string());
-    let not_read = |what: &str| format!("{what}; name it with --workspace DIR");
+    let not_read = |why: &str| {
+        format!(
+            "files are only named: the session's folder {shown} {why}; name it with --workspace DIR"
+        )
+    };
     if !cwd.is_absolute() || !cwd.is_dir() {
-        return Ok(Err(not_read(&format!(
-            "files are only named: the session's folder {shown} is not here"
-        ))));
+        return Ok(Err(not_read("is not here")));
     }
-    // What a session says of itself is a stranger's word: it opens a project, not all that the user has.
-    let home = global.settings_sources()?.home;
-    let home = home.map(|home| home.canonicalize().unwrap_or(home));
     let folder = cwd.canonicalize();
     let folder = folder.map_err(|error| Error::io("open", cwd, error))?;
-    let is_too_much =
-        folder.parent().is_none() || home.is_some_and(|home| home.starts_with(&folder));
-    Ok(match is_too_much {
-        true => Err(not_read(&format!(
-            "files are only named: the session's folder {shown} holds more than a project"
-        ))),
-        false => Ok(folder),
+    let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
+    let home = global.settings_sources()?.home.or_else(std::env::home_dir);
+    let settings = global.load_app_settings()?;
+    // Where no such folder is known, no session lies in it.
+    let sessions = sessions_root(settings.session.dir.as_deref().map(Path::new)).ok();
+    let session = session.canonicalize().ok();
+    let around = Around {
+        here: std::env::current_dir().ok().map(real),
+        home: home.filter(|home| home.is_absolute()).map(real),
+        temp: real(std::env::temp_dir()),
+        is_ours: sessions
+            .map(real)
+            .zip(session)
+            .is_some_and(|(sessions, session)| session.starts_with(sessions)),
+    };
+    Ok(match around.why_not(&folder) {
+        Some(why) => Err(not_read(why)),
+        None => Ok(folder),
     })
 }
 
@@ -128,7 +147,15 @@ fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
     let servers = servers::configured(&settings.mcp_servers);
     let redactor = Arc::new(redactor(&secret_variables(&settings)?, &servers));
     let workspace = Arc::new(workspace(folder, &settings, &sources, &sessions)?);
-    Ok(Disk::new(workspace, cwd, redactor))
+    // Nobody is asked.
+    let approvals = Approvals::new(policies(&settings, false, &[])?, false);
+    let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
+    Ok(Disk::new(
+        workspace,
+        cwd,
+        redactor,
+        approvals.remembering(memory),
+    ))
 }
 
 /// What comes back, as JSON documents have it.

@@ -29,8 +29,18 @@ fn env() -> TestEnv {
     env
 }
 
+/// Runs the program for a user whose home is beside the test's files.
+fn at_home(env: &TestEnv, arguments: &[&str]) -> Output {
+    let mut command = env.command(crate::env::BINARY);
+    command.env("HOME", env.path("home"));
+    env.output(command.args(arguments))
+}
+
 fn compact(env: &TestEnv, options: &[&str]) -> Output {
-    env.run(&[&["compact", "s.jsonl"], &RESTORE[..], options].concat())
+    at_home(
+        env,
+        &[&["compact", "s.jsonl"], &RESTORE[..], options].concat(),
+    )
 }
 
 #[test]
@@ -75,7 +85,7 @@ fn a_dry_run_and_a_copy_leave_the_session_alone() {
     assert_eq!(dry["compaction_entry_id"], Value::Null);
     let copied = compact(&env, &["--out", "new.jsonl", "--json"]).json();
     assert_eq!(copied["plan_hash"], dry["plan_hash"]);
-    let plan = env.json(&[&["plan", "s.jsonl"], &RESTORE[..]].concat());
+    let plan = at_home(&env, &["plan", "s.jsonl", "--json", RESTORE[0], RESTORE[1]]).json();
     assert_eq!(plan["plan_hash"], dry["plan_hash"]);
     assert_eq!(plan["requests"][0]["kind"], "snapshot");
     assert_eq!(plan["restored"], copied["restored"]);
@@ -100,7 +110,7 @@ fn what_is_shown_says_what_comes_back() {
     let card = compact(&env, &["--dry-run"]);
     assert_snapshot!(line(card.clone(), "restored"), @"restored    nothing: no files or images were found");
     assert_snapshot!(line(card, "note"), @"none");
-    let plan = env.run(&[&["plan", "s.jsonl"], &RESTORE[..]].concat());
+    let plan = at_home(&env, &[&["plan", "s.jsonl"], &RESTORE[..]].concat());
     assert_snapshot!(line(plan, "bring back"), @"bring back  nothing: no files or images were found");
     let compared = env.run(&["compare", "s.jsonl", "--strategies", "restore,extractive"]);
     assert_snapshot!(line(compared, "restore"), @"restore           extractive");
@@ -121,18 +131,49 @@ fn files_are_looked_for_in_the_folder_of_the_session_or_where_it_is_said() {
     session(&env, "s.jsonl", "gone", PLAIN);
     assert_snapshot!(note(&env, &[]), @"files are only named: the session's folder [DIR]/gone is not here; name it with --workspace DIR");
     assert_eq!(note(&env, &["--workspace", "work"]), "none");
-    // A stranger's session does not open all that the user has.
-    let home = |folder: &str| {
-        session(&env, "s.jsonl", folder, PLAIN);
+}
+
+#[test]
+fn a_strangers_session_opens_nothing_of_the_users() {
+    let env = TestEnv::new();
+    env.write("home/.ssh/id_rsa", "hidden-away\n");
+    env.write("home/work/id_rsa", "of the project\n");
+    env.write("home/beside/id_rsa", "hidden-away\n");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(env.path("home/.ssh"), env.path("home/work/link")).expect("a link");
+    let notation =
+        "u:300 read:c1:id_rsa res:c1:20 a:1200 u:300 call:c2:10 res:c2:3000 a:300 u:20 a:400";
+    let run = |session_file: &str, folder: &str, here: &str, home: &str| {
+        session(&env, session_file, folder, notation);
         let mut command = env.command(crate::env::BINARY);
-        command.env("HOME", env.path("work/home"));
-        command.args(["plan", "s.jsonl", "--json"]).args(RESTORE);
-        let document = env.output(&mut command).json();
-        document["restored"]["note"].is_string()
+        command.current_dir(env.path(here)).env("HOME", home);
+        command.env("AGENT_CLI_SESSION_DIR", env.path("kept"));
+        let file = env.path(session_file).display().to_string();
+        command.args(["compact", &file, "--json", "--out"]);
+        command.arg(env.path("out.jsonl")).args(RESTORE);
+        let output = env.output(&mut command);
+        let out = std::fs::read_to_string(env.path("out.jsonl")).expect("a session");
+        std::fs::remove_file(env.path("out.jsonl")).expect("a session");
+        assert!(!out.contains("hidden-away") && !output.stdout.contains("hidden-away"));
+        let document = output.json();
+        let dir = env.folder().display().to_string();
+        match document["restored"]["note"].as_str() {
+            Some(note) => note.replace(&dir, "[DIR]"),
+            None => document["restored"]["files"][0]["outcome"].to_string(),
+        }
     };
-    env.write("work/home/project/a", "");
-    assert!(home("work") && home("work/home"));
-    assert!(!home("work/home/project"));
+    let home = env.path("home").display().to_string();
+    let (stranger, ours) = ("s.jsonl", "kept/x/s.jsonl");
+    assert_snapshot!(run(stranger, "home/work", "home/work", &home), @r#""embedded""#);
+    assert_snapshot!(run(stranger, "home/work", "home", &home), @r#""embedded""#);
+    assert_snapshot!(run(stranger, "home/work", "home/beside", &home), @"files are only named: the session's folder [DIR]/home/work is neither above nor below the one that you are in; name it with --workspace DIR");
+    assert_snapshot!(run(ours, "home/work", "home/beside", &home), @r#""embedded""#);
+    for (file, here) in [(stranger, "home"), (ours, "home"), (stranger, "home/.ssh")] {
+        assert!(run(file, "home/.ssh", here, &home).contains("begins with a dot"));
+        assert!(run(file, "home", here, &home).contains("holds more than a project"));
+    }
+    #[cfg(unix)]
+    assert_snapshot!(run(stranger, "home/work/link", "home/work", &home), @"files are only named: the session's folder [DIR]/home/work/link is hidden by a name that begins with a dot; name it with --workspace DIR");
 }
 
 #[test]

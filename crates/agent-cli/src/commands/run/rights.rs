@@ -63,7 +63,7 @@ pub(super) fn toolbox(
 
 /// Returns the policy of each tool that has one. Those that are `allowed` for this run need not be asked about, nor
 /// the commands of a script; what the settings deny stays denied.
-pub(super) fn policies(
+pub(in crate::commands) fn policies(
     settings: &AppSettings,
     of_script: bool,
     allowed: &[&str],

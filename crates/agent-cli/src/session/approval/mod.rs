@@ -256,6 +256,26 @@ impl Approvals {
         }
     }
 
+    /// Returns why a call must not run without a question, `None` where it may; nobody is asked. Where no policy is set
+    /// for the tool, that of `otherwise` holds.
+    pub fn unasked(&self, question: &Question, otherwise: Policy) -> Option<&'static str> {
+        let (remembered, fault) = self.remembered(question);
+        let policy = self.policy(&question.tool).unwrap_or(otherwise);
+        match (policy, remembered, fault) {
+            (_, Some(Ruling::Denied), _) => Some("denied by a rule"),
+            (Policy::Deny, _, _) => Some("denied by the settings"),
+            (Policy::Ask | Policy::Allow, Some(Ruling::Allowed), None)
+            | (Policy::Allow, None, None) => None,
+            // As for a call: what the user denies for good is not known.
+            (Policy::Ask | Policy::Allow, Some(Ruling::Allowed) | None, Some(_)) => {
+                Some("the rules of the project cannot be read; mend the file of approvals")
+            }
+            (Policy::Ask, None, None) => {
+                Some("has to be allowed, and nobody is asked; allow read for it")
+            }
+        }
+    }
+
     /// Answers the question about a call; returns whether it was waited for. What is answered for good answers every
     /// question about the same.
     pub fn answer(&self, call_id: &str, decision: Decision) -> bool {

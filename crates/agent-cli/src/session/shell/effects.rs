@@ -150,7 +150,8 @@ impl AgentSession {
     pub(super) fn disk(&self) -> Disk {
         let context = &self.tool_context;
         let cwd = Path::new(self.store.cwd());
-        Disk::new(context.workspace.clone(), cwd, context.redactor.clone())
+        let (redactor, approvals) = (context.redactor.clone(), context.approvals.clone());
+        Disk::new(context.workspace.clone(), cwd, redactor, approvals)
     }
 
     /// Returns a compaction of the session as it is; its token is set when it starts.

@@ -1,7 +1,7 @@
 //! What the files that the agent touched hold now, for the strategy `restore`.
 //!
 //! ```text
-//! TouchedFile -> Place (links resolved, inside?) -> opened handle -> size -> bytes -> text without keys -> DiskFile
+//! TouchedFile -> Place (links resolved, inside?) -> allowed? -> opened handle -> size -> bytes -> text without keys -> DiskFile
 //! ```
 //!
 //! **Invariants.** A file is opened first and looked at then, from folders that are held open and never through a
@@ -26,6 +26,7 @@ use super::file::{Identity, reason};
 use super::place::{Place, Purpose};
 use super::text::one_line;
 use super::workspace::{Astray, Workspace};
+use crate::session::approval::{Approvals, Policy, Question};
 
 /// How many bytes are read at once; between two blocks a cancellation is noticed.
 const BLOCK: usize = 64 * 1024;
@@ -33,6 +34,9 @@ const BLOCK: usize = 64 * 1024;
 /// The most bytes that a token can stand for: a token is at most about four characters, and one has at most four
 /// bytes, in UTF-8 as in UTF-16.
 const BYTES_OF_A_TOKEN: u64 = 16;
+
+/// The tool whose rules hold.
+const READ: &str = "read";
 
 /// How often a file is read that changes meanwhile.
 const ATTEMPTS: usize = 2;
@@ -44,6 +48,7 @@ pub(crate) struct Disk {
     /// The folder that the session calls its own.
     cwd: PathBuf,
     redactor: Arc<Redactor>,
+    approvals: Approvals,
 }
 
 /// Where the paths of a session begin.
@@ -69,12 +74,18 @@ enum Miss {
 
 impl Disk {
     /// Returns the files of `workspace` for a session that worked in `cwd`: there, or where that is not in the
-    /// workspace, in what the workspace was then.
-    pub fn new(workspace: Arc<Workspace>, cwd: &Path, redactor: Arc<Redactor>) -> Self {
+    /// workspace, in what the workspace was then. What `approvals` do not let the tool `read` have is not opened.
+    pub fn new(
+        workspace: Arc<Workspace>,
+        cwd: &Path,
+        redactor: Arc<Redactor>,
+        approvals: Approvals,
+    ) -> Self {
         Self {
             workspace,
             cwd: cwd.to_owned(),
             redactor,
+            approvals,
         }
     }
 
@@ -114,7 +125,10 @@ impl Disk {
                 }
                 Ok(place) if seen.contains(place.path()) => continue,
                 Ok(place) => {
-                    let state = self.state(&place, most, stop)?;
+                    let state = match self.denied(&place) {
+                        Some(reason) => FileState::Unreadable { reason },
+                        None => self.state(&place, most, stop)?,
+                    };
                     (Some(place.into_path()), state)
                 }
             };
@@ -176,6 +190,17 @@ impl Disk {
             .locate_from(&base.folder, within.unwrap_or(path))
     }
 
+    /// Returns why the tool `read` would not get a file, unasked.
+    fn denied(&self, place: &Place) -> Option<String> {
+        let question = Question {
+            call_id: String::new(),
+            tool: READ.to_owned(),
+            subject: self.workspace.named(&place.path().to_string_lossy()),
+        };
+        let why = self.approvals.unasked(&question, Policy::Allow);
+        why.map(str::to_owned)
+    }
+
     fn state(
         &self,
         place: &Place,
@@ -224,7 +249,11 @@ impl Disk {
         }
         Ok(match decode::text(&bytes) {
             None => FileState::Binary,
-            Some(text) => FileState::Text(decode::as_seen(&self.redactor.clean_answer(&text))),
+            Some(text) => {
+                // A key of several lines may be written with the line ends of the file or without.
+                let text = decode::as_seen(&self.redactor.clean_answer(&text));
+                FileState::Text(self.redactor.clean_answer(&text))
+            }
         })
     }
 }
