@@ -83,12 +83,18 @@ pub(super) fn run_at(
         let planned = plan(&path, &context, &args.plan, limits, window, global, &found)?;
         let settings = global.load_settings()?;
         let place = (&path, &context);
-        let mut document = document(&planned, place, models.window, &settings, global.profile());
+        let mut document = document(
+            &planned,
+            place,
+            models.window,
+            &settings,
+            global.profile(),
+            &found,
+        );
         let done = execute(planned, place, &args.plan, &models, global, &found)?;
         if let Done::Compacted(compacted, _) = &done {
             // A model may have been asked by a plan of its own: for its window, or in smaller pieces.
-            document = json!(compaction_document(&compacted.plan));
-            found.tell(&compacted.plan, &mut document);
+            document = compaction_document(&compacted.plan, &found);
         }
         (done, context, document, found)
     };

@@ -1,10 +1,10 @@
 //! `plan`: the dry run of a compaction; the same code as the run.
 
 use compaction_core::{
-    CompactionPlan, ElisionPlan, Fate, Freshness, ImageOutcome, NothingToDo, PlanHash, PlanOptions,
-    PlannedEntry, Profile, PromptCache, PrunePlan, PruneReason, RequestKind, Settings, Strategy,
-    SummarizerLimits, TokenCount, Trigger, measure, plan_elision, plan_for_context, plan_prune,
-    threshold, touched_files,
+    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlanOptions, PlannedEntry, Profile,
+    PromptCache, PrunePlan, PruneReason, RequestKind, Settings, Strategy, SummarizerLimits,
+    TokenCount, Trigger, measure, plan_elision, plan_for_context, plan_prune, threshold,
+    touched_files,
 };
 use llm_providers::CancellationToken;
 use serde::Serialize;
@@ -109,7 +109,7 @@ impl Edits {
 
 /// The JSON document of a planned compaction.
 #[derive(Serialize)]
-pub(super) struct Document<'a> {
+struct Document<'a> {
     plan_hash: String,
     leaf: &'a EntryId,
     strategy: &'static str,
@@ -132,65 +132,6 @@ pub(super) struct Document<'a> {
     ledger: serde_json::Value,
     requests: Vec<Request>,
     entries: &'a [PlannedEntry],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    restored: Option<RestoredRows<'a>>,
-}
-
-/// What comes back after the summary.
-#[derive(Serialize)]
-struct RestoredRows<'a> {
-    tokens: TokenCount,
-    files: Vec<FileRow<'a>>,
-    images: Vec<ImageRow<'a>>,
-    pending_calls: Vec<&'a str>,
-    failed: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct FileRow<'a> {
-    path: &'a str,
-    outcome: &'static str,
-    freshness: Freshness,
-    entry_id: &'a EntryId,
-    tokens: TokenCount,
-}
-
-#[derive(Serialize)]
-struct ImageRow<'a> {
-    entry_id: &'a EntryId,
-    turn: usize,
-    tool: Option<&'a str>,
-    outcome: ImageOutcome,
-    tokens: TokenCount,
-}
-
-impl<'a> RestoredRows<'a> {
-    fn of(plan: &'a CompactionPlan) -> Option<Self> {
-        let restored = plan.restored.as_ref()?;
-        let files = restored.files.iter().map(|file| FileRow {
-            path: &file.shown,
-            outcome: file.outcome.name(),
-            freshness: file.freshness,
-            entry_id: &file.entry_id,
-            tokens: file.tokens,
-        });
-        let images = restored.images.iter().map(|image| ImageRow {
-            entry_id: &image.entry_id,
-            turn: image.turn,
-            tool: image.tool.as_deref(),
-            outcome: image.outcome,
-            tokens: image.tokens,
-        });
-        let pending = plan.pending.iter();
-        let calls = pending.flat_map(|answer| answer.content.tool_calls());
-        Some(Self {
-            tokens: restored.tokens,
-            files: files.collect(),
-            images: images.collect(),
-            pending_calls: calls.map(|call| call.name.as_str()).collect(),
-            failed: restored.failed.as_deref(),
-        })
-    }
 }
 
 #[derive(Serialize)]
@@ -220,6 +161,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         window,
         &settings,
         global.profile(),
+        &found,
     );
     document["diagnostics"] = json!(all_diagnostics(&session, &context));
     Ok(match planned {
@@ -232,7 +174,6 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
                 "in_sight_percent": loss.in_sight_percent(),
                 "loss": loss,
             })));
-            found.tell(&plan, &mut document);
             let text = ui::plan::compaction_text(
                 &plan,
                 &context,
@@ -372,14 +313,20 @@ pub(super) async fn live_document(
     }
     let planned = plan_by(&path, &context, &Trigger::Manual { focus }, &options);
     let place = (&path, &context);
-    let mut document = document(&planned, place, session.window, &session.settings, profile);
+    let mut document = document(
+        &planned,
+        place,
+        session.window,
+        &session.settings,
+        profile,
+        &found,
+    );
     let known = session.diagnostics.iter().chain(&context.diagnostics);
     document["diagnostics"] = json!(known.collect::<Vec<_>>());
     match planned {
         Planned::Nothing(reason) => document["nothing_to_do"] = json!(reason.to_string()),
         Planned::NothingToPrune(reason) => document["nothing_to_do"] = json!(reason),
-        Planned::Compaction(plan) => found.tell(&plan, &mut document),
-        Planned::Edits(_) => {}
+        Planned::Compaction(_) | Planned::Edits(_) => {}
     }
     Ok(document)
 }
@@ -391,11 +338,10 @@ pub(super) fn document(
     window: TokenCount,
     settings: &Settings,
     profile: Profile,
+    found: &Found,
 ) -> serde_json::Value {
     match planned {
-        Planned::Compaction(plan) => {
-            serde_json::to_value(compaction_document(plan)).unwrap_or_default()
-        }
+        Planned::Compaction(plan) => compaction_document(plan, found),
         Planned::Edits(edits) => json!({
             "plan_hash": edits.hash,
             "leaf": edits.leaf,
@@ -420,7 +366,14 @@ pub(super) fn document(
     }
 }
 
-pub(super) fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
+/// Returns the JSON document of a plan of a compaction, with what comes back by it.
+pub(super) fn compaction_document(plan: &CompactionPlan, found: &Found) -> serde_json::Value {
+    let mut document = serde_json::to_value(rows(plan)).unwrap_or_default();
+    found.tell(plan, &mut document);
+    document
+}
+
+fn rows(plan: &CompactionPlan) -> Document<'_> {
     let due = plan
         .threshold
         .as_ref()
@@ -479,6 +432,5 @@ pub(super) fn compaction_document(plan: &CompactionPlan) -> Document<'_> {
             })
             .collect(),
         entries: &plan.entries,
-        restored: RestoredRows::of(plan),
     }
 }

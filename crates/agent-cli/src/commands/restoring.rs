@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use compaction_core::{
-    CompactionPlan, Freshness, Outcome, Profile, RestoreInput, RestoreSettings, Strategy,
-    TokenCount, touched_files,
+    CompactionPlan, Freshness, ImageOutcome, Outcome, Profile, RestoreInput, RestoreSettings,
+    Strategy, TokenCount, touched_files,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -164,6 +164,7 @@ struct Document<'a> {
     files: Vec<File<'a>>,
     images: Vec<Image<'a>>,
     tokens: TokenCount,
+    pending_calls: Vec<&'a str>,
     outside: &'a [String],
     failed: Option<&'a str>,
     note: Option<&'a str>,
@@ -183,6 +184,7 @@ struct Image<'a> {
     entry_id: &'a EntryId,
     tool: Option<&'a str>,
     turn: usize,
+    outcome: ImageOutcome,
     tokens: TokenCount,
 }
 
@@ -203,12 +205,16 @@ impl Found {
             entry_id: &image.entry_id,
             tool: image.tool.as_deref(),
             turn: image.turn,
+            outcome: image.outcome,
             tokens: image.tokens,
         });
+        let pending = plan.pending.iter();
+        let pending = pending.flat_map(|answer| answer.content.tool_calls());
         document["restored"] = json!(Document {
             files: files.collect(),
             images: images.collect(),
             tokens: restored.tokens,
+            pending_calls: pending.map(|call| call.name.as_str()).collect(),
             outside: &self.input.outside,
             failed: restored.failed.as_deref(),
             note: self.note.as_deref(),

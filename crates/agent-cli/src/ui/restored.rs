@@ -4,6 +4,9 @@ use compaction_core::{Freshness, ImageOutcome, Outcome, Restored, TokenCount};
 
 use crate::ui::{clean, counted, tokens};
 
+/// The longest name that is shown, in characters.
+const NAME_CHARS: usize = 400;
+
 /// Returns the lines that say what comes back after the summary.
 pub fn lines(restored: &Restored) -> Vec<String> {
     if let Some(failed) = &restored.failed {
@@ -24,7 +27,7 @@ pub fn lines(restored: &Restored) -> Vec<String> {
             Freshness::Changed => ", changed since it was seen",
             Freshness::Deleted | Freshness::Unknown => "",
         };
-        lines.push(format!("{} ({fate}{fresh})", clean(&file.shown)));
+        lines.push(format!("{} ({fate}{fresh})", named(&file.shown)));
     }
     for image in &restored.images {
         let from = image.tool.as_deref().map_or("the user", |tool| tool);
@@ -36,7 +39,7 @@ pub fn lines(restored: &Restored) -> Vec<String> {
         lines.push(format!(
             "image of turn {}, from {} ({fate})",
             image.turn,
-            clean(from)
+            named(from)
         ));
     }
     if lines.is_empty() {
@@ -45,13 +48,13 @@ pub fn lines(restored: &Restored) -> Vec<String> {
     lines
 }
 
-/// Returns what comes back on one line: how many files and images, and what became of the other files.
+/// Returns on one line what comes back, and apart from it what became of the rest.
 pub fn in_words(restored: &Restored) -> String {
     let of = |outcome: Outcome| {
         let files = restored.files.iter();
         files.filter(move |file| file.outcome == outcome)
     };
-    let mut parts = Vec::new();
+    let mut back = Vec::new();
     let embedded = of(Outcome::Embedded).count();
     if embedded > 0 {
         let sum: TokenCount = of(Outcome::Embedded).map(|file| file.tokens).sum();
@@ -63,27 +66,112 @@ pub fn in_words(restored: &Restored) -> String {
             changed => format!(", {changed} changed since"),
         };
         let files = counted(embedded, "file");
-        parts.push(format!("{files} ({}{changed})", tokens(sum)));
+        back.push(format!("{files} ({}{changed})", tokens(sum)));
     }
-    let others = [
-        (Outcome::Reference, "only named"),
-        (Outcome::Missing, "missing"),
-        (Outcome::Binary, "no text"),
-        (Outcome::Unreadable, "not readable"),
-    ];
-    for (outcome, word) in others {
+    let files = |outcome: Outcome, word: &str| {
         let count = of(outcome).count();
-        if count > 0 {
-            parts.push(format!("{} {word}", counted(count, "file")));
+        (count > 0).then(|| format!("{} {word}", counted(count, "file")))
+    };
+    back.extend(files(Outcome::Reference, "only named"));
+    let shown = restored.images_shown().count();
+    if shown > 0 {
+        let sum: TokenCount = restored.images_shown().map(|image| image.tokens).sum();
+        back.push(format!("{} ({})", counted(shown, "image"), tokens(sum)));
+    }
+    let images = |outcome: ImageOutcome, word: &str| {
+        let images = restored.images.iter();
+        let count = images.filter(|image| image.outcome == outcome).count();
+        (count > 0).then(|| format!("{} {word}", counted(count, "image")))
+    };
+    let left_out: Vec<String> = [
+        files(Outcome::Missing, "missing"),
+        files(Outcome::Binary, "no text"),
+        files(Outcome::Unreadable, "not readable"),
+        files(Outcome::LeftOut, "without room"),
+        images(ImageOutcome::OverBudget, "without room"),
+        images(ImageOutcome::TooLarge, "too large"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut line = match back.is_empty() {
+        true => "brought back: nothing".to_owned(),
+        false => format!("brought back: {}", back.join(", ")),
+    };
+    if !left_out.is_empty() {
+        line.push_str(&format!("; left out: {}", left_out.join(", ")));
+    }
+    line
+}
+
+/// Returns a name that a session gives, cut where it is too long to be read.
+fn named(name: &str) -> String {
+    let clean = clean(name);
+    match clean.char_indices().nth(NAME_CHARS) {
+        Some((end, _)) => format!("{}...", &clean[..end]),
+        None => clean,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use compaction_core::{Restored, RestoredFile, RestoredImage};
+    use insta::assert_snapshot;
+    use session_model::EntryId;
+
+    use super::*;
+
+    fn file(path: &str, outcome: Outcome) -> RestoredFile {
+        RestoredFile {
+            path: path.to_owned(),
+            shown: path.to_owned(),
+            outcome,
+            freshness: Freshness::Unknown,
+            entry_id: EntryId::new("e1"),
+            tokens: TokenCount(20),
+            seen: None,
         }
     }
-    if !restored.images.is_empty() {
-        let sum: TokenCount = restored.images.iter().map(|image| image.tokens).sum();
-        let images = counted(restored.images.len(), "image");
-        parts.push(format!("{images} ({})", tokens(sum)));
+
+    fn image(outcome: ImageOutcome) -> RestoredImage {
+        RestoredImage {
+            entry_id: EntryId::new("e2"),
+            tool: None,
+            arguments: None,
+            turn: 1,
+            outcome,
+            tokens: TokenCount(300),
+        }
     }
-    match parts.is_empty() {
-        true => "nothing".to_owned(),
-        false => parts.join(", "),
+
+    #[test]
+    fn what_does_not_come_back_is_told_apart() {
+        let mut restored = Restored {
+            files: vec![
+                file("a", Outcome::Embedded),
+                file("b", Outcome::LeftOut),
+                file("c", Outcome::Missing),
+            ],
+            images: vec![
+                image(ImageOutcome::Shown),
+                image(ImageOutcome::OverBudget),
+                image(ImageOutcome::TooLarge),
+            ],
+            ..Restored::default()
+        };
+        assert_snapshot!(in_words(&restored), @"brought back: 1 file (20), 1 image (300); left out: 1 file missing, 1 file without room, 1 image without room, 1 image too large");
+        restored.files.clear();
+        restored.images.remove(0);
+        assert_snapshot!(in_words(&restored), @"brought back: nothing; left out: 1 image without room, 1 image too large");
+    }
+
+    #[test]
+    fn a_long_path_is_cut() {
+        let restored = Restored {
+            files: vec![file(&"a/".repeat(2500), Outcome::Reference)],
+            ..Restored::default()
+        };
+        let lines = lines(&restored);
+        assert!(lines[0].len() < 450 && lines[0].ends_with("... (named only)"));
     }
 }

@@ -23,6 +23,12 @@ const LONGEST: usize = 256 * 1024;
 /// The most replacements of one edit that are made again.
 const MOST_REPLACEMENTS: usize = 64;
 
+/// The notice that the tool `read` of this agent puts behind a file with other line ends.
+const OF_LINE_ENDS: &str = "[lines end in CR LF; edit keeps that]";
+
+/// The end of a line of which that tool shows a part.
+const OF_A_LONG_LINE: &str = " in this line]";
+
 /// Arguments that hold the whole text of a file.
 const TEXTS: [&str; 4] = ["content", "contents", "file_text", "text"];
 
@@ -93,10 +99,16 @@ fn read(before: Seen, members: &Members<'_>, result: &Content) -> Seen {
 
 /// Returns the text of a file that a tool showed, or `None` where it may have added to it or left something out.
 fn shown(text: &str) -> Option<String> {
+    // What `read` says of line ends adds nothing that is compared.
+    let text = text.trim_end().strip_suffix(OF_LINE_ENDS).unwrap_or(text);
     let last = text.trim_end().lines().next_back().unwrap_or_default();
-    let noticed = last.starts_with('[') && last.ends_with(']');
+    let within = last.strip_prefix('[');
+    let within = within.and_then(|last| last.strip_suffix(']'));
+    // A heading of settings, such as `[section]`, is one word; a notice is not.
+    let noticed = within.is_some_and(|within| within.trim().contains(char::is_whitespace));
     let reminded = text.contains("<system-reminder>") || text.contains("[Output truncated - ");
-    if noticed || reminded {
+    let cut = text.lines().any(|line| line.ends_with(OF_A_LONG_LINE));
+    if noticed || reminded || cut {
         return None;
     }
     let (mut numbered, mut lines) = (0_usize, 0_usize);

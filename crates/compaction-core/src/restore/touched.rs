@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use session_model::{AgentMessage, EntryId, Said, SessionContext, match_calls};
+use session_model::{AgentMessage, Block, Content, EntryId, Said, SessionContext, match_calls};
 
 use crate::files::{FileAction, file_call};
 use crate::request::SourceMessage;
@@ -20,9 +20,12 @@ struct Touch {
     seen: Seen,
 }
 
+/// The most lines that are said of an image; a text that holds images has more.
+const LINES_OF_AN_IMAGE: usize = 4;
+
 /// Returns the files that the context's calls touched, newest first, each spelling once; of parallel calls the last is
 /// the newest. Calls that failed, or that nobody knows to have succeeded, do not count. Files that an earlier
-/// compaction brought back count as touched then.
+/// compaction brought back count as touched then. What was looked at last as an image does not: images come back as such.
 pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
     // What an edit shortened or took out was seen all the same.
     let originals = context.entries.iter().flat_map(|projected| {
@@ -41,9 +44,13 @@ pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
     let results = match_calls(said);
     let mut touched: BTreeMap<String, Touch> = BTreeMap::new();
     let mut clock = 0;
-    let mut touch = |path: String, action, entry_id: &EntryId, see: &dyn Fn(Seen) -> Seen| {
+    let mut touch = |touched: &mut BTreeMap<String, Touch>,
+                     path: String,
+                     action,
+                     entry_id: &EntryId,
+                     see: &dyn Fn(Seen) -> Seen| {
         clock += 1;
-        let key = path.trim_start_matches("./").to_owned();
+        let key = key_of(&path).to_owned();
         let before = touched.remove(&key);
         let seen = see(before.map_or(Seen::Nothing, |before| before.seen));
         let touch = Touch {
@@ -64,7 +71,13 @@ pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
                     Some(hash) => Seen::Hash(hash.clone()),
                     None => Seen::Nothing,
                 };
-                touch(file.path.clone(), FileAction::Read, &file.entry_id, &seen);
+                touch(
+                    &mut touched,
+                    file.path.clone(),
+                    FileAction::Read,
+                    &file.entry_id,
+                    &seen,
+                );
             }
         }
         for call in source.message.tool_calls() {
@@ -78,8 +91,13 @@ pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
                 continue;
             }
             if let Some((action, path)) = file_call(call) {
+                if action == FileAction::Read && is_image(&result.content) {
+                    // It comes back as an image, or not at all.
+                    touched.remove(key_of(&path));
+                    continue;
+                }
                 let seen = |before| seen_after(before, action, call, &result.content);
-                touch(path, action, &source.entry_id, &seen);
+                touch(&mut touched, path, action, &source.entry_id, &seen);
             }
         }
     }
@@ -96,4 +114,16 @@ pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
         },
     });
     files.collect()
+}
+
+/// Returns what spellings of a path are known by.
+fn key_of(path: &str) -> &str {
+    path.trim_start_matches("./")
+}
+
+/// Returns whether a file was shown as an image.
+fn is_image(result: &Content) -> bool {
+    let mut blocks = result.blocks().iter();
+    let has_image = blocks.any(|block| matches!(block, Block::Image(_)));
+    has_image && result.joined_text("\n").lines().count() <= LINES_OF_AN_IMAGE
 }

@@ -434,6 +434,15 @@ fn only_reads_of_whole_files_tell_their_text() {
     assert_eq!(read(json!({"limit":2}), "a\n"), LastSeen::Unknown);
     let more = "a\n[lines 1 to 1 are shown and more follow; read on with offset 2]\n";
     assert_eq!(read(json!({}), more), LastSeen::Unknown);
+    let crlf = "a\nb\n[lines end in CR LF; edit keeps that]\n";
+    assert_eq!(read(json!({}), crlf), text("a\nb\n"));
+    let both = more.to_owned() + "[lines end in CR LF; edit keeps that]\n";
+    assert_eq!(read(json!({}), &both), LastSeen::Unknown);
+    let cut = "a [7 more bytes in this line]\nb\n";
+    assert_eq!(read(json!({}), cut), LastSeen::Unknown);
+    // Settings may end with a heading.
+    let toml = "a = 1\n[section.\"x\"]\n";
+    assert_eq!(read(json!({}), toml), text(toml));
     assert_eq!(read(json!({}), "     1\ta\n     2\tb\n"), text("a\nb\n"));
     assert_eq!(read(json!({}), "     1→a\n     2→b\n"), text("a\nb\n"));
     assert_eq!(

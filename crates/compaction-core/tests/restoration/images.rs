@@ -191,3 +191,22 @@ fn images_over_the_budget_are_reported() {
     use ImageOutcome::{OverBudget, Shown};
     assert_eq!(outcomes, [OverBudget, OverBudget, Shown]);
 }
+
+#[test]
+fn a_file_that_was_looked_at_as_an_image_is_no_file_to_read() {
+    let paths = |lines: &Lines| -> Vec<String> {
+        lines.touched().into_iter().map(|file| file.path).collect()
+    };
+    let mut lines = Lines::new();
+    lines
+        .user("go")
+        .read("1", "./a.svg", "<svg/>")
+        .read("2", "b", "text");
+    lines
+        .calls(&[("3", "read", json!({"path":"a.svg"}))])
+        .shot("3", "read", "AAAA");
+    assert_eq!(paths(&lines), ["b"]);
+    // As a text again.
+    lines.read("4", "a.svg", "<svg/>");
+    assert_eq!(paths(&lines), ["a.svg", "b"]);
+}

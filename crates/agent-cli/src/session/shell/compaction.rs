@@ -18,6 +18,7 @@ use crate::session::machine::{Ended, Reason};
 use crate::session::model::LiveModels;
 use crate::session::shell::events::Events;
 use crate::session::shell::instructions::why_nothing;
+use crate::session::shell::overflow::leave_room;
 use crate::session::tools::restoring::{Disk, Stopped};
 use crate::summarize::{
     Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, Way, compact,
@@ -107,9 +108,6 @@ impl From<Ended> for Miss {
 /// How far below the threshold a compaction must land, in tenths.
 pub(super) const TARGET: u64 = 8;
 
-/// How much stays word for word of a context that overflowed, at most, in tenths.
-const OVERFLOWED: u64 = 4;
-
 impl CompactionJob {
     /// Tries the strategies in their order until one makes progress.
     pub async fn run(self) -> Result<Product, Ended> {
@@ -189,10 +187,8 @@ impl CompactionJob {
         let compaction = &mut options.settings.compaction;
         compaction.strategy = strategy.into();
         if self.reason == Reason::Overflow {
-            // The window is smaller than it is believed to be; what did not fit tells how large it is at most.
             let tokens = measure(path, context, Profile::Own).tokens;
-            let most = tokens.scaled(OVERFLOWED, 10).max(TokenCount(1));
-            compaction.keep_recent_tokens = compaction.keep_recent_tokens.min(most);
+            leave_room(compaction, tokens, context);
         }
         options
     }
@@ -205,7 +201,10 @@ impl CompactionJob {
     ) -> Result<PlanOptions, Ended> {
         let touched = touched_files(context);
         let disk = self.disk.clone();
-        let settings = self.settings.compaction.restore;
+        let settings = options.settings.compaction.restore;
+        if self.reason == Reason::Overflow && settings.total_tokens == TokenCount::ZERO {
+            return Ok(options);
+        }
         let read = disk.read_beside(touched, settings, &self.cancel).await;
         let restore = read.map_err(|Stopped| Ended::Cancelled)?;
         Ok(PlanOptions { restore, ..options })
@@ -257,7 +256,8 @@ impl CompactionJob {
                 let plan = plan_elision(path, &options);
                 let plan =
                     plan.map_err(|nothing| Ended::Nothing(why_nothing(&nothing, context)))?;
-                return Ok(self.elided(&plan));
+                let strategy = options.settings.compaction.strategy.first();
+                return Ok(self.elided(&plan, strategy));
             }
             Err(nothing) => return Err(Ended::Nothing(why_nothing(&nothing, context)).into()),
         };
@@ -369,8 +369,7 @@ impl CompactionJob {
         )
     }
 
-    fn elided(&self, plan: &ElisionPlan) -> Product {
-        let strategy = self.settings.compaction.strategy.first();
+    fn elided(&self, plan: &ElisionPlan, strategy: Strategy) -> Product {
         let shortened = plan.elisions.len();
         self.edits(
             strategy,

@@ -75,7 +75,7 @@ impl Events {
         let mut text = match &restored.failed {
             Some(why) => format!("nothing is brought back: {why}"),
             None if nothing && outside.is_empty() => return,
-            None => format!("brought back: {}", in_words(restored)),
+            None => in_words(restored),
         };
         if !outside.is_empty() {
             let files = counted(outside.len(), "file");

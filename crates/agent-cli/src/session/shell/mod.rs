@@ -23,6 +23,7 @@ mod jobs;
 mod known;
 mod navigation;
 mod notify;
+mod overflow;
 mod pins;
 mod prompting;
 mod redo;

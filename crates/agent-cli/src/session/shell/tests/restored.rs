@@ -81,7 +81,7 @@ fn a_file_comes_back_as_it_is_now_and_says_so() {
         std::fs::remove_file(house.work().join("sub/c.txt")).unwrap();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
-        progress: brought back: 2 files (84, 1 changed since), 1 file missing
+        progress: brought back: 2 files (84, 1 changed since); left out: 1 file missing
         compacted restore by scripted/script
         ");
         let (kinds, compaction) = since_compaction(life.path());
@@ -180,13 +180,48 @@ fn what_became_of_a_file_meanwhile_leads_nowhere() {
         symlink(&outside, house.work().join("inside")).unwrap();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual restore
-        progress: brought back: 1 file (25), 1 file not readable; 2 files outside the workspace left alone
+        progress: brought back: 1 file (25); left out: 1 file not readable; 2 files outside the workspace left alone
         compacted restore by scripted/script
         ");
         life.ask("go on").await;
         let asked = asked(&house);
         assert!(asked.contains("text of plain"));
         assert!(!asked.contains("hidden-away") && !asked.contains("text of linked"));
+        life.close().await;
+    });
+}
+
+#[test]
+fn what_overflows_gets_little_back_and_the_second_time_in_a_turn_nothing() {
+    run(async {
+        let script = [
+            calls(json!([read("long.txt"), read("a.txt")])),
+            error("context_overflow"),
+            calls(json!([read("a.txt")])),
+            error("context_overflow"),
+            answer("it fits"),
+        ];
+        let house = house(&script, json!({}));
+        house.put("long.txt", &"a line of a file that is long\n".repeat(400));
+        house.put("a.txt", "text of a\n");
+        let mut life = house.open_session(LONG);
+        assert_snapshot!(life.ask("look").await, @"
+        user: look
+        answer (tool_use):  +2
+        tool read
+        tool read
+        answer (error):  context overflow: scripted/script: the script says context_overflow
+        auto-compaction overflow restore
+        progress: brought back: 1 file (26), 1 file only named
+        auto-compacted restore by scripted/script, goes on
+        answer (tool_use):  +1
+        tool read
+        answer (error):  context overflow: scripted/script: the script says context_overflow
+        auto-compaction overflow restore
+        auto-compacted restore by scripted/script, goes on
+        answer (stop): it fits
+        turn done
+        ");
         life.close().await;
     });
 }
