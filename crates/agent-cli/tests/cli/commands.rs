@@ -480,6 +480,7 @@ fn plan() {
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
+      ledger      181 tokens, 7.9% of the context after: 1 first message, 1 latest message, 2 files, 4 notes, 2 messages
       in sight    if the rules write: 100% of 3 facts that can be checked
       request     history: 945 tokens in, at most 960 out
       request     turn prefix: 292 tokens in, at most 600 out
@@ -531,10 +532,9 @@ fn dry_runs() {
     -- would be compacted  # -> #  (-#)  by rule, no model  [TIME]
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages
+       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # notes, # messages, # literal
        files       # changed, # read, all named
        in sight    #% of # facts that can be checked
-       ledger      # tokens of the summary, copied by code
        lost        nothing: every entry is still in the file
     ");
     let branch = ["branch", "s.jsonl", "--to", "e16", "--dry-run"];
@@ -596,10 +596,9 @@ fn compact_in_place_and_undo_give_the_context_back() {
     -- compacted  # -> #  (-#)  by rule, no model  [TIME]
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages
+       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # notes, # messages, # literal
        files       # changed, # read, all named
        in sight    #% of # facts that can be checked
-       ledger      # tokens of the summary, copied by code
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
        undo        agent-cli undo s.jsonl --in-place

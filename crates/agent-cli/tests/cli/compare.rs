@@ -39,20 +39,20 @@ fn strategies_stand_side_by_side() {
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
                     extractive        prune-only
     tokens before   190.1k            193.8k
-    tokens after    25.8k             83.5k
-    summary         5.8k              0
-    of it ledger    2.0k              -
+    tokens after    24.8k             83.5k
+    summary         4.8k              0
+    of it ledger    3.9k              -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in sight        99% of 218        10% of 28
+    in sight        82% of 221        6% of 30
     paths           100% of 48        -
-    errors          100% of 43        10% of 28
-    figures         100% of 32        -
+    errors          21% of 46         6% of 30
+    figures         96% of 32         -
     names           96% of 33         -
     commands        98% of 62         -
-    your messages   27% of 18         -
-    your rules      100% of 24        -
+    your messages   44% of 18         -
+    your rules      100% of 26        -
     shares are of what would leave the context: what can still be read word for word; nothing was changed
     ");
     assert_eq!(env.read("s.jsonl"), before);
@@ -147,6 +147,7 @@ fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
         of.iter().any(|name| line.starts_with(name))
     });
     assert_snapshot!(asked.collect::<Vec<_>>().join("\n"), @"
+    of it ledger    212               212
     would ask       1, 1.6k           -
     would cost      up to $2.578      -
     requests        1, 20 read        none
