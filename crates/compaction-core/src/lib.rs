@@ -88,8 +88,8 @@ pub use prune::{
     PrunedResult, notice, plan_prune, plan_prune_for_context,
 };
 pub use recall::{
-    Place, Query, Recall, RecallLimits, Recalled, RecalledText, Visit, recall, recall_entry,
-    recall_text,
+    Matches, Place, Query, Recall, RecallLimits, Recalled, RecalledText, Visit, recall,
+    recall_entry, recall_text,
 };
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, SourceMessage, Summarizer, SummaryAnswer,

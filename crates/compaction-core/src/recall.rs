@@ -12,8 +12,19 @@ use session_model::{
 pub enum Query<'a> {
     /// Words, ranked: rarer ones count more, beginnings of words more than what is inside them.
     Words(&'a str),
-    /// A pattern: returns the places that match in a text. Newest matches come first.
-    Pattern(&'a dyn Fn(&str) -> Vec<Range<usize>>),
+    /// A pattern: returns where it matches in a text. Newest matches come first.
+    Pattern(&'a dyn Fn(&str) -> Matches),
+}
+
+/// Where a pattern matches in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Matches {
+    /// The first place; none when nothing matches.
+    pub first: Option<Range<usize>>,
+    /// How many places were counted.
+    pub count: usize,
+    /// True when there may be more: the text was not looked through to its end.
+    pub in_part: bool,
 }
 
 /// Where an entry stands for the model.
@@ -59,6 +70,8 @@ pub struct Recall {
     pub searched: usize,
     /// How many could not be read.
     pub unreadable: usize,
+    /// True when a text was not looked through to its end: there may be more than was found and counted.
+    pub in_part: bool,
 }
 
 /// What bounds a search.
@@ -113,6 +126,8 @@ struct Candidate {
     weights: Vec<f64>,
     length: f64,
     matches: usize,
+    /// The first place of a pattern.
+    first: usize,
 }
 
 /// Searches the entries of the tree of `path`, on all branches; `context` is the context of `path`. `visit` is asked
@@ -132,6 +147,7 @@ pub fn recall(
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut searched = 0_usize;
     let mut unreadable = 0;
+    let mut in_part = false;
     let mut total_length = 0.0;
     for index in tree.indices() {
         let Ok(entry) = tree.entry(index) else {
@@ -149,7 +165,7 @@ pub fn recall(
         searched += 1;
         let length = text.len() as f64;
         total_length += length;
-        let (weights, matches) = match query {
+        let (weights, matches, first) = match query {
             Query::Words(_) => {
                 let text = text.to_lowercase();
                 let found: Vec<(f64, usize)> =
@@ -158,9 +174,15 @@ pub fn recall(
                 (
                     found.into_iter().map(|(weight, _)| weight).collect(),
                     matches,
+                    0,
                 )
             }
-            Query::Pattern(find) => (Vec::new(), find(&text).len()),
+            Query::Pattern(find) => {
+                let found = find(&text);
+                in_part |= found.in_part;
+                let first = found.first.map_or(0, |first| first.start);
+                (Vec::new(), found.count, first)
+            }
         };
         if matches > 0 {
             candidates.push(Candidate {
@@ -168,6 +190,7 @@ pub fn recall(
                 weights,
                 length,
                 matches,
+                first,
             });
         }
     }
@@ -192,7 +215,7 @@ pub fn recall(
         let (role, text) = recall_text(&entry)?;
         let at = match query {
             Query::Words(_) => best_place(&text, &words),
-            Query::Pattern(find) => find(&text).first().map_or(0, |place| place.start),
+            Query::Pattern(_) => candidate.first,
         };
         Some(Recalled {
             entry_id: entry.id,
@@ -209,6 +232,7 @@ pub fn recall(
         matching,
         searched,
         unreadable,
+        in_part,
     })
 }
 

@@ -18,6 +18,7 @@ pub use pin::{PinArgs, RedoArgs};
 pub use run::{ModeArg, RunArgs, ThinkingArg};
 pub use servers::ServersArgs;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -217,7 +218,7 @@ pub struct PlanArgs {
     #[command(flatten)]
     pub window: WindowArgs,
     /// What the summary should focus on.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
     /// context-full, restore, extractive or prune-only.
     #[arg(long, value_name = "NAME")]
@@ -256,7 +257,7 @@ pub struct BranchArgs {
     #[arg(long)]
     pub summarize: bool,
     /// What the summary should focus on.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
     /// The most tokens of the branch that are summarized; window - branchSummary.reserveTokens unless given.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
@@ -279,7 +280,7 @@ pub struct HandoffArgs {
     #[command(flatten)]
     pub session: SessionArgs,
     /// What the document should focus on.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
     /// The window.
     #[command(flatten)]
@@ -311,14 +312,14 @@ pub struct RecallArgs {
     #[arg(long, value_name = "ID", conflicts_with_all = ["query", "regex"])]
     pub id: Option<String>,
     /// With --id: skip this many characters.
-    #[arg(long, value_name = "N", requires = "id", default_value_t = 0)]
-    pub offset: usize,
+    #[arg(long, value_name = "N")]
+    pub offset: Option<usize>,
     /// The most entries that are shown.
-    #[arg(long, value_name = "N", default_value_t = 10)]
-    pub limit: usize,
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub limit: NonZeroUsize,
     /// The most characters that are shown of an entry: 240 of each that is found, 8000 of one that is read.
     #[arg(long, value_name = "N")]
-    pub chars: Option<usize>,
+    pub chars: Option<NonZeroUsize>,
 }
 
 /// Arguments of `rpc`.

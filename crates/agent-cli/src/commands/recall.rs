@@ -1,13 +1,15 @@
 //! `recall`: finds again what was said, on every branch, also what a compaction took out of the context.
 
-use compaction_core::{Query, Recall, RecallLimits, Visit, recall, recall_entry};
+use std::num::NonZeroUsize;
+
+use compaction_core::{Matches, Query, Recall, RecallLimits, Visit, recall, recall_entry};
 use serde_json::json;
 use session_model::build_context;
 
 use crate::args::{Global, RecallArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::session::tools::recalling::{pattern, place_name, places};
+use crate::session::tools::recalling::{IN_PART, Search, pattern, place_name};
 use crate::store::SessionFile;
 use crate::ui::progress::Reading;
 use crate::ui::{BOLD, DIM, clean, counted, styled};
@@ -37,8 +39,8 @@ fn read(
     })?;
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, global.profile().context_rules());
-    let most = args.chars.unwrap_or(READ);
-    let read = recall_entry(&path, &context, index, args.offset, most)
+    let most = args.chars.map_or(READ, NonZeroUsize::get);
+    let read = recall_entry(&path, &context, index, args.offset.unwrap_or(0), most)
         .map_err(|error| Error::session(&session.path, error))?;
     let (role, total) = (&read.role, read.total_chars);
     let mut out = format!(
@@ -59,20 +61,28 @@ fn read(
 fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
     let path = session.tree().path(args.session.leaf(session.tree())?);
     let context = build_context(&path, global.profile().context_rules());
+    if args.offset.is_some() {
+        let goes_with = "--offset goes with --id, which reads an entry; leave it out";
+        return Err(Error::Usage(goes_with.to_owned()));
+    }
     let text = args.query.join(" ");
+    if text.trim().is_empty() {
+        let words = "the words to look for are empty; give some, or --id to read an entry";
+        return Err(Error::Usage(words.to_owned()));
+    }
     let limits = RecallLimits {
-        entries: args.limit,
+        entries: args.limit.get(),
         excerpt: args
             .chars
-            .unwrap_or_else(|| RecallLimits::default().excerpt),
+            .map_or(RecallLimits::default().excerpt, NonZeroUsize::get),
     };
     let pattern = match args.regex {
         false => None,
-        true => Some(pattern(&text).map_err(Error::Usage)?),
+        true => Some(Search::new(pattern(&text).map_err(Error::Usage)?)),
     };
     let find = |text: &str| {
-        pattern.as_ref().map_or(Vec::new(), |found| {
-            places(found, text, || crate::cancel::check().is_err())
+        pattern.as_ref().map_or(Matches::default(), |search| {
+            search.matches(text, || crate::cancel::check().is_err())
         })
     };
     let query = match args.regex {
@@ -91,7 +101,10 @@ fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<O
     };
     let found = recall(&path, &context, &query, limits, &mut visit).ok_or(Error::Cancelled)?;
     if found.found.is_empty() {
-        let reason = format!("nothing in {} entries matches", found.searched);
+        let mut reason = format!("nothing in {} entries matches", found.searched);
+        if found.in_part {
+            reason.push_str(&format!("; {IN_PART}"));
+        }
         return Ok(Outcome::nothing_to_do(reason, json!(found)));
     }
     Ok(Outcome::done(&found, text_of(&found)))
@@ -124,5 +137,8 @@ fn text_of(recall: &Recall) -> String {
             counted(recall.searched, "entry")
         ),
     ));
+    if recall.in_part {
+        out.push_str(&styled(DIM, &format!("{IN_PART}\n")));
+    }
     out
 }

@@ -94,6 +94,15 @@ fn what_cannot_be_searched_is_said() {
     let unclosed = run(&["--regex", "(a"]);
     assert_eq!(unclosed.code, Some(2));
     assert!(unclosed.stderr.contains("unclosed group"), "{unclosed}");
+    for none in [
+        &["cow", "--limit", "0"][..],
+        &["cow", "--chars", "0"],
+        &["cow", "--offset", "4"],
+        &[" "],
+    ] {
+        let refused = run(none);
+        assert_eq!(refused.code, Some(2), "{none:?}: {refused}");
+    }
     // A pattern that would be huge is refused; one that explodes elsewhere takes linear time here.
     let huge = run(&["--regex", "((a{100}){100}){100}"]);
     assert_eq!(huge.code, Some(2), "{huge}");
@@ -104,4 +113,23 @@ fn what_cannot_be_searched_is_said() {
     env.write("long.jsonl", long);
     let exploding = env.run(&["recall", "long.jsonl", "--regex", "(a+)+$b"]);
     assert_eq!(exploding.code, Some(3), "{exploding}");
+}
+
+#[test]
+fn a_pattern_that_reads_a_text_again_for_each_match_ends_and_says_so() {
+    let env = env();
+    let long = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"s\"}}\n{{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"message\":{{\"role\":\"user\",\"content\":\"{}\"}}}}\n",
+        "A".repeat(1_000_000)
+    );
+    env.write("long.jsonl", long);
+    let arguments = ["recall", "long.jsonl", "--regex", ".*[^A-Z]|[A-Z]"];
+    let shown = env.run(&arguments);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    assert!(shown.stdout.contains("there may be more"), "{shown}");
+    let document = env.run(&[&arguments[..], &["--json"]].concat()).json();
+    assert_eq!(document["in_part"], true);
+    assert_eq!(document["found"][0]["matches"], 17);
+    let words = env.run(&["recall", "s.jsonl", "cow", "--json"]).json();
+    assert_eq!(words["in_part"], false);
 }

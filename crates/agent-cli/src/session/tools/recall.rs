@@ -2,7 +2,7 @@
 //! context.
 
 use compaction_core::{
-    Profile, Query, Recall, RecallLimits, RecalledText, Visit, recall, recall_entry,
+    Matches, Profile, Query, Recall, RecallLimits, RecalledText, Visit, recall, recall_entry,
 };
 use llm_providers::{BoxFuture, CancellationToken};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use session_model::{AgentMessage, Entry, EntryBody, build_context};
 
 use super::arguments::{parse, schema};
-use super::recalling::{pattern, place_name, places};
+use super::recalling::{IN_PART, Search, pattern, place_name};
 use super::text::{clip_line, count};
 use super::{AgentTool, History, Repeat, ToolContext, ToolOutput};
 
@@ -159,13 +159,13 @@ fn look(history: &History, wanted: &Wanted, cancel: &CancellationToken) -> ToolO
             limit,
         } => {
             let compiled = match regex.then(|| pattern(query)).transpose() {
-                Ok(compiled) => compiled,
+                Ok(compiled) => compiled.map(Search::new),
                 Err(error) => return ToolOutput::error(format!("query: {error}")),
             };
             let find = |text: &str| {
-                let pattern = compiled.as_ref();
-                pattern.map_or(Vec::new(), |pattern| {
-                    places(pattern, text, || cancel.is_cancelled())
+                let search = compiled.as_ref();
+                search.map_or(Matches::default(), |search| {
+                    search.matches(text, || cancel.is_cancelled())
                 })
             };
             let looked_for = match &compiled {
@@ -228,10 +228,18 @@ fn entry_output(read: &RecalledText) -> ToolOutput {
 }
 
 fn search_output(found: &Recall) -> ToolOutput {
-    let details = json!({ "matching": found.matching, "searched": found.searched });
+    let details = json!({
+        "matching": found.matching,
+        "searched": found.searched,
+        "in_part": found.in_part,
+    });
+    let in_part = match found.in_part {
+        true => format!("\n[{IN_PART}]"),
+        false => String::new(),
+    };
     if found.found.is_empty() {
         let searched = found.searched;
-        let text = format!("Nothing in {searched} entries matches; try other words.");
+        let text = format!("Nothing in {searched} entries matches; try other words.{in_part}");
         return ToolOutput::text(text).with_details(details);
     }
     let mut text = format!(
@@ -251,5 +259,6 @@ fn search_output(found: &Recall) -> ToolOutput {
             entry.excerpt
         ));
     }
+    text.push_str(&in_part);
     ToolOutput::text(text).with_details(details)
 }
