@@ -8,7 +8,10 @@ use super::{ModelArgs, OutputArgs, SessionArgs, WindowArgs};
 
 /// Arguments of `pin`.
 #[derive(Debug, Args)]
-#[command(group(ArgGroup::new("what").required(true).args(["entry", "text", "list", "remove"])))]
+#[command(
+    group(ArgGroup::new("what").required(true).args(["entry", "text", "list", "remove"])),
+    override_usage = "agent-cli pin [OPTIONS] <SESSION> <ENTRY-ID | --text TEXT | --list | --remove ENTRY-ID>"
+)]
 pub struct PinArgs {
     /// The session.
     #[command(flatten)]
@@ -17,7 +20,7 @@ pub struct PinArgs {
     #[arg(value_name = "ENTRY-ID")]
     pub entry: Option<String>,
     /// Pin a text of its own.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub text: Option<String>,
     /// List the pins, with their tokens and how much of the budget is used.
     #[arg(long, conflicts_with = "output")]
@@ -47,7 +50,12 @@ pub struct RedoArgs {
     #[arg(long, value_name = "DIR", requires = "strategy")]
     pub workspace: Option<PathBuf>,
     /// What the summary should focus on.
-    #[arg(long, value_name = "TEXT", requires = "strategy")]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "strategy",
+        allow_hyphen_values = true
+    )]
     pub focus: Option<String>,
     /// Leave behind what came after the newest compaction; it stays in the file.
     #[arg(long, requires = "strategy")]

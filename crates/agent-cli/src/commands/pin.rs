@@ -75,7 +75,8 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
     let threshold = threshold(window, &settings, &profile.rules());
     let budget = settings.pins.budget(window, threshold.as_ref());
     let pins = Pins::of(&path, budget, profile.counter());
-    let leaf = path.leaf_id().map(EntryId::new);
+    // A leaf that is given decides which pins hold; it does not move the session.
+    let leaf = tree.path(tree.leaf()).leaf_id().map(EntryId::new);
     let change = match deed {
         Deed::List => return Ok(list(&pins, opened.session())),
         Deed::Add(target) => {

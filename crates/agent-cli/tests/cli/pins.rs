@@ -94,6 +94,26 @@ fn a_text_and_an_entry_are_pinned_listed_and_unpinned() {
 }
 
 #[test]
+fn a_pin_seen_from_another_leaf_does_not_move_the_session() {
+    let env = TestEnv::sample();
+    let before = env.messages("s.jsonl");
+    let arguments = ["pin", "s.jsonl", "--leaf", "e2", "--in-place"];
+    let with = |more: &[&'static str]| [&arguments[..], more].concat();
+    env.run(&with(&["--text", "-1 is no index"])).success();
+    assert_eq!(env.messages("s.jsonl"), before);
+    env.run(&with(&["e2"])).success();
+    assert_eq!(env.messages("s.jsonl"), before);
+    env.run(&with(&["--remove", "e2"])).success();
+    assert_eq!(env.messages("s.jsonl"), before);
+    assert_eq!(pinned(&env)[0]["text"], "-1 is no index");
+    let usage = env.run(&["pin"]).stderr;
+    assert!(
+        usage.contains("pin [OPTIONS] <SESSION> <ENTRY-ID"),
+        "{usage}"
+    );
+}
+
+#[test]
 fn what_cannot_be_pinned_is_refused() {
     let env = TestEnv::sample();
     env.run(&["pin", "s.jsonl", "e2", "--in-place"]).success();
