@@ -77,8 +77,13 @@ pub enum Error {
     #[error("nothing to do: {0}")]
     NothingToDo(String),
     /// The summary could not be used.
-    #[error("{0}")]
-    Summary(String),
+    #[error("{message}")]
+    Summary {
+        /// What is wrong with it.
+        message: String,
+        /// What models were asked and what it took.
+        report: Option<Box<ModelReport>>,
+    },
     /// No model could be asked, or none answered.
     #[error("{message}")]
     Provider {
@@ -142,7 +147,7 @@ impl Error {
     /// Returns the kind.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Io { .. } | Self::Summary(_) | Self::Failure(_) => ErrorKind::Failure,
+            Self::Io { .. } | Self::Summary { .. } | Self::Failure(_) => ErrorKind::Failure,
             Self::Session { .. } => ErrorKind::Session,
             Self::Usage(_) => ErrorKind::Usage,
             Self::NothingToDo(_) => ErrorKind::NothingToDo,
@@ -162,7 +167,7 @@ impl Error {
     /// Returns what models were asked before it failed.
     pub fn report(&self) -> Option<&ModelReport> {
         match self {
-            Self::Provider { report, .. } => report.as_deref(),
+            Self::Provider { report, .. } | Self::Summary { report, .. } => report.as_deref(),
             _ => None,
         }
     }

@@ -43,7 +43,7 @@ pub struct CompareArgs {
     #[command(flatten)]
     pub window: WindowArgs,
     /// What the summaries should focus on.
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
     /// Where restore reads the files that were touched; the session's own folder unless given.
     #[arg(long, value_name = "DIR")]

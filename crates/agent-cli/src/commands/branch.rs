@@ -150,9 +150,10 @@ fn summarized(
     let cap = options.settings.extractive_max_tokens.min(window);
     let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, options.profile.counter());
     let (plan, answers, report) = models.answer("Branch summary", path, plan_for, &by_rule)?;
-    let mut draft = plan
-        .apply(&answers)
-        .map_err(|error| Error::Summary(format!("Branch summary failed: {error}")))?;
+    let mut draft = plan.apply(&answers).map_err(|error| Error::Summary {
+        message: format!("Branch summary failed: {error}"),
+        report: Some(Box::new(report.clone())),
+    })?;
     bill_in_details(&mut draft, &report);
     seconds_in_details(&mut draft, started.elapsed().as_secs_f64());
     Ok((plan, Some(draft), report))

@@ -246,9 +246,10 @@ fn refused(error: &ApplyError, report: ModelReport) -> Result<Done, Error> {
         ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. } => {
             Ok(Done::Nothing(error.to_string(), report))
         }
-        ApplyError::Answer(_) | ApplyError::Unverified { .. } => {
-            Err(Error::Summary(format!("Compaction failed: {error}")))
-        }
+        ApplyError::Answer(_) | ApplyError::Unverified { .. } => Err(Error::Summary {
+            message: format!("Compaction failed: {error}"),
+            report: Some(Box::new(report)),
+        }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use insta::assert_snapshot;
 
-use test_support::streams;
+use test_support::{Reply, streams};
 
 use crate::env::TestEnv;
 use crate::faults::Bench;
@@ -38,21 +38,21 @@ fn strategies_stand_side_by_side() {
         .filter(|line| !line.starts_with("seconds"));
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
                     extractive        prune-only
-    tokens before   190.1k            193.8k
-    tokens after    24.8k             83.5k
-    summary         4.8k              0
-    of it ledger    3.9k              -
+    tokens before   190.1k            190.1k
+    tokens after    24.8k             79.8k
+    summary         4.9k              0
+    of it ledger    4.0k              -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in sight        82% of 221        6% of 30
+    in sight        61% of 218        10% of 28
     paths           100% of 48        -
-    errors          21% of 46         6% of 30
-    figures         96% of 32         -
-    names           96% of 33         -
-    commands        98% of 62         -
-    your messages   44% of 18         -
-    your rules      100% of 26        -
+    errors          67% of 43         10% of 28
+    figures         93% of 32         -
+    names           57% of 33         -
+    commands        14% of 62         -
+    your messages   94% of 18         -
+    your rules      100% of 24        -
     shares are of what would leave the context: what can still be read word for word; nothing was changed
     ");
     assert_eq!(env.read("s.jsonl"), before);
@@ -147,7 +147,7 @@ fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
         of.iter().any(|name| line.starts_with(name))
     });
     assert_snapshot!(asked.collect::<Vec<_>>().join("\n"), @"
-    of it ledger    212               212
+    of it ledger    118               118
     would ask       1, 1.6k           -
     would cost      up to $2.578      -
     requests        1, 20 read        none
@@ -164,4 +164,39 @@ fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
         document["strategies"][1]["estimate"],
         serde_json::Value::Null
     );
+}
+
+#[test]
+fn a_strategy_that_fails_is_a_row_of_the_others() {
+    let bench = Bench::replying(vec![Reply::text(401, "text/plain", "no")]);
+    let url = bench.server.url();
+    let provider = format!("providers.test.baseUrl={url}");
+    let with = |names: &str, more: &[&str]| {
+        let asked = [
+            "compare",
+            "s.jsonl",
+            "--strategies",
+            names,
+            "--set",
+            &provider,
+        ];
+        bench.run(&mut bench.asked(&[&asked[..], more].concat()))
+    };
+    let shown = with("context-full,extractive", &["--html", "c.html"]);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    assert!(
+        shown
+            .stdout
+            .contains("context-full failed: Compaction failed"),
+        "{shown}"
+    );
+    let page = String::from_utf8(bench.env.read("c.html")).expect("text");
+    assert!(page.contains("context-full failed: "), "{page}");
+    let document = with("context-full,extractive", &["--json"]).json();
+    let rows = &document["strategies"];
+    assert!(rows[0]["failed"].is_string(), "{document}");
+    assert_eq!(rows[0]["requests_sent"], 1);
+    assert_eq!(rows[1]["failed"], serde_json::Value::Null);
+    assert_eq!(rows[1]["by"], "rules");
+    assert_eq!(with("context-full", &[]).code, Some(5));
 }

@@ -28,9 +28,8 @@ pub(super) fn page(session: &str, rows: &[Row]) -> String {
     }
     page.push_str("</table>\n");
     for row in rows {
-        if let Some(reason) = &row.nothing_to_do {
-            let reason = escaped(&format!("{}: {reason}", row.strategy));
-            page.push_str(&format!("<p>{reason}</p>\n"));
+        if let Some(remark) = row.remark() {
+            page.push_str(&format!("<p>{}</p>\n", escaped(&remark)));
         }
     }
     page.push_str(

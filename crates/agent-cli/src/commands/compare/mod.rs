@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use compaction_core::{CompactionPlan, ContextLoss, Strategy, TokenCount, loss_of_drafts};
+use compaction_core::{CompactionPlan, ContextLoss, Strategy, TokenCount, loss_of_drafts, measure};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{SessionContext, SessionPath, Usage, build_context};
@@ -30,6 +30,8 @@ struct Row {
     strategy: &'static str,
     /// Why nothing would be done; none where something would.
     nothing_to_do: Option<String>,
+    /// Why there is no summary although there should be one; none where nothing failed.
+    failed: Option<String>,
     /// Who would have written: a model or `rules`; none where there is no summary.
     by: Option<String>,
     /// Tokens of the context before, by estimate.
@@ -53,6 +55,16 @@ struct Row {
     /// What would be put out of sight.
     #[serde(flatten)]
     loss: ContextLoss,
+}
+
+impl Row {
+    /// Returns why there are no figures, behind the name of the strategy.
+    fn remark(&self) -> Option<String> {
+        let failed = self.failed.as_ref();
+        let failed = failed.map(|reason| format!("{} failed: {reason}", self.strategy));
+        let nothing = self.nothing_to_do.as_ref();
+        failed.or_else(|| nothing.map(|reason| format!("{}: {reason}", self.strategy)))
+    }
 }
 
 /// What a strategy would ask of a model.
@@ -135,16 +147,24 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, global.profile().context_rules());
     let mut rows = Vec::new();
+    let mut failures = Vec::new();
     for strategy in strategies {
         crate::cancel::check()?;
-        rows.push(row(strategy, &path, &context, args, global)?);
+        let (row, error) = row(strategy, &path, &context, args, global)?;
+        rows.push(row);
+        failures.extend(error);
+    }
+    if failures.len() == rows.len()
+        && let Some(first) = failures.into_iter().next()
+    {
+        return Err(first);
     }
     let document = json!({
         "strategies": rows,
         "diagnostics": session.decoded.diagnostics,
     });
     if rows.iter().all(|row| row.nothing_to_do.is_some()) {
-        let reasons = rows.iter().filter_map(|row| row.nothing_to_do.clone());
+        let reasons = rows.iter().filter_map(Row::remark);
         let reason = reasons.collect::<Vec<_>>().join("; ");
         return Ok(Outcome::nothing_to_do(reason, document));
     }
@@ -193,13 +213,14 @@ fn plan_args(strategy: &str, workspace: Option<&Path>, args: &CompareArgs) -> Pl
     }
 }
 
+/// Returns what a strategy would make of the session, and why it failed where it did.
 fn row(
     strategy: Strategy,
     path: &SessionPath<'_>,
     context: &SessionContext,
     args: &CompareArgs,
     global: &Global,
-) -> Result<Row, Error> {
+) -> Result<(Row, Option<Error>), Error> {
     let started = Instant::now();
     let wanted = Wanted::by(strategy);
     let named = match wanted {
@@ -227,11 +248,12 @@ fn row(
         estimate.tell(strategy.name());
     }
     let place = (path, context);
-    let done = execute(planned, place, &plan_args, &models, global, &found)?;
+    let done = execute(planned, place, &plan_args, &models, global, &found);
     let counter = global.profile().counter();
     let mut row = Row {
         strategy: strategy.name(),
         nothing_to_do: None,
+        failed: None,
         by: None,
         tokens_before: TokenCount::ZERO,
         tokens_after: TokenCount::ZERO,
@@ -249,17 +271,28 @@ fn row(
         row.usage = report.usage;
         row.cost_usd = report.cost_usd;
     };
+    let mut failure = None;
     match done {
-        Done::Nothing(reason, report) => {
+        // What one strategy fails at says nothing of the others.
+        Err(error @ (Error::Summary { .. } | Error::Provider { .. })) => {
+            if let Some(report) = error.report() {
+                account(&mut row, report);
+            }
+            row.failed = Some(error.to_string());
+            failure = Some(error);
+        }
+        Err(error) => return Err(error),
+        Ok(Done::Nothing(reason, report)) => {
             account(&mut row, &report);
             row.nothing_to_do = Some(reason);
         }
-        Done::Edits(edits) => {
-            row.tokens_before = edits.before;
-            row.tokens_after = edits.before.saturating_sub(edits.saved);
+        Ok(Done::Edits(edits)) => {
+            let before = measure(path, context, global.profile()).estimated;
+            row.tokens_before = before;
+            row.tokens_after = before.saturating_sub(edits.saved);
             row.loss = loss_of_drafts(context, &edits.drafts, counter);
         }
-        Done::Compacted(compacted, report) => {
+        Ok(Done::Compacted(compacted, report)) => {
             account(&mut row, &report);
             let (plan, applied) = (&compacted.plan, &compacted.applied);
             row.by = Some(report.answered_by.unwrap_or_else(|| "rules".to_owned()));
@@ -271,5 +304,5 @@ fn row(
         }
     }
     row.seconds = started.elapsed().as_secs_f64();
-    Ok(row)
+    Ok((row, failure))
 }

@@ -22,7 +22,7 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
         name,
         cells: rows.iter().map(cell).collect(),
     };
-    let figure = |row: &Row, figure: TokenCount| match row.nothing_to_do {
+    let figure = |row: &Row, figure: TokenCount| match row.remark() {
         Some(_) => "-".to_owned(),
         None => tokens(figure),
     };
@@ -34,8 +34,9 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
             TokenCount::ZERO => "-".to_owned(),
             taken => figure(row, taken),
         }),
-        line("written by", &|row| {
-            row.by.as_deref().map_or("-".to_owned(), clean)
+        line("written by", &|row| match (&row.failed, &row.by) {
+            (Some(_), _) => "failed".to_owned(),
+            (None, by) => by.as_deref().map_or("-".to_owned(), clean),
         }),
         line("would ask", &|row| match &row.estimate {
             None => "-".to_owned(),
@@ -108,8 +109,8 @@ pub(super) fn text(rows: &[Row]) -> String {
         text.push_str(&format!("{}\n", shown.trim_end()));
     }
     for row in rows {
-        if let Some(reason) = &row.nothing_to_do {
-            text.push_str(&format!("{}: {}\n", row.strategy, clean(reason)));
+        if let Some(remark) = row.remark() {
+            text.push_str(&format!("{}\n", clean(&remark)));
         }
     }
     let hint = "shares are of what would leave the context: what can still be read word for word; nothing was changed\n";

@@ -304,7 +304,7 @@ pub(super) fn for_runs(error: Error) -> Error {
         },
         Error::Usage(text) => Error::Usage(for_sessions(&text)),
         Error::NothingToDo(_)
-        | Error::Summary(_)
+        | Error::Summary { .. }
         | Error::Provider { .. }
         | Error::Failure(_)
         | Error::Cancelled

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use compaction_core::{
     ApplyError, CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions,
     Profile, PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger,
-    measure, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
+    measure, message_counts, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
@@ -162,7 +162,7 @@ impl CompactionJob {
                 self.summarized(&path, &context, options, &candidates).await
             }
             Strategy::PruneOnly => match plan_prune(&path, &options, PromptCache::Cold) {
-                Ok(plan) => Ok(self.pruned(&plan)),
+                Ok(plan) => Ok(self.pruned(&plan, &context)),
                 Err(nothing) => Err(Miss::Next(Ended::Nothing(nothing.to_string()))),
             },
             Strategy::ContextFull => {
@@ -257,7 +257,7 @@ impl CompactionJob {
                 let plan =
                     plan.map_err(|nothing| Ended::Nothing(why_nothing(&nothing, context)))?;
                 let strategy = options.settings.compaction.strategy.first();
-                return Ok(self.elided(&plan, strategy));
+                return Ok(self.elided(&plan, context, strategy));
             }
             Err(nothing) => return Err(Ended::Nothing(why_nothing(&nothing, context)).into()),
         };
@@ -359,24 +359,15 @@ impl CompactionJob {
         }
     }
 
-    fn pruned(&self, plan: &PrunePlan) -> Product {
-        let shortened = plan.pruned.len();
-        self.edits(
-            Strategy::PruneOnly,
-            plan.apply(),
-            shortened,
-            (plan.tokens_before, plan.saved),
-        )
+    fn pruned(&self, plan: &PrunePlan, context: &SessionContext) -> Product {
+        let (shortened, figures) = (plan.pruned.len(), (plan.tokens_before, plan.saved));
+        let strategy = Strategy::PruneOnly;
+        self.edits(strategy, plan.apply(), shortened, figures, context)
     }
 
-    fn elided(&self, plan: &ElisionPlan, strategy: Strategy) -> Product {
-        let shortened = plan.elisions.len();
-        self.edits(
-            strategy,
-            plan.apply(),
-            shortened,
-            (plan.tokens_before, plan.saved),
-        )
+    fn elided(&self, plan: &ElisionPlan, context: &SessionContext, strategy: Strategy) -> Product {
+        let (shortened, figures) = (plan.elisions.len(), (plan.tokens_before, plan.saved));
+        self.edits(strategy, plan.apply(), shortened, figures, context)
     }
 
     fn edits(
@@ -385,14 +376,18 @@ impl CompactionJob {
         drafts: Vec<EntryDraft>,
         shortened: usize,
         (before, saved): (TokenCount, TokenCount),
+        context: &SessionContext,
     ) -> Product {
         let after = before.saturating_sub(saved);
+        // Told in the measure of every other compaction; decided by what was billed, too.
+        let counts = message_counts(context, Profile::Own.counter());
+        let estimated: TokenCount = counts.into_iter().sum();
         let result = CompactionResult {
             strategy: strategy.name(),
             entry_id: None,
             first_kept_entry_id: None,
-            tokens_before: before.0,
-            tokens_after: after.0,
+            tokens_before: estimated.0,
+            tokens_after: estimated.saturating_sub(saved).0,
             ledger_tokens: 0,
             kept_entries: 0,
             summarized_entries: 0,
