@@ -12,7 +12,8 @@ use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_cont
 
 use crate::args::{CompactArgs, Global, PlanArgs};
 use crate::commands::plan::{
-    Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, plan_input, strategy,
+    Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, plan_input,
+    refuse_small_window, strategy,
 };
 use crate::commands::restoring::{self, Found};
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
@@ -81,6 +82,7 @@ pub(super) fn run_at(
         let found = restoring::find(&path, &context, strategy, &args.plan, global)?;
         let window = models.window;
         let planned = plan(&path, &context, &args.plan, limits, window, global, &found)?;
+        refuse_small_window(&planned)?;
         let settings = global.load_settings()?;
         let place = (&path, &context);
         let mut document = document(
@@ -112,6 +114,13 @@ pub(super) fn run_at(
     if let Some(instead) = &instead {
         document["replaced"] = json!(instead.replaced);
         document["left_behind"] = json!(instead.left_behind);
+        document["carried"] = json!(instead.carried_names());
+    }
+    let mut notes = found.notes();
+    let carried = instead.as_ref().map(Replaceable::carried_names);
+    if let Some(carried) = carried.filter(|carried| !carried.is_empty()) {
+        let carried = carried.join(" and ");
+        notes.push(format!("the {carried} set since stays set"));
     }
     match done {
         Done::Nothing(reason, report) => {
@@ -125,7 +134,7 @@ pub(super) fn run_at(
                 lead,
                 (&mut opened, &destination),
                 document,
-                written_to,
+                (&notes, written_to),
             )
         }
         Done::Compacted(mut compacted, report) => {
@@ -141,7 +150,7 @@ pub(super) fn run_at(
                 written_to: written_to.as_deref(),
                 seconds,
                 report: &report,
-                notes: &found.notes(),
+                notes: &notes,
             };
             Ok(outcome(&compacted, &context, &ids, document, &facts))
         }
@@ -287,7 +296,7 @@ fn apply_edits(
     lead: Vec<EntryDraft>,
     (opened, destination): (&mut Opened, &Destination),
     mut document: Value,
-    written_to: Option<&str>,
+    (notes, written_to): (&[String], Option<&str>),
 ) -> Result<Outcome, Error> {
     let moves = lead.len();
     let drafts = [lead, edits.drafts.clone()].concat();
@@ -301,6 +310,9 @@ fn apply_edits(
         Some(_) => "pruned: what was taken out is still in the file",
     };
     let mut text = ui::plan::edits_text(edits, title);
+    for note in notes {
+        text.push_str(&format!("  note  {note}\n"));
+    }
     if let Some(path) = written_to {
         text.push_str(&format!("  undo  agent-cli undo {path} --in-place\n"));
     }

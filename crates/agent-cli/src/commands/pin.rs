@@ -186,9 +186,18 @@ impl<'a> Listed<'a> {
 fn list(pins: &Pins, session: &SessionFile) -> Outcome {
     let headline = counted(pins.pins.len(), "pin");
     let mut text = format!("{}\n", styled(BOLD, &headline));
+    let mut left = pins.budget;
     for (pin, size) in &pins.pins {
+        // The oldest that fit are kept.
+        let mark = match *size <= left {
+            true => "",
+            false => "not kept: ",
+        };
+        if mark.is_empty() {
+            left = left.saturating_sub(*size);
+        }
         text.push_str(&format!(
-            "   {:<12} {:>6}  {}\n",
+            "   {:<12} {:>6}  {mark}{}\n",
             clean(&pin.entry_id),
             tokens(*size),
             first_line(&pin.text, SHOWN)

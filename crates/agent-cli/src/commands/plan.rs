@@ -1,9 +1,13 @@
 //! `plan`: the dry run of a compaction; the same code as the run.
 
+mod document;
+
+pub(super) use document::compaction_document;
+
 use compaction_core::{
-    CompactionPlan, ElisionPlan, Fate, NothingToDo, PlanHash, PlanOptions, PlannedEntry, Profile,
-    PromptCache, PrunePlan, PruneReason, RequestKind, Settings, Strategy, SummarizerLimits,
-    TokenCount, Trigger, measure, plan_elision, plan_for_context, plan_prune, threshold,
+    ApplyError, CompactionPlan, ContextLoss, ElisionPlan, NothingToDo, PlanHash, PlanOptions,
+    Profile, PromptCache, PrunePlan, PruneReason, Settings, Strategy, SummarizerLimits, TokenCount,
+    Trigger, VerifyMode, measure, plan_elision, plan_for_context, plan_prune, threshold,
     touched_files,
 };
 use llm_providers::CancellationToken;
@@ -107,44 +111,6 @@ impl Edits {
     }
 }
 
-/// The JSON document of a planned compaction.
-#[derive(Serialize)]
-struct Document<'a> {
-    plan_hash: String,
-    leaf: &'a EntryId,
-    strategy: &'static str,
-    context_tokens: TokenCount,
-    threshold: Option<TokenCount>,
-    threshold_explained: Option<&'a str>,
-    should_compact: bool,
-    tokens_before: TokenCount,
-    keep_recent_tokens: compaction_core::KeepBudget,
-    first_kept_entry_id: Option<&'a EntryId>,
-    is_split_turn: bool,
-    turn_start_entry_id: Option<&'a EntryId>,
-    summarize: Vec<&'a EntryId>,
-    turn_prefix: Vec<&'a EntryId>,
-    kept: Vec<&'a EntryId>,
-    pruned: Vec<EditRow>,
-    read_files: Vec<String>,
-    modified_files: Vec<String>,
-    previous_summary: Option<&'a str>,
-    ledger: serde_json::Value,
-    requests: Vec<Request>,
-    entries: &'a [PlannedEntry],
-}
-
-#[derive(Serialize)]
-struct Request {
-    kind: RequestKind,
-    part: usize,
-    parts: usize,
-    system: String,
-    conversation: String,
-    prompt: String,
-    max_output_tokens: TokenCount,
-}
-
 pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let session = SessionFile::open(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
@@ -164,27 +130,59 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         &found,
     );
     document["diagnostics"] = json!(all_diagnostics(&session, &context));
+    refuse_small_window(&planned)?;
     Ok(match planned {
         Planned::Nothing(reason) => Outcome::nothing_to_do(reason.to_string(), document),
         Planned::NothingToPrune(reason) => Outcome::nothing_to_do(reason, document),
         Planned::Compaction(plan) => {
-            let by_rule = plan.apply(&plan.answer_by_rule()).ok();
-            let by_rule = by_rule.and_then(|applied| applied.loss);
+            let (by_rule, refused) = by_rule(&plan);
             document["by_rule"] = json!(by_rule.as_ref().map(|loss| json!({
                 "in_sight_percent": loss.in_sight_percent(),
                 "loss": loss,
+                "refused": refused.as_ref().map(ToString::to_string),
             })));
             let text = ui::plan::compaction_text(
                 &plan,
                 &context,
                 window,
-                by_rule.as_ref(),
+                by_rule.as_ref().map(|loss| (loss, refused.as_ref())),
                 &found.notes(),
             );
             Outcome::done(&document, text)
         }
         Planned::Edits(edits) => Outcome::done(&document, ui::plan::edits_text(&edits, PREVIEW)),
     })
+}
+
+/// Refuses a window in which nothing can be summarized: another one is to be named.
+pub(super) fn refuse_small_window(planned: &Planned) -> Result<(), Error> {
+    match planned {
+        Planned::Nothing(NothingToDo::Window(error)) => {
+            Err(Error::Usage(format!("{error}; name a larger --window")))
+        }
+        Planned::Nothing(_)
+        | Planned::NothingToPrune(_)
+        | Planned::Compaction(_)
+        | Planned::Edits(_) => Ok(()),
+    }
+}
+
+/// Returns what the summary of the rules would put out of sight, and why it would be refused for that.
+fn by_rule(plan: &CompactionPlan) -> (Option<ContextLoss>, Option<ApplyError>) {
+    let answers = plan.answer_by_rule();
+    match plan.apply(&answers) {
+        Ok(applied) => (applied.loss, None),
+        Err(error @ ApplyError::Unverified { .. }) => {
+            // The same repair, without the gate behind it.
+            let mut open = plan.clone();
+            open.verify.mode = VerifyMode::Repair;
+            let applied = open.apply(&answers).ok();
+            (applied.and_then(|applied| applied.loss), Some(error))
+        }
+        Err(
+            ApplyError::Answer(_) | ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. },
+        ) => (None, None),
+    }
 }
 
 /// Returns the strategy that was asked for, if it needs no model.
@@ -194,12 +192,21 @@ pub(super) fn strategy(args: &PlanArgs, configured: Strategy) -> Result<Strategy
         Some(name) => Strategy::ALL
             .into_iter()
             .find(|strategy| strategy.name() == name)
-            .ok_or_else(|| {
-                let names = Strategy::ALL.map(Strategy::name).join(", ");
-                Error::Usage(format!("no strategy {name}; there are {names}"))
-            })?,
+            .ok_or_else(|| unknown(name))?,
     };
     without_a_model(strategy)
+}
+
+fn unknown(name: &str) -> Error {
+    let usable = Strategy::ALL
+        .into_iter()
+        .filter(|strategy| without_a_model(*strategy).is_ok());
+    let names: Vec<_> = usable.map(Strategy::name).collect();
+    let names = names.join(", ");
+    Error::Usage(match name {
+        "" => format!("the name of the strategy is empty; there are {names}"),
+        name => format!("no strategy {name}; there are {names}"),
+    })
 }
 
 /// Returns the strategy, if it can be planned in a session as it is.
@@ -363,74 +370,5 @@ pub(super) fn document(
                 "should_compact": due && settings.compaction.enabled,
             })
         }
-    }
-}
-
-/// Returns the JSON document of a plan of a compaction, with what comes back by it.
-pub(super) fn compaction_document(plan: &CompactionPlan, found: &Found) -> serde_json::Value {
-    let mut document = serde_json::to_value(rows(plan)).unwrap_or_default();
-    found.tell(plan, &mut document);
-    document
-}
-
-fn rows(plan: &CompactionPlan) -> Document<'_> {
-    let due = plan
-        .threshold
-        .as_ref()
-        .is_some_and(|threshold| threshold.is_exceeded_by(plan.measure.tokens));
-    let kept = plan.entries.iter();
-    Document {
-        plan_hash: plan.hash().to_string(),
-        leaf: &plan.leaf,
-        strategy: plan.strategy.name(),
-        context_tokens: plan.measure.tokens,
-        threshold: plan.threshold.as_ref().map(|threshold| threshold.tokens),
-        threshold_explained: plan
-            .threshold
-            .as_ref()
-            .map(|threshold| threshold.explain.as_str()),
-        should_compact: due && plan.enabled,
-        tokens_before: plan.measure.stored,
-        keep_recent_tokens: plan.keep,
-        first_kept_entry_id: plan.first_kept(),
-        is_split_turn: plan.turn_start().is_some(),
-        turn_start_entry_id: plan.turn_start(),
-        summarize: plan.ids(Fate::Summarized).collect(),
-        turn_prefix: plan.ids(Fate::TurnPrefix).collect(),
-        kept: kept
-            .filter(|entry| matches!(entry.fate, Fate::Kept | Fate::Pruned))
-            .map(|entry| &entry.entry_id)
-            .collect(),
-        pruned: plan
-            .elisions
-            .iter()
-            .map(|elision| EditRow {
-                entry_id: elision.entry_id.clone(),
-                tokens: elision.tokens,
-                saved: elision.saved,
-                reason: "too large for what is kept",
-            })
-            .collect(),
-        read_files: plan.files.read_files(),
-        modified_files: plan.files.modified_files(),
-        previous_summary: plan.previous_summary.as_deref(),
-        ledger: ui::ledger::document(
-            &plan.ledger,
-            plan.tokens_after(&plan.ledger.text) + plan.summary_cap,
-        ),
-        requests: plan
-            .requests()
-            .iter()
-            .map(|request| Request {
-                kind: request.kind,
-                part: request.part,
-                parts: request.parts,
-                system: request.system.clone(),
-                conversation: request.conversation.clone(),
-                prompt: request.prompt(None),
-                max_output_tokens: request.max_output,
-            })
-            .collect(),
-        entries: &plan.entries,
     }
 }

@@ -13,6 +13,7 @@ use crate::args::{Global, SessionArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::store::SessionFile;
+use crate::ui::compaction::whole_percent;
 use crate::ui::{BOLD, DIM, clean, styled, tokens};
 
 /// A summary and where it comes from. What the entry does not say is null: other programs write less.
@@ -220,7 +221,8 @@ fn text(row: &Row) -> String {
         ],
     );
     let in_sight = row.in_sight_percent;
-    let in_sight = in_sight.map(|percent| format!("{percent}% of what can be checked"));
+    let in_sight =
+        in_sight.map(|percent| format!("{}% of what can be checked", whole_percent(percent)));
     line("in sight", vec![in_sight]);
     let plan = row.plan_hash.as_ref().map(|hash| format!("plan {hash}"));
     let prompt = row.prompt_hash.as_ref();

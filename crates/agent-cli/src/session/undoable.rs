@@ -61,6 +61,8 @@ pub(crate) struct Replaceable {
     pub from: Option<EntryId>,
     /// What came after it, besides metadata, and is left.
     pub left_behind: Vec<EntryId>,
+    /// The newest model and thinking level that were set after the base: they stay set.
+    pub carried: Vec<EntryDraft>,
 }
 
 /// What is to become of what came after a compaction that another one takes the place of.
@@ -188,6 +190,7 @@ pub(crate) fn replaceable(
             base: path.leaf(),
             from: None,
             left_behind: Vec::new(),
+            carried: Vec::new(),
         });
     }
     let found = newest(path, |found| found.kind == "compaction")
@@ -209,16 +212,51 @@ pub(crate) fn replaceable(
         base: found.back_to,
         from: path.leaf_id().map(EntryId::new),
         left_behind,
+        carried: set_since(path, found.back_to, found.place),
     })
 }
 
+/// Returns the newest model and thinking level that the path sets after `base`; after `place` where it leads past that.
+fn set_since(path: &SessionPath<'_>, base: Leaf, place: usize) -> Vec<EntryDraft> {
+    let (tree, entries) = (path.tree(), path.entries());
+    let begin = match base {
+        Leaf::Root => 0,
+        Leaf::At(base) => entries
+            .iter()
+            .position(|index| *index == base)
+            .unwrap_or(place),
+    };
+    let newest = |kind: EntryKind| {
+        let mut later = entries[begin..].iter().rev();
+        let index = later.find(|index| tree.kind(**index) == kind)?;
+        match tree.entry(*index).ok()?.body {
+            _ if base == Leaf::At(*index) => None,
+            EntryBody::ModelChange(model) => Some(EntryDraft::ModelChange(model)),
+            EntryBody::ThinkingLevelChange(level) => Some(EntryDraft::ThinkingLevelChange(level)),
+            _ => None,
+        }
+    };
+    let kinds = [EntryKind::ModelChange, EntryKind::ThinkingLevelChange];
+    kinds.into_iter().filter_map(newest).collect()
+}
+
 impl Replaceable {
-    /// Returns what goes before the other compaction, in the same write: the move to where it is planned.
+    /// Returns what goes before the other compaction, in the same write: the move to where it is planned, and what
+    /// stays set.
     pub fn lead(&self) -> Vec<EntryDraft> {
-        let from = self.from.as_ref();
-        from.map(|from| leaf_move(REDO, Some(from)))
-            .into_iter()
-            .collect()
+        let moved = self.from.as_ref();
+        let moved = moved.map(|from| leaf_move(REDO, Some(from)));
+        moved.into_iter().chain(self.carried.clone()).collect()
+    }
+
+    /// Returns what stays set although it was set after the compaction, in words.
+    pub fn carried_names(&self) -> Vec<&'static str> {
+        let name = |draft: &EntryDraft| match draft {
+            EntryDraft::ModelChange(_) => Some("model"),
+            EntryDraft::ThinkingLevelChange(_) => Some("thinking level"),
+            _ => None,
+        };
+        self.carried.iter().filter_map(name).collect()
     }
 }
 

@@ -185,6 +185,11 @@ fn facts_lines(
     out
 }
 
+/// Returns a share in whole percent, rounded down: 100% is all of it.
+pub fn whole_percent(percent: f64) -> String {
+    format!("{:.0}", percent.floor())
+}
+
 /// Returns how much of what can be checked stays in sight; `None` where nothing can be checked.
 pub fn in_sight(loss: &ContextLoss) -> Option<String> {
     let percent = loss.in_sight_percent()?;
@@ -198,7 +203,8 @@ pub fn in_sight(loss: &ContextLoss) -> Option<String> {
         total => format!(", {} of {total} rules", loss.rules.verbatim),
     };
     Some(format!(
-        "{percent:.0}% of {} that can be checked{rules}{rest}",
+        "{}% of {} that can be checked{rules}{rest}",
+        whole_percent(percent),
         counted(total, "fact")
     ))
 }

@@ -1,6 +1,6 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
-use compaction_core::{CompactionPlan, ContextLoss, Fate, RequestKind, TokenCount};
+use compaction_core::{ApplyError, CompactionPlan, ContextLoss, Fate, RequestKind, TokenCount};
 use session_model::SessionContext;
 
 use crate::commands::Edits;
@@ -39,7 +39,7 @@ pub fn compaction_text(
     plan: &CompactionPlan,
     context: &SessionContext,
     window: TokenCount,
-    by_rule: Option<&ContextLoss>,
+    by_rule: Option<(&ContextLoss, Option<&ApplyError>)>,
     notes: &[String],
 ) -> String {
     let width = width();
@@ -70,9 +70,14 @@ pub fn compaction_text(
     for note in notes {
         out.push_str(&format!("  {:<12}{}\n", "note", clean(note)));
     }
-    if let Some(in_sight) = by_rule.and_then(in_sight) {
-        let line = format!("  {:<12}if the rules write: {in_sight}\n", "in sight");
-        out.push_str(&line);
+    if let Some((loss, refused)) = by_rule {
+        if let Some(in_sight) = in_sight(loss) {
+            let line = format!("  {:<12}if the rules write: {in_sight}\n", "in sight");
+            out.push_str(&line);
+        }
+        if let Some(refused) = refused {
+            out.push_str(&format!("  {:<12}it would be: {refused}\n", "refused"));
+        }
     }
     out.push_str(&requests(plan));
     out
@@ -161,8 +166,8 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
     let pinned = plan.entries.iter().filter(|entry| entry.pinned).count();
     if pinned > 0 {
         let line = format!(
-            "{} of what is summarized stay word for word",
-            counted(pinned, "entry")
+            "{} among what is summarized, kept word for word",
+            counted(pinned, "pin")
         );
         out.push_str(&format!("  {:<12}{line}\n", "pinned"));
     }

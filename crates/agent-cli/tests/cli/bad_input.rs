@@ -329,7 +329,7 @@ fn strategies_that_need_a_model() {
     };
     assert_snapshot!(with("handoff"), @"error: a handoff begins a new session: use agent-cli handoff SESSION --out NEW.jsonl");
     assert_snapshot!(with("off"), @"error: compaction.strategy is off; name another with --strategy or --set compaction.strategy=context-full");
-    assert_snapshot!(with("best"), @"error: no strategy best; there are context-full, handoff, restore, prune-only, extractive, off");
+    assert_snapshot!(with("best"), @"error: no strategy best; there are context-full, restore, prune-only, extractive");
 }
 
 #[test]

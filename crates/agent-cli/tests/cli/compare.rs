@@ -116,7 +116,8 @@ fn a_page_is_written_once_and_holds_no_markup_of_others() {
 fn what_cannot_be_compared_is_said() {
     let env = env();
     let run = |names: &str| env.run(&["compare", "s.jsonl", "--strategies", names]);
-    assert_eq!(run("magic").code, Some(2));
+    assert_snapshot!(run("magic").stderr.trim(), @"error: no strategy magic; there are context-full, restore, prune-only, extractive");
+    assert_snapshot!(run("extractive,").stderr.trim(), @"error: the name of the strategy is empty; there are context-full, restore, prune-only, extractive");
     assert_eq!(run("extractive,handoff").code, Some(2));
     env.write(
         "small.jsonl",
@@ -199,4 +200,27 @@ fn a_strategy_that_fails_is_a_row_of_the_others() {
     assert_eq!(rows[1]["failed"], serde_json::Value::Null);
     assert_eq!(rows[1]["by"], "rules");
     assert_eq!(with("context-full", &[]).code, Some(5));
+}
+
+#[test]
+fn a_plan_says_what_the_gate_would_refuse() {
+    let env = env();
+    let gate = [
+        "--set",
+        "compaction.verify.mode=gate",
+        "--set",
+        "compaction.verify.minimumPercent=100",
+    ];
+    let plan = ["plan", "s.jsonl", "--strategy", "extractive"];
+    let shown = env.run(&[&plan[..], &gate].concat());
+    assert_eq!(shown.code, Some(0), "{shown}");
+    let refused = shown.stdout.lines().find(|line| line.contains("refused"));
+    let refused = refused.expect("a line");
+    assert!(refused.contains("asks for 100%; lower it"), "{shown}");
+    assert!(shown.stdout.contains("if the rules write"), "{shown}");
+    let by_rule = &env.run(&[&plan[..], &gate, &["--json"]].concat()).json()["by_rule"];
+    assert!(by_rule["in_sight_percent"].is_number(), "{by_rule}");
+    assert!(by_rule["refused"].is_string(), "{by_rule}");
+    let open = env.run(&[&plan[..], &["--json"]].concat()).json();
+    assert_eq!(open["by_rule"]["refused"], serde_json::Value::Null);
 }

@@ -114,6 +114,47 @@ fn a_pin_seen_from_another_leaf_does_not_move_the_session() {
 }
 
 #[test]
+fn pins_that_are_over_the_budget_are_marked() {
+    let env = TestEnv::sample();
+    for text in ["one two three four five", "six", "seven eight nine"] {
+        let arguments = ["pin", "s.jsonl", "--text", text, "--in-place"];
+        env.run(&arguments).success();
+    }
+    let small = ["--set", "compaction.pins.maxTokens=7"];
+    let listed = env.run(&[&["pin", "s.jsonl", "--list"], &small[..]].concat());
+    assert_snapshot!(without_ids(&listed.to_string()), @"
+    exit 0
+    --- stdout
+    3 pins
+       [ID]          5  one two three four five
+       [ID]          2  six
+       [ID]          3  not kept: seven eight nine
+       budget       10 of 7 tokens used; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens
+    ");
+    let none = ["--set", "compaction.pins.maxTokens=0"];
+    let text = ["pin", "s.jsonl", "--text", "ten", "--dry-run"];
+    assert_snapshot!(refused(&env, 2, &[&text[..], &none].concat()), @"error: the pin has 1 tokens, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)");
+}
+
+#[test]
+fn a_model_that_was_set_later_stays_set() {
+    let env = TestEnv::sample();
+    env.run_with(&["compact", "s.jsonl", "--in-place"], &SMALL)
+        .success();
+    let leaf = env.lines("s.jsonl").last().map(|line| line["id"].clone());
+    let mut text = String::from_utf8(env.read("s.jsonl")).expect("text");
+    let set = json!({"type": "model_change", "id": "m1", "parentId": leaf, "timestamp": "2026-01-01T00:00:00.000Z", "provider": "test", "modelId": "later"});
+    text.push_str(&format!("{set}\n"));
+    env.write("s.jsonl", text);
+    let redo = ["redo", "s.jsonl", "--strategy", "extractive", "--in-place"];
+    let document = env.json(&[&redo[..], &SMALL].concat());
+    assert_eq!(document["carried"], json!(["model"]));
+    assert_eq!(document["left_behind"], json!([]));
+    let model = &env.json(&["context", "s.jsonl"])["model"];
+    assert!(model.to_string().contains("later"), "{model}");
+}
+
+#[test]
 fn what_cannot_be_pinned_is_refused() {
     let env = TestEnv::sample();
     env.run(&["pin", "s.jsonl", "e2", "--in-place"]).success();

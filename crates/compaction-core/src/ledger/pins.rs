@@ -346,6 +346,9 @@ impl Pins {
     /// Returns how room is made for a pin that has none: by the smallest one whose place is enough, where one is.
     fn advice(&self, tokens: TokenCount) -> String {
         const RAISE: &str = "raise compaction.pins.maxTokens (at most a quarter of the threshold)";
+        if self.budget == TokenCount::ZERO {
+            return RAISE.to_owned();
+        }
         let missing = (self.used() + tokens).saturating_sub(self.budget);
         let enough = self.pins.iter().filter(|(_, taken)| *taken >= missing);
         match enough.min_by_key(|(_, taken)| *taken) {

@@ -6,6 +6,7 @@ use compaction_core::TokenCount;
 use serde_json::Value;
 
 use crate::session::event::{CompactionResult, InstructionFile, SessionEvent};
+use crate::ui::compaction::whole_percent;
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens};
 
 use lines::{cut, filled, wrapped};
@@ -409,7 +410,7 @@ fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
             format!("{kept} kept word for word"),
         ];
         if let Some(percent) = result.in_sight_percent {
-            parts.push(format!("{percent:.0}% in sight"));
+            parts.push(format!("{}% in sight", whole_percent(percent)));
         }
         if result.shortened_entries > 0 {
             parts.push(format!("{} shortened", result.shortened_entries));

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use compaction_core::PIN_ENTRY;
 use llm_providers::Redactor;
 use session_model::{
     AgentMessage, EntryBody, EntryDraft, EntryId, EntryIndex, Leaf, MessageDraft, SessionTree,
@@ -422,8 +423,7 @@ fn is_worth_a_file(draft: &EntryDraft) -> bool {
         | EntryDraft::ContextEdit(_)
         | EntryDraft::Label(_)
         | EntryDraft::SessionInfo(_) => true,
-        EntryDraft::Custom(_) | EntryDraft::ModelChange(_) | EntryDraft::ThinkingLevelChange(_) => {
-            false
-        }
+        EntryDraft::Custom(draft) => draft.custom_type == PIN_ENTRY,
+        EntryDraft::ModelChange(_) | EntryDraft::ThinkingLevelChange(_) => false,
     }
 }

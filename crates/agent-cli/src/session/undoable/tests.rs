@@ -216,3 +216,31 @@ fn what_a_compaction_brought_back_goes_and_comes_with_it() {
     session.redo().unwrap();
     assert_eq!(session.context(), after);
 }
+
+#[test]
+fn a_model_and_a_thinking_level_that_were_set_later_stay_set() {
+    let mut session = Grown::new();
+    session.compact();
+    session.add(r#""model_change","provider":"p","modelId":"old""#);
+    session.add(r#""model_change","provider":"p","modelId":"new""#);
+    session.add(r#""thinking_level_change","thinkingLevel":"high""#);
+    let found = replaceable(&session.path(), Later::Stays, "say so").unwrap();
+    assert_eq!(found.left_behind, []);
+    assert_eq!(found.carried_names(), ["model", "thinking level"]);
+    let lead = format!("{:?}", found.lead());
+    assert!(
+        lead.contains("new") && lead.contains("high") && !lead.contains("old"),
+        "{lead}"
+    );
+    // They are carried again when that compaction is replaced, too.
+    let base = found.base;
+    session.move_to(REDO, base);
+    session.add(r#""model_change","provider":"p","modelId":"new""#);
+    let text = session.entries;
+    session.add(&format!(
+        r#""compaction","summary":"{text}","firstKeptEntryId":"e1","tokensBefore":9,"details":{{"undoTo":"{}"}}"#,
+        id_of(&session.tree, base).unwrap()
+    ));
+    let found = replaceable(&session.path(), Later::Stays, "say so").unwrap();
+    assert_eq!(found.carried_names(), ["model"]);
+}

@@ -71,6 +71,26 @@ fn texts_and_entries_are_pinned_listed_and_unpinned_while_the_session_lives() {
 }
 
 #[test]
+fn a_pin_of_a_session_without_an_answer_is_there_when_it_is_opened_again() {
+    run(async {
+        let house = House::new(&answer("fine"));
+        let mut life = house.live();
+        call(&mut life, Ask::Do(text("never push to main")))
+            .await
+            .unwrap();
+        let path = life.path.clone().unwrap();
+        life.close().await;
+        let mut again = house.open(&path);
+        let listed = pins(&mut again).await;
+        assert_eq!(listed.pins.len(), 1);
+        assert_eq!(listed.pins[0].text, "never push to main");
+        again.ask("go on").await;
+        assert_eq!(pins(&mut again).await.pins.len(), 1);
+        again.close().await;
+    });
+}
+
+#[test]
 fn what_cannot_be_pinned_is_refused_and_changes_nothing() {
     run(async {
         let house = House::new("").compaction(json!({ "pins": { "maxTokens": 10 } }));

@@ -349,8 +349,8 @@ fn a_summary_that_keeps_too_little_is_not_stored() {
         let before = house.files();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
-        progress: scripted/script (summary): only 0% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%
-        compacted: Compaction failed: only 33% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%
+        progress: scripted/script (summary): only 0% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
+        compacted: Compaction failed: only 33% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
         ");
         assert_eq!(house.files(), before);
         life.close().await;
