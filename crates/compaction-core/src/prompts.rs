@@ -43,6 +43,8 @@ fixed_prompts! {
     system = "system.md";
     /// Returns the line with which a ledger begins.
     ledger_lead = "ledger-lead.md";
+    /// Returns the same where there is little room.
+    ledger_lead_brief = "ledger-lead-brief.md";
     /// Returns the same for a session that goes on from another.
     ledger_lead_handoff = "ledger-lead-handoff.md";
     /// Returns what stands before a branch summary.

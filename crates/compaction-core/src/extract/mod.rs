@@ -25,6 +25,7 @@ mod figures;
 mod files;
 mod fit;
 mod focus;
+mod heard;
 mod lines;
 mod merge;
 mod notes;

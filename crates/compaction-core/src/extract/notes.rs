@@ -66,6 +66,8 @@ pub(crate) struct FileNote {
 pub(crate) struct FailureNote {
     /// What failed and how, on one line.
     pub text: String,
+    /// The same with one line of the output, where there is little room.
+    pub brief: String,
     /// The message that called it, where it was a call.
     pub call: Option<usize>,
     /// The message with its output.

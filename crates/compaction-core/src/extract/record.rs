@@ -13,22 +13,24 @@ use super::figures::{figures, has_figure, replaces_earlier, subjects};
 use super::notes::{Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::quantity::Quantity;
 use super::refusals;
-use super::said::{Saying, sayings};
 use super::speech;
 use super::text::{Sentence, one_line};
 
 /// How many decisions, figures of either side, and steps are remembered.
-const DECISIONS: usize = 256;
-const FIGURES: usize = 256;
+pub(super) const DECISIONS: usize = 256;
+pub(super) const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
-const STEPS: usize = 32;
-const NOTES: usize = 256;
+pub(super) const STEPS: usize = 32;
+pub(super) const NOTES: usize = 256;
+/// The longest command and the longest line of an output where there is little room, in characters.
+const BRIEF_COMMAND: usize = 80;
+const BRIEF_LINE: usize = 120;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
 pub(super) const REJECTED: &str = "Rejected: ";
 /// How many sentences of one answer are held against the steps.
-const REPORTED: usize = 200;
+pub(super) const REPORTED: usize = 200;
 /// How many figures of one answer count.
 const FIGURES_OF_ANSWER: usize = 4;
 
@@ -53,43 +55,60 @@ pub(crate) struct Record {
     pub last_words: Option<usize>,
     /// For a message, others without which it would be misread.
     pub links: BTreeMap<usize, BTreeSet<usize>>,
-    decisions: Vec<Decision>,
-    said_figures: Vec<FigureNote>,
-    answered_figures: Vec<FigureNote>,
-    steps: Vec<Step>,
-    passing_steps: Vec<Noted>,
+    pub(super) decisions: Vec<Decision>,
+    pub(super) said_figures: Vec<FigureNote>,
+    pub(super) answered_figures: Vec<FigureNote>,
+    pub(super) steps: Vec<Step>,
+    pub(super) passing_steps: Vec<Noted>,
     /// What else the user said that can be looked up, oldest first.
     pub notes: Vec<Noted>,
-    known_rules: BTreeSet<String>,
+    pub(super) known_rules: BTreeSet<String>,
 }
 
+/// A choice, or a way that was given up.
 #[derive(Debug)]
-struct Decision {
-    noted: Noted,
-    chosen: BTreeSet<String>,
-    rejects: bool,
+pub(super) struct Decision {
+    pub(super) noted: Noted,
+    pub(super) chosen: BTreeSet<String>,
+    pub(super) rejects: bool,
+    /// The figure in it.
+    pub(super) quantity: Option<Quantity>,
 }
 
+impl Decision {
+    pub(super) fn new(noted: Noted, chosen: BTreeSet<String>, rejects: bool) -> Self {
+        let quantity = has_figure(&noted.text).then(|| Quantity::of(&noted.text));
+        Self {
+            noted,
+            chosen,
+            rejects,
+            quantity,
+        }
+    }
+}
+
+/// A sentence with a figure.
 #[derive(Debug)]
-struct FigureNote {
-    noted: Noted,
-    quantity: Quantity,
+pub(super) struct FigureNote {
+    pub(super) noted: Noted,
+    pub(super) quantity: Quantity,
 }
 
 impl FigureNote {
-    fn new(place: usize, text: String) -> Self {
+    pub(super) fn new(place: usize, text: String) -> Self {
         let quantity = Quantity::of(&text);
         let noted = Noted { place, text };
         Self { noted, quantity }
     }
 }
 
+/// Something to be done later.
 #[derive(Debug)]
-struct Step {
-    noted: Noted,
-    words: BTreeSet<String>,
+pub(super) struct Step {
+    pub(super) noted: Noted,
+    pub(super) words: BTreeSet<String>,
     /// True for an offer, which the next message of the user answers.
-    asks: bool,
+    pub(super) asks: bool,
 }
 
 impl Record {
@@ -134,98 +153,8 @@ impl Record {
         steps.chain(&self.passing_steps)
     }
 
-    /// Notes what the user says; `rules` are among `said`.
-    pub(super) fn user(
-        &mut self,
-        place: usize,
-        text: &str,
-        tiny: bool,
-        said: &[Sentence],
-        rules: &[&str],
-    ) {
-        self.steps_are_answered(place);
-        self.turned_down(place, text, said);
-        let closing = said
-            .iter()
-            .filter(|sentence| speech::closes(&sentence.text));
-        self.steps_are_done(place, closing);
-        // A rule is told as a rule.
-        let others = said
-            .iter()
-            .filter(|sentence| !rules.contains(&sentence.text.as_str()));
-        let others: Vec<Sentence> = others.cloned().collect();
-        self.note_decisions(place, &others);
-        for rule in rules.iter().copied() {
-            if self.known_rules.insert(rule.to_owned()) {
-                let figure = has_figure(rule).then(|| FigureNote::new(place, rule.to_owned()));
-                if let Some(figure) = &figure {
-                    self.user_gives(figure);
-                }
-                self.rules.push(RuleNote {
-                    place,
-                    text: rule.to_owned(),
-                    changed: None,
-                    quantity: figure.map(|figure| figure.quantity),
-                });
-            }
-        }
-        let of_rule = |text: &str| {
-            let mut rules = rules.iter();
-            rules.any(|rule| rule.contains(text) || text.contains(*rule))
-        };
-        for figure in figures(said, "") {
-            if of_rule(&figure.text) {
-                continue;
-            }
-            let newer = FigureNote::new(place, figure.text);
-            self.user_gives(&newer);
-            self.said_figures.push(newer);
-        }
-        keep_newest(&mut self.said_figures, FIGURES);
-        self.sayings(place, said, rules);
-        if !text.trim().is_empty() {
-            self.spoken.push(Spoken {
-                place,
-                text: text.to_owned(),
-                tiny,
-                changed: None,
-            });
-        }
-    }
-
-    /// Notes what the user wants done later, chooses, or names.
-    fn sayings(&mut self, place: usize, said: &[Sentence], rules: &[&str]) {
-        for said in sayings(said, rules) {
-            let text = said.text;
-            let known = |noted: &Noted| noted.place == place && noted.text.contains(&text);
-            if self.decisions().rev().take(8).any(known) {
-                continue;
-            }
-            let noted = Noted { place, text };
-            match said.saying {
-                Saying::Step => self.add_step(noted, false),
-                Saying::Choice => {
-                    let chosen = subjects(&said.choice);
-                    self.decisions.push(Decision {
-                        noted,
-                        chosen,
-                        rejects: false,
-                    });
-                }
-                Saying::Note if has_figure(&noted.text) => {}
-                Saying::Note => {
-                    self.notes.retain(|earlier| earlier.text != noted.text);
-                    self.notes.push(noted);
-                }
-            }
-        }
-        keep_newest(&mut self.decisions, DECISIONS);
-        keep_newest(&mut self.steps, STEPS);
-        keep_newest(&mut self.notes, NOTES);
-    }
-
     /// Adds a step in place of what was said of it before.
-    fn add_step(&mut self, noted: Noted, asks: bool) {
+    pub(super) fn add_step(&mut self, noted: Noted, asks: bool) {
         let words = subjects(&noted.text);
         let old = |earlier: &Step| same_subject(&words, &earlier.words);
         take_back(&mut self.links, noted.place, &mut self.steps, old, |step| {
@@ -313,49 +242,21 @@ impl Record {
             text.push_str(": ");
             text.push_str(line.trim());
         }
-        self.failures.push(FailureNote { text, call, place });
+        let first = failure.lines.first().map_or("failed", |line| line.trim());
+        let command = one_line(&failure.command, BRIEF_COMMAND);
+        let brief = match &failure.told {
+            Some(told) => one_line(told, BRIEF_LINE),
+            None => format!("`{command}`: {}", one_line(first, BRIEF_LINE)),
+        };
+        self.failures.push(FailureNote {
+            text,
+            brief,
+            call,
+            place,
+        });
     }
 
-    /// A figure of the user, be it in a rule, takes back what was said of the same thing.
-    fn user_gives(&mut self, newer: &FigureNote) {
-        let (place, text) = (newer.noted.place, &newer.noted.text);
-        let change = replaces_earlier(text);
-        let old = |earlier: &FigureNote| replaces(newer, change, earlier);
-        let gone = self.said_figures.iter();
-        let gone = gone.filter(|earlier| earlier.noted.text != *text && old(earlier));
-        let gone: Vec<(usize, Option<String>)> = gone
-            .map(|earlier| {
-                (
-                    earlier.noted.place,
-                    newer.quantity.value_since(&earlier.quantity),
-                )
-            })
-            .collect();
-        for list in [&mut self.said_figures, &mut self.answered_figures] {
-            take_back(&mut self.links, place, list, old, |figure| {
-                figure.noted.place
-            });
-        }
-        for (gone, value) in gone.into_iter().filter(|(gone, _)| *gone != place) {
-            let spoken = &mut self.spoken;
-            if let Ok(at) = spoken.binary_search_by_key(&gone, |spoken| spoken.place) {
-                spoken[at].changed = Some(Change { place, value });
-            }
-        }
-        for rule in self.rules.iter_mut().rev().take(FIGURES) {
-            if let Some(known) = &rule.quantity
-                && rule.changed.is_none()
-                && rule.place != place
-                && rule.text != *text
-                && newer.quantity.replaces(known, change)
-            {
-                let value = newer.quantity.value_since(known);
-                rule.changed = Some(Change { place, value });
-            }
-        }
-    }
-
-    fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
+    pub(super) fn note_decisions(&mut self, place: usize, said: &[Sentence]) {
         for choice in choices::choices(said) {
             let rejects = choice.rejects;
             let chosen = subjects(&choice.choice);
@@ -382,51 +283,9 @@ impl Record {
                 |earlier| earlier.noted.place,
             );
             let noted = Noted { place, text };
-            self.decisions.push(Decision {
-                noted,
-                chosen,
-                rejects,
-            });
+            self.decisions.push(Decision::new(noted, chosen, rejects));
         }
         keep_newest(&mut self.decisions, DECISIONS);
-    }
-
-    /// Forgets the choices that the user turns down: those that are named, and at a plain refusal those of the answer
-    /// before it.
-    fn turned_down(&mut self, place: usize, text: &str, said: &[Sentence]) {
-        let mut against = Vec::new();
-        for sentence in said.iter().take(REPORTED) {
-            against.extend(refusals::turned_down(&sentence.text));
-        }
-        against.truncate(REPORTED);
-        let refused = refusals::refuses(text).then_some(self.last_words).flatten();
-        if let Some(refused) = refused {
-            // Without it, the refusal would be one of what was said before.
-            self.link(place, refused);
-        }
-        if against.is_empty() && refused.is_none() {
-            return;
-        }
-        let old = |earlier: &Decision| {
-            !earlier.rejects
-                && (refused == Some(earlier.noted.place)
-                    || refusals::is_meant(&against, &earlier.chosen))
-        };
-        take_back(
-            &mut self.links,
-            place,
-            &mut self.decisions,
-            old,
-            |earlier| earlier.noted.place,
-        );
-    }
-
-    fn steps_are_answered(&mut self, place: usize) {
-        self.passing_steps.clear();
-        let asks = |step: &Step| step.asks;
-        take_back(&mut self.links, place, &mut self.steps, asks, |step| {
-            step.noted.place
-        });
     }
 
     /// Forgets the steps that a todo, done in what `place` says, is about.
@@ -438,7 +297,11 @@ impl Record {
         });
     }
 
-    fn steps_are_done<'a>(&mut self, place: usize, said: impl Iterator<Item = &'a Sentence>) {
+    pub(super) fn steps_are_done<'a>(
+        &mut self,
+        place: usize,
+        said: impl Iterator<Item = &'a Sentence>,
+    ) {
         for sentence in said.take(REPORTED) {
             if self.steps.is_empty() {
                 return;
@@ -474,7 +337,7 @@ fn same_matter(newer: &BTreeSet<String>, earlier: &BTreeSet<String>) -> bool {
 
 /// Returns whether a figure takes the place of an earlier one. What one message says side by side holds side by side,
 /// unless it speaks of a change.
-fn replaces(newer: &FigureNote, change: bool, earlier: &FigureNote) -> bool {
+pub(super) fn replaces(newer: &FigureNote, change: bool, earlier: &FigureNote) -> bool {
     earlier.noted.text == newer.noted.text
         || ((change || earlier.noted.place != newer.noted.place)
             && newer.quantity.replaces(&earlier.quantity, change))
@@ -487,7 +350,7 @@ fn link(links: &mut BTreeMap<usize, BTreeSet<usize>>, place: usize, other: usize
 }
 
 /// Drops from `list` what is `old` by what `place` says, and notes so.
-fn take_back<T>(
+pub(super) fn take_back<T>(
     links: &mut BTreeMap<usize, BTreeSet<usize>>,
     place: usize,
     list: &mut Vec<T>,
@@ -503,7 +366,7 @@ fn take_back<T>(
     });
 }
 
-fn keep_newest<T>(list: &mut Vec<T>, most: usize) {
+pub(super) fn keep_newest<T>(list: &mut Vec<T>, most: usize) {
     let excess = list.len().saturating_sub(most);
     list.drain(..excess);
 }

@@ -45,12 +45,12 @@ const LATER: &str = "when you're through; when you are through; when you're done
      at some point; if there is time; if there's time; when there's time; \
      wenn du fertig bist; wenn du damit; wenn das durch; wenn das fertig; sobald du fertig; sobald das; \
      steht noch aus; fehlt noch; müssen noch; muss noch; müssen wir noch; müsste noch; später noch; \
-     bei gelegenheit; quand tu auras; quand tu as fini; une fois que; une fois fini; à faire; il reste à; \
+     bei gelegenheit; and later; but later; not now; nicht jetzt; nicht sofort; pas maintenant; no ahora; quand tu auras; quand tu as fini; une fois que; une fois fini; à faire; il reste à; \
      reste à faire; il faudra; cuando termines; cuando acabes; una vez que; pendiente; queda por; \
      falta por; 做完; 完成后; 完成之后; 待办; 接下来; 稍后; 以后再; 还需要; 还要; 終わったら; 後で";
 
 /// The same at the beginning of a sentence only: elsewhere they tell a story.
-const AFTERWARDS: &str = "after that; after this; afterwards; then please; next; next up; later; \
+const AFTERWARDS: &str = "after that; after this; afterwards; then please; next up; later; \
      danach; anschließend; hinterher; als nächstes; später; ensuite; après ça; après cela; puis; plus tard; \
      después; luego; más tarde; 之后; 然后; 接着; その後";
 
@@ -76,7 +76,7 @@ const REASONS: &str = "because; since; reason; main thing; the point; matters; s
 
 /// Words that set a limit.
 const LIMITS: &str = "until; unless; except; frozen; off limits; at most; at least; no more than; not more than; \
-     up to; deadline; by friday; by monday; contract; promised; agreed; guarantee; solange; bis; höchstens; \
+     deadline; by friday; by monday; contract; promised; agreed; guarantee; solange; bis; höchstens; \
      mindestens; außer; frist; vertrag; zugesagt; jusqu'; au plus; au moins; sauf; contrat; hasta; como máximo; \
      al menos; salvo; excepto; contrato; 直到; 之前; 最多; 至少; 除非; 截止";
 
@@ -241,5 +241,12 @@ fn is_name(word: &str) -> bool {
         || humps
         || word.contains("::")
         || word.contains("://")
-        || word.chars().any(|c| c.is_ascii_digit())
+        || has_digits(word)
+}
+
+/// Returns whether a word has digits that mean something: with letters, with a point inside, or three and more.
+fn has_digits(word: &str) -> bool {
+    let digits = word.bytes().filter(u8::is_ascii_digit).count();
+    let letters = word.bytes().any(|byte| byte.is_ascii_alphabetic());
+    digits > 0 && (letters || digits > 2 || word.contains(['.', ':']))
 }

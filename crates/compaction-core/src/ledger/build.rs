@@ -96,6 +96,8 @@ impl Builder<'_> {
         }
         self.files(record);
         for failure in record.failures.iter().rev() {
+            let brief = (failure.text.clone(), failure.brief.clone());
+            self.ledger.brief.extend([brief]);
             self.note(LedgerKind::Failure, failure.place, failure.text.clone());
         }
         let mut steps: Vec<_> = record.steps().collect();

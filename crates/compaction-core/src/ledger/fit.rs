@@ -1,13 +1,11 @@
 //! What of a ledger fits: each kind its share first, then whatever room is left, the most important kind first.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use session_model::EntryId;
 
 use crate::extract::cut_middle;
-use crate::ledger::lines::{
-    NAMED, bare, block, framed, listed, message, named, one_name, shown_id,
-};
+use crate::ledger::lines::{bare, block, framed, listed, message, one_name, shown_id};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
@@ -15,7 +13,7 @@ use crate::tokens::{TokenCount, TokenCounter};
 
 /// The kinds in the order in which they get room, each with its share of the budget in percent: what is short and must
 /// be known before what is long.
-const ORDER: [(LedgerKind, u64); 11] = [
+pub(super) const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::Rule, 40),
     (LedgerKind::File, 20),
     (LedgerKind::Failure, 25),
@@ -36,6 +34,12 @@ const MESSAGE_SHARE: u64 = 12;
 const HEADING: TokenCount = TokenCount(12);
 const SHORT_HEADING: TokenCount = TokenCount(4);
 const CLOSING: TokenCount = TokenCount(48);
+/// What is longer waits until all that is short has room, where that is scarce.
+const LONG: TokenCount = TokenCount(44);
+/// Below this budget there are no facts without their entries.
+const LEAST: TokenCount = TokenCount(112);
+/// From this budget on entries that did not fit are named even where room is scarce.
+const CLOSED: TokenCount = TokenCount(600);
 /// The least room that is worth cutting a text for.
 const WORTH: TokenCount = TokenCount(48);
 
@@ -60,7 +64,7 @@ impl Ledger {
 
 /// How much is said of each fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Detail {
+pub(super) enum Detail {
     /// Files with what was done to them, every fact with its entry.
     Full,
     /// Files by their paths.
@@ -70,30 +74,32 @@ enum Detail {
 }
 
 /// How an item stands in the block.
-enum Form {
+pub(super) enum Form {
     /// As this text.
     Shown(String),
     /// Inside a message or a pin that is there whole.
     Inside,
 }
 
-struct Fitting<'a> {
-    ledger: &'a Ledger,
-    budget: LedgerBudget,
-    counter: &'a dyn TokenCounter,
+pub(super) struct Fitting<'a> {
+    pub(super) ledger: &'a Ledger,
+    pub(super) budget: LedgerBudget,
+    pub(super) counter: &'a dyn TokenCounter,
     /// The places of each kind's items, most important first.
-    of_kind: BTreeMap<LedgerKind, Vec<usize>>,
-    forms: BTreeMap<usize, Form>,
+    pub(super) of_kind: BTreeMap<LedgerKind, Vec<usize>>,
+    pub(super) forms: BTreeMap<usize, Form>,
     /// In the order in which they were chosen.
-    chosen: Vec<usize>,
-    used: BTreeMap<LedgerKind, TokenCount>,
-    room: TokenCount,
-    whole: Vec<usize>,
-    pins_left: Vec<EntryId>,
-    pin_tokens: TokenCount,
-    detail: Detail,
+    pub(super) chosen: Vec<usize>,
+    pub(super) used: BTreeMap<LedgerKind, TokenCount>,
+    pub(super) room: TokenCount,
+    pub(super) whole: Vec<usize>,
+    pub(super) pins_left: Vec<EntryId>,
+    pub(super) pin_tokens: TokenCount,
+    pub(super) detail: Detail,
+    /// The most that one item takes for now.
+    pub(super) each: Option<TokenCount>,
     /// How many bytes of an entry's words are told as facts.
-    told: BTreeMap<EntryId, usize>,
+    pub(super) told: BTreeMap<EntryId, usize>,
 }
 
 impl<'a> Fitting<'a> {
@@ -119,11 +125,12 @@ impl<'a> Fitting<'a> {
             pins_left: Vec::new(),
             pin_tokens: TokenCount::ZERO,
             detail: Detail::Full,
+            each: None,
             told: BTreeMap::new(),
         }
     }
 
-    fn places(&self, kind: LedgerKind) -> Vec<usize> {
+    pub(super) fn places(&self, kind: LedgerKind) -> Vec<usize> {
         self.of_kind.get(&kind).cloned().unwrap_or_default()
     }
 
@@ -149,7 +156,7 @@ impl<'a> Fitting<'a> {
         }
         for place in self.places(LedgerKind::Pin) {
             let item = &self.ledger.items[place];
-            let shown = framed(&item.entry_id, &item.text);
+            let shown = message(&item.entry_id, &item.text);
             let cost = self.cost(&shown);
             if cost > left {
                 self.pins_left.push(item.entry_id.clone());
@@ -166,7 +173,7 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    fn cost(&self, shown: &str) -> TokenCount {
+    pub(super) fn cost(&self, shown: &str) -> TokenCount {
         self.counter.text(shown) + TokenCount(1)
     }
 
@@ -201,6 +208,15 @@ impl<'a> Fitting<'a> {
         match self.detail {
             Detail::Full | Detail::Paths => HEADING,
             Detail::Bare => SHORT_HEADING,
+        }
+    }
+
+    /// Returns what a closing line takes: it tells nothing of a fact, so where room is scarce there is none.
+    pub(super) fn closing(&self) -> TokenCount {
+        match self.detail {
+            Detail::Full | Detail::Paths => CLOSING.min(self.budget.ledger.scaled(1, 8)),
+            Detail::Bare if self.budget.ledger >= CLOSED => CLOSING,
+            Detail::Bare => TokenCount::ZERO,
         }
     }
 
@@ -243,6 +259,8 @@ impl<'a> Fitting<'a> {
                 Detail::Full
             }
             () if short + others <= room => Detail::Paths,
+            // Next to nothing is no place for facts.
+            () if self.budget.ledger < LEAST => Detail::Paths,
             () => Detail::Bare,
         }
     }
@@ -264,9 +282,24 @@ impl<'a> Fitting<'a> {
             }
         }
         let all = ORDER.map(|(kind, _)| self.places(kind).len());
+        if self.detail == Detail::Bare {
+            let (long, short) = (prompts::ledger_lead(), prompts::ledger_lead_brief());
+            let saved = self.counter.text(&long);
+            self.room += saved.saturating_sub(self.counter.text(&short));
+        }
         if all.iter().sum::<usize>() > self.forms.len() {
-            let closing = CLOSING.min(self.room.scaled(1, 8));
-            self.room = self.room.saturating_sub(closing);
+            self.room = self.room.saturating_sub(self.closing());
+        }
+        if self.detail == Detail::Bare {
+            // All that is short before anything that is long.
+            self.each = Some(LONG);
+            for (kind, share) in self.order() {
+                self.take_kind(kind, self.budget.ledger.scaled(share, 100));
+            }
+            for (kind, _) in self.order() {
+                self.take_kind(kind, self.budget.ledger);
+            }
+            self.each = None;
         }
         for (kind, share) in self.order() {
             self.take_kind(kind, self.budget.ledger.scaled(share, 100));
@@ -309,6 +342,7 @@ impl<'a> Fitting<'a> {
             };
             let left = self.room.min(share.saturating_sub(used));
             let left = left.saturating_sub(heading);
+            let left = self.each.map_or(left, |each| left.min(each));
             let Some(shown) = self.shown(item, left) else {
                 continue;
             };
@@ -332,7 +366,7 @@ impl<'a> Fitting<'a> {
     }
 
     /// Returns whether a message or a pin that is told whole says it.
-    fn is_inside(&self, item: &LedgerItem) -> bool {
+    pub(super) fn is_inside(&self, item: &LedgerItem) -> bool {
         let repeats = match item.kind {
             LedgerKind::Rule
             | LedgerKind::FirstMessage
@@ -383,7 +417,7 @@ impl<'a> Fitting<'a> {
             | LedgerKind::Literal => {
                 return Some(match self.detail {
                     Detail::Full | Detail::Paths => listed(&item.entry_id, &item.text),
-                    Detail::Bare => bare(&item.text),
+                    Detail::Bare => bare(self.ledger.brief.get(&item.text).unwrap_or(&item.text)),
                 });
             }
         };
@@ -416,150 +450,5 @@ impl<'a> Fitting<'a> {
             keep = keep * 4 / 5;
         }
         None
-    }
-
-    fn block(mut self) -> LedgerBlock {
-        let limit = self.budget.ledger
-            + self.pin_tokens.max(match self.budget.ledger {
-                TokenCount::ZERO => self.budget.pins,
-                _ => TokenCount::ZERO,
-            });
-        let mut text = block(&self.parts());
-        let mut tokens = self.counter.text(&text);
-        // Estimates of pieces add up to about the whole; where they do not, what matters least goes.
-        while tokens > limit {
-            let mut excess = tokens.saturating_sub(limit);
-            let mut gone = false;
-            while excess > TokenCount::ZERO
-                && let Some(place) = self.chosen.pop()
-            {
-                let item = &self.ledger.items[place];
-                if let Some(told) = self.told.get_mut(&item.entry_id) {
-                    *told = told.saturating_sub(item.text.len());
-                }
-                if let Some(Form::Shown(shown)) = self.forms.remove(&place) {
-                    excess = excess.saturating_sub(self.cost(&shown));
-                }
-                self.whole.retain(|whole| *whole != place);
-                gone = true;
-            }
-            if !gone {
-                break;
-            }
-            self.forget_inside();
-            text = block(&self.parts());
-            tokens = self.counter.text(&text);
-        }
-        let says_nothing = self.forms.is_empty() && self.pins_left.is_empty();
-        if says_nothing || tokens > limit && self.pin_tokens == TokenCount::ZERO {
-            text = String::new();
-            tokens = TokenCount::ZERO;
-            self.forms.clear();
-        }
-        let ledger = self.ledger;
-        let items = ledger.items.iter().enumerate();
-        let shown: Vec<LedgerItem> = items
-            .filter(|(place, _)| self.forms.contains_key(place))
-            .map(|(_, item)| item.clone())
-            .collect();
-        let pins = self.places(LedgerKind::Pin).len();
-        let shown_pins = shown.iter().filter(|item| item.kind == LedgerKind::Pin);
-        let shown_pins = shown_pins.count();
-        let files = shown.iter().filter(|item| item.kind == LedgerKind::File);
-        LedgerBlock {
-            tokens,
-            text,
-            budget: self.budget.ledger,
-            pin_tokens: self.pin_tokens,
-            files: files
-                .filter_map(|item| ledger.paths.get(&item.text).cloned())
-                .collect(),
-            left_out: ledger.items.len() - pins - (shown.len() - shown_pins),
-            items: shown,
-            pins_left_out: self.pins_left,
-            sources: match self.budget.ledger {
-                TokenCount::ZERO => Vec::new(),
-                _ => ledger.sources.clone(),
-            },
-            holds: match self.budget.ledger {
-                TokenCount::ZERO => None,
-                _ => ledger.holds.clone(),
-            },
-        }
-    }
-
-    /// Forgets what stood in a message that has gone.
-    fn forget_inside(&mut self) {
-        let forms = std::mem::take(&mut self.forms);
-        let items = &self.ledger.items;
-        self.forms = forms
-            .into_iter()
-            .filter(|(place, form)| match form {
-                Form::Shown(_) => true,
-                Form::Inside => self.is_inside(&items[*place]),
-            })
-            .collect();
-    }
-
-    fn parts(&self) -> LedgerParts {
-        // Lists read from old to new, but for what is in an order of its own.
-        let lines = |kind| {
-            let places = self.of_kind.get(&kind).into_iter().flatten();
-            let shown = places.filter_map(|place| match self.forms.get(place) {
-                Some(Form::Shown(shown)) => Some(shown.as_str()),
-                Some(Form::Inside) | None => None,
-            });
-            let mut shown: Vec<&str> = shown.collect();
-            if !matches!(kind, LedgerKind::Todo | LedgerKind::NextStep) {
-                shown.reverse();
-            }
-            shown.join("\n")
-        };
-        let files = match self.detail {
-            Detail::Full => lines(LedgerKind::File),
-            Detail::Paths | Detail::Bare => match lines(LedgerKind::File) {
-                files if files.is_empty() => files,
-                files => format!("- {}", files.replace('\n', ", ")),
-            },
-        };
-        LedgerParts {
-            lead: prompts::ledger_lead(),
-            pins: lines(LedgerKind::Pin),
-            rules: lines(LedgerKind::Rule),
-            first: lines(LedgerKind::FirstMessage),
-            brief: self.detail == Detail::Bare,
-            messages: lines(LedgerKind::Message),
-            latest: lines(LedgerKind::LatestMessage),
-            files,
-            failures: lines(LedgerKind::Failure),
-            steps: lines(LedgerKind::NextStep),
-            todos: lines(LedgerKind::Todo),
-            decisions: lines(LedgerKind::Decision),
-            figures: lines(LedgerKind::Figure),
-            notes: lines(LedgerKind::Note),
-            pins_left: named(self.pins_left.iter()),
-            left: self.left(),
-        }
-    }
-
-    /// Returns the entries of what does not fit, those that matter most first.
-    fn left(&self) -> String {
-        if self.budget.ledger == TokenCount::ZERO {
-            return String::new();
-        }
-        let mut told = BTreeSet::new();
-        let mut ids = Vec::new();
-        for (kind, _) in ORDER {
-            for place in self.of_kind.get(&kind).into_iter().flatten() {
-                let id = &self.ledger.items[*place].entry_id;
-                if !self.forms.contains_key(place) && told.insert(id) {
-                    ids.push(id);
-                }
-                if ids.len() > NAMED {
-                    return named(ids.into_iter());
-                }
-            }
-        }
-        named(ids.into_iter())
     }
 }

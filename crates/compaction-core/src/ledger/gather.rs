@@ -85,7 +85,7 @@ struct Details {
 
 #[derive(Deserialize)]
 struct Stored {
-    sources: Vec<String>,
+    sources: Option<Vec<String>>,
     #[serde(default)]
     items: Vec<StoredItem>,
 }
@@ -124,8 +124,11 @@ pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Gather
         .map(|projected| (projected.index, &*projected.entry))
         .collect();
     let known = newest_ledger(path, &read, start);
-    let (sources, since) = match &known {
-        Some((ledger, since)) => (ledger.sources.iter().map(String::as_str).collect(), *since),
+    let sources = known
+        .as_ref()
+        .and_then(|(ledger, since)| Some((ledger.sources.as_ref()?, *since)));
+    let (sources, since) = match sources {
+        Some((sources, since)) => (sources.iter().map(String::as_str).collect(), since),
         None => (BTreeSet::new(), start),
     };
     let tree = path.tree();

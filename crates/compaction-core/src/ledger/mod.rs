@@ -15,6 +15,7 @@ mod fit;
 mod gather;
 mod lines;
 mod literals;
+mod page;
 mod pins;
 mod strip;
 
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
 use crate::extract::Holds;
+use crate::prompts;
 use crate::tokens::TokenCount;
 
 /// The label of a pinned entry.
@@ -112,6 +114,8 @@ pub struct Ledger {
     pub sources: Vec<EntryId>,
     /// The paths that items name.
     paths: BTreeMap<String, String>,
+    /// Items in fewer words.
+    brief: BTreeMap<String, String>,
     /// Messages with a figure that was changed later, and what is said of that.
     changed: BTreeMap<EntryId, String>,
     /// What the ledger before listed.
@@ -171,10 +175,10 @@ impl LedgerBlock {
 
     /// Returns the same for another session, whose recall does not find these entries.
     pub(crate) fn handed_off(mut self) -> Self {
-        let own = crate::prompts::ledger_lead();
-        self.text = self
-            .text
-            .replacen(&own, &crate::prompts::ledger_lead_handoff(), 1);
+        for own in [prompts::ledger_lead(), prompts::ledger_lead_brief()] {
+            let other = prompts::ledger_lead_handoff();
+            self.text = self.text.replacen(&own, &other, 1);
+        }
         self
     }
 

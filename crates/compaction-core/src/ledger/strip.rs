@@ -13,7 +13,11 @@ pub fn without_ledger(summary: &str) -> String {
     if !summary.contains(OPEN) {
         return summary.to_owned();
     }
-    let leads = [prompts::ledger_lead(), prompts::ledger_lead_handoff()];
+    let leads = [
+        prompts::ledger_lead(),
+        prompts::ledger_lead_brief(),
+        prompts::ledger_lead_handoff(),
+    ];
     leads
         .iter()
         .fold(summary.to_owned(), |text, lead| without(&text, lead))

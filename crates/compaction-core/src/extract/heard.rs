@@ -1,0 +1,186 @@
+//! What the user says to a record: rules, figures, wishes, choices, and what they take back.
+
+use super::figures::{figures, has_figure, replaces_earlier, subjects};
+use super::notes::{Change, Noted, RuleNote, Spoken};
+use super::record::{
+    DECISIONS, Decision, FIGURES, FigureNote, NOTES, REPORTED, Record, STEPS, Step, keep_newest,
+    replaces, take_back,
+};
+use super::refusals;
+use super::said::{Saying, sayings};
+use super::speech;
+use super::text::Sentence;
+
+impl Record {
+    /// Notes what the user says; `rules` are among `said`.
+    pub(super) fn user(
+        &mut self,
+        place: usize,
+        text: &str,
+        tiny: bool,
+        said: &[Sentence],
+        rules: &[&str],
+    ) {
+        self.steps_are_answered(place);
+        self.turned_down(place, text, said);
+        let closing = said
+            .iter()
+            .filter(|sentence| speech::closes(&sentence.text));
+        self.steps_are_done(place, closing);
+        // A rule is told as a rule.
+        let others = said
+            .iter()
+            .filter(|sentence| !rules.contains(&sentence.text.as_str()));
+        let others: Vec<Sentence> = others.cloned().collect();
+        self.note_decisions(place, &others);
+        for rule in rules.iter().copied() {
+            if self.known_rules.insert(rule.to_owned()) {
+                let figure = has_figure(rule).then(|| FigureNote::new(place, rule.to_owned()));
+                if let Some(figure) = &figure {
+                    self.user_gives(figure);
+                }
+                self.rules.push(RuleNote {
+                    place,
+                    text: rule.to_owned(),
+                    changed: None,
+                    quantity: figure.map(|figure| figure.quantity),
+                });
+            }
+        }
+        let of_rule = |text: &str| {
+            let mut rules = rules.iter();
+            rules.any(|rule| rule.contains(text.trim_end_matches('…')) || text.contains(*rule))
+        };
+        for figure in figures(said, "") {
+            if of_rule(&figure.text) {
+                continue;
+            }
+            let newer = FigureNote::new(place, figure.text);
+            self.user_gives(&newer);
+            self.said_figures.push(newer);
+        }
+        keep_newest(&mut self.said_figures, FIGURES);
+        self.sayings(place, said, rules);
+        if !text.trim().is_empty() {
+            self.spoken.push(Spoken {
+                place,
+                text: text.to_owned(),
+                tiny,
+                changed: None,
+            });
+        }
+    }
+
+    /// Notes what the user wants done later, chooses, or names.
+    fn sayings(&mut self, place: usize, said: &[Sentence], rules: &[&str]) {
+        for said in sayings(said, rules) {
+            let text = said.text;
+            let known = |noted: &Noted| noted.place == place && noted.text.contains(&text);
+            if self.decisions().rev().take(8).any(known) {
+                continue;
+            }
+            let noted = Noted { place, text };
+            match said.saying {
+                Saying::Step => self.add_step(noted, false),
+                Saying::Choice => {
+                    let chosen = subjects(&said.choice);
+                    self.decisions.push(Decision::new(noted, chosen, false));
+                }
+                Saying::Note if has_figure(&noted.text) => {}
+                Saying::Note => {
+                    self.notes.retain(|earlier| earlier.text != noted.text);
+                    self.notes.push(noted);
+                }
+            }
+        }
+        keep_newest(&mut self.decisions, DECISIONS);
+        keep_newest(&mut self.steps, STEPS);
+        keep_newest(&mut self.notes, NOTES);
+    }
+
+    /// A figure of the user, be it in a rule, takes back what was said of the same thing.
+    fn user_gives(&mut self, newer: &FigureNote) {
+        let (place, text) = (newer.noted.place, &newer.noted.text);
+        let change = replaces_earlier(text);
+        let old = |earlier: &FigureNote| replaces(newer, change, earlier);
+        let gone = self.said_figures.iter();
+        let gone = gone.filter(|earlier| earlier.noted.text != *text && old(earlier));
+        let gone: Vec<(usize, Option<String>)> = gone
+            .map(|earlier| {
+                (
+                    earlier.noted.place,
+                    newer.quantity.value_since(&earlier.quantity),
+                )
+            })
+            .collect();
+        for list in [&mut self.said_figures, &mut self.answered_figures] {
+            take_back(&mut self.links, place, list, old, |figure| {
+                figure.noted.place
+            });
+        }
+        for (gone, value) in gone.into_iter().filter(|(gone, _)| *gone != place) {
+            let spoken = &mut self.spoken;
+            if let Ok(at) = spoken.binary_search_by_key(&gone, |spoken| spoken.place) {
+                spoken[at].changed = Some(Change { place, value });
+            }
+        }
+        let old = |earlier: &Decision| {
+            let known = earlier.quantity.as_ref();
+            earlier.noted.place != place
+                && known.is_some_and(|known| newer.quantity.replaces(known, change))
+        };
+        let links = &mut self.links;
+        take_back(links, place, &mut self.decisions, old, |earlier| {
+            earlier.noted.place
+        });
+        for rule in self.rules.iter_mut().rev().take(FIGURES) {
+            if let Some(known) = &rule.quantity
+                && rule.changed.is_none()
+                && rule.place != place
+                && rule.text != *text
+                && newer.quantity.replaces(known, change)
+            {
+                let value = newer.quantity.value_since(known);
+                rule.changed = Some(Change { place, value });
+            }
+        }
+    }
+
+    /// Forgets the choices that the user turns down: those that are named, and at a plain refusal those of the answer
+    /// before it.
+    fn turned_down(&mut self, place: usize, text: &str, said: &[Sentence]) {
+        let mut against = Vec::new();
+        for sentence in said.iter().take(REPORTED) {
+            against.extend(refusals::turned_down(&sentence.text));
+        }
+        against.truncate(REPORTED);
+        let refused = refusals::refuses(text).then_some(self.last_words).flatten();
+        if let Some(refused) = refused {
+            // Without it, the refusal would be one of what was said before.
+            self.link(place, refused);
+        }
+        if against.is_empty() && refused.is_none() {
+            return;
+        }
+        let old = |earlier: &Decision| {
+            !earlier.rejects
+                && (refused == Some(earlier.noted.place)
+                    || refusals::is_meant(&against, &earlier.chosen))
+        };
+        take_back(
+            &mut self.links,
+            place,
+            &mut self.decisions,
+            old,
+            |earlier| earlier.noted.place,
+        );
+    }
+
+    fn steps_are_answered(&mut self, place: usize) {
+        self.passing_steps.clear();
+        let asks = |step: &Step| step.asks;
+        take_back(&mut self.links, place, &mut self.steps, asks, |step| {
+            step.noted.place
+        });
+    }
+}
