@@ -188,7 +188,7 @@ fn every_kind_of_fact_is_kept_with_its_entry() {
     insta::assert_snapshot!(listed(&every_kind().ledger()), @"
     Rule e1: Never touch src/api.rs.
     File e7: src/lib.rs: 1 edit; newest: mod import;
-    File e5: src/import.rs: written, 2 lines
+    File e5: src/import.rs: written, 2 lines; content 04d2649eb72531af
     Failure e10: `cargo test` (exit code 101): error[E0308]: mismatched types
     NextStep e12: Next step: wire the importer into the command line.
     Todo e3: docs
@@ -219,7 +219,7 @@ fn a_block_reads_from_the_most_important_on() {
     Latest message of the user:
     - Good, go on with the docs then. [e13]
     Changed files:
-    - src/import.rs: written, 2 lines [e5]
+    - src/import.rs: written, 2 lines; content 04d2649eb72531af [e5]
     - src/lib.rs: 1 edit; newest: mod import; [e7]
     Failed, and not seen to pass since:
     - `cargo test` (exit code 101): error[E0308]: mismatched types [e10]

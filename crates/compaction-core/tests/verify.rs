@@ -10,19 +10,20 @@ use serde_json::{Value, json};
 use session_model::{Decoded, EntryDraft, build_context, decode_bytes};
 use sessions::{answer, calls, patched, patched_text, path, says};
 
-/// Returns a session in which a file is changed, a command fails, and figures, names and an address are said, with
+/// Returns a session in which a file is changed, a command fails, and names and an address are said, with
 /// enough talk around them that a twentieth of it has room for all of them.
 fn work() -> Decoded {
-    let talk = "we talk about this and that until everybody knows what is meant by it. ".repeat(80);
+    let talk =
+        "we talk about this and that until everybody knows what is meant by it. ".repeat(160);
     let failed = json!({"message": {
         "content": [{"type": "text", "text": "error: no such column `zebra`\nCommand exited with code 1"}],
         "isError": true,
     }});
-    let said = "retry_limit is 17 retries, see https://zebra.example/spec and src/herd.rs";
+    let said = "retry_limit is told of in https://zebra.example/spec and src/herd.rs";
     patched(
         "u:1 a:1 res:1:1 a:1 res:2:1 a:1 u:1 a:1 | u:150 a:10",
         &[
-            ("e1", says(&talk)),
+            ("e1", says("please have a look")),
             (
                 "e2",
                 calls("1", "edit", &json!({"path": "src/deep/zebra.rs"})),
@@ -33,8 +34,8 @@ fn work() -> Decoded {
                 calls("2", "bash", &json!({"command": "cargo test -q zebra"})),
             ),
             ("e5", failed),
-            ("e6", says(said)),
-            ("e7", says(&talk)),
+            ("e6", says(&format!("{said}. {talk}"))),
+            ("e7", says("thank you, and the rest")),
             ("e8", says("retry_limit stays")),
         ],
     )
@@ -118,11 +119,9 @@ fn kinds_of_which_there_was_nothing_are_not_stored() {
 fn what_is_missing_and_cheap_is_said_one_line_a_kind() {
     let applied = apply(&options(VerifyMode::Repair)).expect("a summary");
     insta::assert_snapshot!(literals(&applied), @"
-    - paths: src/deep/zebra.rs, src/herd.rs
-    - errors seen: `error: no such column `zebra``
+    - paths: src/herd.rs
     - names: retry_limit
     - addresses: https://zebra.example/spec
-    - commands run: `cargo test -q zebra`
     ");
     let loss = applied.loss.as_ref().expect("a report");
     assert_eq!(loss.in_sight(), loss.total(), "{loss:?}");
@@ -134,10 +133,7 @@ fn what_is_missing_and_cheap_is_said_one_line_a_kind() {
         .filter(|item| item.kind == LedgerKind::Literal)
         .map(|item| (item.entry_id.as_str(), item.text.as_str()))
         .collect();
-    assert!(
-        sources.contains(&("e2", "src/deep/zebra.rs")),
-        "{sources:?}"
-    );
+    assert!(sources.contains(&("e6", "src/herd.rs")), "{sources:?}");
     // The newest entry that says it.
     assert!(sources.contains(&("e8", "retry_limit")), "{sources:?}");
     let stored = details(&applied)["ledger"]["items"].clone();
@@ -192,7 +188,9 @@ fn what_is_long_is_not_cheap() {
 
 #[test]
 fn an_empty_budget_is_a_plain_summary() {
-    let plain = apply(&options(VerifyMode::Off)).expect("a summary");
+    let mut plain = options(VerifyMode::Off);
+    plain.settings.compaction.ledger.max_tokens = Some(TokenCount::ZERO);
+    let plain = apply(&plain).expect("a summary");
     let mut empty = options(VerifyMode::Repair);
     empty.settings.compaction.ledger.max_tokens = Some(TokenCount::ZERO);
     let applied = apply(&empty).expect("a summary");
