@@ -66,7 +66,7 @@ pub(crate) struct FileNote {
 pub(crate) struct FailureNote {
     /// What failed and how, on one line.
     pub text: String,
-    /// The same with one line of the output, where there is little room.
+    /// The same with less of the output, for where there is little room.
     pub brief: String,
     /// The message that called it, where it was a call.
     pub call: Option<usize>,

@@ -231,3 +231,44 @@ fn is_small(word: &str) -> bool {
 fn is_cjk(c: char) -> bool {
     ('\u{3040}'..='\u{9fff}').contains(&c)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Quantity;
+
+    #[track_caller]
+    fn check(earlier: &str, newer: &str, replaces: bool) {
+        let (earlier, newer) = (Quantity::of(earlier), Quantity::of(newer));
+        assert_eq!(newer.replaces(&earlier, false), replaces);
+    }
+
+    #[test]
+    fn the_same_words_around_another_value_are_the_same_thing() {
+        check(
+            "the crawl delay of the feed reader is 20 s",
+            "for the feed reader, crawl delay 35 s",
+            true,
+        );
+        check(
+            "feed reader crawl delay 20 s",
+            "Nimm doch lieber 35 s als feed reader crawl delay.",
+            true,
+        );
+        check("批处理大小是 500 行", "批处理大小改成 300 行", true);
+    }
+
+    #[test]
+    fn a_word_of_its_own_beside_them_makes_another_thing() {
+        check(
+            "import worker batch size: 500 rows",
+            "import worker page size: 200 rows",
+            false,
+        );
+        check(
+            "cold start of the mail store is 3 s",
+            "cold start of the mail index is 4 s",
+            false,
+        );
+        check("the crawl delay is 20 s", "the crawl delay is 20 MB", false);
+    }
+}

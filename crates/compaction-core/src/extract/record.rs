@@ -22,9 +22,9 @@ pub(super) const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
 pub(super) const STEPS: usize = 32;
 pub(super) const NOTES: usize = 256;
-/// The longest command and the longest line of an output where there is little room, in characters.
+/// The longest command and the most of its output where there is little room, in characters.
 const BRIEF_COMMAND: usize = 80;
-const BRIEF_LINE: usize = 120;
+const BRIEF_LINES: usize = 140;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
@@ -242,11 +242,15 @@ impl Record {
             text.push_str(": ");
             text.push_str(line.trim());
         }
-        let first = failure.lines.first().map_or("failed", |line| line.trim());
+        let lines: Vec<&str> = failure.lines.iter().map(|line| line.trim()).collect();
+        let printed = match lines.is_empty() {
+            true => "failed".to_owned(),
+            false => lines.join(" | "),
+        };
         let command = one_line(&failure.command, BRIEF_COMMAND);
         let brief = match &failure.told {
-            Some(told) => one_line(told, BRIEF_LINE),
-            None => format!("`{command}`: {}", one_line(first, BRIEF_LINE)),
+            Some(told) => one_line(told, BRIEF_LINES),
+            None => format!("`{command}`: {}", one_line(&printed, BRIEF_LINES)),
         };
         self.failures.push(FailureNote {
             text,
