@@ -123,7 +123,12 @@ fn what_cannot_be_compared_is_said() {
         "small.jsonl",
         "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
     );
-    assert_eq!(env.run(&["compare", "small.jsonl"]).code, Some(3));
+    let nothing = env.run(&["compare", "small.jsonl"]);
+    assert_eq!(nothing.code, Some(3), "{nothing}");
+    assert!(nothing.stderr.contains("; prune-only: "), "{nothing}");
+    let narrow = env.run(&["plan", "s.jsonl", "--window", "300"]);
+    assert_eq!(narrow.code, Some(2), "{narrow}");
+    assert!(narrow.stderr.contains("name a larger --window"), "{narrow}");
 }
 
 #[test]

@@ -55,9 +55,8 @@ impl Search {
         if stop() {
             return found;
         }
-        let mut places = self.pattern.find_iter(searched);
         let mut left_here = COUNTED;
-        while let Some(place) = places.next() {
+        for place in self.pattern.find_iter(searched) {
             let rest = searched.len() - place.end();
             found.count += 1;
             found.first.get_or_insert(place.range());
