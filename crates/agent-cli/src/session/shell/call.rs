@@ -231,9 +231,20 @@ impl AgentSession {
     /// Carries out a command, and returns why it is refused, where it is.
     fn refusal_of(&mut self, command: Command) -> Option<Refusal> {
         self.calls.heard = Some(Vec::new());
-        self.command(command);
+        let refused = match command {
+            // Where there is nothing to take the place of, there is nothing to do.
+            Command::CompactInstead {
+                strategy,
+                focus,
+                later,
+            } => self.compact_instead(strategy, focus, later).err(),
+            command => {
+                self.command(command);
+                None
+            }
+        };
         let heard = self.calls.heard.take().unwrap_or_default();
-        heard.into_iter().next().map(Refusal::refused)
+        refused.or_else(|| heard.into_iter().next().map(Refusal::refused))
     }
 
     /// Returns whether a compaction or a move runs, or is about to.

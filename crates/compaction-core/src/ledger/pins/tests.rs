@@ -190,7 +190,7 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
     that is pinned already, by entry p1
     the pin has 156 tokens, and 89 of the 100 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
     the pin has 5 tokens, and 1 of the 12 for pins are left; unpin p1 (5 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
-    the pin has 5 tokens, and 0 of the 0 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    the pin has 5 tokens, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)
     entry e2 is not pinned; list the pins to see what is
     no entry nope in this session; agent-cli tree lists the ids
     ");

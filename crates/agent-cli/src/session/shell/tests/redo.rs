@@ -4,6 +4,8 @@ use compaction_core::Strategy;
 use insta::assert_snapshot;
 
 use super::*;
+use crate::session::shell::reply::RefusalKind;
+use crate::session::shell::{Ask, Call};
 use crate::session::undoable::Later;
 
 const LONG: &str = "u:300 a:1200 u:300 a:1200 u:300 a:600";
@@ -203,6 +205,27 @@ fn a_compaction_in_the_place_of_another_that_is_cancelled_changes_nothing() {
         compaction manual extractive
         compacted: Already compacted
         ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_caller_hears_that_there_is_nothing_to_take_the_place_of() {
+    run(async {
+        let house = house();
+        let mut life = house.open_session("u:10 a:10");
+        let wanted = instead(Strategy::Extractive, Later::Stays);
+        let (command, mut answer) = Call::of(Ask::Do(wanted));
+        life.send(command);
+        let answered = poll_fn(|context| {
+            life.step(context);
+            match answer.try_recv() {
+                Ok(answer) => Poll::Ready(answer),
+                Err(_) => Poll::Pending,
+            }
+        });
+        let refused = answered.await.unwrap_err();
+        assert_eq!(refused.kind, RefusalKind::NothingToDo);
         life.close().await;
     });
 }
