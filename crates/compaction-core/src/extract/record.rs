@@ -24,7 +24,7 @@ pub(super) const STEPS: usize = 32;
 pub(super) const NOTES: usize = 256;
 /// The longest command and the most of its output where there is little room, in characters.
 const BRIEF_COMMAND: usize = 80;
-const BRIEF_LINES: usize = 140;
+const BRIEF_LINES: usize = 160;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
@@ -242,15 +242,12 @@ impl Record {
             text.push_str(": ");
             text.push_str(line.trim());
         }
-        let lines: Vec<&str> = failure.lines.iter().map(|line| line.trim()).collect();
-        let printed = match lines.is_empty() {
-            true => "failed".to_owned(),
-            false => lines.join(" | "),
-        };
+        // The line that says why comes first.
+        let printed = failure.lines.first().map_or("failed", |line| line.trim());
         let command = one_line(&failure.command, BRIEF_COMMAND);
         let brief = match &failure.told {
             Some(told) => one_line(told, BRIEF_LINES),
-            None => format!("`{command}`: {}", one_line(&printed, BRIEF_LINES)),
+            None => format!("`{command}`: {}", one_line(printed, BRIEF_LINES)),
         };
         self.failures.push(FailureNote {
             text,
