@@ -207,7 +207,10 @@ fn stored(body: &EntryBody) -> Option<Known> {
     };
     let compaction: &Compaction = compaction;
     let details = compaction.details.as_ref()?;
-    let details: Details = serde_json::from_str(details.get()).ok()?;
+    let mut details: Details = serde_json::from_str(details.get()).ok()?;
+    // A ledger of no sources had no room for facts; it does not say that there were none.
+    let sources = details.ledger.sources.take();
+    details.ledger.sources = sources.filter(|sources| !sources.is_empty());
     Some(Known {
         ledger: details.ledger,
         first_kept: compaction.first_kept.clone(),
