@@ -70,7 +70,7 @@ fn pi_file_call(call: &ToolCall) -> Option<(FileAction, String)> {
 /// Which calls count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileCalls {
-    /// Calls that did not fail, in the dialects of several agents.
+    /// Calls that did not fail, in the dialects of several agents; without a result only the newest count.
     Succeeded,
     /// All calls of `read`, `write` and `edit` (pi 0.87.1).
     AllOfPi,
@@ -135,12 +135,20 @@ impl FileOps {
     /// Adds the calls that the first `count` of `messages` make; whether they failed, the others may tell.
     pub(crate) fn add_first(&mut self, messages: &[&AgentMessage], count: usize, which: FileCalls) {
         let matched = match_calls(messages.iter().map(|message| Said::from(*message)));
+        let speaks = |message: &&AgentMessage| {
+            matches!(message, AgentMessage::User(_) | AgentMessage::Assistant(_))
+        };
+        // Only these calls may still have their results to come.
+        let waiting = messages.iter().rposition(speaks);
         for (place, message) in messages.iter().enumerate().take(count) {
             for call in message.tool_calls() {
                 let result = matched.get(&(place, call.id.as_str()));
-                let failed = result.is_some_and(|result| is_failure(messages[*result]));
+                let done = match result {
+                    Some(result) => !is_failure(messages[*result]),
+                    None => waiting == Some(place),
+                };
                 let found = match which {
-                    FileCalls::Succeeded if failed => None,
+                    FileCalls::Succeeded if !done => None,
                     FileCalls::Succeeded => file_call(call),
                     FileCalls::AllOfPi => pi_file_call(call),
                 };

@@ -940,15 +940,16 @@ fn a_failure_concerns_its_own_call_when_ids_repeat() {
 
 #[test]
 fn a_failure_behind_the_cut_concerns_no_call_before_it_when_ids_repeat() {
-    check_plan!("u:50 write:0:a.rs | u:150 call:0:1 err:0:9", WITH, @"
+    check_plan!("u:50 write:0:a.rs res:0:9 | u:150 call:0:1 err:0:9", WITH, @"
     e1 summarized 45
     e2 summarized 12
-    e3 kept 122
-    e4 kept 12
-    e5 kept 14
-    cut at e3
+    e3 summarized 14
+    e4 kept 122
+    e5 kept 12
+    e6 kept 14
+    cut at e4
     keeps 148 of 100
-    History 1/1: 56 in, 16384 out
+    History 1/1: 68 in, 16384 out
     modified: a.rs
     ");
 }

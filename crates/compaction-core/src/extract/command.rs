@@ -35,6 +35,11 @@ const LOOKING: [&str; 30] = [
 ];
 /// What `git` does when it only looks.
 const GIT_LOOKING: [&str; 7] = ["grep", "log", "show", "diff", "status", "blame", "ls-files"];
+/// Returns true when a command's exit code is not that of what it runs, or is made to be a success.
+pub(super) fn hides_its_end(command: &str) -> bool {
+    command.contains('|') || command.contains("; ") || command.trim_end().ends_with('&')
+}
+
 /// Words of commands that check the work.
 const CHECKS: [&str; 26] = [
     "test",

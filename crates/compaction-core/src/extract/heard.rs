@@ -34,7 +34,7 @@ impl Record {
         let others: Vec<Sentence> = others.cloned().collect();
         self.note_decisions(place, &others);
         for rule in rules.iter().copied() {
-            if self.known_rules.insert(rule.to_owned()) {
+            if self.is_new_rule(place, rule) {
                 let figure = has_figure(rule).then(|| FigureNote::new(place, rule.to_owned()));
                 if let Some(figure) = &figure {
                     self.user_gives(figure);
@@ -69,6 +69,24 @@ impl Record {
                 changed: None,
             });
         }
+    }
+
+    /// Returns whether a message says a rule for the first time. One that was said before holds from now on again, so
+    /// what was noted of it is dropped.
+    fn is_new_rule(&mut self, place: usize, text: &str) -> bool {
+        if self.known_rules.insert(text.to_owned()) {
+            return true;
+        }
+        let mut rules = self.rules.iter();
+        let Some(at) = rules.rposition(|rule| rule.text == text) else {
+            return true;
+        };
+        if self.rules[at].place == place {
+            return false;
+        }
+        let earlier = self.rules.remove(at);
+        self.link(earlier.place, place);
+        true
     }
 
     /// Notes what the user wants done later, chooses, or names.

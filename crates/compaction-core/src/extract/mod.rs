@@ -49,6 +49,8 @@ mod work;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_record;
+#[cfg(test)]
 mod tests_said;
 
 use crate::ledger::LedgerBlock;
@@ -67,6 +69,7 @@ pub(crate) use record::Record;
 use rules::RuleBook;
 pub(crate) use scan::record;
 use scan::scan;
+pub(crate) use signals::Known;
 use signals::{Outcome, judge};
 pub(crate) use text::cut_middle;
 use text::{ends_of, one_line, sentences};
@@ -145,8 +148,8 @@ pub(crate) fn rules_in(text: &str) -> Vec<String> {
 }
 
 /// Returns the lines that tell why a command failed, from what it printed; none when it did not fail.
-pub(crate) fn error_lines_of(output: &str, is_error: bool) -> Vec<String> {
-    match judge(output, is_error) {
+pub(crate) fn error_lines_of(output: &str, known: Known) -> Vec<String> {
+    match judge(output, known) {
         Outcome::Failed { lines, .. } => lines,
         Outcome::Passed | Outcome::Denied => Vec::new(),
     }

@@ -89,6 +89,7 @@ impl Scan {
     }
 
     fn read(&mut self, messages: &[SourceMessage]) {
+        self.works = Works::of(messages.iter().map(|source| &*source.message));
         for (place, source) in messages.iter().enumerate() {
             self.place = place;
             let id = one_line(&source.entry_id, 200);

@@ -97,8 +97,21 @@ pub(super) enum Outcome {
     Denied,
 }
 
+/// What is known of a command beside what it printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Known {
+    /// It failed.
+    Failed,
+    /// It passed, whatever it printed.
+    Passed,
+    /// Whoever ran it says when one fails, and said nothing of this one.
+    NoError,
+    /// Nothing: only what it printed can tell.
+    Nothing,
+}
+
 /// Returns how the command ended that printed `output`.
-pub(super) fn judge(output: &str, is_error: bool) -> Outcome {
+pub(super) fn judge(output: &str, known: Known) -> Outcome {
     let (head, tail) = ends(output);
     let found = |part: &str| {
         let marked = FAILURES.iter().any(|mark| part.contains(mark));
@@ -108,16 +121,18 @@ pub(super) fn judge(output: &str, is_error: bool) -> Outcome {
                     .lines()
                     .any(|line| FAILURE_LINES.iter().any(|mark| line.starts_with(mark)))
     };
-    let exit = exit_code(tail).or_else(|| exit_code(head));
-    let failed = is_error
-        || exit.is_some_and(|code| code != 0)
-        || found(head)
-        || found(tail)
-        || (exit.is_none() && ends_in_error(tail));
+    let exit = exit_code(output);
+    let failed = match (known, exit) {
+        (Known::Failed, _) => true,
+        (Known::Passed, _) => false,
+        (Known::NoError | Known::Nothing, Some(code)) => code != 0,
+        (Known::NoError, None) => false,
+        (Known::Nothing, None) => found(head) || found(tail) || ends_in_error(tail),
+    };
     if !failed {
         return Outcome::Passed;
     }
-    if is_error && DENIALS.iter().any(|denial| tail.contains(denial)) {
+    if known == Known::Failed && DENIALS.iter().any(|denial| tail.contains(denial)) {
         return Outcome::Denied;
     }
     let mut lines = error_lines(head, tail);
@@ -125,7 +140,7 @@ pub(super) fn judge(output: &str, is_error: bool) -> Outcome {
         let last = tail
             .lines()
             .rev()
-            .filter(|line| !line.contains("exited with code"))
+            .filter(|line| exit_code_of(line).is_none())
             .map(clean);
         let last: Vec<_> = last.filter(|line| !line.is_empty()).take(3).collect();
         lines = last.into_iter().rev().collect();
@@ -151,25 +166,46 @@ fn ends(output: &str) -> (&str, &str) {
     )
 }
 
-/// Returns the last exit code that `text` names.
-fn exit_code(text: &str) -> Option<i64> {
-    let found = text.rmatch_indices("xit").take(200);
-    found
-        .filter_map(|(at, _)| exit_code_at(&text[at + 3..]))
-        .next()
+/// Returns the exit code that a harness wrote on a line of its own: the last or the first with words, or one of those
+/// in front of `Output:`.
+fn exit_code(output: &str) -> Option<i64> {
+    let with_words = |line: &&str| !line.trim().is_empty();
+    let last = output.lines().rev().take(LAST).find(with_words);
+    if let Some(code) = last.and_then(exit_code_of) {
+        return Some(code);
+    }
+    let opening = || output.lines().take(LAST).filter(with_words);
+    let header = opening().position(|line| line.trim() == "Output:");
+    opening().take(header.unwrap_or(1)).find_map(exit_code_of)
 }
 
-fn exit_code_at(rest: &str) -> Option<i64> {
-    let rest = rest
-        .strip_prefix("ed with")
-        .unwrap_or(rest)
-        .trim_start_matches(' ');
-    let rest = rest
-        .strip_prefix("code")
-        .or_else(|| rest.strip_prefix("status"))?;
-    let rest = rest.trim_start_matches([':', ' ', '=']);
-    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
-    rest[..digits.min(9)].parse().ok()
+/// Returns the exit code that a line says and nothing else: `Command exited with code 1`, `Exit code: 1`.
+fn exit_code_of(line: &str) -> Option<i64> {
+    const BESIDE: [&str; 9] = [
+        "command",
+        "process",
+        "shell",
+        "bash",
+        "failed",
+        "finished",
+        "completed",
+        "error",
+        "with",
+    ];
+    if line.len() > 80 {
+        return None;
+    }
+    let lower = line.to_lowercase().replace('_', " ");
+    let mut words = lower
+        .split(|c: char| !(c.is_alphanumeric() || c == '-'))
+        .filter(|word| !word.is_empty())
+        .skip_while(|word| BESIDE.contains(word));
+    if !matches!(words.next()?, "exit" | "exited") {
+        return None;
+    }
+    let mut words = words.skip_while(|word| matches!(*word, "with" | "code" | "status" | "exit"));
+    let code = words.next()?.parse().ok()?;
+    words.next().is_none().then_some(code)
 }
 
 /// Returns true when one of the last lines is an error and none behind it tells success.

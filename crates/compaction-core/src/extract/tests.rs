@@ -16,14 +16,14 @@ fn count(text: &str) -> u64 {
     u64::try_from(text.encode_utf16().count().div_ceil(4)).unwrap()
 }
 
-fn source(id: &str, message: AgentMessage) -> SourceMessage {
+pub(super) fn source(id: &str, message: AgentMessage) -> SourceMessage {
     SourceMessage {
         entry_id: EntryId::new(id),
         message: Arc::new(message),
     }
 }
 
-fn user(id: &str, text: &str) -> SourceMessage {
+pub(super) fn user(id: &str, text: &str) -> SourceMessage {
     let content = Content::Text(text.to_owned());
     source(
         id,
@@ -48,11 +48,11 @@ fn answer(id: &str, blocks: Vec<Block>, stop_reason: StopReason) -> SourceMessag
     source(id, AgentMessage::Assistant(message))
 }
 
-fn says(id: &str, text: &str) -> SourceMessage {
+pub(super) fn says(id: &str, text: &str) -> SourceMessage {
     answer(id, vec![Block::text(text)], StopReason::Stop)
 }
 
-fn calls(id: &str, name: &str, arguments: &str) -> SourceMessage {
+pub(super) fn calls(id: &str, name: &str, arguments: &str) -> SourceMessage {
     let call = ToolCall {
         id: format!("call-{id}"),
         name: name.to_owned(),
@@ -73,7 +73,7 @@ fn gives(id: &str, call: &str, name: &str, text: &str, is_error: bool) -> Source
     source(id, AgentMessage::ToolResult(message))
 }
 
-fn runs(id: &str, command: &str, output: &str, is_error: bool) -> [SourceMessage; 2] {
+pub(super) fn runs(id: &str, command: &str, output: &str, is_error: bool) -> [SourceMessage; 2] {
     let result = format!("{id}r");
     let arguments = serde_json::json!({ "command": command }).to_string();
     [
@@ -82,7 +82,7 @@ fn runs(id: &str, command: &str, output: &str, is_error: bool) -> [SourceMessage
     ]
 }
 
-fn edits(id: &str, path: &str, new: &str) -> [SourceMessage; 2] {
+pub(super) fn edits(id: &str, path: &str, new: &str) -> [SourceMessage; 2] {
     let result = format!("{id}r");
     let arguments = serde_json::json!({ "path": path, "oldText": "old", "newText": new });
     [

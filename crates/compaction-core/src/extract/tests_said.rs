@@ -3,7 +3,7 @@
 use super::choices::choices;
 use super::command::Command;
 use super::refusals::refuses;
-use super::signals::{Outcome, judge};
+use super::signals::{Known, Outcome, judge};
 use super::speech::next_steps;
 use super::text::sentences;
 use super::told::{Teller, mends, reports};
@@ -202,11 +202,11 @@ fn the_line_that_says_why_comes_first() {
             "/usr/bin/ld: a.o: undefined reference to `f'",
         ),
     ] {
-        let Outcome::Failed { lines, .. } = judge(output, true) else {
+        let Outcome::Failed { lines, .. } = judge(output, Known::Failed) else {
             panic!("{output} passed");
         };
         assert_eq!(lines.first().map(String::as_str), Some(why));
     }
     let passed = "warning: 2\nERROR: retrying\nall 12 tests passed";
-    assert_eq!(judge(passed, false), Outcome::Passed);
+    assert_eq!(judge(passed, Known::Nothing), Outcome::Passed);
 }

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use session_model::{BashExecution, ToolCall, ToolResultMessage};
+use session_model::{AgentMessage, BashExecution, ToolCall, ToolResultMessage};
 
-use super::command::{Command, is_check};
+use super::command::{Command, hides_its_end, is_check};
 use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read};
 use super::facts::{Facts, Failure, FileWork, Item};
 use super::figures::subjects;
 use super::notes::Noted;
 use super::record::Record;
-use super::signals::{Outcome, judge, states_error};
+use super::signals::{Known, Outcome, judge, states_error};
 use super::text::{Sentence, neutralise, one_line};
 use super::todos::TodoList;
 use super::told::{self, Teller};
@@ -57,12 +57,26 @@ pub(super) struct Works {
     requests: usize,
     /// What the newest calls did, one line each.
     last: Vec<String>,
+    /// Which message made calls whose results may still come.
+    waiting: Option<usize>,
+    /// True where failed calls are marked as such, so that an unmarked one did not fail.
+    tells_errors: bool,
 }
 
 impl Works {
+    /// Returns nothing yet of messages with these results.
+    pub(super) fn of<'a>(mut messages: impl Iterator<Item = &'a AgentMessage>) -> Self {
+        let is_error = |message: &AgentMessage| matches!(message, AgentMessage::ToolResult(result) if result.is_error);
+        Self {
+            tells_errors: messages.any(is_error),
+            ..Self::default()
+        }
+    }
+
     /// Notes a call; `broken` when its answer ended in an error or was stopped.
     /// Of reads, only a record wants to know.
     pub(super) fn call(&mut self, call: &ToolCall, broken: bool, place: usize, records: bool) {
+        self.waiting = Some(place);
         if !records {
             self.last.push(describe(call));
         }
@@ -89,11 +103,13 @@ impl Works {
     /// Notes that the user asked for something.
     pub(super) fn request(&mut self) {
         self.requests += 1;
+        self.waiting = None;
     }
 
     /// Notes that a new answer starts, so that `last_steps` speaks of the newest only.
     pub(super) fn start_answer(&mut self) {
         self.last.clear();
+        self.waiting = None;
     }
 
     /// Returns what the newest answer's calls did.
@@ -115,12 +131,12 @@ impl Works {
             Deed::Run(command) => {
                 let command = command.clone();
                 let text = result.content.joined_text("\n");
-                self.ran(
-                    &command,
-                    &judge(&text, result.is_error),
-                    id,
-                    (Some(from), place),
-                );
+                let known = match () {
+                    () if result.is_error => Known::Failed,
+                    () if self.tells_errors && !hides_its_end(&command) => Known::NoError,
+                    () => Known::Nothing,
+                };
+                self.ran(&command, &judge(&text, known), id, (Some(from), place));
             }
             Deed::Files(_) => {
                 let said = result.content.texts().next();
@@ -136,8 +152,12 @@ impl Works {
             return;
         }
         let command = show_command(&run.command);
-        let failed = run.exit_code.is_some_and(|code| code != 0);
-        let mut outcome = judge(&run.output, failed);
+        let known = match run.exit_code {
+            Some(0) if !hides_its_end(&command) => Known::Passed,
+            Some(0) | None => Known::Nothing,
+            Some(_) => Known::Failed,
+        };
+        let mut outcome = judge(&run.output, known);
         if let Outcome::Failed { exit, .. } = &mut outcome {
             *exit = run.exit_code.filter(|code| *code != 0).or(*exit);
         }
@@ -280,6 +300,10 @@ impl Works {
                     }
                 }
                 Deed::Files(works) => {
+                    // Without a result nothing is known to have happened, unless it may still come.
+                    if call.result.is_none() && self.waiting != Some(call.place) {
+                        continue;
+                    }
                     for work in works {
                         let whole = work.lines.is_some();
                         let known = files.entry(work.path.clone()).or_default();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use session_model::{AgentMessage, Block, Content, ToolCall};
 
-use crate::extract::{error_lines_of, is_unit};
+use crate::extract::{Known, error_lines_of, is_unit};
 use crate::files::file_call;
 
 /// What a literal is.
@@ -85,14 +85,22 @@ pub(super) fn literals_of(message: &AgentMessage) -> BTreeSet<Literal> {
         AgentMessage::Assistant(answer) => add_content(&answer.content, &mut found),
         AgentMessage::ToolResult(result) => {
             let text = result.content.joined_text("\n");
-            for line in error_lines_of(&text, result.is_error) {
+            let known = match result.is_error {
+                true => Known::Failed,
+                false => Known::Nothing,
+            };
+            for line in error_lines_of(&text, known) {
                 add(LiteralKind::Error, &folded(&line), &mut found);
             }
         }
         AgentMessage::BashExecution(run) => {
             add_command(&run.command, &mut found);
-            let failed = run.exit_code.is_some_and(|code| code != 0);
-            for line in error_lines_of(&run.output, failed) {
+            let known = match run.exit_code {
+                Some(0) => Known::Passed,
+                Some(_) => Known::Failed,
+                None => Known::Nothing,
+            };
+            for line in error_lines_of(&run.output, known) {
                 add(LiteralKind::Error, &folded(&line), &mut found);
             }
         }

@@ -1,0 +1,110 @@
+//! What the ledger keeps of a scan: rules said again, commands that passed or failed, calls without a result.
+
+use session_model::{AgentMessage, BashExecution};
+
+use super::scan::record;
+use super::signals::{Known, Outcome, judge};
+use super::tests::{calls, edits, runs, source, user};
+use crate::files::{FileCalls, FileOps};
+use crate::request::SourceMessage;
+
+/// Returns the commands that failed and stayed so.
+fn failures(messages: &[SourceMessage]) -> Vec<String> {
+    let failures = record(messages).failures.into_iter();
+    failures.map(|failure| failure.text).collect()
+}
+
+#[test]
+fn a_rule_said_again_holds_again() {
+    let rule = "The request timeout must be 5 seconds.";
+    let messages = [
+        user("u1", rule),
+        user("u2", "The request timeout must be 10 seconds."),
+        user("u3", rule),
+    ];
+    let record = record(&messages);
+    let rules: Vec<_> = record
+        .rules
+        .iter()
+        .map(|rule| (rule.place, rule.changed.as_ref().map(|change| change.place)))
+        .collect();
+    assert_eq!(rules, [(1, Some(2)), (2, None)]);
+}
+
+#[test]
+fn what_is_printed_outvotes_no_known_success() {
+    let log = "the child had exit code 3\nTraceback (most recent call last)\nnpm ERR! quoted";
+    assert_eq!(judge(log, Known::NoError), Outcome::Passed);
+    assert_eq!(judge(log, Known::Passed), Outcome::Passed);
+    for ended in [
+        "{log}\n\nExit code: 0",
+        "Exit code: 0\nWall time: 1 s\nOutput:\n{log}",
+    ] {
+        let output = ended.replace("{log}", log);
+        assert_eq!(judge(&output, Known::Nothing), Outcome::Passed, "{output}");
+    }
+    for output in [
+        "ran\n\nCommand exited with code 2",
+        "Exit code 2\nran",
+        "ran\n(exit status: 2)",
+    ] {
+        let Outcome::Failed { exit, .. } = judge(output, Known::NoError) else {
+            panic!("{output} passed");
+        };
+        assert_eq!(exit, Some(2));
+    }
+    let inside = "case one: exit code 3 is refused\nall good";
+    assert_eq!(judge(inside, Known::Nothing), Outcome::Passed);
+}
+
+#[test]
+fn where_failures_are_marked_the_others_passed() {
+    let log = "Traceback (most recent call last)\nValueError: caught and shown";
+    let mut messages = vec![user("u1", "Go.")];
+    messages.extend(runs("c1", "python tool.py", log, false));
+    assert_eq!(failures(&messages).len(), 1, "nothing is known");
+    messages.extend(runs("c2", "make deploy", "no such target", true));
+    assert_eq!(failures(&messages).len(), 1);
+    // What is piped ends as the last of it does.
+    messages.extend(runs("c3", "pytest 2>&1 | tail -5", log, false));
+    assert_eq!(failures(&messages).len(), 2);
+}
+
+#[test]
+fn a_command_of_the_user_that_exits_with_zero_passed() {
+    let run = |exit_code| {
+        let run = BashExecution {
+            command: "./migrate".to_owned(),
+            output: "Traceback (most recent call last)\nexit code 7".to_owned(),
+            exit_code,
+            cancelled: false,
+            truncated: false,
+            full_output_path: None,
+            exclude_from_context: false,
+            timestamp: None,
+        };
+        failures(&[source("b1", AgentMessage::BashExecution(run))]).len()
+    };
+    assert_eq!([run(Some(0)), run(Some(1)), run(None)], [0, 1, 1]);
+}
+
+#[test]
+fn a_call_without_a_result_changes_nothing_once_the_session_went_on() {
+    let changed = |messages: &[SourceMessage]| {
+        let mut files = FileOps::default();
+        files.add_messages(
+            messages.iter().map(|source| &source.message),
+            FileCalls::Succeeded,
+        );
+        let noted = record(messages).files.into_iter();
+        let noted: Vec<String> = noted.map(|file| file.path).collect();
+        assert_eq!(noted, files.modified_files());
+        noted
+    };
+    let write = r#"{"path":"src/lost.rs","content":"a"}"#;
+    let mut messages = vec![user("u1", "Go."), calls("c1", "write", write)];
+    assert_eq!(changed(&messages), ["src/lost.rs"], "it may still come");
+    messages.push(user("u2", "Stop, do the other file."));
+    messages.extend(edits("e1", "src/done.rs", "fn done() {}"));
+    assert_eq!(changed(&messages), ["src/done.rs"]);
+}
