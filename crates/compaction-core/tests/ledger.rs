@@ -414,6 +414,8 @@ fn hostile_text_changes_no_structure_and_is_nobodys_word() {
 fn a_ledger_is_taken_out_of_a_summary_wherever_it_stands() {
     let block = fitted(&every_kind(), 1000).text;
     let literal = "It writes\n<ledger>\nrow\n";
+    let opening: String = block.split_inclusive('\n').take(4).collect();
+    let opening = opening.trim_end();
     for (summary, prose) in [
         (format!("prose{block}"), "prose".to_owned()),
         (
@@ -422,6 +424,11 @@ fn a_ledger_is_taken_out_of_a_summary_wherever_it_stands() {
         ),
         (format!("{literal}prose{block}"), format!("{literal}prose")),
         (format!("prose{block}{block}"), "prose".to_owned()),
+        // An opening that is quoted ends nowhere.
+        (
+            format!("It begins so:{opening}\n\nprose{block}"),
+            format!("It begins so:{opening}\n\nprose"),
+        ),
         (literal.to_owned(), literal.to_owned()),
         (
             "<ledger>\nrow\n</ledger>".to_owned(),
@@ -486,6 +493,57 @@ fn twenty_compactions_of_a_model_that_forgets_wear_nothing_down() {
 }
 
 #[test]
+fn small_rounds_wear_no_rule_down() {
+    let rules: Vec<String> = (0..20)
+        .map(|number| format!("Never rename the table number {number} of the warehouse schema."))
+        .collect();
+    let mut story = Story::new();
+    story.user("Rework the shipper.").says("Yes.");
+    for rule in &rules {
+        story.user(rule).says("Sure.");
+    }
+    story.filler(300).user("Go on.").says("It is done.");
+    let mut options = keeping(20);
+    options.settings.compaction.extractive_max_tokens = TokenCount(300);
+    for round in 0..5 {
+        story.compact(&options, Some("## Goal\nSomething was asked.\n"));
+        let read = story.read();
+        for rule in &rules {
+            assert!(read.contains(rule), "round {round}: {rule} in {read}");
+        }
+        story.writes(&format!("src/field_{round}.rs"), false);
+        story
+            .filler(40)
+            .user(&format!("Rename the field number {round}."))
+            .says("It is done.");
+    }
+}
+
+#[test]
+fn a_round_without_room_for_a_ledger_loses_no_rule() {
+    let mut story = every_kind();
+    story.filler(300).user("Go on.").says("Yes.");
+    let data = json!({"text": "keep the port"});
+    story.entry(json!({"type":"custom","customType":"agent-cli/pin","data":data}));
+    let mut none = keeping(20);
+    none.settings.compaction.ledger.max_tokens = Some(TokenCount(0));
+    let mut story_without = story.clone();
+    story.compact(&none, Some("forgotten"));
+    assert!(story.read().contains("keep the port"));
+    for story in [&mut story, &mut story_without] {
+        story.filler(300).user("What next?").says("This.");
+        story.compact(&keeping(20), Some("forgotten"));
+        let read = story.read();
+        assert!(read.contains("Never touch src/api.rs."), "{read}");
+    }
+    let texts = |story: &Story| {
+        let items = story.ledger().items.into_iter();
+        items.map(|item| item.text).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&story), texts(&story_without));
+}
+
+#[test]
 fn after_undo_another_compaction_sees_the_same_facts() {
     let mut story = every_kind();
     story.filler(400).user("And now?").says("Done.");
@@ -528,6 +586,13 @@ fn a_document_hands_rules_on_to_the_session_after_the_next() {
         next.compact(&keeping(20), told);
         next.filler(300).user("What next?").says("This.");
         next.compact(&keeping(20), told);
+        let first = next.ledger().items.into_iter();
+        let first = first.filter(|item| item.kind == LedgerKind::FirstMessage);
+        let first: Vec<String> = first.map(|item| item.text).collect();
+        assert!(
+            first.len() == 1 && first[0].starts_with("Build the importer."),
+            "{first:?}"
+        );
         let read = next.read();
         assert!(read.contains("Never touch src/api.rs."), "{read}");
         assert!(read.contains("src/import.rs"), "{read}");

@@ -295,6 +295,19 @@ fn the_mode_is_part_of_the_decision() {
 }
 
 #[test]
+fn what_a_repair_may_take_is_part_of_the_decision() {
+    let hash = |most| {
+        let mut options = options(VerifyMode::Repair);
+        options.settings.compaction.ledger.max_tokens = Some(TokenCount(most));
+        let plan = plan_of(&work(), &options);
+        (plan.ledger.text.clone(), plan.hash())
+    };
+    let ((text, hash_of_little), (same, hash_of_much)) = (hash(300), hash(310));
+    assert_eq!(text, same);
+    assert_ne!(hash_of_little, hash_of_much);
+}
+
+#[test]
 fn only_a_summary_that_was_asked_for_has_a_prompt() {
     let plan = plan_of(&work(), &options(VerifyMode::Off));
     let by = |summarizer| {

@@ -41,10 +41,23 @@ impl Ledger {
         let known: BTreeSet<String> = ledger.items.iter().map(|item| item.text.clone()).collect();
         let handed = handed_on(path).into_iter();
         let handed = handed.filter(|item| !kept.contains(&item.entry_id));
+        let handed: Vec<LedgerItem> = handed.filter(|item| !known.contains(&item.text)).collect();
+        if handed
+            .iter()
+            .any(|item| item.kind == LedgerKind::FirstMessage)
+        {
+            ledger.first_is_a_message();
+        }
+        ledger.items.extend(handed);
         ledger
-            .items
-            .extend(handed.filter(|item| !known.contains(&item.text)));
-        ledger
+    }
+
+    /// Makes the first message one among the others: work that goes on began with that of the session before.
+    fn first_is_a_message(&mut self) {
+        let own = self.items.iter_mut();
+        for item in own.filter(|item| item.kind == LedgerKind::FirstMessage) {
+            item.kind = LedgerKind::Message;
+        }
     }
 
     fn add(&mut self, kind: LedgerKind, entry_id: EntryId, text: String) {

@@ -187,13 +187,9 @@ impl<'a> Fitting<'a> {
             | LedgerKind::Todo
             | LedgerKind::Decision
             | LedgerKind::Figure
-            | LedgerKind::Note => places.sort_by_key(|place| {
-                let item = &self.ledger.items[*place];
-                !self
-                    .ledger
-                    .listed
-                    .contains(&(item.kind, item.entry_id.clone()))
-            }),
+            | LedgerKind::Note => {
+                places.sort_by_key(|place| !self.is_listed(&self.ledger.items[*place]))
+            }
             LedgerKind::Pin
             | LedgerKind::File
             | LedgerKind::FirstMessage
@@ -202,6 +198,12 @@ impl<'a> Fitting<'a> {
             | LedgerKind::Literal => {}
         }
         places
+    }
+
+    /// Returns whether the ledger before listed it.
+    fn is_listed(&self, item: &LedgerItem) -> bool {
+        let key = (item.kind, item.entry_id.clone());
+        self.ledger.listed.contains(&key)
     }
 
     const fn heading(&self) -> TokenCount {
@@ -301,12 +303,54 @@ impl<'a> Fitting<'a> {
             }
             self.each = None;
         }
+        // A rule that was in sight stays there, whatever share the others have.
+        let listed = |place: &usize| self.is_listed(&self.ledger.items[*place]);
+        let rules = self.places(LedgerKind::Rule);
+        let rules: Vec<usize> = rules.into_iter().filter(listed).collect();
+        self.take(LedgerKind::Rule, rules, self.budget.ledger);
         for (kind, share) in self.order() {
             self.take_kind(kind, self.budget.ledger.scaled(share, 100));
         }
         for (kind, _) in self.order() {
             self.take_kind(kind, self.budget.ledger);
         }
+        for (kind, _) in self.order() {
+            if kind.is_message() {
+                self.widen(kind);
+            }
+        }
+    }
+
+    /// Tells the messages of a kind whole that were cut by a share of which others left room.
+    fn widen(&mut self, kind: LedgerKind) {
+        for place in self.places(kind) {
+            let item = &self.ledger.items[place];
+            let Some(Form::Shown(shown)) = self.forms.get(&place) else {
+                continue;
+            };
+            if shown.contains(&escape(&item.text)) {
+                continue;
+            }
+            let before = self.cost(shown);
+            let left = self.room + before;
+            // No token is longer than sixteen bytes or so.
+            if u64::try_from(item.text.len()).unwrap_or(u64::MAX) > left.0.saturating_mul(16) {
+                continue;
+            }
+            let whole = message(&item.entry_id, &item.text) + self.since(item);
+            let cost = self.cost(&whole);
+            if cost <= left {
+                self.room = left.saturating_sub(cost);
+                self.forms.insert(place, Form::Shown(whole));
+                self.whole.push(place);
+            }
+        }
+    }
+
+    /// Returns what is said behind a message with a figure that was changed later.
+    fn since(&self, item: &LedgerItem) -> &'a str {
+        let since = self.ledger.changed.get(&item.entry_id);
+        since.map(String::as_str).unwrap_or_default()
     }
 
     /// Takes the messages of a kind that need no cut to fit into `share`.
@@ -323,7 +367,12 @@ impl<'a> Fitting<'a> {
 
     /// Takes items of a kind as long as it does not exceed `share`.
     fn take_kind(&mut self, kind: LedgerKind, share: TokenCount) {
-        for place in self.by_rank(kind) {
+        self.take(kind, self.by_rank(kind), share);
+    }
+
+    /// Takes these items of a kind as long as it does not exceed `share`.
+    fn take(&mut self, kind: LedgerKind, places: Vec<usize>, share: TokenCount) {
+        for place in places {
             if self.forms.contains_key(&place) {
                 continue;
             }
@@ -421,8 +470,7 @@ impl<'a> Fitting<'a> {
                 });
             }
         };
-        let since = self.ledger.changed.get(&item.entry_id);
-        let since = since.map(String::as_str).unwrap_or_default();
+        let since = self.since(item);
         let most = most.saturating_sub(self.counter.text(since));
         self.cut(item, most).map(|shown| shown + since)
     }

@@ -201,6 +201,7 @@ fn newest_ledger(
     None
 }
 
+/// Returns the ledger of a compaction; nothing for one that names no sources, which a ledger with facts always does.
 fn stored(body: &EntryBody) -> Option<Known> {
     let EntryBody::Compaction(compaction) = body else {
         return None;

@@ -69,10 +69,8 @@ impl Fitting<'_> {
             left_out: ledger.items.len() - pins - (shown.len() - shown_pins),
             items: shown,
             pins_left_out: self.pins_left,
-            sources: match self.budget.ledger {
-                TokenCount::ZERO => Vec::new(),
-                _ => ledger.sources.clone(),
-            },
+            // Whatever room there is now: the next ledger is read from them.
+            sources: ledger.sources.clone(),
             holds: match self.budget.ledger {
                 TokenCount::ZERO => None,
                 _ => ledger.holds.clone(),

@@ -40,6 +40,12 @@ fn without(summary: &str, lead: &str) -> String {
         let Some(end) = ending(body) else {
             break;
         };
+        // Where another begins before, this one only quotes how they begin.
+        if body[..end].contains(&format!("\n{opening}")) {
+            out.push_str(&rest[..at + opening.len()]);
+            rest = body;
+            continue;
+        }
         // What another wrote in front without closing it is not ours.
         out.push_str(rest[..at].trim_end());
         rest = &body[end..];

@@ -102,3 +102,17 @@ fn no_budget_at_all_leaves_nothing() {
     assert_eq!(block, LedgerBlock::default());
     assert!(block.is_empty());
 }
+
+#[test]
+fn a_long_message_is_told_whole_where_others_leave_room() {
+    let long = "The importer reads a row and writes it.\n".repeat(60);
+    let items = vec![
+        item(LedgerKind::FirstMessage, "e1", &long),
+        item(LedgerKind::LatestMessage, "e9", "Go on."),
+    ];
+    let whole = fit(items.clone(), 1600, 0);
+    assert!(whole.text.contains(&long), "{}", whole.text);
+    assert!(whole.tokens <= TokenCount(1600));
+    let cut = fit(items, 400, 0);
+    assert!(!cut.text.contains(&long) && cut.tokens <= TokenCount(400));
+}

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use session_model::{EntryIndex, EntryKind, SessionContext, SessionPath};
 
+use crate::ledger::without_ledger;
 use crate::measure::{Measure, adapted_keep};
 use crate::plan::NothingToDo;
 use crate::restore;
 use crate::rules::Rules;
 use crate::threshold::Threshold;
-use crate::tokens::TokenCount;
+use crate::tokens::{TokenCount, TokenCounter};
 
 /// Refuses to compact what ends in a compaction.
 pub(super) fn refuse_compacted(
@@ -62,4 +63,21 @@ pub(super) fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) ->
     quarter
         .map_or(setting, |quarter| setting.min(quarter))
         .max(TokenCount(200))
+}
+
+/// Of what leaves the context, the ledger takes at most one part in this many.
+const LEDGER_SHARE: u64 = 4;
+
+/// Returns what a ledger may take: where little goes, it must not take its place. What the ledger of the summary
+/// before took is there again, so that small rounds wear nothing down.
+pub(super) fn ledger_room(
+    gone: TokenCount,
+    carried: Option<&str>,
+    counter: &dyn TokenCounter,
+) -> TokenCount {
+    let carried = carried.unwrap_or_default();
+    let whole = counter.text(carried);
+    let before = whole.saturating_sub(counter.text(&without_ledger(carried)));
+    let since = gone.saturating_sub(whole).scaled(1, LEDGER_SHARE);
+    gone.scaled(1, LEDGER_SHARE).max(before + since)
 }

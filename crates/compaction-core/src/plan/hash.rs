@@ -77,10 +77,21 @@ impl CompactionPlan {
             }
         }
         parts.push(self.ledger.text.clone());
+        if self.profile == Profile::Own {
+            // What a repair may add to it depends on these.
+            parts.push(format!("ledger {}", self.ledger.budget));
+            let threshold = self.threshold.as_ref();
+            parts.extend(threshold.map(|threshold| format!("threshold {}", threshold.tokens)));
+        }
         parts.extend(self.restored.iter().flat_map(Restored::parts));
-        let pending = self.pending.iter();
-        let pending = pending.flat_map(|answer| answer.content.tool_calls());
-        parts.extend(pending.map(|call| format!("pending {}", call.id)));
+        if let Some(answer) = &self.pending {
+            let calls = answer.content.tool_calls();
+            parts.extend(calls.map(|call| {
+                let arguments = call.arguments_text();
+                format!("pending {} {} {arguments}", call.id, call.name)
+            }));
+            parts.push(answer.content.joined_text("\n"));
+        }
         if self.profile == Profile::Own {
             let minimum = self.verify.minimum_percent;
             parts.push(format!("{} {minimum}", self.verify.mode.name()));

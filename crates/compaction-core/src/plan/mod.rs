@@ -37,7 +37,7 @@ pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 pub use rescue::{Elision, ElisionPlan, plan_elision};
 
 pub(crate) use apply::merge_answers;
-use bounds::{effective_keep, refuse_compacted, summary_cap};
+use bounds::{effective_keep, ledger_room, refuse_compacted, summary_cap};
 use fates::{
     chapter, fates, file_ops, list_limit, planned_entries, say_what_comes_back, source_messages,
 };
@@ -135,9 +135,6 @@ pub struct CompactionPlan {
 
 /// The least that a snapshot is worth: fewer messages stay as they are.
 const LEAST_MESSAGES: usize = 2;
-
-/// Of what leaves the context, the ledger takes at most one part in this many.
-const LEDGER_SHARE: u64 = 4;
 
 /// The most that a short summary answers.
 const SHORT_CAP: TokenCount = TokenCount(512);
@@ -352,18 +349,15 @@ fn plan_with(
     let gone = items.iter().zip(&fates);
     let gone = gone.filter(|(_, fate)| !matches!(fate, Fate::Kept | Fate::NoMessage));
     let gone: TokenCount = gone.map(|(item, _)| item.tokens).sum();
+    let ledger_budget = LedgerBudget {
+        ledger: settings
+            .ledger
+            .budget(options.window, threshold.as_ref())
+            .min(ledger_room(gone, carried.map(String::as_str), counter)),
+        pins: settings.pins.budget(options.window, threshold.as_ref()),
+    };
     let ledger = match own {
-        true => Ledger::of(path, context, cut.first_kept()).fit(
-            LedgerBudget {
-                // Where little goes, the ledger must not take its place.
-                ledger: settings
-                    .ledger
-                    .budget(options.window, threshold.as_ref())
-                    .min(gone.scaled(1, LEDGER_SHARE)),
-                pins: settings.pins.budget(options.window, threshold.as_ref()),
-            },
-            counter,
-        ),
+        true => Ledger::of(path, context, cut.first_kept()).fit(ledger_budget, counter),
         false => LedgerBlock::default(),
     };
     let pending = (restores && trigger.is_automatic())
