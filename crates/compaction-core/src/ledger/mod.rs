@@ -17,6 +17,7 @@ mod lines;
 mod literals;
 mod page;
 mod pins;
+mod shown;
 mod strip;
 
 #[cfg(test)]

@@ -1,0 +1,95 @@
+//! How a fact stands in the block: whole, cut, brief, or inside a message that is told whole.
+
+use crate::extract::cut_middle;
+use crate::ledger::fit::{Detail, Fitting, MESSAGE_SHARE, WORTH};
+use crate::ledger::lines::{bare, framed, listed, message, one_name, shown_id};
+use crate::ledger::{LedgerItem, LedgerKind};
+use crate::tokens::TokenCount;
+
+impl Fitting<'_> {
+    /// Returns whether a message or a pin that is told whole says it.
+    pub(super) fn is_inside(&self, item: &LedgerItem) -> bool {
+        let repeats = match item.kind {
+            LedgerKind::Rule
+            | LedgerKind::FirstMessage
+            | LedgerKind::LatestMessage
+            | LedgerKind::Message
+            | LedgerKind::Decision
+            | LedgerKind::Note
+            | LedgerKind::Figure => true,
+            LedgerKind::Pin
+            | LedgerKind::File
+            | LedgerKind::Failure
+            | LedgerKind::NextStep
+            | LedgerKind::Todo
+            | LedgerKind::Literal => false,
+        };
+        let told = self.told.get(&item.entry_id).copied().unwrap_or_default();
+        // What is told of a message sentence by sentence is not told again.
+        if item.kind == LedgerKind::Message && told * 10 >= item.text.len() * 8 {
+            return true;
+        }
+        // Of decisions and figures, a shortened sentence is listed.
+        let said = item.text.strip_prefix("Rejected: ").unwrap_or(&item.text);
+        let said = said.trim_end_matches('…');
+        repeats
+            && self.whole.iter().any(|whole| {
+                let whole = &self.ledger.items[*whole];
+                whole.entry_id == item.entry_id && whole.text.contains(said)
+            })
+    }
+
+    /// Returns an item as it stands in the block, cut in its middle where it is long and may be cut.
+    pub(super) fn shown(&self, item: &LedgerItem, left: TokenCount) -> Option<String> {
+        let most = match item.kind {
+            LedgerKind::Pin | LedgerKind::FirstMessage | LedgerKind::LatestMessage => left,
+            LedgerKind::Message => left.min(self.budget.ledger.scaled(MESSAGE_SHARE, 100)),
+            LedgerKind::File if self.detail != Detail::Full => {
+                // Many files: that they were changed matters more than how.
+                return Some(one_name(self.path(item)));
+            }
+            LedgerKind::Rule
+            | LedgerKind::File
+            | LedgerKind::Failure
+            | LedgerKind::NextStep
+            | LedgerKind::Todo
+            | LedgerKind::Decision
+            | LedgerKind::Figure
+            | LedgerKind::Note
+            | LedgerKind::Literal => {
+                return Some(match self.detail {
+                    Detail::Full | Detail::Paths => listed(&item.entry_id, &item.text),
+                    Detail::Bare => bare(self.ledger.brief.get(&item.text).unwrap_or(&item.text)),
+                });
+            }
+        };
+        let since = self.since(item);
+        let most = most.saturating_sub(self.counter.text(since));
+        self.cut(item, most).map(|shown| shown + since)
+    }
+
+    /// Returns a message, cut in its middle where it is long.
+    pub(super) fn cut(&self, item: &LedgerItem, most: TokenCount) -> Option<String> {
+        // No token is longer than sixteen bytes or so, and none is shorter than one.
+        let bytes = u64::try_from(item.text.len()).unwrap_or(u64::MAX);
+        if bytes <= most.0.saturating_mul(16) {
+            let whole = message(&item.entry_id, &item.text);
+            if self.cost(&whole) <= most {
+                return Some(whole);
+            }
+        }
+        if most < WORTH {
+            return None;
+        }
+        let mut keep = usize::try_from(most.0.saturating_mul(4)).unwrap_or(usize::MAX);
+        while keep > 40 {
+            let cut = cut_middle(&item.text, &shown_id(&item.entry_id), keep);
+            let cut = framed(&item.entry_id, &cut);
+            if self.cost(&cut) <= most {
+                return Some(cut);
+            }
+            keep = keep * 4 / 5;
+        }
+        None
+    }
+}
