@@ -480,7 +480,7 @@ fn plan() {
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
-      ledger      181 tokens, 7.9% of the context after: 1 first message, 1 latest message, 2 files, 4 notes, 2 messages
+      ledger      182 tokens, 8.0% of the context after: 1 first message, 1 latest message, 2 files, 2 messages
       in sight    if the rules write: 100% of 3 facts that can be checked
       request     history: 945 tokens in, at most 960 out
       request     turn prefix: 292 tokens in, at most 600 out
@@ -532,7 +532,7 @@ fn dry_runs() {
     -- would be compacted  # -> #  (-#)  by rule, no model  [TIME]
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # notes, # messages, # literal
+       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages, # literal
        files       # changed, # read, all named
        in sight    #% of # facts that can be checked
        lost        nothing: every entry is still in the file
@@ -596,7 +596,7 @@ fn compact_in_place_and_undo_give_the_context_back() {
     -- compacted  # -> #  (-#)  by rule, no model  [TIME]
        kept        # entries word for word (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # notes, # messages, # literal
+       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages, # literal
        files       # changed, # read, all named
        in sight    #% of # facts that can be checked
        lost        nothing: every entry is still in the file

@@ -45,14 +45,14 @@ fn strategies_stand_side_by_side() {
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in sight        61% of 218        10% of 28
+    in sight        64% of 221        6% of 30
     paths           100% of 48        -
-    errors          67% of 43         10% of 28
-    figures         93% of 32         -
-    names           57% of 33         -
-    commands        14% of 62         -
-    your messages   94% of 18         -
-    your rules      100% of 24        -
+    errors          21% of 46         6% of 30
+    figures         96% of 32         -
+    names           72% of 33         -
+    commands        46% of 62         -
+    your messages   55% of 18         -
+    your rules      100% of 26        -
     shares are of what would leave the context: what can still be read word for word; nothing was changed
     ");
     assert_eq!(env.read("s.jsonl"), before);

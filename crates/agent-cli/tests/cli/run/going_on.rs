@@ -80,9 +80,9 @@ fn a_script_goes_on_behind_a_handoff() {
     Kept by code, word for word. An id in brackets names an entry of the session before.
     First message of the user:
     - p1 [ID]
-    - p3 [ID]
     Messages of the user in between:
     - p2 [ID]
+    - p3 [ID]
     Latest message of the user:
     - p4 [ID]
     </ledger>
