@@ -187,7 +187,7 @@ impl<'a> Fitting<'a> {
             | LedgerKind::Decision
             | LedgerKind::Figure
             | LedgerKind::Note => {
-                places.sort_by_key(|place| !self.is_listed(&self.ledger.items[*place]))
+                places.sort_by_key(|place| !self.is_listed(&self.ledger.items[*place]));
             }
             LedgerKind::Pin
             | LedgerKind::File
