@@ -181,7 +181,8 @@ mod tests {
         assert_eq!(report.rows.len(), 21);
         for (round, row) in report.rows.iter().enumerate() {
             assert!(
-                row.summary <= report.cap,
+                // The cap is of the prose; the ledger has a budget of its own, 2% of the window.
+                row.summary <= report.cap + 4000,
                 "round {round}: {row:?} over {}",
                 report.cap
             );
