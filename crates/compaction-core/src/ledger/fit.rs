@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use session_model::EntryId;
 
-use crate::ledger::lines::{block, framed, listed, message};
+use crate::ledger::lines::{HEADING, around_pins, block, framed, listed, message, pin_cost};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
@@ -29,8 +29,7 @@ pub(super) const ORDER: [(LedgerKind, u64); 11] = [
 const FILES_IN_FULL: u64 = 25;
 /// The most of the budget that one message between the first and the latest takes, in percent.
 pub(super) const MESSAGE_SHARE: u64 = 12;
-/// What a heading takes, in words or in one word, and what a closing line may take.
-const HEADING: TokenCount = TokenCount(12);
+/// What a heading of one word takes, and what a closing line may take.
 const SHORT_HEADING: TokenCount = TokenCount(4);
 const CLOSING: TokenCount = TokenCount(48);
 /// What is longer waits until all that is short has room, where that is scarce.
@@ -135,28 +134,25 @@ impl<'a> Fitting<'a> {
 
     /// Takes the newest pins that fit their own budget.
     fn pins(&mut self) {
-        let mut left = self.budget.pins.saturating_sub(HEADING);
-        if self.budget.ledger == TokenCount::ZERO {
-            // Nothing else pays for the frame.
-            let frame = block(&LedgerParts {
-                lead: prompts::ledger_lead(),
-                ..LedgerParts::default()
-            });
-            left = left.saturating_sub(self.counter.text(&frame));
-        }
-        let all = self.places(LedgerKind::Pin).into_iter();
-        let all = all.map(|place| &self.ledger.items[place]);
+        let places = self.places(LedgerKind::Pin);
+        // What adds pins counts the frame too, which they may have to pay for alone.
+        let around = match self.budget.ledger {
+            TokenCount::ZERO => around_pins(self.counter),
+            _ => HEADING,
+        };
+        let mut left = self.budget.pins.saturating_sub(around);
+        let all = places.iter().map(|place| &self.ledger.items[*place]);
         let all: TokenCount = all
-            .map(|item| self.cost(&framed(&item.entry_id, &item.text)))
+            .map(|item| pin_cost(&item.entry_id, &item.text, self.counter))
             .sum();
         if all > left {
             // Those without room are named.
             left = left.saturating_sub(CLOSING);
         }
-        for place in self.places(LedgerKind::Pin) {
+        for place in places {
             let item = &self.ledger.items[place];
             let shown = message(&item.entry_id, &item.text);
-            let cost = self.cost(&shown);
+            let cost = pin_cost(&item.entry_id, &item.text, self.counter);
             if cost > left {
                 self.pins_left.push(item.entry_id.clone());
                 continue;

@@ -4,7 +4,10 @@ use session_model::EntryId;
 
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
+use crate::tokens::{TokenCount, TokenCounter};
 
+/// What a heading takes.
+pub(super) const HEADING: TokenCount = TokenCount(12);
 /// How many entries a line names.
 pub(super) const NAMED: usize = 10;
 /// The longest id that is shown.
@@ -64,4 +67,22 @@ pub(super) fn framed(id: &EntryId, text: &str) -> String {
         "<ledger-text id=\"{}\">{text}\n</ledger-text>",
         shown_id(id)
     )
+}
+
+/// The most tokens that an id of this program takes.
+const ID_TOKENS: TokenCount = TokenCount(12);
+
+/// Returns what a pin takes in a block; the id of a pin that is yet to be stored is empty.
+pub(super) fn pin_cost(id: &EntryId, text: &str, counter: &dyn TokenCounter) -> TokenCount {
+    let nameless = counter.text(&message(&EntryId::new(""), text)) + ID_TOKENS;
+    counter.text(&message(id, text)).max(nameless) + TokenCount(1)
+}
+
+/// Returns what stands around all pins, the frame of a block with nothing else in it included.
+pub(super) fn around_pins(counter: &dyn TokenCounter) -> TokenCount {
+    let frame = block(&LedgerParts {
+        lead: prompts::ledger_lead(),
+        ..LedgerParts::default()
+    });
+    counter.text(&frame) + HEADING
 }

@@ -16,6 +16,7 @@ use session_model::{
     EntryKind, LabelDraft, SessionPath, SessionTree,
 };
 
+use crate::ledger::lines::{around_pins, pin_cost};
 use crate::ledger::{PIN_ENTRY, PIN_LABEL, prose_of};
 use crate::tokens::{TokenCount, TokenCounter};
 
@@ -40,10 +41,12 @@ pub enum PinTarget {
 /// The pins of a path, and what they take of their budget.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pins {
-    /// The pins, in the order of the file, each with its tokens.
+    /// The pins, in the order of the file, each with what it takes in a summary.
     pub pins: Vec<(Pin, TokenCount)>,
     /// The most that all of them may take.
     pub budget: TokenCount,
+    /// What stands around them in a summary.
+    around: TokenCount,
 }
 
 /// Something that can be pinned.
@@ -81,7 +84,9 @@ pub enum PinError {
     #[error("entry {0} is not pinned; list the pins to see what is")]
     NotPinned(EntryId),
     /// There is no room.
-    #[error("the pin has {tokens} tokens, and {left} of the {budget} for pins are left; {advice}")]
+    #[error(
+        "the pin takes {tokens} tokens with its id, and {left} of the {budget} for pins are left; {advice}"
+    )]
     OverBudget {
         /// Its tokens.
         tokens: TokenCount,
@@ -117,10 +122,10 @@ pub(crate) fn pinned_entries(
     budget: TokenCount,
     counter: &dyn TokenCounter,
 ) -> BTreeSet<EntryId> {
-    let mut left = budget;
+    let mut left = budget.saturating_sub(around_pins(counter));
     let pins = labelled(path, &newest_labels(path.tree())).into_values();
     let fitting = pins.filter(|pin| {
-        let tokens = counter.text(&pin.text);
+        let tokens = pin_cost(&pin.entry_id, &pin.text, counter);
         let fits = tokens <= left;
         if fits {
             left = left.saturating_sub(tokens);
@@ -259,12 +264,13 @@ impl Pins {
     /// Returns the pins of a path.
     pub fn of(path: &SessionPath<'_>, budget: TokenCount, counter: &dyn TokenCounter) -> Self {
         let sized = |pin: Pin| {
-            let tokens = counter.text(&pin.text);
+            let tokens = pin_cost(&pin.entry_id, &pin.text, counter);
             (pin, tokens)
         };
         Self {
             pins: pins_of(path).into_iter().map(sized).collect(),
             budget,
+            around: around_pins(counter),
         }
     }
 
@@ -275,7 +281,7 @@ impl Pins {
 
     /// Returns what is left for others.
     pub fn left(&self) -> TokenCount {
-        self.budget.saturating_sub(self.used())
+        self.budget.saturating_sub(self.used() + self.around)
     }
 
     /// Returns what pins `target` on the path that these pins are of.
@@ -310,7 +316,11 @@ impl Pins {
         if let Some((pin, _)) = self.pins.iter().find(|(pin, _)| pin.text == text) {
             return Err(PinError::Twice(pin.entry_id.clone()));
         }
-        let tokens = counter.text(&text);
+        let id = match target {
+            PinTarget::Text(_) => EntryId::new(""),
+            PinTarget::Entry(id) => id.clone(),
+        };
+        let tokens = pin_cost(&id, &text, counter);
         if tokens > self.left() {
             return Err(PinError::OverBudget {
                 tokens,
@@ -349,11 +359,11 @@ impl Pins {
         if self.budget == TokenCount::ZERO {
             return RAISE.to_owned();
         }
-        let missing = (self.used() + tokens).saturating_sub(self.budget);
+        let missing = (self.used() + self.around + tokens).saturating_sub(self.budget);
         let enough = self.pins.iter().filter(|(_, taken)| *taken >= missing);
         match enough.min_by_key(|(_, taken)| *taken) {
             Some((pin, taken)) => format!("unpin {} ({taken} tokens), or {RAISE}", pin.entry_id),
-            None if tokens <= self.budget => {
+            None if tokens + self.around <= self.budget => {
                 format!(
                     "unpin some of the {} that there are, or {RAISE}",
                     self.pins.len()

@@ -171,7 +171,7 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
         refused(&some, text(" \n ")),
         refused(&some, text("never push to main ")),
         refused(&some, entry("e2")),
-        refused(&pins(&tree, "p1", 12), text("one two three four five")),
+        refused(&pins(&tree, "p1", 90), text("one two three four five")),
         refused(&pins(&tree, "p1", 0), text("one two three four five")),
         some.remove(&path, &EntryId::new("e2"))
             .unwrap_err()
@@ -188,9 +188,9 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
     that is pinned already, by entry p1
     the text to pin is empty; say what to keep
     that is pinned already, by entry p1
-    the pin has 156 tokens, and 89 of the 100 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
-    the pin has 5 tokens, and 1 of the 12 for pins are left; unpin p1 (5 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
-    the pin has 5 tokens, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    the pin takes 171 tokens with its id, and 13 of the 100 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    the pin takes 20 tokens with its id, and 3 of the 90 for pins are left; unpin p1 (19 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    the pin takes 20 tokens with its id, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)
     entry e2 is not pinned; list the pins to see what is
     no entry nope in this session; agent-cli tree lists the ids
     ");
@@ -230,7 +230,7 @@ fn what_is_pinned_and_unpinned_is_read_back() {
             (text.text.clone(), text.tokens)
         ]
     );
-    assert_eq!(both.used() + both.left(), both.budget);
+    assert_eq!(both.used() + both.around + both.left(), both.budget);
 
     let cleared = ["e2", "p1"].map(|id| {
         stamp(
@@ -317,4 +317,50 @@ fn a_copy_of_a_path_has_the_same_pins() {
     // Nothing is to be told where all is there.
     let whole = tree("u:5 a:5", &all);
     assert_eq!(carry_pins(&from, &whole.path(at(&whole, "p1"))), []);
+}
+
+#[test]
+fn whatever_has_room_as_a_pin_has_room_in_a_ledger() {
+    use crate::ledger::{Ledger, LedgerBudget};
+
+    let counter = Profile::Own.counter();
+    let mut lines: Vec<String> = Vec::new();
+    for number in 0..200 {
+        let more: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let tree = tree("u:5 a:5", &more);
+        let parent = match number {
+            0 => "e2".to_owned(),
+            _ => format!("0a3f99{:02x}", number - 1),
+        };
+        let path = tree.path(at(&tree, &parent));
+        let pins = Pins::of(&path, TokenCount(600), counter);
+        let text = match number % 3 {
+            0 => format!("never touch number {number}"),
+            1 => format!("keep {number}:\n  as it is"),
+            _ => format!("nur {number}"),
+        };
+        if pins
+            .add(&path, &PinTarget::Text(text.clone()), counter)
+            .is_err()
+        {
+            break;
+        }
+        let data = serde_json::json!({ "text": text }).to_string();
+        let id = format!("0a3f99{number:02x}");
+        lines.push(custom_line(&id, &parent, PIN_ENTRY, &data));
+    }
+    assert!(lines.len() > 10, "{}", lines.len());
+    let more: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let tree = tree("u:5 a:5", &more);
+    let path = tree.path(tree.leaf());
+    let context = session_model::build_context(&path, Profile::Own.context_rules());
+    for ledger in [0, 2000] {
+        let budget = LedgerBudget {
+            ledger: TokenCount(ledger),
+            pins: TokenCount(600),
+        };
+        let block = Ledger::of(&path, &context, context.entries.len()).fit(budget, counter);
+        assert_eq!(block.pins_left_out, [], "{}", block.text);
+        assert!(block.tokens <= TokenCount(600 + ledger), "{}", block.tokens);
+    }
 }
