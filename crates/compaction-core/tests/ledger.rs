@@ -492,6 +492,42 @@ fn twenty_compactions_of_a_model_that_forgets_wear_nothing_down() {
     twenty_rounds(Some("## Goal\nSomething was asked.\n"));
 }
 
+/// Returns a session whose message before the newest is long and has a rule in its middle.
+fn long_message_with_a_rule() -> Story {
+    let talk = "we talk about this and that at length. ".repeat(400);
+    let long = format!("{talk}\nNever touch src/api.rs.\n{talk}");
+    let mut story = Story::new();
+    story.user("Hello.").says("Yes.").user("More.").says("Yes.");
+    story
+        .user(&long)
+        .says("I see.")
+        .user("Go on.")
+        .says("It is done.");
+    story
+}
+
+#[test]
+fn a_rule_in_what_is_shortened_stays_in_sight() {
+    let story = long_message_with_a_rule();
+    let mut options = PlanOptions::for_window(TokenCount(8192));
+    options.settings.compaction.keep_recent_tokens = TokenCount(1000);
+    let mut compacted = story.clone();
+    let plan = compacted.compact(&options, Some("forgotten"));
+    assert_eq!(plan.elisions.len(), 1, "{:?}", plan.elisions);
+    let read = compacted.read();
+    assert!(read.contains("Never touch src/api.rs."), "{read}");
+
+    // Where there is no summary, the shortened message says it.
+    let session = story.decoded();
+    let plan = compaction_core::plan_elision(&path(&session), &options).expect("a plan");
+    let mut shortened = story.clone();
+    shortened.text = appended(&story.text, story.leaf.as_deref(), &plan.apply());
+    shortened.leaf = path(&shortened.decoded()).leaf_id().map(str::to_owned);
+    let read = shortened.read();
+    assert!(read.contains("Never touch src/api.rs."), "{read}");
+    assert!(read.len() < 4000, "{}", read.len());
+}
+
 #[test]
 fn small_rounds_wear_no_rule_down() {
     let rules: Vec<String> = (0..20)

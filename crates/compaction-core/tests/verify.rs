@@ -233,6 +233,28 @@ fn a_summary_that_keeps_too_little_is_refused_by_the_gate_alone() {
 }
 
 #[test]
+fn the_gate_counts_the_rules_of_the_user() {
+    let session = patched(
+        "u:5 a:300 u:5 a:300 | u:150 a:10",
+        &[("e1", says("Please be kind. Never push to main."))],
+    );
+    let mut options = options(VerifyMode::Gate);
+    options.settings.compaction.ledger.max_tokens = Some(TokenCount(0));
+    options.settings.compaction.verify.minimum_percent = 50;
+    let plan = plan_of(&session, &options);
+    let refused = plan.apply(&[answer("nothing of note")]).unwrap_err();
+    assert_eq!(
+        refused,
+        ApplyError::Unverified {
+            percent: 0,
+            minimum: 50
+        }
+    );
+    plan.apply(&[answer("Never push to main.")])
+        .expect("a summary");
+}
+
+#[test]
 fn a_session_without_literals_passes_every_gate() {
     let mut gate = options(VerifyMode::Gate);
     gate.settings.compaction.verify.minimum_percent = 100;
@@ -296,13 +318,14 @@ fn the_mode_is_part_of_the_decision() {
 
 #[test]
 fn what_a_repair_may_take_is_part_of_the_decision() {
+    let session = patched("u:5 a:900 | u:150 a:10", &[]);
     let hash = |most| {
         let mut options = options(VerifyMode::Repair);
         options.settings.compaction.ledger.max_tokens = Some(TokenCount(most));
-        let plan = plan_of(&work(), &options);
+        let plan = plan_of(&session, &options);
         (plan.ledger.text.clone(), plan.hash())
     };
-    let ((text, hash_of_little), (same, hash_of_much)) = (hash(300), hash(310));
+    let ((text, hash_of_little), (same, hash_of_much)) = (hash(150), hash(160));
     assert_eq!(text, same);
     assert_ne!(hash_of_little, hash_of_much);
 }

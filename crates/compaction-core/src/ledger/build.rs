@@ -19,8 +19,19 @@ impl Ledger {
     /// Returns the facts of `path` that are not word for word in a context whose kept range begins at the place
     /// `first_kept` of `context.entries` (its length for none). What is kept still tells what is over and done.
     pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
+        Self::without(path, context, first_kept, &BTreeSet::new())
+    }
+
+    /// Does the same where these entries of the kept range are shortened.
+    pub(crate) fn without(
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+        first_kept: usize,
+        shortened: &BTreeSet<EntryId>,
+    ) -> Self {
         let Gathered { messages, listed } = gather(path, context);
-        let in_sight = in_sight(context, first_kept);
+        let mut in_sight = in_sight(context, first_kept);
+        in_sight.retain(|id| !shortened.contains(id));
         let mut ledger = Self {
             listed,
             ..Self::default()

@@ -66,7 +66,7 @@ pub(super) fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) ->
 }
 
 /// Of what leaves the context, the ledger takes at most one part in this many.
-const LEDGER_SHARE: u64 = 4;
+pub(super) const LEDGER_SHARE: u64 = 4;
 
 /// Returns what a ledger may take: where little goes, it must not take its place. What the ledger of the summary
 /// before took is there again, so that small rounds wear nothing down.

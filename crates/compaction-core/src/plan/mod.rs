@@ -406,7 +406,7 @@ fn plan_with(
         plan.restored = Some(restored);
     }
     if rules.rescues {
-        rescue::rescue(&mut plan, path, context, options)?;
+        rescue::rescue(&mut plan, path, context, (options, ledger_budget))?;
     }
     Ok(plan)
 }

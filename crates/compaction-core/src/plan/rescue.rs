@@ -10,9 +10,11 @@ use session_model::{
     json::{self, Members, RawJson},
 };
 
+use crate::extract::rules_in;
 use crate::kept::skill_results;
-use crate::ledger::pinned_entries;
+use crate::ledger::{Ledger, LedgerBudget, pinned_entries};
 use crate::measure::measure;
+use crate::plan::bounds::LEDGER_SHARE;
 use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions};
 use crate::prune::{notice, prune_mark};
 use crate::threshold::threshold;
@@ -39,28 +41,69 @@ const SMALL: TokenCount = TokenCount(600);
 
 /// Elides in the kept range until the context after the plan is below the threshold, with the largest
 /// summary that is allowed and its file tags counted in. When that is not enough, the plan is refused.
+///
+/// What is elided is out of sight, so the ledger tells its facts, and where that takes room, more is elided.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
     path: &SessionPath<'_>,
     context: &SessionContext,
-    options: &PlanOptions,
+    (options, budget): (&PlanOptions, LedgerBudget),
 ) -> Result<(), NothingToDo> {
     let counter = options.profile.counter();
     let Some(threshold) = plan.threshold.as_ref().map(|threshold| threshold.tokens) else {
         return Ok(());
     };
-    let after = plan.most_tokens_after();
-    if after <= threshold {
+    if plan.most_tokens_after() <= threshold {
         return Ok(());
     }
-    let kept = plan.cut.first_kept()..context.entries.len();
+    let first_kept = plan.cut.first_kept();
     let pinned = pinned(path, options);
-    let excess = after.saturating_sub(threshold);
-    let elided = elide(context, kept, &pinned, excess, counter);
-    let saved: TokenCount = elided.iter().map(|(_, elision)| elision.saved).sum();
-    let after = after.saturating_sub(saved);
-    if after > threshold {
-        return Err(NothingToDo::CannotFit { after, threshold });
+    let setting = &options.settings.compaction.ledger;
+    let most = setting.budget(options.window, plan.threshold.as_ref());
+    let least = plan.ledger.tokens;
+    let mut elided: Vec<(usize, Elision)> = Vec::new();
+    loop {
+        let after = plan.most_tokens_after();
+        let excess = after.saturating_sub(threshold);
+        let kept = first_kept..context.entries.len();
+        let more = elide(context, kept, &pinned, excess, counter, Rules::Go);
+        let saved: TokenCount = more.iter().map(|(_, elision)| elision.saved).sum();
+        let after = after.saturating_sub(saved);
+        let all = more.len() <= elided.len();
+        elided = more;
+        if all && after <= threshold {
+            break;
+        }
+        let ids = elided.iter().map(|(_, elision)| elision.entry_id.clone());
+        let ids: BTreeSet<EntryId> = ids.collect();
+        let ledger = Ledger::without(path, context, first_kept, &ids);
+        // What is shortened goes as well.
+        let budget = LedgerBudget {
+            ledger: most.min(budget.ledger + saved.scaled(1, LEDGER_SHARE)),
+            ..budget
+        };
+        if !all {
+            plan.ledger = ledger.fit(budget, counter);
+            continue;
+        }
+        // Nothing else can be elided: the ledger gets what is left, but no less than it had.
+        let rest = after.saturating_sub(plan.ledger.tokens);
+        let room = threshold.saturating_sub(rest);
+        if rest > threshold || room < least {
+            return Err(NothingToDo::CannotFit { after, threshold });
+        }
+        let smaller = LedgerBudget {
+            ledger: budget
+                .ledger
+                .min(room.saturating_sub(plan.ledger.pin_tokens)),
+            ..budget
+        };
+        plan.ledger = ledger.fit(smaller, counter);
+        let after = plan.most_tokens_after().saturating_sub(saved);
+        if after > threshold {
+            return Err(NothingToDo::CannotFit { after, threshold });
+        }
+        break;
     }
     for (place, elision) in elided {
         plan.entries[place].fate = Fate::Pruned;
@@ -88,7 +131,7 @@ pub fn plan_elision(
     let excess = measure.tokens.saturating_sub(threshold.tokens);
     let pinned = pinned(path, options);
     let all = 0..context.entries.len();
-    let elided = elide(&context, all, &pinned, excess, counter);
+    let elided = elide(&context, all, &pinned, excess, counter, Rules::Stay);
     let elisions: Vec<Elision> = elided.into_iter().map(|(_, elision)| elision).collect();
     let saved: TokenCount = elisions.iter().map(|elision| elision.saved).sum();
     let after = measure.tokens.saturating_sub(saved);
@@ -175,6 +218,7 @@ fn elide(
     pinned: &BTreeSet<EntryId>,
     excess: TokenCount,
     counter: &dyn TokenCounter,
+    rules: Rules,
 ) -> Vec<(usize, Elision)> {
     let mut saved = TokenCount::ZERO;
     let mut elisions: BTreeMap<usize, Elision> = BTreeMap::new();
@@ -186,9 +230,12 @@ fn elide(
         let [message] = projected.messages.as_slice() else {
             continue;
         };
-        let Some(replacement) = elided(message, counter) else {
+        let Some(mut replacement) = elided(message, counter) else {
             continue;
         };
+        if rules == Rules::Stay && matches!(**message, AgentMessage::User(_)) {
+            replacement = with_rules(message, replacement);
+        }
         let shorter = counter.message(&message.with_content(replacement.clone()));
         let gain = tokens.saturating_sub(shorter);
         if gain > TokenCount::ZERO {
@@ -203,6 +250,34 @@ fn elide(
         }
     }
     elisions.into_iter().collect()
+}
+
+/// What becomes of the rules in the middle of what a user said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rules {
+    /// A ledger tells them.
+    Go,
+    /// Nothing else tells them.
+    Stay,
+}
+
+/// Returns what stands for a user's message, with the rules behind it that are not in it.
+fn with_rules(message: &AgentMessage, replacement: Content) -> Content {
+    let said = message.content().map(|content| content.joined_text("\n"));
+    let left = replacement.joined_text("\n");
+    let rules = rules_in(&said.unwrap_or_default()).into_iter();
+    let missing: Vec<String> = rules.filter(|rule| !left.contains(rule)).collect();
+    if missing.is_empty() {
+        return replacement;
+    }
+    let rules = format!("[rules in what is left out]\n{}", missing.join("\n"));
+    match replacement {
+        Content::Text(text) => Content::Text(text + "\n" + &rules),
+        Content::Blocks(mut blocks) => {
+            blocks.push(Block::text(rules));
+            Content::Blocks(blocks)
+        }
+    }
 }
 
 /// Returns the places that may be elided and their tokens, in the order in which they are.

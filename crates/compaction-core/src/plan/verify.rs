@@ -174,7 +174,9 @@ impl CompactionPlan {
     }
 
     fn refuse_below_minimum(&self, loss: &ContextLoss) -> Result<(), ApplyError> {
-        let (total, in_sight) = (loss.total(), loss.in_sight());
+        // What the user wants counts as much as what has a name.
+        let total = loss.total() + loss.rules.total;
+        let in_sight = loss.in_sight() + loss.rules.verbatim;
         let minimum = self.verify.minimum_percent;
         if total == 0 || in_sight * 100 >= usize::from(minimum) * total {
             return Ok(());
