@@ -33,9 +33,9 @@ fn a_text_and_an_entry_are_pinned_listed_and_unpinned() {
     assert_snapshot!(preview, @"
     exit 0
     --- stdout
-    would be pinned: a text   5 tokens
+    would be pinned: a text   19 tokens
        text         never push to main
-       budget       5 of 2.0k tokens used
+       budget       19 of 2.0k tokens used
     ");
     assert_eq!(env.read("s.jsonl"), before);
     let text = env.json(&[
@@ -48,18 +48,18 @@ fn a_text_and_an_entry_are_pinned_listed_and_unpinned() {
     assert_snapshot!(env.run(&["pin", "s.jsonl", "e2", "--in-place"]), @"
     exit 0
     --- stdout
-    pinned: e2   18 tokens
+    pinned: e2   33 tokens
        text         #2 lorem ipsum dolor sit amet lorem ipsum dolor sit amet ...
-       budget       23 of 2.0k tokens used
+       budget       52 of 2.0k tokens used
     ");
     let listed = env.run(&["pin", "s.jsonl", "--list"]);
     assert_snapshot!(without_ids(&listed.to_string()), @"
     exit 0
     --- stdout
     2 pins
-       e2               18  #2 lorem ipsum dolor sit amet lorem ipsum dolor sit amet ...
-       [ID]          5  never push to main
-       budget       23 of 2.0k tokens used
+       e2               33  #2 lorem ipsum dolor sit amet lorem ipsum dolor sit amet ...
+       [ID]         19  never push to main
+       budget       52 of 2.0k tokens used
     ");
     // Nothing is said to the model.
     assert_eq!(env.messages("s.jsonl"), messages);
@@ -80,9 +80,9 @@ fn a_text_and_an_entry_are_pinned_listed_and_unpinned() {
     assert_snapshot!(without_ids(&removed.to_string()), @"
     exit 0
     --- stdout
-    unpinned: [ID]   5 tokens
+    unpinned: [ID]   19 tokens
        text         never push to main
-       budget       18 of 2.0k tokens used
+       budget       33 of 2.0k tokens used
     ");
     let copy = env.json(&["pin", "s.jsonl", "--remove", "e2", "--out", "copy.jsonl"]);
     assert_eq!(copy["unpinned"], "e2");
@@ -193,7 +193,7 @@ fn what_cannot_be_pinned_is_refused() {
     error: no entry nope in this session; agent-cli tree lists the ids
     error: entry e1 has no text to pin; name a message, a tool result or a summary, or pin a text
     error: the text to pin is empty; say what to keep
-    error: the pin has 7 tokens, and 2 of the 20 for pins are left; unpin e2 (18 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    error: the pin takes 22 tokens with its id, and 0 of the 20 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
     nothing to do: that is pinned already, by entry e2
     nothing to do: entry e5 is not pinned; list the pins to see what is
     error: no entry nope in this session; agent-cli tree lists the ids
