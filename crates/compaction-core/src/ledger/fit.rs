@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use session_model::EntryId;
 
-use crate::ledger::lines::{HEADING, around_pins, block, framed, listed, message, pin_cost};
+use crate::ledger::lines::{HEADING, around_pins, block, listed, message, pin_cost};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
