@@ -37,48 +37,53 @@ pub(super) fn with_id(text: &str, id: &str) -> String {
 /// Returns the written form of `facts`.
 pub(super) fn render(facts: &Facts, kind: ExtractKind) -> String {
     let mut page = Page::default();
-    let below = |part| match facts.in_ledger.contains(&part) {
+    // Beside a ledger a section that has nothing of its own is no section.
+    let none = match facts.in_ledger.is_empty() {
+        true => NONE,
+        false => "",
+    };
+    let goal_below = match facts.in_ledger.contains(&Part::Goal) {
         true => BELOW,
-        false => NONE,
+        false => none,
     };
     match kind {
         ExtractKind::History | ExtractKind::Branch => {
-            page.section("## Goal", below(Part::Goal), |out| goal(out, facts));
-            page.section("## Constraints & Preferences", below(Part::Rules), |out| {
+            page.section("## Goal", goal_below, |out| goal(out, facts));
+            page.section("## Constraints & Preferences", none, |out| {
                 rules(out, facts);
             });
-            page.heading("## Progress");
-            page.section("### Done", below(Part::Done), |out| {
+            page.above("## Progress");
+            page.section("### Done", none, |out| {
                 done(out, facts);
                 if matches!(kind, ExtractKind::Branch) {
                     outcome(out, facts);
                 }
             });
-            page.section("### In Progress", below(Part::Doing), |out| {
+            page.section("### In Progress", none, |out| {
                 doing(out, facts);
             });
-            page.section("### Blocked", below(Part::Blocked), |out| {
+            page.section("### Blocked", none, |out| {
                 blocked(out, facts);
             });
-            page.section("## Key Decisions", below(Part::Decisions), |out| {
+            page.section("## Key Decisions", none, |out| {
                 decisions(out, facts);
             });
-            page.section("## Next Steps", below(Part::Next), |out| next(out, facts));
+            page.section("## Next Steps", none, |out| next(out, facts));
             if matches!(kind, ExtractKind::Branch) {
                 page.text.push_str(&format!("\n*{MADE}.*\n"));
             } else {
-                page.section("## Critical Context", NONE, |out| critical(out, facts));
+                page.section("## Critical Context", none, |out| critical(out, facts));
             }
         }
         ExtractKind::TurnPrefix => {
-            page.section("## Original Request", below(Part::Goal), |out| {
+            page.section("## Original Request", goal_below, |out| {
                 goal(out, facts);
             });
-            page.section("## Progress So Far", below(Part::Done), |out| {
+            page.section("## Progress So Far", none, |out| {
                 done(out, facts);
                 doing(out, facts);
             });
-            page.section("## Context Needed to Continue", below(Part::Rules), |out| {
+            page.section("## Context Needed to Continue", none, |out| {
                 rules(out, facts);
                 blocked(out, facts);
                 decisions(out, facts);
@@ -92,6 +97,8 @@ pub(super) fn render(facts: &Facts, kind: ExtractKind) -> String {
 #[derive(Default)]
 struct Page {
     text: String,
+    /// The heading over the next section that has one above it.
+    above: Option<&'static str>,
 }
 
 impl Page {
@@ -103,13 +110,31 @@ impl Page {
         self.text.push('\n');
     }
 
+    /// Puts a heading over the next sections, if any of them is written.
+    fn above(&mut self, heading: &'static str) {
+        self.above = Some(heading);
+    }
+
+    /// Writes a section; `empty` stands in one without a body, which is left out where that is empty too.
     fn section(&mut self, heading: &str, empty: &str, write: impl FnOnce(&mut String)) {
-        self.heading(heading);
         let mut body = String::new();
         write(&mut body);
-        let body = body.trim_end();
-        self.text
-            .push_str(if body.is_empty() { empty } else { body });
+        let body = match body.trim_end() {
+            "" => empty,
+            body => body,
+        };
+        // What stands over the sections of one level is not over those of the level above.
+        let above = self
+            .above
+            .take_if(|_| !body.is_empty() || !heading.starts_with("### "));
+        if body.is_empty() {
+            return;
+        }
+        if let Some(above) = above.filter(|_| heading.starts_with("### ")) {
+            self.heading(above);
+        }
+        self.heading(heading);
+        self.text.push_str(body);
         self.text.push('\n');
     }
 }
