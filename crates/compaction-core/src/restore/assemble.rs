@@ -5,16 +5,13 @@ use std::sync::Arc;
 use session_model::{AgentMessage, Block, Content, CustomMessage, SessionContext};
 
 use crate::restore::fresh::freshness;
-use crate::restore::images::{Found, newest_images};
+use crate::restore::images::{Found, is_too_large, newest_images};
 use crate::restore::{
     DiskFile, FileState, Freshness, ImageOutcome, LastSeen, Outcome, RESTORED_CONTEXT,
     RestoreInput, Restored, RestoredFile, RestoredImage, comparable, content_hash, words,
 };
 use crate::settings::RestoreSettings;
 use crate::tokens::{TokenCount, TokenCounter, image_tokens};
-
-/// The most bytes of one image that are sent, as base64: what the strictest provider takes.
-const IMAGE_BYTES: usize = 5 * 1024 * 1024;
 
 /// The most bytes of all images together.
 const ALL_IMAGES_BYTES: usize = 16 * 1024 * 1024;
@@ -182,13 +179,14 @@ fn chosen_images<'a>(
         };
         let size = found.image.data.len();
         let tokens = cost(&caption(&image)) + image_tokens(found.image);
-        image.outcome = if size > IMAGE_BYTES || bytes.saturating_add(size) > ALL_IMAGES_BYTES {
-            ImageOutcome::TooLarge
-        } else if tokens > left {
-            ImageOutcome::OverBudget
-        } else {
-            ImageOutcome::Shown
-        };
+        image.outcome =
+            if is_too_large(found.image) || bytes.saturating_add(size) > ALL_IMAGES_BYTES {
+                ImageOutcome::TooLarge
+            } else if tokens > left {
+                ImageOutcome::OverBudget
+            } else {
+                ImageOutcome::Shown
+            };
         if is_shown(&image) {
             bytes += size;
             left = left.saturating_sub(tokens);

@@ -16,6 +16,9 @@ const ARGUMENT_CHARS: usize = 200;
 /// The longest name of a tool that is shown, in characters.
 const TOOL_CHARS: usize = 80;
 
+/// The most bytes of one image that are sent, as base64: what the strictest provider takes.
+const IMAGE_BYTES: usize = 5 * 1024 * 1024;
+
 /// An image and where it comes from.
 #[derive(Clone)]
 pub(super) struct Found<'a> {
@@ -26,7 +29,8 @@ pub(super) struct Found<'a> {
     pub turn: usize,
 }
 
-/// Returns the `most` newest images, newest first, and how many turns there are.
+/// Returns the `most` newest images that can be sent, newest first, with those too large for that which are newer than
+/// the last of them, and how many turns there are.
 pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found<'_>>, usize) {
     let messages: Vec<_> = context.messages().collect();
     let is_prompt = |message: &AgentMessage| matches!(message, AgentMessage::User(_));
@@ -42,12 +46,17 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
         messages[*answer].1.tool_calls().find(|call| call.id == *id)
     };
     let mut found = Vec::new();
+    let mut sendable = 0;
     let mut turn = turns;
     for (place, (id, message)) in messages.iter().enumerate().rev() {
-        if found.len() >= most {
+        if sendable >= most {
             break;
         }
         let mut add = |image, tool: Option<String>, arguments: Option<String>, turn: usize| {
+            if sendable >= most {
+                return;
+            }
+            sendable += usize::from(!is_too_large(image));
             found.push(Found {
                 image,
                 entry_id: (*id).clone(),
@@ -95,13 +104,17 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
         }
         turn -= usize::from(is_prompt(message));
     }
-    found.truncate(most);
     (found, turns)
+}
+
+/// Returns whether an image has more bytes than are sent.
+pub(super) fn is_too_large(image: &ImageBlock) -> bool {
+    image.data.len() > IMAGE_BYTES
 }
 
 fn images(content: &Content) -> impl DoubleEndedIterator<Item = &ImageBlock> {
     content.blocks().iter().filter_map(|block| match block {
-        Block::Image(image) if !image.data.is_empty() => Some(image),
+        Block::Image(image) if image.has_bytes() => Some(image),
         Block::Image(_)
         | Block::Text(_)
         | Block::Thinking(_)

@@ -212,7 +212,7 @@ pub struct Restored {
     pub content: Option<Content>,
     /// The files touched last, newest first.
     pub files: Vec<RestoredFile>,
-    /// The newest images, oldest first.
+    /// The newest images, oldest first; those too large to be sent take the place of none.
     pub images: Vec<RestoredImage>,
     /// Tokens of the message.
     pub tokens: TokenCount,

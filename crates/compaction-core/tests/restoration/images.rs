@@ -180,6 +180,22 @@ fn r22_what_is_sent_has_a_bound_in_bytes() {
 }
 
 #[test]
+fn an_image_that_cannot_be_sent_takes_no_place() {
+    let large = "A".repeat(5 * 1024 * 1024 + 4);
+    let mut lines = shots();
+    lines.pasted("Large.", &large).pasted("One more.", "P900");
+    lines
+        .pasted("Larger.", &large)
+        .pasted("Nowhere.", "blob:sha256:0a");
+    let after = lines.compacted(&options(Vec::new()), "S");
+    assert_eq!(shown(&after), ["<S400>", "<S500>", "<P900>"]);
+    let images = after.plan.restored.expect("restored").images;
+    let outcomes: Vec<_> = images.iter().map(|image| image.outcome).collect();
+    use ImageOutcome::{Shown, TooLarge};
+    assert_eq!(outcomes, [Shown, Shown, TooLarge, Shown, TooLarge]);
+}
+
+#[test]
 fn images_over_the_budget_are_reported() {
     let mut options = options(Vec::new());
     options.settings.compaction.restore.total_tokens = TokenCount(2700);

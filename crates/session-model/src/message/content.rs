@@ -129,6 +129,13 @@ pub struct ImageBlock {
     pub mime_type: String,
 }
 
+impl ImageBlock {
+    /// Returns false where the session has no bytes of it, or only the name of the file that had them (oh-my-pi's).
+    pub fn has_bytes(&self) -> bool {
+        !self.data.is_empty() && !self.data.starts_with("blob:")
+    }
+}
+
 /// Thinking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThinkingBlock {

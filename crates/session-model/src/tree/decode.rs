@@ -144,6 +144,7 @@ impl Decoder {
             rows: std::mem::take(&mut self.rows),
             ids: std::mem::take(&mut self.ids),
             by_id,
+            orphans: Vec::new(),
             kinds: self.kinds,
             trunk: OnceLock::new(),
             source,

@@ -20,6 +20,9 @@ impl Decoder {
                 None => self.resolve(tree, row, &named),
             };
             tree.rows[row as usize].parent = found;
+            if nearest == 0 && tree.find(&named).is_none() {
+                tree.orphans.push(row);
+            }
         }
     }
 

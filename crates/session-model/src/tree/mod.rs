@@ -68,6 +68,8 @@ pub struct SessionTree {
     rows: Vec<Row>,
     ids: String,
     by_id: HashTable<u32>,
+    /// Entries that name a parent that is not there, in the order of the file.
+    orphans: Vec<u32>,
     /// The kinds that some entry has.
     kinds: Kinds,
     /// The path to the last entry, once somebody asked for it; appending goes on with it.
@@ -158,6 +160,11 @@ impl SessionTree {
     pub fn parent(&self, index: EntryIndex) -> Option<EntryIndex> {
         let parent = self.row(index).parent;
         (parent != NO_PARENT).then_some(EntryIndex(parent))
+    }
+
+    /// Returns whether an entry names a parent that is not there: lines of the session are missing.
+    pub fn is_orphan(&self, index: EntryIndex) -> bool {
+        self.orphans.binary_search(&index.0).is_ok()
     }
 
     /// Returns the line of an entry, counted from 1.
