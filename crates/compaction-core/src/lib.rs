@@ -73,8 +73,8 @@ pub use ledger::{
     PinError, PinTarget, Pins, carry_pins, pins_of, prose_of, without_ledger,
 };
 pub use loss::{
-    CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, OurLoss,
-    OurReport, TotalLoss, Verbatim, loss_of_drafts, loss_of_ours, loss_report,
+    CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, Missing,
+    OurLoss, OurReport, TotalLoss, Verbatim, loss_of_drafts, loss_of_ours, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{

@@ -160,14 +160,53 @@ fn with_little_room_what_is_most_valuable_is_said() {
     little.settings.compaction.ledger.max_tokens = Some(TokenCount(64));
     let applied = apply(&little).expect("a summary");
     insta::assert_snapshot!(literals(&applied), @"
-    - paths: src/deep/zebra.rs, src/herd.rs
+    - paths: src/deep/zebra.rs
     - errors seen: `error: no such column `zebra``
-    - names: retry_limit
     ");
     assert!(
         applied.ledger.tokens <= TokenCount(64),
         "{:?}",
         applied.ledger
+    );
+}
+
+#[test]
+fn what_the_user_said_is_repaired_first() {
+    let names: String = (0..60).map(|n| format!("name_number_{n} ")).collect();
+    let session = patched(
+        "u:5 a:3000 u:5 a:300 | u:150 a:10",
+        &[
+            (
+                "e1",
+                says("Look at src/herd.rs. Never <b>push</b> to main."),
+            ),
+            ("e3", says("and then the cow")),
+            ("e4", says(&names)),
+        ],
+    );
+    let mut little = options(VerifyMode::Gate);
+    little.settings.compaction.ledger.max_tokens = Some(TokenCount(60));
+    little.settings.compaction.verify.minimum_percent = 0;
+    let plan = plan_of(&session, &little);
+    assert!(!plan.ledger.text.contains("push"), "{}", plan.ledger.text);
+    let applied = plan.apply(&[answer("one")]).expect("a summary");
+    let (_, said) = applied.summary.split_once("<ledger>").expect("a ledger");
+    let (said, names) = said.split_once("Names from").expect("names");
+    insta::assert_snapshot!(said, @"
+
+    Said by the user, word for word:
+    - Never <b>push</b> to main. [e1]
+    ");
+    assert!(names.contains("name_number_0"), "{names}");
+    let loss = applied.loss.as_ref().expect("a report");
+    assert_eq!((loss.rules.total, loss.rules.verbatim), (1, 1));
+    assert!(applied.ledger.tokens <= TokenCount(60));
+    let rule = applied.ledger.items.iter();
+    let mut rule = rule.filter(|item| item.kind == LedgerKind::Rule);
+    let rule = rule.next().expect("a rule");
+    assert_eq!(
+        (rule.entry_id.as_str(), rule.text.as_str()),
+        ("e1", "Never <b>push</b> to main.")
     );
 }
 

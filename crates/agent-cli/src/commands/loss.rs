@@ -1,7 +1,7 @@
 //! `loss`: what the compactions of a session put out of the model's sight, and what their summaries invented.
 
 use compaction_core::{
-    CompactionLoss, ContextLoss, EditLoss, LiteralKind, OurLoss, OurReport, TotalLoss,
+    CompactionLoss, ContextLoss, EditLoss, LiteralKind, Missing, OurLoss, OurReport, TotalLoss,
     loss_of_ours, loss_report,
 };
 use serde_json::{Value, json};
@@ -93,6 +93,13 @@ fn of_compaction(number: usize, loss: &CompactionLoss, ours: Option<&OurLoss>) -
         Some(OurLoss::None { .. }) | None => None,
     };
     text.push_str(&of_loss(&loss.loss, kept));
+    text.push_str(&of_missing(&loss.missing));
+    if loss.quotes_not_searched > 0 {
+        let what = counted(loss.quotes_not_searched, "quote");
+        let much =
+            format!("   not searched {what} of the user: there was too much to look through\n");
+        text.push_str(&styled(WARN, &much));
+    }
     if let Some(said) = ours.map(said_of_ours) {
         text.push_str(&format!("   ours         {said}\n"));
     }
@@ -185,11 +192,41 @@ fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
             text.push_str(&line(name, found.verbatim, found.total, how, &beside));
         }
     }
+    let gone = loss.kinds.values().map(|kind| kind.gone).sum::<usize>();
+    let gone = gone + loss.user_messages.gone + loss.rules.gone;
+    if gone > 0 {
+        let line = format!("   gone         {gone} of them: no entry of the session holds them\n");
+        text.push_str(&styled(WARN, &line));
+    }
     if loss.in_part {
-        let much = "   there was too much to look for: more may be in sight than is said\n";
-        text.push_str(&styled(WARN, much));
+        let kinds = loss.kinds.values().map(|kind| kind.not_searched);
+        let texts = loss.user_messages.not_searched + loss.rules.not_searched;
+        let apart = kinds.sum::<usize>() + texts;
+        let much = format!("   not searched {apart} of them: there was too much to look through\n");
+        text.push_str(&styled(WARN, &much));
     }
     text
+}
+
+/// Returns a line about what the session itself no longer holds.
+fn of_missing(missing: &Missing) -> String {
+    let parts = [
+        (missing.gaps, "gap where entries were"),
+        (missing.entries, "entry that cannot be read"),
+        (missing.results, "output in part"),
+        (missing.images, "image without its bytes"),
+    ];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, what)| match what.split_once(' ') {
+            Some((name, rest)) => format!("{} {rest}", counted(count, name)),
+            None => counted(count, what),
+        })
+        .collect();
+    match parts.is_empty() {
+        true => String::new(),
+        false => styled(WARN, &format!("   missing      {}\n", parts.join(", "))),
+    }
 }
 
 fn line(name: &str, left: usize, total: usize, how: &str, beside: &str) -> String {

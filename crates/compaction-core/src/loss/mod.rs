@@ -2,20 +2,24 @@
 //!
 //! A compaction takes messages out of the context. The literals in them (paths, errors, figures, names,
 //! addresses, commands), the user's messages and the user's rules are looked up in what the model can read
-//! afterwards: the summary and what stays word for word. What is not there is not lost: the entry is in the
-//! session and can be read by its id. And what a summary quotes as the user's words is held against what the user
+//! afterwards: the summary and what stays word for word. What is not there is not lost as long as its entry is in the
+//! session and can be read by its id; where entries are missing, what they said is gone. And what a summary quotes as the user's words is held against what the user
 //! said.
 //!
 //! The report needs nothing but the entries, so it works for the sessions of other agents as well.
 
 mod against;
 mod literals;
+mod missing;
 mod quotes;
 mod readable;
 mod removed;
+mod said;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_missing;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -31,11 +35,14 @@ use crate::tokens::{TokenCount, TokenCounter};
 
 pub use against::{OurLoss, OurReport, loss_of_ours};
 pub use literals::{Literal, LiteralKind};
+pub use missing::Missing;
 pub(crate) use readable::Readable;
-pub(crate) use removed::{Removed, Seen};
+pub(crate) use removed::{LookedUp, Removed, Seen};
 
 use literals::{folded, user_text};
-use quotes::{is_said, quotes_of_user};
+use quotes::quotes_of_user;
+use readable::each_text;
+use said::{Claims, Verdict};
 
 /// How many of a kind there were and where they are now. Each is in one place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -46,8 +53,11 @@ pub struct KindLoss {
     pub in_context: usize,
     /// Those that it can find again by the id of their entry.
     pub recoverable: usize,
-    /// Those that nobody can find again: none, as long as entries are only ever added.
+    /// Those that nobody can find again, as far as a record tells of them: none, unless the file lost entries.
     pub gone: usize,
+    /// Those that were not looked for, because there was too much.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_searched: usize,
 }
 
 /// How many texts there were and how many of them stand word for word in the context.
@@ -57,6 +67,17 @@ pub struct Verbatim {
     pub total: usize,
     /// Those that the model can still read word for word.
     pub verbatim: usize,
+    /// Those that no entry holds any more, as far as a record tells of them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub gone: usize,
+    /// Those that were not looked for, because there was too much.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_searched: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// What was taken out of a context, and how much of it can be read all the same.
@@ -70,7 +91,7 @@ pub struct ContextLoss {
     pub user_messages: Verbatim,
     /// The rules that the user stated.
     pub rules: Verbatim,
-    /// True when there was too much to look for, so that more may be in sight than is said.
+    /// True when there was too much to look for, so that some of it is nowhere counted but as not searched.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
 }
@@ -86,9 +107,15 @@ impl ContextLoss {
         self.kinds.values().map(|kind| kind.in_context).sum()
     }
 
-    /// Returns the share of them that the model can still read, in percent; `None` when there were none.
+    /// Returns how many of them were looked for.
+    pub fn searched(&self) -> usize {
+        let kinds = self.kinds.values();
+        kinds.map(|kind| kind.total - kind.not_searched).sum()
+    }
+
+    /// Returns the share of those looked for that the model can still read, in percent; `None` when there were none.
     pub fn in_sight_percent(&self) -> Option<f64> {
-        let (total, in_sight) = (self.total(), self.in_sight());
+        let (total, in_sight) = (self.searched(), self.in_sight());
         let tenths = (in_sight * 1000).checked_div(total)?;
         u32::try_from(tenths)
             .ok()
@@ -130,6 +157,12 @@ pub struct CompactionLoss {
     pub loss: ContextLoss,
     /// What the summary quotes as the user's words and the user never said.
     pub invented: Vec<String>,
+    /// How many quotes were not looked for in all that was said, because there was too much.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub quotes_not_searched: usize,
+    /// What the session no longer holds of what was taken out.
+    #[serde(skip_serializing_if = "Missing::is_nothing")]
+    pub missing: Missing,
 }
 
 /// What edits of entries without a compaction put out of sight: prunings, shortened results, answers that failed.
@@ -156,6 +189,12 @@ pub struct TotalLoss {
     pub loss: ContextLoss,
     /// How many quotes were invented.
     pub invented: usize,
+    /// How many quotes were not looked for in all that was said.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub quotes_not_searched: usize,
+    /// What the session no longer holds.
+    #[serde(skip_serializing_if = "Missing::is_nothing")]
+    pub missing: Missing,
 }
 
 /// What the compactions and edits of a branch put out of sight.
@@ -204,8 +243,19 @@ fn steps(path: &SessionPath<'_>) -> Vec<Step> {
     steps
 }
 
-/// Returns what the compactions and edits of a path put out of sight. `proceed` is asked before each of them; `None`
-/// once it says no.
+/// How much is searched in a whole report, in bytes.
+const SEARCHED_IN_ALL: u64 = 1024 * 1024 * 1024;
+
+/// What a summary quotes, until it is known who said it.
+struct Quoting {
+    /// The place of its compaction on the path.
+    place: usize,
+    /// Each quote, and its number among all.
+    quotes: Vec<(String, usize)>,
+}
+
+/// Returns what the compactions and edits of a path put out of sight. `proceed` is asked before each of them and
+/// while quotes are looked up; `None` once it says no.
 pub fn loss_report(
     path: &SessionPath<'_>,
     rules: ContextRules,
@@ -215,8 +265,10 @@ pub fn loss_report(
     let tree = path.tree();
     let mut report = LossReport::default();
     let mut all = Removed::default();
-    let mut said: Vec<String> = Vec::new();
-    let mut heard = 0;
+    let mut gone = Vec::new();
+    let mut claims = Claims::default();
+    let mut quoting = Vec::new();
+    let mut left = SEARCHED_IN_ALL;
     let steps = steps(path);
     if steps.is_empty() {
         return Some(report);
@@ -233,9 +285,11 @@ pub fn loss_report(
         let leaf_before = parent.map_or(Leaf::Root, Leaf::At);
         let before = build_context(&tree.path(leaf_before), rules);
         let after = build_context(&tree.path(Leaf::At(index)), rules);
-        let removed = removed_between(&before, &after, counter);
-        let readable = readable(&after);
-        let loss = removed.look_up(&readable).loss();
+        let (removed, mut missing) = removed_between(&before, &after, counter);
+        let readable = readable(&after, left);
+        let searching = readable.left();
+        let mut loss = removed.look_up(&readable).loss();
+        left = left.saturating_sub(searching - readable.left());
         all.merge(removed);
         let EntryBody::Compaction(compaction) = &entry.body else {
             let entries = step.end + 1 - step.start;
@@ -247,43 +301,74 @@ pub fn loss_report(
             });
             continue;
         };
-        said.extend(user_messages(path, heard, step.end));
-        heard = step.end;
+        missing.note_entries(tree, &before, &after);
+        missing.note_compaction(tree, compaction);
+        loss.count_gone(&missing, compaction.details.as_ref());
+        report.totals.missing.add(missing);
+        gone.push(loss.clone());
         let quotes = quotes_of_user(&compaction.summary).into_iter();
-        let unsaid: Vec<String> = quotes
-            .filter(|quote| !is_said(quote, said.iter()))
-            .collect();
-        let invented = found_nowhere(unsaid, path, step.end);
-        report.totals.invented += invented.len();
+        let quotes = quotes.map(|quote| {
+            let number = claims.add(&quote);
+            (quote, number)
+        });
+        quoting.push(Quoting {
+            place: step.end,
+            quotes: quotes.collect(),
+        });
         report.compactions.push(CompactionLoss {
             entry_id: entry.id.clone(),
             summary_tokens: counter.text(&compaction.summary),
             loss,
-            invented,
+            invented: Vec::new(),
+            quotes_not_searched: 0,
+            missing,
         });
     }
-    let now = readable(&build_context(path, rules));
+    let last = quoting.last().map_or(0, |quoting| quoting.place);
+    let mut going = true;
+    claims.look_up(said_before(path, last, || {
+        going = proceed();
+        going
+    }));
+    if !going {
+        return None;
+    }
+    for (loss, quoting) in report.compactions.iter_mut().zip(quoting) {
+        for (quote, number) in quoting.quotes {
+            match claims.verdict(number, quoting.place) {
+                Verdict::Said => {}
+                Verdict::Invented => loss.invented.push(quote),
+                Verdict::NotSearched => loss.quotes_not_searched += 1,
+            }
+        }
+        report.totals.invented += loss.invented.len();
+        report.totals.quotes_not_searched += loss.quotes_not_searched;
+    }
+    let now = readable(&build_context(path, rules), left);
+    let mut loss = all.look_up(&now).loss();
+    gone.iter().for_each(|lost| loss.add_gone(lost));
     report.totals = TotalLoss {
         compactions: report.compactions.len(),
         edits: report.edits.len(),
-        loss: all.look_up(&now).loss(),
-        invented: report.totals.invented,
+        loss,
+        ..report.totals
     };
     Some(report)
 }
 
-/// Returns what one context has and the next one has not.
+/// Returns what one context has and the next one has not, and what of that is nowhere.
 fn removed_between(
     before: &SessionContext,
     after: &SessionContext,
     counter: &dyn TokenCounter,
-) -> Removed {
+) -> (Removed, Missing) {
     let kept: BTreeMap<EntryIndex, &[Arc<AgentMessage>]> = after
         .entries
         .iter()
         .map(|projected| (projected.index, projected.messages.as_slice()))
         .collect();
     let mut removed = Removed::default();
+    let mut missing = Missing::default();
     for projected in &before.entries {
         let left = kept.get(&projected.index).copied().unwrap_or_default();
         if left == projected.messages.as_slice() {
@@ -292,8 +377,12 @@ fn removed_between(
         for message in &projected.messages {
             removed.add_counted(message, &projected.entry.id, counter);
         }
+        // What an edit shortened is still as it was in its entry.
+        for message in projected.original_messages() {
+            missing.note(&message);
+        }
     }
-    removed
+    (removed, missing)
 }
 
 /// Returns what drafts would take out of a context if they were appended: edits of entries, and a compaction with what
@@ -350,8 +439,8 @@ pub fn loss_of_drafts(
     removed.look_up(&readable).loss()
 }
 
-fn readable(context: &SessionContext) -> Readable {
-    let mut readable = Readable::default();
+fn readable(context: &SessionContext, searching: u64) -> Readable {
+    let mut readable = Readable::searching(searching);
     for (_, message) in context.messages() {
         readable.add(message);
     }
@@ -359,41 +448,30 @@ fn readable(context: &SessionContext) -> Readable {
     readable
 }
 
-/// Returns the quotes that nobody said and nothing printed before a place of the path. A line about the user may
-/// quote something else; that is no invention.
-fn found_nowhere(mut quotes: Vec<String>, path: &SessionPath<'_>, to: usize) -> Vec<String> {
-    let tree = path.tree();
-    for index in path.entries()[..to].iter().rev() {
-        if quotes.is_empty() {
-            break;
-        }
-        // What an earlier summary invented is an invention still.
-        if tree.kind(*index) != EntryKind::Message {
-            continue;
-        }
-        let Ok(entry) = tree.entry(*index) else {
-            continue;
-        };
-        let mut readable = Readable::default();
-        for message in entry.messages() {
-            readable.add(&message);
-        }
-        quotes.retain(|quote| !is_said(quote, std::iter::once(readable.text())));
-    }
-    quotes
-}
-
-/// Returns what the user said between two places of a path, white space folded.
-fn user_messages<'a>(
+/// Returns what was said and printed before a place of a path, by the place of its entry, white space folded, as long
+/// as `proceed` says so. A line about the user may quote something else; that is no invention. What an earlier summary
+/// invented is an invention still.
+fn said_before<'a>(
     path: &'a SessionPath<'_>,
-    from: usize,
     to: usize,
-) -> impl Iterator<Item = String> + 'a {
+    mut proceed: impl FnMut() -> bool + 'a,
+) -> impl Iterator<Item = (usize, String)> + 'a {
     let tree = path.tree();
-    let entries = path.entries()[from..to].iter();
-    let entries = entries.filter(|index| tree.kind(**index) == EntryKind::Message);
-    entries.filter_map(|index| match tree.entry(*index).ok()?.body {
-        EntryBody::Message(message) => user_text(&message).map(|text| folded(&text)),
-        _ => None,
+    let entries = path.entries()[..to].iter().enumerate();
+    let messages = entries.filter(|(_, index)| tree.kind(**index) == EntryKind::Message);
+    let messages = messages.take_while(move |_| proceed());
+    messages.filter_map(|(place, index)| {
+        let entry = tree.entry(*index).ok()?;
+        let mut said = String::new();
+        for message in entry.messages() {
+            match user_text(&message) {
+                Some(text) => said.push_str(&folded(&text)),
+                None => each_text(&message, &mut |text| {
+                    said.push_str(&folded(text));
+                    said.push('\n');
+                }),
+            }
+        }
+        Some((place, said))
     })
 }

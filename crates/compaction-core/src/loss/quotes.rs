@@ -1,4 +1,6 @@
-//! What a summary says that the user said, and whether the user said it.
+//! What a summary says that the user said.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::literals::folded;
 
@@ -28,17 +30,19 @@ const SPEAKERS: [&str; 14] = [
 /// Returns what a summary quotes as the user's words, white space folded.
 pub(super) fn quotes_of_user(summary: &str) -> Vec<String> {
     let mut found = Vec::new();
+    let mut known = BTreeSet::new();
     let mut of_user = false;
     let lines: Vec<&str> = summary.lines().map(str::trim).collect();
+    let ends = ends_of_fences(&lines);
     let mut at = 0;
     while at < lines.len() {
         let trimmed = lines[at];
         at += 1;
         if let Some(mark) = fence(trimmed) {
             // One that is never closed, as in a summary that was cut off, hides nothing.
-            let closes = |line: &&str| *line == mark;
-            if let Some(length) = lines[at..].iter().position(closes) {
-                at += length + 1;
+            let ends = ends.get(mark).map_or(&[][..], Vec::as_slice);
+            if let Some(end) = ends.get(ends.partition_point(|end| *end < at)) {
+                at = end + 1;
             }
             continue;
         }
@@ -52,12 +56,23 @@ pub(super) fn quotes_of_user(summary: &str) -> Vec<String> {
         for quote in quotes(trimmed) {
             let quote = folded(quote);
             let long = quote.split(' ').count() >= WORDS && quote.chars().count() <= LONGEST;
-            if long && !found.contains(&quote) {
+            if long && known.insert(quote.clone()) {
                 found.push(quote);
             }
         }
     }
     found
+}
+
+/// Returns where lines stand that are a mark of a fence and nothing else.
+fn ends_of_fences<'a>(lines: &[&'a str]) -> BTreeMap<&'a str, Vec<usize>> {
+    let mut ends: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, line) in lines.iter().enumerate() {
+        if fence(line) == Some(line) {
+            ends.entry(line).or_default().push(at);
+        }
+    }
+    ends
 }
 
 /// Returns the mark of a line that opens a fence.
@@ -94,37 +109,4 @@ fn quotes(line: &str) -> Vec<&str> {
         }
     }
     found
-}
-
-/// Returns whether somebody said the quote: word for word, but for what an ellipsis leaves out, the kind of
-/// quotation marks, and a full stop at its end. `said` is folded.
-pub(super) fn is_said(quote: &str, said: impl Iterator<Item = impl AsRef<str>>) -> bool {
-    let quote = plain(quote);
-    let parts = quote.split('…').map(str::trim);
-    let parts: Vec<&str> = parts
-        .map(|part| part.trim_end_matches(['.', ',', ';', ':', '!', '?']))
-        .filter(|part| !part.is_empty())
-        .collect();
-    let mut said = said;
-    parts.is_empty()
-        || said.any(|text| {
-            let text = plain(text.as_ref());
-            let mut rest = text.as_str();
-            parts.iter().all(|part| match rest.find(part) {
-                Some(at) => {
-                    rest = &rest[at + part.len()..];
-                    true
-                }
-                None => false,
-            })
-        })
-}
-
-fn plain(text: &str) -> String {
-    text.replace("...", "…")
-        .replace("[…]", "…")
-        .replace(['“', '”', '«', '»'], "\"")
-        .replace(['‘', '’'], "'")
-        .replace("&lt;", "<")
-        .to_lowercase()
 }

@@ -14,6 +14,17 @@ const GRAM: usize = 4;
 /// How much text is searched in all, in bytes. Who asks for more is told that it is not there.
 const SEARCHED: u64 = 128 * 1024 * 1024;
 
+/// Where something is that was looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    /// It can be read.
+    Seen,
+    /// It cannot.
+    Unseen,
+    /// It may be there: so much had been searched before that it was not looked for.
+    NotSearched,
+}
+
 /// What can be read.
 #[derive(Debug)]
 pub(crate) struct Readable {
@@ -21,7 +32,6 @@ pub(crate) struct Readable {
     text: String,
     grams: Vec<u64>,
     left: Cell<u64>,
-    in_part: Cell<bool>,
 }
 
 impl Default for Readable {
@@ -33,48 +43,23 @@ impl Default for Readable {
 impl Readable {
     /// Returns nothing yet; at most so many bytes will be searched.
     pub(super) fn searching(bytes: u64) -> Self {
+        let bytes = bytes.min(SEARCHED);
         Self {
             literals: BTreeSet::new(),
             text: String::new(),
             grams: Vec::new(),
             left: Cell::new(bytes),
-            in_part: Cell::new(false),
         }
     }
 
     /// Adds a message.
     pub(crate) fn add(&mut self, message: &AgentMessage) {
-        match message {
-            AgentMessage::CompactionSummary(summary) | AgentMessage::BranchSummary(summary) => {
-                self.add_text(&summary.summary);
-            }
-            AgentMessage::BashExecution(run) => {
-                self.add_text(&run.command);
-                self.add_text(&run.output);
-            }
-            AgentMessage::User(_)
-            | AgentMessage::Developer(_)
-            | AgentMessage::Assistant(_)
-            | AgentMessage::ToolResult(_)
-            | AgentMessage::Custom(_)
-            | AgentMessage::System(_)
-            | AgentMessage::Other { .. } => {
-                if let Some(content) = message.content() {
-                    self.add_content(content);
-                }
-            }
-        }
+        each_text(message, &mut |text| self.add_text(text));
     }
 
     /// Adds the content of a message.
     pub(crate) fn add_content(&mut self, content: &Content) {
-        for text in content.texts() {
-            self.add_text(text);
-        }
-        for call in content.tool_calls() {
-            let arguments = call.arguments.as_ref().map(RawJson::to_value);
-            self.add_strings(&arguments.unwrap_or_default());
-        }
+        each_text_of(content, &mut |text| self.add_text(text));
     }
 
     /// Adds a text.
@@ -82,15 +67,6 @@ impl Readable {
         add_prose(text, &mut self.literals);
         self.text.push_str(&folded(text));
         self.text.push('\n');
-    }
-
-    fn add_strings(&mut self, value: &Value) {
-        match value {
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
-            Value::String(text) => self.add_text(text),
-            Value::Array(items) => items.iter().for_each(|item| self.add_strings(item)),
-            Value::Object(members) => members.values().for_each(|item| self.add_strings(item)),
-        }
     }
 
     /// Makes what was added ready to be looked up: a file is also known by the end of its path.
@@ -115,47 +91,87 @@ impl Readable {
     }
 
     /// Returns whether the literal can be read.
-    pub(crate) fn has(&self, literal: &Literal) -> bool {
-        self.literals.contains(literal)
-            || match literal.kind {
-                LiteralKind::Error | LiteralKind::Command => self.has_text(&literal.text),
-                // An odd path is no literal of prose.
-                LiteralKind::Path | LiteralKind::Url => self.has_text(&literal.text),
-                LiteralKind::Number | LiteralKind::Identifier => false,
-            }
-    }
-
-    /// Returns all of it, white space folded.
-    pub(super) fn text(&self) -> &str {
-        &self.text
+    pub(crate) fn has(&self, literal: &Literal) -> Sight {
+        if self.literals.contains(literal) {
+            return Sight::Seen;
+        }
+        match literal.kind {
+            LiteralKind::Error | LiteralKind::Command => self.has_text(&literal.text),
+            // An odd path is no literal of prose.
+            LiteralKind::Path | LiteralKind::Url => self.has_text(&literal.text),
+            LiteralKind::Number | LiteralKind::Identifier => Sight::Unseen,
+        }
     }
 
     /// Returns whether a folded text can be read word for word.
-    pub(crate) fn has_text(&self, folded: &str) -> bool {
+    pub(crate) fn has_text(&self, folded: &str) -> Sight {
         let words = self.grams.len();
         let may_be = folded.as_bytes().windows(GRAM).all(|gram| {
             let (word, bit) = place_of(gram, words);
             self.grams.get(word).is_some_and(|found| found & bit != 0)
         });
         if !may_be {
-            return false;
+            return Sight::Unseen;
         }
         let cost = self.text.len() as u64;
         match self.left.get().checked_sub(cost) {
             Some(left) => {
                 self.left.set(left);
-                self.text.contains(folded)
+                match self.text.contains(folded) {
+                    true => Sight::Seen,
+                    false => Sight::Unseen,
+                }
             }
-            None => {
-                self.in_part.set(true);
-                false
-            }
+            None => Sight::NotSearched,
         }
     }
 
-    /// Returns true when more was asked than is searched, so that some of it was not looked for.
-    pub(super) fn is_in_part(&self) -> bool {
-        self.in_part.get()
+    /// Returns how many bytes may still be searched.
+    pub(super) fn left(&self) -> u64 {
+        self.left.get()
+    }
+}
+
+/// Gives every text of a message, arguments of calls included.
+pub(super) fn each_text(message: &AgentMessage, give: &mut dyn FnMut(&str)) {
+    match message {
+        AgentMessage::CompactionSummary(summary) | AgentMessage::BranchSummary(summary) => {
+            give(&summary.summary);
+        }
+        AgentMessage::BashExecution(run) => {
+            give(&run.command);
+            give(&run.output);
+        }
+        AgentMessage::User(_)
+        | AgentMessage::Developer(_)
+        | AgentMessage::Assistant(_)
+        | AgentMessage::ToolResult(_)
+        | AgentMessage::Custom(_)
+        | AgentMessage::System(_)
+        | AgentMessage::Other { .. } => {
+            if let Some(content) = message.content() {
+                each_text_of(content, give);
+            }
+        }
+    }
+}
+
+fn each_text_of(content: &Content, give: &mut dyn FnMut(&str)) {
+    for text in content.texts() {
+        give(text);
+    }
+    for call in content.tool_calls() {
+        let arguments = call.arguments.as_ref().map(RawJson::to_value);
+        each_string(&arguments.unwrap_or_default(), give);
+    }
+}
+
+fn each_string(value: &Value, give: &mut dyn FnMut(&str)) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => give(text),
+        Value::Array(items) => items.iter().for_each(|item| each_string(item, give)),
+        Value::Object(members) => members.values().for_each(|item| each_string(item, give)),
     }
 }
 

@@ -1,11 +1,11 @@
 //! What was taken out of a context, in the forms in which it is looked up.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use session_model::{AgentMessage, EntryId};
 
 use super::literals::{Literal, folded, literals_of, user_text};
-use super::readable::Readable;
+use super::readable::{Readable, Sight};
 use super::{ContextLoss, KindLoss, LiteralKind, Verbatim};
 use crate::extract::rules_in;
 use crate::tokens::{TokenCount, TokenCounter};
@@ -25,8 +25,8 @@ pub(crate) struct Seen {
 #[derive(Debug, Default)]
 pub(crate) struct Removed {
     literals: BTreeMap<Literal, Seen>,
-    user_messages: BTreeSet<String>,
-    rules: BTreeSet<String>,
+    user_messages: BTreeMap<String, Seen>,
+    rules: BTreeMap<String, Seen>,
     tokens: TokenCount,
     messages: usize,
 }
@@ -56,20 +56,19 @@ impl Removed {
             return;
         }
         self.messages += 1;
+        let seen = Seen {
+            times: 1,
+            last: self.messages,
+            entry_id: entry_id.clone(),
+        };
         for literal in literals_of(message) {
-            let seen = self.literals.entry(literal).or_insert_with(|| Seen {
-                times: 0,
-                last: 0,
-                entry_id: entry_id.clone(),
-            });
-            seen.times += 1;
-            seen.last = self.messages;
-            seen.entry_id = entry_id.clone();
+            note(&mut self.literals, literal, seen.clone());
         }
         if let Some(text) = user_text(message) {
-            let rules = rules_in(&text).into_iter();
-            self.rules.extend(rules.map(|rule| folded(&rule)));
-            self.user_messages.insert(folded(&text));
+            for rule in rules_in(&text) {
+                note(&mut self.rules, folded(&rule), seen.clone());
+            }
+            note(&mut self.user_messages, folded(&text), seen);
         }
     }
 
@@ -78,17 +77,19 @@ impl Removed {
         let before = self.messages;
         self.tokens += other.tokens;
         self.messages += other.messages;
+        let later = |seen: Seen| Seen {
+            last: seen.last + before,
+            ..seen
+        };
         for (literal, seen) in other.literals {
-            let times = self.literals.get(&literal).map_or(0, |seen| seen.times);
-            let seen = Seen {
-                times: seen.times + times,
-                last: seen.last + before,
-                entry_id: seen.entry_id,
-            };
-            self.literals.insert(literal, seen);
+            note(&mut self.literals, literal, later(seen));
         }
-        self.user_messages.extend(other.user_messages);
-        self.rules.extend(other.rules);
+        for (text, seen) in other.user_messages {
+            note(&mut self.user_messages, text, later(seen));
+        }
+        for (text, seen) in other.rules {
+            note(&mut self.rules, text, later(seen));
+        }
     }
 
     /// Returns the tokens of it.
@@ -98,16 +99,66 @@ impl Removed {
 
     /// Looks everything up.
     pub(crate) fn look_up(&self, readable: &Readable) -> LookedUp<'_> {
-        let is_lost = |(literal, _): &(&Literal, &Seen)| !readable.has(literal);
-        let unread = |text: &&String| !readable.has_text(text);
+        let literals = self.literals.iter();
         LookedUp {
-            lost: self.literals.iter().filter(is_lost).collect(),
-            lost_messages: self.user_messages.iter().filter(unread).collect(),
-            lost_rules: self.rules.iter().filter(unread).collect(),
-            in_part: readable.is_in_part(),
+            literals: Sorted::of(literals, |(literal, _)| readable.has(literal)),
+            messages: Sorted::of(self.user_messages.iter(), |(text, _)| {
+                readable.has_text(text)
+            }),
+            rules: Sorted::of(self.rules.iter(), |(text, _)| readable.has_text(text)),
             removed: self,
         }
     }
+}
+
+/// What is not in sight.
+#[derive(Debug)]
+struct Sorted<T> {
+    /// What cannot be read.
+    lost: Vec<T>,
+    /// What was not looked for.
+    not_searched: Vec<T>,
+}
+
+impl<T> Sorted<T> {
+    fn of(all: impl Iterator<Item = T>, look: impl Fn(&T) -> Sight) -> Self {
+        let mut sorted = Self {
+            lost: Vec::new(),
+            not_searched: Vec::new(),
+        };
+        for item in all {
+            match look(&item) {
+                Sight::Seen => {}
+                Sight::Unseen => sorted.lost.push(item),
+                Sight::NotSearched => sorted.not_searched.push(item),
+            }
+        }
+        sorted
+    }
+
+    /// Drops what can be read elsewhere.
+    fn look_again(&mut self, look: impl Fn(&T) -> Sight) {
+        let unread = |item: &T| look(item) != Sight::Seen;
+        self.lost.retain(unread);
+        self.not_searched.retain(unread);
+    }
+
+    fn verbatim(&self, total: usize) -> Verbatim {
+        let not_searched = self.not_searched.len();
+        Verbatim {
+            total,
+            verbatim: total - self.lost.len() - not_searched,
+            gone: 0,
+            not_searched,
+        }
+    }
+}
+
+/// Notes that something was seen later than it was before.
+fn note<K: Ord>(known: &mut BTreeMap<K, Seen>, key: K, mut seen: Seen) {
+    let before = known.get(&key).map_or(0, |before| before.times);
+    seen.times += before;
+    known.insert(key, seen);
 }
 
 /// A summary is replaced by the next one, and the system message in force is said again.
@@ -121,25 +172,35 @@ fn stands_in(message: &AgentMessage) -> bool {
 /// What was taken out of a context, each part either in sight or not.
 #[derive(Debug)]
 pub(crate) struct LookedUp<'a> {
-    lost: Vec<(&'a Literal, &'a Seen)>,
-    lost_messages: Vec<&'a String>,
-    lost_rules: Vec<&'a String>,
-    in_part: bool,
+    literals: Sorted<(&'a Literal, &'a Seen)>,
+    messages: Sorted<(&'a String, &'a Seen)>,
+    rules: Sorted<(&'a String, &'a Seen)>,
     removed: &'a Removed,
 }
 
 impl<'a> LookedUp<'a> {
     /// Returns the literals that are out of sight, by kind and text.
     pub(crate) fn lost(&self) -> &[(&'a Literal, &'a Seen)] {
-        &self.lost
+        &self.literals.lost
+    }
+
+    /// Returns the user's rules that are out of sight, white space folded.
+    pub(crate) fn lost_rules(&self) -> &[(&'a String, &'a Seen)] {
+        &self.rules.lost
+    }
+
+    /// Returns the user's messages that are out of sight, white space folded.
+    pub(crate) fn lost_messages(&self) -> &[(&'a String, &'a Seen)] {
+        &self.messages.lost
     }
 
     /// Looks up what is out of sight in something that can be read as well.
     pub(crate) fn add(&mut self, readable: &Readable) {
-        self.lost.retain(|(literal, _)| !readable.has(literal));
-        self.lost_messages.retain(|text| !readable.has_text(text));
-        self.lost_rules.retain(|text| !readable.has_text(text));
-        self.in_part |= readable.is_in_part();
+        self.literals
+            .look_again(|(literal, _)| readable.has(literal));
+        self.messages
+            .look_again(|(text, _)| readable.has_text(text));
+        self.rules.look_again(|(text, _)| readable.has_text(text));
     }
 
     /// Returns the figures.
@@ -152,22 +213,26 @@ impl<'a> LookedUp<'a> {
             kind.total += 1;
             kind.in_context += 1;
         }
-        for (literal, _) in &self.lost {
+        for (literal, _) in &self.literals.lost {
             let kind = kinds.entry(literal.kind.name()).or_default();
             kind.in_context -= 1;
             // It was read from its entry just now.
             kind.recoverable += 1;
         }
-        let verbatim = |all: &BTreeSet<String>, lost: &[&String]| Verbatim {
-            total: all.len(),
-            verbatim: all.len() - lost.len(),
-        };
+        for (literal, _) in &self.literals.not_searched {
+            let kind = kinds.entry(literal.kind.name()).or_default();
+            kind.in_context -= 1;
+            kind.not_searched += 1;
+        }
+        let messages = self.messages.verbatim(self.removed.user_messages.len());
+        let rules = self.rules.verbatim(self.removed.rules.len());
+        let not_searched = self.literals.not_searched.len();
         ContextLoss {
             removed_tokens: self.removed.tokens,
             kinds,
-            user_messages: verbatim(&self.removed.user_messages, &self.lost_messages),
-            rules: verbatim(&self.removed.rules, &self.lost_rules),
-            in_part: self.in_part,
+            user_messages: messages,
+            rules,
+            in_part: not_searched + messages.not_searched + rules.not_searched > 0,
         }
     }
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use session_model::{ContextRules, decode_bytes};
+use session_model::{ContextRules, build_context, decode_bytes};
 
 use super::literals::add_prose;
-use super::quotes::{is_said, quotes_of_user};
-use super::readable::Readable;
-use super::{LiteralKind, LossReport, loss_report};
+use super::quotes::quotes_of_user;
+use super::readable::{Readable, Sight};
+use super::said::{Claims, Verdict};
+use super::{LiteralKind, LossReport, Removed, Verbatim, loss_report};
 use crate::rules::Profile;
 
 fn prose(text: &str) -> Vec<String> {
@@ -72,19 +73,83 @@ fn a_fence_that_is_never_closed_hides_nothing() {
     assert_eq!(quotes_of_user(summary), ["delete every backup now"]);
 }
 
+/// Returns whether each quote is in what was said, comparing at most so many bytes.
+fn verdicts(quotes: &[&str], said: &[&str], bytes: u64) -> Vec<Verdict> {
+    let mut claims = Claims::comparing(bytes);
+    let numbers: Vec<usize> = quotes.iter().map(|quote| claims.add(quote)).collect();
+    claims.look_up(said.iter().map(|text| (*text).to_owned()).enumerate());
+    let numbers = numbers.into_iter();
+    numbers
+        .map(|number| claims.verdict(number, said.len()))
+        .collect()
+}
+
 #[test]
 fn a_quote_may_leave_out_and_end_differently() {
-    let said = ["Please never touch the lock file, and don’t add crates."];
-    for quote in [
+    let said = [
+        "hello",
+        "Please never touch the lock file, and don’t add crates.",
+    ];
+    let quotes = [
         "never touch the lock file",
         "never touch … don't add crates",
         "Please never touch ... add crates!",
-    ] {
-        assert!(is_said(quote, said.iter()), "{quote}");
+        "nev … t … f",
+        "never touch the tests",
+        "add crates … never touch",
+        "hello … never",
+        "Please never touch the lock files",
+    ];
+    let mut expected = vec![Verdict::Said; 4];
+    expected.extend([Verdict::Invented; 4]);
+    assert_eq!(verdicts(&quotes, &said, 1 << 20), expected);
+}
+
+#[test]
+fn a_quote_is_found_wherever_it_stands() {
+    let text = "żółw über 用户 the quick brown fox jumps over a lazy dog, said nobody";
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    for (from, start) in starts.iter().enumerate() {
+        for end in starts[from..].iter().skip(1) {
+            let quote = &text[*start..*end];
+            if !quote.trim_matches([' ', ',']).is_empty() {
+                assert_eq!(
+                    verdicts(&[quote], &[text], 9999),
+                    [Verdict::Said],
+                    "{quote}"
+                );
+            }
+        }
     }
-    for quote in ["never touch the tests", "add crates … never touch"] {
-        assert!(!is_said(quote, said.iter()), "{quote}");
-    }
+}
+
+#[test]
+fn a_quote_that_was_said_later_is_invented() {
+    let mut claims = Claims::default();
+    let number = claims.add("be quick about it");
+    claims.look_up([(3, "now be quick about it".to_owned())].into_iter());
+    assert_eq!(claims.verdict(number, 3), Verdict::Invented);
+    assert_eq!(claims.verdict(number, 4), Verdict::Said);
+}
+
+#[test]
+fn quotes_that_are_all_alike_are_not_compared_without_end() {
+    let quotes: Vec<String> = (0..4000)
+        .map(|n| format!("{}{n} b c", "a ".repeat(150)))
+        .collect();
+    let quotes: Vec<&str> = quotes.iter().map(String::as_str).collect();
+    let text = "a ".repeat(200_000);
+    let found = verdicts(&quotes, &["first", &text], 1 << 20);
+    assert!(found.iter().all(|verdict| *verdict == Verdict::NotSearched));
+    // What was searched before that counts.
+    let before = [quotes[0], &text];
+    assert_eq!(verdicts(&quotes, &before, 1 << 20)[0], Verdict::Said);
+}
+
+#[test]
+fn fences_that_are_never_closed_are_looked_at_once() {
+    let summary = "```rust\n".repeat(100_000) + "The user said \"delete every backup now\"";
+    assert_eq!(quotes_of_user(&summary), ["delete every backup now"]);
 }
 
 /// Returns a session whose lines are `role text`, compacted with this summary so that the last message stays.
@@ -190,17 +255,36 @@ fn a_report_can_be_stopped() {
 }
 
 #[test]
-fn what_is_not_searched_for_is_said() {
+fn what_is_not_searched_for_is_counted_apart() {
     let mut readable = Readable::searching(60);
     readable.add_text("look at the zebra in the herd");
     readable.finish();
-    assert!(readable.has_text("the zebra"));
+    assert_eq!(readable.has_text("the zebra"), Sight::Seen);
     // What shares no piece with the text costs nothing.
     for _ in 0..9 {
-        assert!(!readable.has_text("cow and calf"));
+        assert_eq!(readable.has_text("cow and calf"), Sight::Unseen);
     }
-    assert!(readable.has_text("in the herd") && !readable.is_in_part());
-    assert!(!readable.has_text("the zebra") && readable.is_in_part());
+    assert_eq!(readable.has_text("in the herd"), Sight::Seen);
+    assert_eq!(readable.has_text("the zebra"), Sight::NotSearched);
+
+    let session = decode_bytes(lines(&[("user", "Never touch the lock file.")], "a"));
+    let path = session.tree.path(session.tree.leaf());
+    let mut removed = Removed::default();
+    for (id, message) in build_context(&path, ContextRules::Own).messages() {
+        removed.add(message, id);
+    }
+    let mut readable = Readable::searching(3);
+    readable.add_text("Never touch the lock file. That is what was said.");
+    readable.finish();
+    let loss = removed.look_up(&readable).loss();
+    let apart = Verbatim {
+        total: 1,
+        verbatim: 0,
+        gone: 0,
+        not_searched: 1,
+    };
+    assert_eq!((loss.user_messages, loss.rules), (apart, apart));
+    assert!(loss.in_part);
 }
 
 #[test]
@@ -208,5 +292,5 @@ fn defused_tags_are_found_as_they_were_written() {
     let mut readable = Readable::default();
     readable.add_text("the user said: keep the &lt;summary> tag");
     readable.finish();
-    assert!(readable.has_text("keep the <summary> tag"));
+    assert_eq!(readable.has_text("keep the <summary> tag"), Sight::Seen);
 }

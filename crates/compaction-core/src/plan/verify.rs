@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::AgentMessage;
 
 use crate::ledger::{LedgerBlock, LedgerItem, LedgerKind, LostLiteral};
-use crate::loss::{ContextLoss, Literal, LiteralKind, Readable, Removed, Seen};
+use crate::loss::{ContextLoss, Literal, LiteralKind, LookedUp, Readable, Removed, Seen};
 use crate::plan::{ApplyError, CompactionPlan, Fate};
 use crate::rules::Profile;
 use crate::settings::VerifyMode;
@@ -54,9 +54,10 @@ impl CompactionPlan {
         let mut looked_up = removed.look_up(&readable);
         let mut ledger = self.ledger.clone();
         if repairs {
+            let said = self.lost_words(&looked_up);
             let lost = self.most_valuable(looked_up.lost());
             let most = self.room_for_repair(&plain, removed.tokens());
-            ledger = ledger.with_literals(&lost, most, self.profile.counter());
+            ledger = ledger.with_lost(&said, &lost, most, self.profile.counter());
             let mut added = Readable::default();
             added.add_text(&ledger.text);
             added.finish();
@@ -136,6 +137,30 @@ impl CompactionPlan {
         }
     }
 
+    /// Returns what the user said and is out of sight: rules before messages, the latest first. What a later figure
+    /// replaced is not said.
+    fn lost_words(&self, looked_up: &LookedUp<'_>) -> Vec<LedgerItem> {
+        let holds = self.ledger.holds.as_ref();
+        let words = |kind, lost: &[(&String, &Seen)]| -> Vec<LedgerItem> {
+            let holding = lost.iter().copied();
+            let holding = holding
+                .filter(|(_, seen)| holds.is_none_or(|holds| !holds.is_changed(&seen.entry_id)));
+            let mut holding: Vec<(&String, &Seen)> = holding.collect();
+            holding.sort_by_key(|(_, seen)| Reverse(seen.last));
+            let item = |(text, seen): (&String, &Seen)| LedgerItem {
+                kind,
+                entry_id: seen.entry_id.clone(),
+                text: text.clone(),
+            };
+            holding.into_iter().map(item).collect()
+        };
+        let mut said = words(LedgerKind::Rule, looked_up.lost_rules());
+        let rules: BTreeSet<String> = said.iter().map(|rule| rule.text.clone()).collect();
+        let messages = words(LedgerKind::Message, looked_up.lost_messages()).into_iter();
+        said.extend(messages.filter(|message| !rules.contains(&message.text)));
+        said
+    }
+
     /// Returns what is out of sight, most valuable first: files that were changed, errors (the latest first), then what
     /// was said most often, and of that the latest.
     fn most_valuable(&self, lost: &[(&Literal, &Seen)]) -> Vec<LostLiteral> {
@@ -175,7 +200,7 @@ impl CompactionPlan {
 
     fn refuse_below_minimum(&self, loss: &ContextLoss) -> Result<(), ApplyError> {
         // What the user wants counts as much as what has a name.
-        let total = loss.total() + loss.rules.total;
+        let total = loss.searched() + loss.rules.total - loss.rules.not_searched;
         let in_sight = loss.in_sight() + loss.rules.verbatim;
         let minimum = self.verify.minimum_percent;
         if total == 0 || in_sight * 100 >= usize::from(minimum) * total {
