@@ -56,6 +56,7 @@ mod restore;
 mod rules;
 mod serialize;
 mod settings;
+mod spelling;
 mod threshold;
 pub mod tokens;
 

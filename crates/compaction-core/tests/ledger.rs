@@ -644,6 +644,9 @@ enum Deed {
     Says(usize),
     Answers(usize),
     Runs(usize, bool),
+    /// A command whose output tells of a failure that nothing marks.
+    Breaks(usize),
+    Removes(usize),
     Writes(usize, bool),
     Edits(usize),
     Reads(usize),
@@ -678,11 +681,22 @@ const ANSWERS: [&str; 9] = [
     "Done.",
 ];
 
+const REMOVALS: [&str; 6] = [
+    "rm src/f0.rs",
+    "git mv src/f1.rs src/f2.rs",
+    "mv src/f3.rs src/f1.rs && rm -f src/f2.rs",
+    "mv src lib",
+    "mv lib src",
+    "rm -rf src",
+];
+
 fn any_deed() -> impl Strategy<Value = Deed> {
     prop_oneof![
         4 => (0..WORDS.len()).prop_map(Deed::Says),
         5 => (0..ANSWERS.len()).prop_map(Deed::Answers),
         4 => (0..4_usize, any::<bool>()).prop_map(|(which, failed)| Deed::Runs(which, failed)),
+        2 => (0..4_usize).prop_map(Deed::Breaks),
+        2 => (0..REMOVALS.len()).prop_map(Deed::Removes),
         3 => (0..4_usize, any::<bool>()).prop_map(|(which, failed)| Deed::Writes(which, failed)),
         3 => (0..4_usize).prop_map(Deed::Edits),
         2 => (0..4_usize).prop_map(Deed::Reads),
@@ -708,10 +722,16 @@ impl Deed {
                 true,
             ),
             Self::Runs(which, false) => story.runs(COMMANDS[*which], "fine", false),
+            Self::Breaks(which) => story.runs(
+                COMMANDS[*which],
+                "Traceback (most recent call last)\nerror: it broke",
+                false,
+            ),
+            Self::Removes(which) => story.runs(REMOVALS[*which], "", false),
             Self::Writes(which, failed) => story.writes(&format!("src/f{which}.rs"), *failed),
             Self::Edits(which) => story.call(
                 "edit",
-                &json!({"path":format!("src/f{which}.rs"),"oldText":"one","newText":"three"}),
+                &json!({"path":format!("./src/../src/f{which}.rs"),"oldText":"one","newText":"three"}),
                 "done",
                 false,
             ),

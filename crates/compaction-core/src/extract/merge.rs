@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::spelling::resolved;
+
 use super::command::Command;
 use super::facts::{Facts, Failure, FileWork, Item, Request};
 use super::figures::{has_figure, replaces_earlier, share_subject};
@@ -89,11 +91,11 @@ impl Facts {
             .collect();
         let mut places = BTreeMap::new();
         for (place, file) in older.iter().flatten().enumerate() {
-            places.insert(path_key(&file.path).to_owned(), place);
+            places.insert(path_key(&file.path), place);
         }
         let mut newer = Vec::new();
         for work in works {
-            match places.get(path_key(&work.path)) {
+            match places.get(&path_key(&work.path)) {
                 Some(_) if work.is_plain() => {}
                 Some(place) => {
                     let earlier = older[*place].take().unwrap_or_default();
@@ -124,8 +126,8 @@ impl FileWork {
     }
 }
 
-fn path_key(path: &str) -> &str {
-    path.strip_prefix("./").unwrap_or(path)
+fn path_key(path: &str) -> String {
+    resolved(path, "")
 }
 
 /// Puts `newer` on top of `older`.

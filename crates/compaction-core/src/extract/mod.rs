@@ -16,6 +16,7 @@
 //! new messages changes nothing.
 
 mod beside;
+mod changed;
 mod choice_words;
 mod choices;
 mod command;
@@ -33,6 +34,7 @@ mod parse;
 mod quantity;
 mod record;
 mod refusals;
+mod removals;
 mod rules;
 mod said;
 mod scan;
@@ -48,6 +50,8 @@ mod work;
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_files;
 #[cfg(test)]
 mod tests_record;
 #[cfg(test)]

@@ -49,8 +49,14 @@ pub(crate) struct RuleNote {
 /// A file that was changed.
 #[derive(Debug, Clone)]
 pub(crate) struct FileNote {
-    /// The path, as the newest call spells it, on one line.
+    /// The path in its shortest spelling, on one line.
     pub path: String,
+    /// All its spellings and the name that it had before.
+    pub names: Vec<String>,
+    /// The path of its newest work, resolved.
+    pub worked_at: String,
+    /// True when it was taken away since.
+    pub is_deleted: bool,
     /// What was done, without the path.
     pub work: String,
     /// The message with the newest call.

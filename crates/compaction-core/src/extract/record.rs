@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::choices;
-use super::facts::{Failure, FileWork};
+use super::facts::Failure;
 use super::figures::{figures, has_figure, replaces_earlier, subjects};
 use super::notes::{Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::quantity::Quantity;
@@ -51,6 +51,8 @@ pub(crate) struct Record {
     pub todo_calls: Vec<usize>,
     /// The messages that read all of a file, the newest for each of the files read last.
     pub reads: Vec<usize>,
+    /// The first result that is marked as a failure: it tells that the others did not fail.
+    pub marks: Option<usize>,
     /// The newest answer with words.
     pub last_words: Option<usize>,
     /// For a message, others without which it would be misread.
@@ -203,32 +205,6 @@ impl Record {
     /// Notes that reading `place` needs `other`.
     pub(super) fn link(&mut self, place: usize, other: usize) {
         link(&mut self.links, place, other);
-    }
-
-    /// Notes the files that were changed.
-    pub(super) fn file(&mut self, work: &FileWork, places: Vec<usize>, read: Option<usize>) {
-        let Some(place) = places.last().copied() else {
-            return;
-        };
-        let mut done = match work.lines {
-            Some(lines) => vec![format!("written, {lines} lines")],
-            None => Vec::new(),
-        };
-        match work.edits {
-            0 => {}
-            1 => done.push("1 edit".to_owned()),
-            edits => done.push(format!("{edits} edits")),
-        }
-        if !work.newest.is_empty() {
-            done.push(format!("newest: {}", work.newest));
-        }
-        self.files.push(FileNote {
-            path: work.path.clone(),
-            work: done.join("; "),
-            place,
-            places,
-            read,
-        });
     }
 
     /// Notes a command that failed.

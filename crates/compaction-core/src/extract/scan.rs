@@ -38,13 +38,13 @@ pub(crate) struct Scanned {
     pub(super) branches: Vec<Item>,
 }
 
-/// Reads the messages once, oldest first, for what the ledger keeps.
-pub(crate) fn record(messages: &[SourceMessage]) -> Record {
+/// Reads the messages once, oldest first, for what the ledger keeps; paths are seen from the folder `cwd`.
+pub(crate) fn record(messages: &[SourceMessage], cwd: &str) -> Record {
     let mut scan = Scan::new(None, Some(Record::default()));
     scan.read(messages);
     let mut record = scan.record.unwrap_or_default();
     let works = scan.works;
-    works.write(&mut Facts::default(), Some(&mut record));
+    works.write(&mut Facts::default(), Some(&mut record), cwd);
     record
 }
 
@@ -271,7 +271,7 @@ impl Scan {
             let text = speech::first_paragraph(&answer.text, 400);
             facts.answer = Some(Item { text, ..answer });
         }
-        self.works.write(facts, None);
+        self.works.write(facts, None, "");
         let focus = self.focus.map(FocusSearch::finish);
         facts.focus = focus.filter(|focus| !focus.lines.is_empty());
         scanned

@@ -10,7 +10,7 @@ use crate::request::SourceMessage;
 
 /// Returns the commands that failed and stayed so.
 fn failures(messages: &[SourceMessage]) -> Vec<String> {
-    let failures = record(messages).failures.into_iter();
+    let failures = record(messages, "/p").failures.into_iter();
     failures.map(|failure| failure.text).collect()
 }
 
@@ -22,7 +22,7 @@ fn a_rule_said_again_holds_again() {
         user("u2", "The request timeout must be 10 seconds."),
         user("u3", rule),
     ];
-    let record = record(&messages);
+    let record = record(&messages, "/p");
     let rules: Vec<_> = record
         .rules
         .iter()
@@ -96,7 +96,7 @@ fn a_call_without_a_result_changes_nothing_once_the_session_went_on() {
             messages.iter().map(|source| &source.message),
             FileCalls::Succeeded,
         );
-        let noted = record(messages).files.into_iter();
+        let noted = record(messages, "/p").files.into_iter();
         let noted: Vec<String> = noted.map(|file| file.path).collect();
         assert_eq!(noted, files.modified_files());
         noted

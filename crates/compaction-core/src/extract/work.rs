@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 
 use session_model::{AgentMessage, BashExecution, ToolCall, ToolResultMessage};
 
+use super::changed::ChangedFiles;
 use super::command::{Command, hides_its_end, is_check};
 use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read};
-use super::facts::{Facts, Failure, FileWork, Item};
+use super::facts::{Facts, Failure, Item};
 use super::figures::subjects;
 use super::notes::Noted;
 use super::record::Record;
+use super::removals::{Removal, complains, removals, removals_of_call};
 use super::signals::{Known, Outcome, judge, states_error};
 use super::text::{Sentence, neutralise, one_line};
 use super::todos::TodoList;
 use super::told::{self, Teller};
+use crate::spelling::resolved;
 
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
 const REMEMBERED: usize = 64;
@@ -32,6 +35,8 @@ struct Call {
     place: usize,
     /// Which message gave the result.
     result: Option<usize>,
+    /// What the command takes away, once it passed.
+    removals: Vec<Removal>,
 }
 
 /// A command that failed.
@@ -61,14 +66,18 @@ pub(super) struct Works {
     waiting: Option<usize>,
     /// True where failed calls are marked as such, so that an unmarked one did not fail.
     tells_errors: bool,
+    /// The first result that is marked so.
+    marks: Option<usize>,
 }
 
 impl Works {
     /// Returns nothing yet of messages with these results.
     pub(super) fn of<'a>(mut messages: impl Iterator<Item = &'a AgentMessage>) -> Self {
         let is_error = |message: &AgentMessage| matches!(message, AgentMessage::ToolResult(result) if result.is_error);
+        let marks = messages.position(is_error);
         Self {
-            tells_errors: messages.any(is_error),
+            tells_errors: marks.is_some(),
+            marks,
             ..Self::default()
         }
     }
@@ -97,6 +106,7 @@ impl Works {
             failed: broken,
             place,
             result: None,
+            removals: removals_of_call(call),
         });
     }
 
@@ -136,7 +146,14 @@ impl Works {
                     () if self.tells_errors && !hides_its_end(&command) => Known::NoError,
                     () => Known::Nothing,
                 };
-                self.ran(&command, &judge(&text, known), id, (Some(from), place));
+                let outcome = judge(&text, known);
+                if outcome != Outcome::Passed || complains(&text) {
+                    call.removals.clear();
+                }
+                if known == Known::Nothing && !hides_its_end(&command) {
+                    self.may_settle(&command, from);
+                }
+                self.ran(&command, &outcome, id, (Some(from), place));
             }
             Deed::Files(_) => {
                 let said = result.content.texts().next();
@@ -161,7 +178,31 @@ impl Works {
         if let Outcome::Failed { exit, .. } = &mut outcome {
             *exit = run.exit_code.filter(|code| *code != 0).or(*exit);
         }
+        if outcome == Outcome::Passed && !complains(&run.output) {
+            self.calls.push(Call {
+                deed: Deed::Run(command.clone()),
+                failed: false,
+                place,
+                result: Some(place),
+                removals: removals(&run.command),
+            });
+        }
         self.ran(&command, &outcome, id, (None, place));
+    }
+
+    /// Notes that the command called in message `place` settles failures if it passed: no mark says that it failed, and
+    /// that counts as soon as some other is marked.
+    fn may_settle(&mut self, command: &str, place: usize) {
+        let command = Command::new(command);
+        if command.only_looks() {
+            return;
+        }
+        for failed in &self.failures {
+            if command.settles(&failed.command) {
+                self.links
+                    .push((failed.call.unwrap_or(failed.result), place));
+            }
+        }
     }
 
     /// Notes how a command ended; `places` are the messages of the call and of its output.
@@ -280,10 +321,10 @@ impl Works {
     }
 
     /// Writes what was gathered into `facts` and `record`.
-    pub(super) fn write(mut self, facts: &mut Facts, record: Option<&mut Record>) {
+    pub(super) fn write(mut self, facts: &mut Facts, record: Option<&mut Record>, cwd: &str) {
         let mut unasked = Record::default();
         let record = record.unwrap_or(&mut unasked);
-        let mut files: BTreeMap<String, Changed> = BTreeMap::new();
+        let mut files = ChangedFiles::new(cwd);
         let mut reads: BTreeMap<String, usize> = BTreeMap::new();
         let mut todos = TodoList::default();
         for (order, call) in self.calls.into_iter().enumerate() {
@@ -291,12 +332,18 @@ impl Works {
                 continue;
             }
             match call.deed {
-                Deed::Run(_) => {}
+                Deed::Run(_) => {
+                    if call.result.is_some() {
+                        for removal in &call.removals {
+                            files.remove(removal, order, call.place);
+                        }
+                    }
+                }
                 Deed::Todos(arguments) => todos.apply_at(&arguments, call.place),
                 Deed::Read(path) => {
                     // Without a result nobody has seen it.
                     if call.result.is_some() {
-                        reads.insert(path, call.place);
+                        reads.insert(resolved(&path, cwd), call.place);
                     }
                 }
                 Deed::Files(works) => {
@@ -305,14 +352,7 @@ impl Works {
                         continue;
                     }
                     for work in works {
-                        let whole = work.lines.is_some();
-                        let known = files.entry(work.path.clone()).or_default();
-                        known.order = order;
-                        known.work = std::mem::take(&mut known.work).then(work);
-                        if whole {
-                            known.places.clear();
-                        }
-                        known.places.push(call.place);
+                        files.add(work, order, call.place);
                     }
                 }
             }
@@ -329,13 +369,10 @@ impl Works {
             .into_iter()
             .map(|(place, path)| (path, place))
             .collect();
-        let mut files: Vec<_> = files.into_values().collect();
-        files.sort_by_key(|file| file.order);
-        for file in &mut files {
-            let read = reads.get(file.work.path.as_str()).copied();
-            record.file(&file.work, std::mem::take(&mut file.places), read);
-        }
-        facts.add_works(files.into_iter().map(|file| file.work).collect());
+        let (works, notes) = files.finish(&reads).into_iter().unzip();
+        record.files = notes;
+        record.marks = self.marks;
+        facts.add_works(works);
         let open = todos.open_with_places();
         record.todos = open
             .map(|(text, place)| Noted {
@@ -374,14 +411,4 @@ impl Failure {
         let mut lines = self.lines.iter();
         is_check(&self.command) || lines.any(|line| states_error(line))
     }
-}
-
-/// A file that was changed.
-#[derive(Default)]
-struct Changed {
-    /// The place of the newest call among all calls.
-    order: usize,
-    work: FileWork,
-    /// The messages of the calls since it was last written whole.
-    places: Vec<usize>,
 }

@@ -11,6 +11,7 @@ use crate::ledger::lines::shown_id;
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
 use crate::request::SourceMessage;
 use crate::restore::{LastSeen, content_hash, touched_in};
+use crate::spelling::resolved;
 
 /// The most entries that a ledger names as its sources.
 const SOURCES: usize = 4096;
@@ -40,10 +41,12 @@ impl Ledger {
         for pin in pins.filter(|pin| !in_sight.contains(&pin.entry_id)) {
             ledger.add(LedgerKind::Pin, pin.entry_id, pin.text);
         }
-        let record = record(&messages);
+        let cwd = path.tree().header().map_or("", |header| &header.cwd);
+        let record = record(&messages, cwd);
         let kept = in_sight.clone();
         let builder = Builder {
             messages: &messages,
+            cwd,
             in_sight,
             ledger,
         };
@@ -100,6 +103,8 @@ fn in_sight(context: &SessionContext, first_kept: usize) -> BTreeSet<EntryId> {
 
 struct Builder<'a> {
     messages: &'a [SourceMessage],
+    /// The folder that paths are seen from.
+    cwd: &'a str,
     in_sight: BTreeSet<EntryId>,
     ledger: Ledger,
 }
@@ -189,19 +194,24 @@ impl Builder<'_> {
             .into_iter()
             .map(|place| self.messages[place].clone())
             .collect();
-        let seen: BTreeMap<String, LastSeen> = touched_in(&told)
+        let seen: BTreeMap<String, LastSeen> = touched_in(&told, self.cwd)
             .into_iter()
-            .map(|file| (file.path, file.last_seen))
+            .map(|file| (resolved(&file.path, self.cwd), file.last_seen))
             .collect();
         for file in record.files.iter().rev() {
-            let hash = match seen.get(&file.path) {
+            let hash = match seen.get(&file.worked_at).filter(|_| !file.is_deleted) {
                 Some(LastSeen::Text(text)) => Some(content_hash(text)),
                 Some(LastSeen::Hash(hash)) => Some(hash.clone()),
                 Some(LastSeen::Unknown) | None => None,
             };
             let hash = hash.map(|hash| format!("; content {hash}"));
             let text = format!("{}: {}{}", file.path, file.work, hash.unwrap_or_default());
-            self.ledger.paths.insert(text.clone(), file.path.clone());
+            let short = match file.is_deleted {
+                true => format!("{} (deleted)", file.path),
+                false => file.path.clone(),
+            };
+            self.ledger.paths.insert(text.clone(), short);
+            self.ledger.names.insert(text.clone(), file.names.clone());
             self.note(LedgerKind::File, file.place, text);
         }
     }
@@ -216,6 +226,7 @@ impl Builder<'_> {
             vital.insert(failure.place);
         }
         vital.extend(&record.todo_calls);
+        vital.extend(record.marks);
         let vital = with_links(vital, &record.links);
         let mut useful = vital.clone();
         for file in &record.files {

@@ -115,6 +115,8 @@ pub struct Ledger {
     pub sources: Vec<EntryId>,
     /// The paths that items name.
     paths: BTreeMap<String, String>,
+    /// All spellings of the paths that items name.
+    names: BTreeMap<String, Vec<String>>,
     /// Items in fewer words.
     brief: BTreeMap<String, String>,
     /// Messages with a figure that was changed later, and what is said of that.
@@ -142,7 +144,7 @@ pub struct LedgerBlock {
     pub pins_left_out: Vec<EntryId>,
     /// Tokens of the pins in it.
     pub pin_tokens: TokenCount,
-    /// The paths of the files that it lists, on one line each.
+    /// The paths of the files that it lists, in all spellings that are known, on one line each.
     pub files: Vec<String>,
     /// See [`Ledger::sources`].
     pub sources: Vec<EntryId>,

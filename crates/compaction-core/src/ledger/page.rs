@@ -64,7 +64,9 @@ impl Fitting<'_> {
             budget: self.budget.ledger,
             pin_tokens: self.pin_tokens,
             files: files
-                .filter_map(|item| ledger.paths.get(&item.text).cloned())
+                .filter_map(|item| ledger.names.get(&item.text))
+                .flatten()
+                .cloned()
                 .collect(),
             left_out: ledger.items.len() - pins - (shown.len() - shown_pins),
             items: shown,

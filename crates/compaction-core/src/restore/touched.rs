@@ -10,6 +10,7 @@ use crate::request::SourceMessage;
 use crate::restore::before::brought_back;
 use crate::restore::seen::{Seen, seen_after};
 use crate::restore::{LastSeen, RESTORED_CONTEXT, TouchedFile};
+use crate::spelling::resolved;
 
 /// A file while the messages are gone through.
 struct Touch {
@@ -23,7 +24,8 @@ struct Touch {
 /// The most lines that are said of an image; a text that holds images has more.
 const LINES_OF_AN_IMAGE: usize = 4;
 
-/// Returns the files that the context's calls touched, newest first, each spelling once; of parallel calls the last is
+/// Returns the files that the context's calls touched, newest first, each once as far as its
+/// spellings tell; of parallel calls the last is
 /// the newest. Calls that failed, or that nobody knows to have succeeded, do not count. Files that an earlier
 /// compaction brought back count as touched then. What was looked at last as an image does not: images come back as such.
 pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
@@ -35,11 +37,11 @@ pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
             message,
         })
     });
-    touched_in(&originals.collect::<Vec<_>>())
+    touched_in(&originals.collect::<Vec<_>>(), "")
 }
 
-/// Returns the same for messages of any origin, oldest first.
-pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
+/// Returns the same for messages of any origin, oldest first; paths are seen from the folder `cwd`.
+pub(crate) fn touched_in(messages: &[SourceMessage], cwd: &str) -> Vec<TouchedFile> {
     let said = messages.iter().map(|source| Said::from(&*source.message));
     let results = match_calls(said);
     let mut touched: BTreeMap<String, Touch> = BTreeMap::new();
@@ -50,7 +52,7 @@ pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
                      entry_id: &EntryId,
                      see: &dyn Fn(Seen) -> Seen| {
         clock += 1;
-        let key = key_of(&path).to_owned();
+        let key = resolved(&path, cwd);
         let before = touched.remove(&key);
         let seen = see(before.map_or(Seen::Nothing, |before| before.seen));
         let touch = Touch {
@@ -93,7 +95,7 @@ pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
             if let Some((action, path)) = file_call(call) {
                 if action == FileAction::Read && is_image(&result.content) {
                     // It comes back as an image, or not at all.
-                    touched.remove(key_of(&path));
+                    touched.remove(&resolved(&path, cwd));
                     continue;
                 }
                 let seen = |before| seen_after(before, action, call, &result.content);
@@ -114,11 +116,6 @@ pub(crate) fn touched_in(messages: &[SourceMessage]) -> Vec<TouchedFile> {
         },
     });
     files.collect()
-}
-
-/// Returns what spellings of a path are known by.
-fn key_of(path: &str) -> &str {
-    path.trim_start_matches("./")
 }
 
 /// Returns whether a file was shown as an image.

@@ -1,0 +1,189 @@
+//! Commands that take files away or give them another name.
+
+use session_model::ToolCall;
+
+/// What a command does to a path, as it is spelt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Removal {
+    /// It deletes it, and with a folder what is below.
+    Deleted(String),
+    /// It gives it another name.
+    Moved {
+        /// The name before.
+        from: String,
+        /// The name after.
+        to: String,
+    },
+}
+
+/// The longest command that is taken apart, in bytes.
+const LONGEST: usize = 64 * 1024;
+
+/// Options of `git rm` and `rm` that leave the file where it is.
+const LEAVING: [&str; 4] = ["--cached", "-n", "--dry-run", "--help"];
+
+/// Returns what the command of a call takes away.
+pub(super) fn removals_of_call(call: &ToolCall) -> Vec<Removal> {
+    let Some(arguments) = &call.arguments else {
+        return Vec::new();
+    };
+    let mut names = ["command", "cmd", "script"].iter();
+    let command = names.find_map(|name| arguments.string_member(name));
+    command.map_or_else(Vec::new, |command| removals(&command))
+}
+
+/// Returns what a command takes away when it succeeds. Of what a shell works out itself (patterns, variables,
+/// alternatives, pipes) nobody can tell, so that counts for nothing.
+pub(super) fn removals(command: &str) -> Vec<Removal> {
+    let mut found = Vec::new();
+    let has_one = ["rm", "mv", "unlink"]
+        .iter()
+        .any(|word| command.contains(word));
+    if !has_one || command.len() > LONGEST {
+        return found;
+    }
+    let Some(steps) = steps(command) else {
+        return found;
+    };
+    let mut folder: Option<String> = None;
+    for words in steps {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let (name, rest) = match words.as_slice() {
+            ["git", name @ ("rm" | "mv"), rest @ ..] => (*name, rest),
+            [name, rest @ ..] => (*name, rest),
+            [] => continue,
+        };
+        match name {
+            "cd" => match rest {
+                [to] => folder = Some(within(folder.as_deref(), to)),
+                _ => return found,
+            },
+            "rm" | "unlink" | "mv" => {
+                if rest.iter().any(|word| LEAVING.contains(word)) {
+                    continue;
+                }
+                let Some(paths) = operands(rest) else {
+                    continue;
+                };
+                let paths = paths.iter().map(|path| within(folder.as_deref(), path));
+                let paths: Vec<String> = paths.collect();
+                match (name, paths.as_slice()) {
+                    ("mv", [from @ .., to]) => {
+                        let into = from.len() > 1;
+                        found.extend(from.iter().map(|from| moved(from, to, into)));
+                    }
+                    _ => found.extend(paths.into_iter().map(Removal::Deleted)),
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Returns the words that are no options; `None` for options that take a word of their own.
+fn operands<'a>(words: &[&'a str]) -> Option<Vec<&'a str>> {
+    let mut paths = Vec::new();
+    let mut options = true;
+    for word in words {
+        match *word {
+            "--" if options => options = false,
+            "-t" | "-S" if options => return None,
+            word if options && word.starts_with("--") && word.contains('=') => return None,
+            word if options && word.starts_with('-') && word.len() > 1 => {}
+            word => paths.push(word),
+        }
+    }
+    Some(paths)
+}
+
+fn within(folder: Option<&str>, path: &str) -> String {
+    match folder.filter(|_| !path.starts_with(['/', '~'])) {
+        Some(folder) => format!("{}/{path}", folder.trim_end_matches('/')),
+        None => path.to_owned(),
+    }
+}
+
+/// Returns a move; what is surely a folder takes the name in, and so does what looks like one beside a file.
+fn moved(from: &str, to: &str, into: bool) -> Removal {
+    let name_of = |path: &str| {
+        let name = path.trim_end_matches('/').rsplit('/').next();
+        name.unwrap_or_default().to_owned()
+    };
+    let (name, last) = (name_of(from), name_of(to));
+    let is_folder = into
+        || to.ends_with('/')
+        || matches!(last.as_str(), "." | ".." | "~")
+        || (name.trim_start_matches('.').contains('.') && !last.contains('.'));
+    let to = match is_folder {
+        true => format!("{}/{name}", to.trim_end_matches('/')),
+        false => to.to_owned(),
+    };
+    Removal::Moved {
+        from: from.to_owned(),
+        to,
+    }
+}
+
+/// Returns the words of the commands that run one after the other; `None` where a shell decides something.
+fn steps(command: &str) -> Option<Vec<Vec<String>>> {
+    let mut steps = vec![Vec::new()];
+    let mut word: Option<String> = None;
+    let mut letters = command.chars().peekable();
+    let end = |word: &mut Option<String>, steps: &mut Vec<Vec<String>>| {
+        if let (Some(word), Some(step)) = (word.take(), steps.last_mut()) {
+            step.push(word);
+        }
+    };
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '\'' => break,
+                        letter => word.push(letter),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '"' => break,
+                        '$' | '`' => return None,
+                        '\\' => word.push(letters.next()?),
+                        letter => word.push(letter),
+                    }
+                }
+            }
+            '\\' => match letters.next()? {
+                '\n' => {}
+                letter => word.get_or_insert_default().push(letter),
+            },
+            '&' if letters.peek() == Some(&'&') => {
+                letters.next();
+                end(&mut word, &mut steps);
+                steps.push(Vec::new());
+            }
+            ';' | '\n' => {
+                end(&mut word, &mut steps);
+                steps.push(Vec::new());
+            }
+            '$' | '`' | '*' | '?' | '[' | '{' | '(' | ')' | '|' | '&' | '<' | '>' | '#' => {
+                return None;
+            }
+            letter if letter.is_whitespace() => end(&mut word, &mut steps),
+            letter => word.get_or_insert_default().push(letter),
+        }
+    }
+    end(&mut word, &mut steps);
+    Some(steps)
+}
+
+/// Returns whether an output says that something was not taken away after all.
+pub(super) fn complains(output: &str) -> bool {
+    const COMPLAINTS: [&str; 4] = ["rm: ", "mv: ", "unlink: ", "fatal: "];
+    let mut lines = output.lines();
+    lines.any(|line| COMPLAINTS.iter().any(|start| line.starts_with(start)))
+}
