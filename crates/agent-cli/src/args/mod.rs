@@ -220,8 +220,9 @@ pub struct PlanArgs {
     /// What the summary should focus on.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
-    /// context-full, restore, extractive or prune-only.
-    #[arg(long, value_name = "NAME")]
+    /// context-full, restore, extractive or prune-only; of several, parted by commas, each takes over where the one
+    /// before brings nothing.
+    #[arg(long, value_name = "NAMES")]
     pub strategy: Option<String>,
     /// Where restore reads the files that were touched; the session's own folder unless given.
     #[arg(long, value_name = "DIR")]

@@ -43,8 +43,9 @@ pub struct RedoArgs {
     #[command(flatten)]
     pub session: SessionArgs,
     /// Compact by this strategy in the place of the newest compaction, or of the one that was undone last:
-    /// context-full, extractive, restore or prune-only.
-    #[arg(long, value_name = "NAME")]
+    /// context-full, extractive, restore or prune-only; of several, parted by commas, each takes over where the one
+    /// before brings nothing.
+    #[arg(long, value_name = "NAMES")]
     pub strategy: Option<String>,
     /// Where restore reads the files that were touched; the session's own folder unless given.
     #[arg(long, value_name = "DIR", requires = "strategy")]

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{CompactArgs, Global, PlanArgs};
+use crate::commands::order::{self, Order, Passed};
 use crate::commands::plan::{
-    Edits, PREVIEW, Planned, compaction_document, document, own_limits, plan, plan_input,
-    refuse_small_window, strategy,
+    Edits, PREVIEW, Planned, compaction_document, document, no_strategy, own_limits, plan,
+    plan_input, refuse_small_window,
 };
 use crate::commands::restoring::{self, Found};
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
@@ -47,10 +48,8 @@ pub(super) fn run_at(
 ) -> Result<Outcome, Error> {
     let started = Instant::now();
     let destination = args.output.destination(what)?;
-    let configured = global.load_settings()?.compaction.strategy.first();
-    let strategy = strategy(&args.plan, configured)?;
-    let wanted = Wanted::by(strategy);
-    let models = Models::of(&args.model, &args.plan.window, global, wanted)?;
+    let mut order = Order::of(&args.plan, global)?;
+    let models = Models::of(&args.model, &args.plan.window, global, order.wanted())?;
     if !models.candidates.is_empty() {
         // What cannot be written is not worth asking for.
         destination.check()?;
@@ -70,7 +69,7 @@ pub(super) fn run_at(
         }
     };
     let lead = instead.as_ref().map(Replaceable::lead).unwrap_or_default();
-    let (done, context, mut document, found) = {
+    let (context, tried) = {
         let tree = opened.session().tree();
         let leaf = match &instead {
             Some(instead) => instead.base,
@@ -78,28 +77,18 @@ pub(super) fn run_at(
         };
         let path = tree.path(leaf);
         let context = build_context(&path, global.profile().context_rules());
-        let limits = own_limits(models.window);
-        let found = restoring::find(&path, &context, strategy, &args.plan, global)?;
-        let window = models.window;
-        let planned = plan(&path, &context, &args.plan, limits, window, global, &found)?;
-        refuse_small_window(&planned)?;
-        let settings = global.load_settings()?;
         let place = (&path, &context);
-        let mut document = document(
-            &planned,
-            place,
-            models.window,
-            &settings,
-            global.profile(),
-            &found,
-        );
-        let done = execute(planned, place, &args.plan, &models, global, &found)?;
-        if let Done::Compacted(compacted, _) = &done {
-            // A model may have been asked by a plan of its own: for its window, or in smaller pieces.
-            document = compaction_document(&compacted.plan, &found);
-        }
-        (done, context, document, found)
+        let tried = first_done(&mut order, |strategy| {
+            try_one(strategy, place, &args.plan, &models, global)
+        })?;
+        (context, tried)
     };
+    let Tried {
+        done,
+        mut document,
+        found,
+    } = tried;
+    document["passed_over"] = json!(order.passed);
     let written_to = match &destination {
         Destination::Out(path) => Some(shell_name(path)),
         Destination::InPlace => Some(shell_name(&opened.session().path)),
@@ -116,7 +105,7 @@ pub(super) fn run_at(
         document["left_behind"] = json!(instead.left_behind);
         document["carried"] = json!(instead.carried_names());
     }
-    let mut notes = found.notes();
+    let mut notes = [order::notes(&order.passed), found.notes()].concat();
     let carried = instead.as_ref().map(Replaceable::carried_names);
     if let Some(carried) = carried.filter(|carried| !carried.is_empty()) {
         let carried = carried.join(" and ");
@@ -157,6 +146,72 @@ pub(super) fn run_at(
     }
 }
 
+/// What came of a strategy.
+struct Tried {
+    done: Done,
+    document: Value,
+    found: Found,
+}
+
+/// Returns what the first strategy brings that brings something; else what the first of all came to. Those before it
+/// are passed over.
+fn first_done(
+    order: &mut Order,
+    mut try_one: impl FnMut(Strategy) -> Result<Result<Tried, Error>, Error>,
+) -> Result<Tried, Error> {
+    let mut first = None;
+    for strategy in order.strategies.clone() {
+        crate::cancel::check()?;
+        let tried = try_one(strategy)?;
+        let passed = match &tried {
+            Ok(done) => match &done.done {
+                Done::Nothing(reason, report) => Passed::nothing(strategy, reason, report),
+                Done::Edits(_) | Done::Compacted(..) => return tried,
+            },
+            Err(error) => Passed::failed(strategy, error),
+        };
+        order.passed.push(passed);
+        first.get_or_insert(tried);
+    }
+    first.unwrap_or_else(|| Err(no_strategy()))
+}
+
+/// Tries a strategy. What it fails at, another may do: that is the inner error; the outer one is for good.
+fn try_one(
+    strategy: Strategy,
+    place: (&SessionPath<'_>, &SessionContext),
+    args: &PlanArgs,
+    models: &Models,
+    global: &Global,
+) -> Result<Result<Tried, Error>, Error> {
+    let (path, context) = place;
+    let (window, profile) = (models.window, global.profile());
+    let found = restoring::find(path, context, strategy, args, global)?;
+    let limits = own_limits(window);
+    let planned = plan(path, context, args, limits, window, global, &found)?;
+    if let Err(error) = refuse_small_window(&planned) {
+        return Ok(Err(error));
+    }
+    let settings = global.load_settings()?;
+    let mut document = document(&planned, place, window, &settings, profile, &found);
+    let done = match execute(planned, place, args, models, global, &found) {
+        Ok(done) => done,
+        Err(error @ (Error::Summary { .. } | Error::Provider { .. } | Error::NothingToDo(_))) => {
+            return Ok(Err(error));
+        }
+        Err(error) => return Err(error),
+    };
+    if let Done::Compacted(compacted, _) = &done {
+        // A model may have been asked by a plan of its own: for its window, or in smaller pieces.
+        document = compaction_document(&compacted.plan, &found);
+    }
+    Ok(Ok(Tried {
+        done,
+        document,
+        found,
+    }))
+}
+
 /// What came of a plan.
 pub(super) enum Done {
     Nothing(String, ModelReport),
@@ -183,7 +238,11 @@ pub(super) fn execute(
         Planned::Edits(edits) => return Ok(Done::Edits(edits)),
         Planned::Compaction(first) => first,
     };
-    let mut candidates = models.candidates.clone();
+    let mut candidates = match Wanted::by(first.strategy) {
+        Wanted::Yes => models.candidates.clone(),
+        // Another strategy of the list asks them.
+        Wanted::No(_) => Vec::new(),
+    };
     if first.strategy == Strategy::Restore {
         // What comes back follows a summary in words.
         candidates.retain(|candidate| candidate.way == Way::Summary);

@@ -15,6 +15,7 @@ mod inspect;
 mod loss;
 mod migrate;
 mod models;
+mod order;
 mod own_folder;
 mod pin;
 mod plan;

@@ -6,9 +6,9 @@ pub(super) use document::compaction_document;
 
 use compaction_core::{
     ApplyError, CompactionPlan, ContextLoss, ElisionPlan, NothingToDo, PlanHash, PlanOptions,
-    Profile, PromptCache, PrunePlan, PruneReason, Settings, Strategy, SummarizerLimits, TokenCount,
-    Trigger, VerifyMode, measure, plan_elision, plan_for_context, plan_prune, threshold,
-    touched_files,
+    Profile, PromptCache, PrunePlan, PruneReason, RestoreInput, Settings, Strategy,
+    SummarizerLimits, TokenCount, Trigger, VerifyMode, measure, plan_elision, plan_for_context,
+    plan_prune, threshold, touched_files,
 };
 use llm_providers::CancellationToken;
 use serde::Serialize;
@@ -16,12 +16,14 @@ use serde_json::json;
 use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
 use crate::args::{Global, PlanArgs};
+use crate::commands::order::{self, Order, Passed};
 use crate::commands::restoring::{self, Found};
 use crate::commands::{Outcome, all_diagnostics, plan_options};
 use crate::error::Error;
 use crate::session::shell::Snapshot;
 use crate::session::tools::restoring::Stopped;
 use crate::store::SessionFile;
+use crate::summarize::ModelReport;
 use crate::ui;
 
 /// Says of a preview that it is one.
@@ -37,6 +39,17 @@ pub(super) enum Planned {
     Nothing(NothingToDo),
     /// There is nothing to prune, for this reason.
     NothingToPrune(String),
+}
+
+impl Planned {
+    /// Returns why nothing is to be done; `None` where something is.
+    fn nothing(&self) -> Option<String> {
+        match self {
+            Self::Nothing(reason) => Some(reason.to_string()),
+            Self::NothingToPrune(reason) => Some(reason.clone()),
+            Self::Compaction(_) | Self::Edits(_) => None,
+        }
+    }
 }
 
 /// Edits of the context without a compaction.
@@ -116,11 +129,15 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let path = session.tree().path(args.session.leaf(session.tree())?);
     let window = args.window.tokens()?;
     let context = build_context(&path, global.profile().context_rules());
-    let limits = own_limits(window);
     let settings = global.load_settings()?;
-    let strategy = strategy(args, settings.compaction.strategy.first())?;
-    let found = restoring::find(&path, &context, strategy, args, global)?;
-    let planned = plan(&path, &context, args, limits, window, global, &found)?;
+    let mut order = Order::of(args, global)?;
+    let plan_by = |strategy| {
+        let found = restoring::find(&path, &context, strategy, args, global)?;
+        let limits = own_limits(window);
+        let planned = plan(&path, &context, args, limits, window, global, &found)?;
+        Ok((planned, found))
+    };
+    let (planned, found) = first_planned(&mut order, plan_by)?;
     let mut document = document(
         &planned,
         (&path, &context),
@@ -130,7 +147,9 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         &found,
     );
     document["diagnostics"] = json!(all_diagnostics(&session, &context));
+    document["passed_over"] = json!(order.passed);
     refuse_small_window(&planned)?;
+    let notes = [found.notes(), order::notes(&order.passed)].concat();
     Ok(match planned {
         Planned::Nothing(reason) => Outcome::nothing_to_do(reason.to_string(), document),
         Planned::NothingToPrune(reason) => Outcome::nothing_to_do(reason, document),
@@ -146,12 +165,40 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
                 &context,
                 window,
                 by_rule.as_ref().map(|loss| (loss, refused.as_ref())),
-                &found.notes(),
+                &notes,
             );
             Outcome::done(&document, text)
         }
-        Planned::Edits(edits) => Outcome::done(&document, ui::plan::edits_text(&edits, PREVIEW)),
+        Planned::Edits(edits) => {
+            let mut text = ui::plan::edits_text(&edits, PREVIEW);
+            text.extend(notes.iter().map(|note| format!("  note  {note}\n")));
+            Outcome::done(&document, text)
+        }
     })
+}
+
+/// Returns what the first strategy would do by which something is to be done; else what the first of all says. Those
+/// before it are passed over.
+fn first_planned(
+    order: &mut Order,
+    mut plan_by: impl FnMut(Strategy) -> Result<(Planned, Found), Error>,
+) -> Result<(Planned, Found), Error> {
+    let mut first = None;
+    for strategy in order.strategies.clone() {
+        let (planned, found) = plan_by(strategy)?;
+        let Some(reason) = planned.nothing() else {
+            return Ok((planned, found));
+        };
+        let passed = Passed::nothing(strategy, &reason, &ModelReport::default());
+        order.passed.push(passed);
+        first.get_or_insert((planned, found));
+    }
+    first.ok_or_else(no_strategy)
+}
+
+/// Returns the error where there is no strategy at all.
+pub(super) fn no_strategy() -> Error {
+    Error::Usage("no strategy is set; see compaction.strategy".to_owned())
 }
 
 /// Refuses a window in which nothing can be summarized: another one is to be named.
@@ -185,48 +232,6 @@ fn by_rule(plan: &CompactionPlan) -> (Option<ContextLoss>, Option<ApplyError>) {
     }
 }
 
-/// Returns the strategy that was asked for, if it needs no model.
-pub(super) fn strategy(args: &PlanArgs, configured: Strategy) -> Result<Strategy, Error> {
-    let strategy = match &args.strategy {
-        None => configured,
-        Some(name) => Strategy::ALL
-            .into_iter()
-            .find(|strategy| strategy.name() == name)
-            .ok_or_else(|| unknown(name))?,
-    };
-    without_a_model(strategy)
-}
-
-fn unknown(name: &str) -> Error {
-    let usable = Strategy::ALL
-        .into_iter()
-        .filter(|strategy| without_a_model(*strategy).is_ok());
-    let names: Vec<_> = usable.map(Strategy::name).collect();
-    let names = names.join(", ");
-    Error::Usage(match name {
-        "" => format!("the name of the strategy is empty; there are {names}"),
-        name => format!("no strategy {name}; there are {names}"),
-    })
-}
-
-/// Returns the strategy, if it can be planned in a session as it is.
-fn without_a_model(strategy: Strategy) -> Result<Strategy, Error> {
-    match strategy {
-        Strategy::ContextFull
-        | Strategy::Restore
-        | Strategy::Extractive
-        | Strategy::PruneOnly => Ok(strategy),
-        Strategy::Handoff => Err(Error::Usage(
-            "a handoff begins a new session: use agent-cli handoff SESSION --out NEW.jsonl"
-                .to_owned(),
-        )),
-        Strategy::Off => Err(Error::Usage(
-            "compaction.strategy is off; name another with --strategy or --set compaction.strategy=context-full"
-                .to_owned(),
-        )),
-    }
-}
-
 /// Returns the limits of a summarizer with the session's own window.
 pub(super) fn own_limits(window: TokenCount) -> SummarizerLimits {
     SummarizerLimits {
@@ -245,8 +250,7 @@ pub(super) fn plan_input(
 ) -> Result<(Trigger, PlanOptions), Error> {
     let mut options = plan_options(global, window)?;
     options.summarizer = summarizer;
-    let configured = options.settings.compaction.strategy.first();
-    options.settings.compaction.strategy = strategy(args, configured)?.into();
+    options.settings.compaction.strategy = found.strategy.into();
     options.restore = found.input.clone();
     let trigger = Trigger::Manual {
         focus: args.focus.clone(),
@@ -302,23 +306,35 @@ pub(super) async fn live_document(
     let profile = Profile::Own;
     let path = session.tree.path(session.leaf);
     let context = build_context(&path, profile.context_rules());
-    let mut options = PlanOptions {
+    let options = PlanOptions {
         settings: session.settings.clone(),
         ..PlanOptions::for_window(session.window)
     };
-    let configured = options.settings.compaction.strategy.first();
-    options.settings.compaction.strategy = without_a_model(configured)?.into();
-    let mut found = Found::default();
-    if options.settings.compaction.strategy.first() == Strategy::Restore {
+    let mut order = Order::configured(&options.settings.compaction.strategy, profile)?;
+    let mut restore = RestoreInput::default();
+    if order.strategies.contains(&Strategy::Restore) {
         let (disk, touched) = (session.disk.clone(), touched_files(&context));
         let settings = options.settings.compaction.restore;
         // Who does not wait any more drops this.
         let cancel = CancellationToken::new();
         let read = disk.read_beside(touched, settings, &cancel).await;
-        found.input = read.map_err(|Stopped| Error::Cancelled)?;
-        options.restore = found.input.clone();
+        restore = read.map_err(|Stopped| Error::Cancelled)?;
     }
-    let planned = plan_by(&path, &context, &Trigger::Manual { focus }, &options);
+    let trigger = Trigger::Manual { focus };
+    let (planned, found) = first_planned(&mut order, |strategy| {
+        let mut options = options.clone();
+        options.settings.compaction.strategy = strategy.into();
+        if strategy == Strategy::Restore {
+            options.restore = restore.clone();
+        }
+        let found = Found {
+            strategy,
+            input: options.restore.clone(),
+            note: None,
+        };
+        let planned = plan_by(&path, &context, &trigger, &options);
+        Ok((planned, found))
+    })?;
     let place = (&path, &context);
     let mut document = document(
         &planned,
@@ -330,6 +346,7 @@ pub(super) async fn live_document(
     );
     let known = session.diagnostics.iter().chain(&context.diagnostics);
     document["diagnostics"] = json!(known.collect::<Vec<_>>());
+    document["passed_over"] = json!(order.passed);
     match planned {
         Planned::Nothing(reason) => document["nothing_to_do"] = json!(reason.to_string()),
         Planned::NothingToPrune(reason) => document["nothing_to_do"] = json!(reason),

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use compaction_core::{
-    CompactionPlan, Freshness, ImageOutcome, Outcome, Profile, RestoreInput, RestoreSettings,
-    Strategy, TokenCount, touched_files,
+    CompactionPlan, Freshness, ImageOutcome, Outcome, RestoreInput, RestoreSettings, Strategy,
+    TokenCount, touched_files,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ use crate::session::tools::restoring::{Disk, Stopped, unseen};
 /// What was found on the disk.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Found {
+    /// The strategy that it is for.
+    pub strategy: Strategy,
     /// What a plan is given.
     pub input: RestoreInput,
     /// What people should know of it.
@@ -40,18 +42,12 @@ pub(super) fn find(
     args: &PlanArgs,
     global: &Global,
 ) -> Result<Found, Error> {
+    let nothing = Found {
+        strategy,
+        ..Found::default()
+    };
     if strategy != Strategy::Restore {
-        return match &args.workspace {
-            Some(_) => Err(Error::Usage(
-                "--workspace is where --strategy restore reads files; leave it out".to_owned(),
-            )),
-            None => Ok(Found::default()),
-        };
-    }
-    if global.profile() == Profile::Pi {
-        return Err(Error::Usage(
-            "pi has no strategy restore; leave out --profile pi".to_owned(),
-        ));
+        return Ok(nothing);
     }
     let settings = global.load_settings()?.compaction.restore;
     let touched = touched_files(context);
@@ -76,12 +72,13 @@ pub(super) fn find(
     let read = block_on(disk.read_beside(touched, settings, &cancel))?;
     Ok(Found {
         input: read.map_err(|Stopped| Error::Cancelled)?,
-        note: None,
+        ..nothing
     })
 }
 
 fn failed(error: &Error) -> Found {
     Found {
+        strategy: Strategy::Restore,
         input: RestoreInput {
             failed: Some(error.to_string()),
             ..RestoreInput::default()
@@ -96,6 +93,7 @@ fn only_named(
     why: String,
 ) -> Found {
     Found {
+        strategy: Strategy::Restore,
         input: unseen(touched, settings),
         note: Some(why),
     }

@@ -132,6 +132,33 @@ fn what_cannot_be_compared_is_said() {
 }
 
 #[test]
+fn a_window_that_is_too_small_for_a_strategy_is_a_row() {
+    let env = env();
+    let names = "context-full,restore,extractive,prune-only";
+    let asked = [
+        "compare",
+        "s.jsonl",
+        "--window",
+        "300",
+        "--strategies",
+        names,
+    ];
+    let shown = env.run(&asked);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    let said = shown.stdout.lines();
+    let said = said.filter(|line| line.ends_with("name a larger --window"));
+    assert_eq!(said.count(), 3, "{shown}");
+    let document = env.run(&[&asked[..], &["--json"]].concat()).json();
+    let rows = document["strategies"].as_array().expect("rows");
+    let before: Vec<_> = rows.iter().map(|row| &row["tokens_before"]).collect();
+    assert!(
+        before.iter().all(|tokens| *tokens == before[3]),
+        "{document}"
+    );
+    assert_eq!(rows[0]["tokens_after"], rows[0]["tokens_before"]);
+}
+
+#[test]
 fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
     let bench = Bench::replying(vec![streams::chat_stream("## Goal\nkeep on")]);
     let provider = format!("providers.test.baseUrl={}", bench.server.url());

@@ -204,7 +204,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     compaction.strategy
-      meaning   How it is done; of a list, each one takes over when the one before fails in a running session; commands on session files take the first. `handoff` is a command of its own.
+      meaning   How it is done; of a list, each one takes over where the one before fails or has nothing to do, in a running session and in `plan` and `compact`. For session files `handoff` is a command of its own.
       allowed   "context-full", "handoff", "restore", "prune-only", "extractive", "off" or a list of them
       default   "context-full"
       value     "context-full" (default)

@@ -12,6 +12,7 @@ mod hooks;
 mod hostile;
 mod json;
 mod loss;
+mod order;
 mod pins;
 mod recall;
 mod restore;

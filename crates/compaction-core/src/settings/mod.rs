@@ -28,7 +28,7 @@ pub struct Settings {
 pub struct CompactionSettings {
     /// Whether automatic compaction runs at all.
     pub enabled: bool,
-    /// How it is done; of a list, each one takes over when the one before fails in a running session; commands on session files take the first. `handoff` is a command of its own.
+    /// How it is done; of a list, each one takes over where the one before fails or has nothing to do, in a running session and in `plan` and `compact`. For session files `handoff` is a command of its own.
     pub strategy: Strategies,
     /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]

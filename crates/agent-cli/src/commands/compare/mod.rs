@@ -15,7 +15,8 @@ use session_model::{SessionContext, SessionPath, Usage, build_context};
 use crate::args::{CompareArgs, Global, ModelArgs, PlanArgs, SessionArgs, WindowArgs};
 use crate::commands::Outcome;
 use crate::commands::compact::{Done, execute};
-use crate::commands::plan::{Planned, own_limits, plan, strategy};
+use crate::commands::order;
+use crate::commands::plan::{Planned, own_limits, plan, refuse_small_window};
 use crate::commands::restoring;
 use crate::error::Error;
 use crate::models::{Models, Wanted};
@@ -131,7 +132,7 @@ impl Estimate {
 }
 
 pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error> {
-    let strategies = strategies(args)?;
+    let strategies = strategies(args, global)?;
     if args.workspace.is_some() && !strategies.contains(&Strategy::Restore) {
         return Err(Error::Usage(
             "--workspace is where the strategy restore reads files; add it to --strategies"
@@ -187,10 +188,10 @@ fn of_page(error: Error) -> Error {
 }
 
 /// Returns the strategies that were asked for, each once.
-fn strategies(args: &CompareArgs) -> Result<Vec<Strategy>, Error> {
+fn strategies(args: &CompareArgs, global: &Global) -> Result<Vec<Strategy>, Error> {
     let mut strategies = Vec::new();
     for name in &args.strategies {
-        let wanted = strategy(&plan_args(name.trim(), None, args), Strategy::Off)?;
+        let wanted = order::named(name.trim(), global.profile())?;
         if !strategies.contains(&wanted) {
             strategies.push(wanted);
         }
@@ -234,6 +235,7 @@ fn row(
     let found = restoring::find(path, context, strategy, &plan_args, global)?;
     let (limits, window) = (own_limits(models.window), models.window);
     let planned = plan(path, context, &plan_args, limits, window, global, &found)?;
+    let too_small = refuse_small_window(&planned).err();
     let estimate = match models.candidates.first() {
         None => None,
         Some(candidate) => {
@@ -248,15 +250,20 @@ fn row(
         estimate.tell(strategy.name());
     }
     let place = (path, context);
-    let done = execute(planned, place, &plan_args, &models, global, &found);
+    let done = match too_small {
+        // Another strategy may fit.
+        Some(error) => Ok(Done::Nothing(error.to_string(), ModelReport::default())),
+        None => execute(planned, place, &plan_args, &models, global, &found),
+    };
+    let before = measure(path, context, global.profile()).estimated;
     let counter = global.profile().counter();
     let mut row = Row {
         strategy: strategy.name(),
         nothing_to_do: None,
         failed: None,
         by: None,
-        tokens_before: TokenCount::ZERO,
-        tokens_after: TokenCount::ZERO,
+        tokens_before: before,
+        tokens_after: before,
         summary_tokens: TokenCount::ZERO,
         ledger_tokens: TokenCount::ZERO,
         estimate,
@@ -287,8 +294,6 @@ fn row(
             row.nothing_to_do = Some(reason);
         }
         Ok(Done::Edits(edits)) => {
-            let before = measure(path, context, global.profile()).estimated;
-            row.tokens_before = before;
             row.tokens_after = before.saturating_sub(edits.saved);
             row.loss = loss_of_drafts(context, &edits.drafts, counter);
         }
