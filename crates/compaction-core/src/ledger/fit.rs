@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use session_model::EntryId;
 
 use crate::ledger::lines::{HEADING, around_pins, block, listed, message, pin_cost};
-use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind};
+use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, Shares};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
 use crate::tokens::{TokenCount, TokenCounter};
@@ -44,10 +44,21 @@ pub(super) const WORTH: TokenCount = TokenCount(48);
 impl Ledger {
     /// Returns what of it fits. What does not is counted, and the block names entries worth reading.
     pub fn fit(&self, budget: LedgerBudget, counter: &dyn TokenCounter) -> LedgerBlock {
+        self.fit_as(Shares::Each, budget, counter)
+    }
+
+    /// Does the same with other shares.
+    pub(crate) fn fit_as(
+        &self,
+        shares: Shares,
+        budget: LedgerBudget,
+        counter: &dyn TokenCounter,
+    ) -> LedgerBlock {
         if budget.ledger == TokenCount::ZERO && !self.has(LedgerKind::Pin) {
             return LedgerBlock::default();
         }
         let mut fitting = Fitting::new(self, budget, counter);
+        fitting.shares = shares;
         fitting.pins();
         if budget.ledger > TokenCount::ZERO {
             fitting.choose();
@@ -94,6 +105,7 @@ pub(super) struct Fitting<'a> {
     pub(super) pins_left: Vec<EntryId>,
     pub(super) pin_tokens: TokenCount,
     pub(super) detail: Detail,
+    shares: Shares,
     /// The most that one item takes for now.
     pub(super) each: Option<TokenCount>,
     /// How many bytes of an entry's words are told as facts.
@@ -123,6 +135,7 @@ impl<'a> Fitting<'a> {
             pins_left: Vec::new(),
             pin_tokens: TokenCount::ZERO,
             detail: Detail::Full,
+            shares: Shares::Each,
             each: None,
             told: BTreeMap::new(),
         }
@@ -270,7 +283,9 @@ impl<'a> Fitting<'a> {
         self.detail = self.detail();
         // What stands in a message that is told whole anyway is not told twice.
         for (kind, share) in ORDER {
-            if matches!(kind, LedgerKind::FirstMessage | LedgerKind::LatestMessage) {
+            if self.shares == Shares::Each
+                && matches!(kind, LedgerKind::FirstMessage | LedgerKind::LatestMessage)
+            {
                 let share = match self.detail {
                     Detail::Full | Detail::Paths => share,
                     Detail::Bare => share / 2,
@@ -286,6 +301,14 @@ impl<'a> Fitting<'a> {
         }
         if all.iter().sum::<usize>() > self.forms.len() {
             self.room = self.room.saturating_sub(self.closing());
+        }
+        match self.shares {
+            Shares::Each => {}
+            Shares::RulesFirst => self.take_kind(LedgerKind::Rule, self.budget.ledger),
+            Shares::RulesAlone => {
+                self.take_kind(LedgerKind::Rule, self.budget.ledger);
+                return;
+            }
         }
         if self.detail == Detail::Bare {
             // All that is short before anything that is long.

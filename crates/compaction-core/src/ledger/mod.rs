@@ -152,6 +152,17 @@ pub struct LedgerBlock {
     pub(crate) holds: Option<Holds>,
 }
 
+/// How the room is shared between the kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Shares {
+    /// Each has its own.
+    Each,
+    /// What the rules leave is shared.
+    RulesFirst,
+    /// The rules get all that they need, the others nothing.
+    RulesAlone,
+}
+
 /// How much a ledger may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LedgerBudget {

@@ -12,7 +12,7 @@ use session_model::{
 
 use crate::extract::rules_in;
 use crate::kept::skill_results;
-use crate::ledger::{Ledger, LedgerBudget, pinned_entries};
+use crate::ledger::{Ledger, LedgerBudget, Shares, pinned_entries};
 use crate::measure::measure;
 use crate::plan::bounds::LEDGER_SHARE;
 use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions};
@@ -39,15 +39,20 @@ const EDGE: usize = 800;
 /// Texts up to this size are not elided, in tokens.
 const SMALL: TokenCount = TokenCount(600);
 
-/// Elides in the kept range until the context after the plan is below the threshold, with the largest
-/// summary that is allowed and its file tags counted in. When that is not enough, the plan is refused.
+/// How often it is asked anew what the rules in what is shortened take, before the most that they may take counts.
+const ROUNDS: usize = 8;
+
+/// Makes room until the context after the plan is below the threshold, with the largest summary that is allowed and its
+/// file tags counted in. When that is not enough, the plan is refused.
 ///
-/// What is elided is out of sight, so the ledger tells its facts, and where that takes room, more is elided.
+/// The ledger gives way first, down to pins and rules; only then is something in the kept range elided. What is elided is
+/// out of sight, so the ledger tells its rules, and where that takes room, more is elided. What is left below the
+/// threshold in the end is the ledger's again.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
     path: &SessionPath<'_>,
     context: &SessionContext,
-    (options, budget): (&PlanOptions, LedgerBudget),
+    (options, asked): (&PlanOptions, LedgerBudget),
 ) -> Result<(), NothingToDo> {
     let counter = options.profile.counter();
     let Some(threshold) = plan.threshold.as_ref().map(|threshold| threshold.tokens) else {
@@ -60,50 +65,54 @@ pub(super) fn rescue(
     let pinned = pinned(path, options);
     let setting = &options.settings.compaction.ledger;
     let most = setting.budget(options.window, plan.threshold.as_ref());
-    let least = plan.ledger.tokens;
     let mut elided: Vec<(usize, Elision)> = Vec::new();
-    loop {
-        let after = plan.most_tokens_after();
-        let excess = after.saturating_sub(threshold);
-        let kept = first_kept..context.entries.len();
-        let more = elide(context, kept, &pinned, excess, counter, Rules::Go);
-        let saved: TokenCount = more.iter().map(|(_, elision)| elision.saved).sum();
-        let after = after.saturating_sub(saved);
-        let all = more.len() <= elided.len();
-        elided = more;
-        if all && after <= threshold {
-            break;
-        }
+    let mut least = None;
+    let mut rounds = 0;
+    let (ledger, budget, saved) = loop {
         let ids = elided.iter().map(|(_, elision)| elision.entry_id.clone());
         let ids: BTreeSet<EntryId> = ids.collect();
-        let ledger = Ledger::without(path, context, first_kept, &ids);
+        let saved: TokenCount = elided.iter().map(|(_, elision)| elision.saved).sum();
         // What is shortened goes as well.
         let budget = LedgerBudget {
-            ledger: most.min(budget.ledger + saved.scaled(1, LEDGER_SHARE)),
-            ..budget
+            ledger: most.min(asked.ledger + saved.scaled(1, LEDGER_SHARE)),
+            ..asked
         };
-        if !all {
-            plan.ledger = ledger.fit(budget, counter);
-            continue;
+        let ledger = Ledger::without(path, context, first_kept, &ids);
+        plan.ledger = ledger.fit_as(Shares::RulesAlone, budget, counter);
+        least.get_or_insert(plan.ledger.tokens);
+        let mut excess = plan.most_tokens_after().saturating_sub(threshold);
+        if rounds >= ROUNDS && excess > saved {
+            excess += most;
         }
-        // Nothing else can be elided: the ledger gets what is left, but no less than it had.
-        let rest = after.saturating_sub(plan.ledger.tokens);
-        let room = threshold.saturating_sub(rest);
-        if rest > threshold || room < least {
-            return Err(NothingToDo::CannotFit { after, threshold });
+        rounds += 1;
+        let kept = first_kept..context.entries.len();
+        let more = elide(context, kept, &pinned, excess, counter, Rules::Go);
+        if more.len() <= elided.len() {
+            break (ledger, budget, saved);
         }
-        let smaller = LedgerBudget {
-            ledger: budget
-                .ledger
-                .min(room.saturating_sub(plan.ledger.pin_tokens)),
-            ..budget
-        };
-        plan.ledger = ledger.fit(smaller, counter);
+        elided = more;
+    };
+    let after = plan.most_tokens_after().saturating_sub(saved);
+    let rest = after.saturating_sub(plan.ledger.tokens);
+    let room = threshold.saturating_sub(rest);
+    // Nothing else can be elided: the ledger does with what is left, but not without the rules of what is summarized.
+    if rest > threshold || room < plan.ledger.tokens.min(least.unwrap_or_default()) {
+        return Err(NothingToDo::CannotFit { after, threshold });
+    }
+    let left = LedgerBudget {
+        ledger: budget
+            .ledger
+            .min(room.saturating_sub(plan.ledger.pin_tokens)),
+        ..budget
+    };
+    let filled = ledger.fit_as(Shares::RulesFirst, left, counter);
+    let alone = std::mem::replace(&mut plan.ledger, filled);
+    if plan.most_tokens_after().saturating_sub(saved) > threshold {
+        plan.ledger = alone;
         let after = plan.most_tokens_after().saturating_sub(saved);
         if after > threshold {
             return Err(NothingToDo::CannotFit { after, threshold });
         }
-        break;
     }
     for (place, elision) in elided {
         plan.entries[place].fate = Fate::Pruned;

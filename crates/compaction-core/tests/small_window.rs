@@ -1,0 +1,90 @@
+//! Small windows: where room is made, the ledger gives way before what was said lately does.
+
+mod sessions;
+
+use std::fmt::Write as _;
+
+use compaction_core::{
+    CompactionPlan, LedgerKind, PlanOptions, TokenCount, Trigger, plan_compaction,
+};
+use serde_json::json;
+use session_model::{Decoded, decode_bytes};
+use sessions::path;
+
+/// Returns a session with facts of many kinds, then work whose newest user messages have `each` words.
+fn session(each: usize) -> Decoded {
+    let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/p\"}\n".to_owned();
+    let mut entries = 0;
+    let mut add = |message: serde_json::Value| {
+        let parent = (entries > 0).then(|| format!("e{entries}"));
+        entries += 1;
+        let id = format!("e{entries}");
+        let entry = json!({"type":"message","id":id,"parentId":parent,"message":message});
+        writeln!(text, "{entry}").expect("a line");
+    };
+    let said = |text: &str| json!({"role":"assistant","content":[{"type":"text","text":text}],"stopReason":"stop"});
+    add(json!({"role":"user","content":"Build the importer. Never touch src/api.rs."}));
+    for number in 0..40 {
+        let (call, file) = (format!("c{number}"), format!("src/part_{number}/import.rs"));
+        let arguments = json!({"path":file,"content":"mod part;\n".repeat(40)});
+        let block = json!({"type":"toolCall","id":call,"name":"write","arguments":arguments});
+        add(json!({"role":"assistant","content":[block],"stopReason":"toolUse"}));
+        add(
+            json!({"role":"toolResult","toolCallId":call,"toolName":"write","content":[{"type":"text","text":"done"}],"isError":false}),
+        );
+        add(said(&format!(
+            "I'll use parser {number} because the files of kind {number} do not fit into memory."
+        )));
+    }
+    for number in 0..2 {
+        let words = format!("remark{number} ").repeat(each);
+        add(json!({"role":"user","content":words}));
+        add(said("That is so."));
+    }
+    add(json!({"role":"user","content":"Go on."}));
+    add(said("I do."));
+    decode_bytes(text.into_bytes())
+}
+
+fn plan(session: &Decoded, window: u64, ledger: Option<u64>) -> CompactionPlan {
+    let mut options = PlanOptions::for_window(TokenCount(window));
+    options.settings.compaction.ledger.max_tokens = ledger.map(TokenCount);
+    let trigger = Trigger::Manual { focus: None };
+    plan_compaction(&path(session), &trigger, &options).expect("something to do")
+}
+
+/// Returns what is elided without a ledger and with one, what the ledger takes, and how many rules it tells.
+fn measured(window: u64, each: usize) -> String {
+    let session = session(each);
+    let (without, with) = (
+        plan(&session, window, Some(0)),
+        plan(&session, window, None),
+    );
+    let ids = |plan: &CompactionPlan| -> Vec<String> {
+        let elided = plan.elisions.iter();
+        elided.map(|elision| elision.entry_id.to_string()).collect()
+    };
+    assert_eq!(
+        ids(&with),
+        ids(&without),
+        "nothing is shortened for the ledger"
+    );
+    let rules = with.ledger.items.iter();
+    let rules = rules.filter(|item| item.kind == LedgerKind::Rule).count();
+    let threshold = with.threshold.as_ref().expect("a threshold").tokens;
+    let applied = with.apply(&with.answer_by_rule()).expect("a summary");
+    assert!(applied.tokens_after <= threshold);
+    format!(
+        "{} shortened, ledger {} of {}, {rules} rule",
+        with.elisions.len(),
+        with.ledger.tokens,
+        threshold.scaled(1, 4)
+    )
+}
+
+#[test]
+fn the_ledger_gives_way_before_anything_is_shortened() {
+    insta::assert_snapshot!(measured(4000, 800), @"1 shortened, ledger 255 of 850, 1 rule");
+    insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 938 of 1700, 1 rule");
+    insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 941 of 1700, 1 rule");
+}
