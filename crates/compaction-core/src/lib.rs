@@ -82,7 +82,7 @@ pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Elision, ElisionPlan,
     Fate, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash,
     PlanOptions, PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall,
-    add_detail, plan_compaction, plan_elision, plan_for_context,
+    add_detail, ledger_beside, plan_compaction, plan_elision, plan_for_context,
 };
 pub use prune::{
     CACHE_LIFETIME_MILLIS, NothingToPrune, PRUNE_ENTRY, PromptCache, PrunePlan, PruneReason,

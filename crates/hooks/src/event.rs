@@ -81,6 +81,8 @@ pub enum BeforeCompactResult {
 pub struct CompactionOverride {
     /// The summary.
     pub summary: String,
+    /// Whether the facts that code keeps are added behind it.
+    pub ledger: bool,
     /// A short form for lists.
     pub short_summary: Option<String>,
     /// The first entry that stays; must be on the path.

@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use compaction_core::{
     HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, Profile, SummarizerLimits, TokenCount,
-    WindowTooSmall, measure, plan_handoff,
+    WindowTooSmall, carry_pins, measure, plan_handoff,
 };
 use llm_providers::Request;
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
-    Content, CustomMessageDraft, EntryDraft, SessionContext, SessionPath, build_context,
+    Content, CustomMessageDraft, EntryDraft, Leaf, SessionContext, SessionPath, build_context,
+    decode_bytes,
 };
 
 use crate::args::{Global, HandoffArgs};
@@ -76,7 +77,11 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             let parent = parent_of(&session.path);
             let cwd = header.map(|header| header.cwd.clone());
             let (header, id) = new_header(cwd.unwrap_or_default(), parent);
-            let (mut lines, _) = session.stamp(&[draft], None);
+            // Nothing is there yet, so every pin goes along as a text.
+            let new = decode_bytes(format!("{header}\n").into_bytes());
+            let pins = carry_pins(&path, &new.tree.path(Leaf::Root));
+            let drafts: Vec<EntryDraft> = [draft].into_iter().chain(pins).collect();
+            let (mut lines, _) = session.stamp(&drafts, None);
             lines.insert(0, header);
             write_new(place, Contents::Empty, true, &lines)?;
             out["session_id"] = json!(id);

@@ -120,20 +120,20 @@ fn pins_that_are_over_the_budget_are_marked() {
         let arguments = ["pin", "s.jsonl", "--text", text, "--in-place"];
         env.run(&arguments).success();
     }
-    let small = ["--set", "compaction.pins.maxTokens=7"];
+    let small = ["--set", "compaction.pins.maxTokens=45"];
     let listed = env.run(&[&["pin", "s.jsonl", "--list"], &small[..]].concat());
     assert_snapshot!(without_ids(&listed.to_string()), @"
     exit 0
     --- stdout
     3 pins
-       [ID]          5  one two three four five
-       [ID]          2  six
-       [ID]          3  not kept: seven eight nine
-       budget       10 of 7 tokens used; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens
+       [ID]         20  one two three four five
+       [ID]         16  six
+       [ID]         18  not kept: seven eight nine
+       budget       54 of 45 tokens used; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens
     ");
     let none = ["--set", "compaction.pins.maxTokens=0"];
     let text = ["pin", "s.jsonl", "--text", "ten", "--dry-run"];
-    assert_snapshot!(refused(&env, 2, &[&text[..], &none].concat()), @"error: the pin has 1 tokens, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)");
+    assert_snapshot!(refused(&env, 2, &[&text[..], &none].concat()), @"error: the pin takes 16 tokens with its id, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)");
 }
 
 #[test]
@@ -329,4 +329,20 @@ fn later_entries_are_left_when_that_is_asked_for() {
     let left = document["left_behind"].as_array().map(Vec::len);
     assert_eq!(left, Some(11), "{document}");
     assert_snapshot!(refused(&env, 3, &["redo", "small.jsonl", "--strategy", "extractive", "--in-place"]), @"nothing to do: no compaction or pruning on the path");
+}
+
+#[test]
+fn the_document_and_the_session_of_a_handoff_have_the_pins() {
+    let env = TestEnv::sample();
+    let said = "never push to main";
+    env.run(&["pin", "s.jsonl", "--text", said, "--in-place"])
+        .success();
+    let document = env.json(&["handoff", "s.jsonl", "--out", "new.jsonl"])["document"].clone();
+    let document = document.as_str().expect("a text");
+    assert!(document.contains(said), "{document}");
+    let there = env.json(&["pin", "new.jsonl", "--list"])["pins"].clone();
+    assert_eq!(there[0]["text"], said, "{there}");
+    // Nothing of it is the model's before a compaction needs it.
+    let messages = env.messages("new.jsonl");
+    assert_eq!(messages.as_array().map(Vec::len), Some(1), "{messages}");
 }

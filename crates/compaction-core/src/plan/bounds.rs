@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use session_model::{EntryIndex, EntryKind, SessionContext, SessionPath};
 
-use crate::ledger::without_ledger;
+use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, Shares, without_ledger};
 use crate::measure::{Measure, adapted_keep};
-use crate::plan::NothingToDo;
+use crate::plan::{NothingToDo, PlanOptions};
 use crate::restore;
 use crate::rules::Rules;
-use crate::threshold::Threshold;
+use crate::threshold::{Threshold, threshold};
 use crate::tokens::{TokenCount, TokenCounter};
 
 /// Refuses to compact what ends in a compaction.
@@ -63,6 +63,45 @@ pub(super) fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) ->
     quarter
         .map_or(setting, |quarter| setting.min(quarter))
         .max(TokenCount(200))
+}
+
+/// Returns the ledger for a summary that somebody else wrote and behind which the entries from the place `first_kept` of
+/// the context stay, by the rule of every plan; `most` is what it may take in all. Where that is little, rules go first.
+pub fn ledger_beside(
+    path: &SessionPath<'_>,
+    context: &SessionContext,
+    first_kept: usize,
+    options: &PlanOptions,
+    most: TokenCount,
+) -> LedgerBlock {
+    let counter = options.profile.counter();
+    let settings = &options.settings.compaction;
+    let threshold = threshold(options.window, settings, &options.profile.rules());
+    let gone = context.entries.iter().take(first_kept);
+    let gone = gone.flat_map(|projected| &projected.messages);
+    let gone: TokenCount = gone.map(|message| counter.message(message)).sum();
+    let carried = context
+        .compaction()
+        .map(|(_, compaction)| compaction.summary.as_str());
+    let room = ledger_room(gone, carried, counter);
+    let ledger = Ledger::of(path, context, first_kept);
+    let pins = settings.pins.budget(options.window, threshold.as_ref());
+    let pins = LedgerBudget {
+        ledger: TokenCount::ZERO,
+        pins: pins.min(most),
+    };
+    let left = most.saturating_sub(ledger.fit(pins, counter).tokens);
+    let asked = settings.ledger.budget(options.window, threshold.as_ref());
+    let asked = asked.min(room);
+    let shares = match left < asked {
+        true => Shares::RulesFirst,
+        false => Shares::Each,
+    };
+    let budget = LedgerBudget {
+        ledger: asked.min(left),
+        ..pins
+    };
+    ledger.fit_as(shares, budget, counter)
 }
 
 /// Of what leaves the context, the ledger takes at most one part in this many.

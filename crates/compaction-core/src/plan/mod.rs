@@ -29,6 +29,7 @@ use crate::threshold::{Threshold, threshold};
 use crate::tokens::TokenCount;
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
+pub use bounds::ledger_beside;
 pub use fates::{ComesBack, Fate, PlannedEntry};
 pub use hash::PlanHash;
 pub(crate) use hash::prompt_hash;

@@ -155,6 +155,7 @@ fn compaction(
     let before = members.count("tokens_before")?;
     let compaction = CompactionOverride {
         summary: members.needed_text("summary")?,
+        ledger: members.flag_or("ledger", true)?,
         short_summary: members.text("short_summary")?,
         first_kept: EntryId::new(&first_kept),
         tokens_before: before.unwrap_or(event.plan.tokens_in_context().0),

@@ -112,8 +112,13 @@ impl Members {
 
     /// Returns whether a member is true; it is false unless it is there.
     pub(super) fn flag(&mut self, name: &'static str) -> Result<bool, HookError> {
+        self.flag_or(name, false)
+    }
+
+    /// Returns whether a member is true, or `unless` where it is not there.
+    pub(super) fn flag_or(&mut self, name: &'static str, unless: bool) -> Result<bool, HookError> {
         match self.take(name)? {
-            None => Ok(false),
+            None => Ok(unless),
             Some(Value::Bool(flag)) => Ok(flag),
             Some(other) => Err(self.wrong(name, &other, "true or false")),
         }

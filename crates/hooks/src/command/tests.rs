@@ -198,7 +198,7 @@ async fn every_answer_of_the_reference_is_understood() {
     session_before_compact: cancels the compaction
         BeforeCompact(Cancel { reason: None })
     session_before_compact: supplies the compaction: a summary of length 1, kept from a5
-        BeforeCompact(Replace(CompactionOverride { summary: "s", short_summary: Some("t"), first_kept: "a5", tokens_before: 7, details: Some(Object {}), preserve_data: {"k": Number(1)} }))
+        BeforeCompact(Replace(CompactionOverride { summary: "s", ledger: true, short_summary: Some("t"), first_kept: "a5", tokens_before: 7, details: Some(Object {}), preserve_data: {"k": Number(1)} }))
     session.compacting: adds a prompt of its own, context (1), data (k_x)
         Compacting(CompactingResult { prompt: Some("p"), context: ["c"], preserve_data: {"k_x": Object {"aB": Number(1)}} })
     session_before_tree: cancels the move: r
@@ -308,7 +308,7 @@ async fn what_cannot_be_used_is_a_failure_that_names_it() {
     {"compaction": {"summary": "s", "first_kept_entry_id": "a5", "firstKeptEntryId": "a5"}}
         compaction.first_kept_entry_id is there twice, also as firstKeptEntryId; write it once
     {"compaction": {"summary": "s", "first_kept_entry_id": "a5", "size": 1}}
-        there is no compaction.size here; choose from first_kept_entry_id, tokens_before, summary, short_summary, details, preserve_data
+        there is no compaction.size here; choose from first_kept_entry_id, tokens_before, summary, ledger, short_summary, details, preserve_data
     {"preserve_data": []}
         preserve_data is a list; it must be an object
     {"summary": {"summary": "s", "details": 1}}

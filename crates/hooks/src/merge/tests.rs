@@ -250,6 +250,7 @@ fn object(value: &Value) -> Map<String, Value> {
 fn compaction(summary: &str) -> Act {
     Act::Compact(BeforeCompactResult::Replace(Box::new(CompactionOverride {
         summary: summary.to_owned(),
+        ledger: true,
         short_summary: None,
         first_kept: EntryId::new("a5"),
         tokens_before: 1,

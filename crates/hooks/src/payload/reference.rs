@@ -81,8 +81,9 @@ pub(crate) const fn answers(point: HookPoint) -> &'static [(&'static str, &'stat
                  on stays word for word.",
             ),
             (
-                r#"{"compaction": {"summary": "The parser was mended.", "short_summary": "parser", "first_kept_entry_id": "a5", "tokens_before": 5210, "details": {"by": "mine"}, "preserve_data": {"mine": 1}}}"#,
-                "All that a compaction may have. `tokens_before` is the plan's unless given; `details` and \
+                r#"{"compaction": {"summary": "The parser was mended.", "short_summary": "parser", "first_kept_entry_id": "a5", "tokens_before": 5210, "ledger": false, "details": {"by": "mine"}, "preserve_data": {"mine": 1}}}"#,
+                "All that a compaction may have. `tokens_before` is the plan's unless given; with `ledger: false` \
+                 no facts are added behind the summary; `details` and \
                  `preserve_data` are stored with the entry.",
             ),
         ],

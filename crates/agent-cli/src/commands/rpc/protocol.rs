@@ -114,7 +114,7 @@ pub(super) enum Request {
         /// The pinned entry, or the entry that holds the text.
         entry_id: String,
     },
-    /// Gives what is pinned, and how much room is left.
+    /// Gives what is pinned, and how much room is left; also before the first answer, when there is no file yet.
     Pins {},
     /// Answers the question whether a tool call may run.
     Approve {

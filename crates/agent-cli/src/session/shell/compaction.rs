@@ -262,7 +262,7 @@ impl CompactionJob {
             Err(nothing) => return Err(Ended::Nothing(why_nothing(&nothing, context)).into()),
         };
         if let Some(replaced) = self.ask_hooks(&first, path).await? {
-            return Ok(self.overridden(&first, (path, context), &replaced)?);
+            return Ok(self.overridden(&first, (path, context), &options, &replaced)?);
         }
         let strategy = options.settings.compaction.strategy.first();
         let added = match strategy {

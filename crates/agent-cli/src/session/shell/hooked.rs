@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use compaction_core::{ApplyError, CompactionPlan, Profile, Strategy, TokenCount};
+use compaction_core::{
+    ApplyError, CompactionPlan, LedgerBlock, PlanOptions, Profile, Strategy, TokenCount,
+    ledger_beside,
+};
 use hooks::{
     BeforeCompactEvent, BeforeCompactResult, CompactingEvent, CompactingResult, CompactionOverride,
     HookContext,
@@ -114,6 +117,7 @@ impl CompactionJob {
         &self,
         plan: &CompactionPlan,
         (path, context): (&SessionPath<'_>, &SessionContext),
+        options: &PlanOptions,
         replaced: &CompactionOverride,
     ) -> Result<Product, Ended> {
         let Some(place) = path.place_of(&replaced.first_kept) else {
@@ -128,23 +132,39 @@ impl CompactionJob {
         let before = plan.tokens_in_context();
         let is_there =
             |entry: &session_model::ProjectedEntry| entry.entry.id == replaced.first_kept;
-        if !context.entries.iter().any(is_there) {
+        let Some(first_kept) = context.entries.iter().position(is_there) else {
             return Err(Ended::Failed(format!(
                 "a hook keeps from {}, which an earlier compaction took out of the context",
                 replaced.first_kept
             )));
-        }
-        let after = tokens_after(plan, context, &path.entries()[place..], &replaced.summary);
-        if after >= before {
+        };
+        let kept = &path.entries()[place..];
+        let plain = tokens_after(plan, context, kept, &replaced.summary);
+        if plain >= before {
+            let after = plain;
             let inflated = ApplyError::Inflated { before, after };
             return Err(Ended::Nothing(inflated.to_string()));
         }
+        let ledger = match replaced.ledger {
+            false => LedgerBlock::default(),
+            true => {
+                let threshold = plan.threshold.as_ref().map(|threshold| threshold.tokens);
+                let most = threshold.map_or(before, |threshold| threshold.min(before));
+                let room = most.saturating_sub(plain + TokenCount(1));
+                ledger_beside(path, context, first_kept, options, room)
+            }
+        };
+        let summary = format!("{}{}", replaced.summary, ledger.text);
+        let after = tokens_after(plan, context, kept, &summary);
         let preserved = (!replaced.preserve_data.is_empty())
             .then(|| RawJson::of(&replaced.preserve_data).ok())
             .flatten();
         let mut details = replaced.details.clone().unwrap_or_else(|| json!({}));
         if let Some(details) = details.as_object_mut() {
             details.insert("undoTo".to_owned(), json!(plan.leaf));
+            if !ledger.is_empty() {
+                details.insert("ledger".to_owned(), ledger.details());
+            }
             let known = [
                 ("summarizer", json!({ "by": "hook" })),
                 ("strategy", json!(plan.strategy)),
@@ -159,7 +179,7 @@ impl CompactionJob {
             }
         }
         let draft = CompactionDraft {
-            summary: replaced.summary.clone(),
+            summary: summary.clone(),
             short_summary: replaced.short_summary.clone(),
             first_kept: FirstKept::Entry(replaced.first_kept.clone()),
             tokens_before: replaced.tokens_before,
@@ -174,12 +194,12 @@ impl CompactionJob {
             first_kept_entry_id: Some(replaced.first_kept.to_string()),
             tokens_before: before.0,
             tokens_after: after.0,
-            ledger_tokens: 0,
+            ledger_tokens: ledger.tokens.0,
             kept_entries: path.entries().len() - place,
             summarized_entries: place,
             shortened_entries: 0,
             summarizer: "hook".to_owned(),
-            summary: Some(replaced.summary.clone()),
+            summary: Some(summary),
             in_sight_percent: None,
             cost_usd: None,
             seconds: 0.0,

@@ -379,6 +379,23 @@ fn only_the_events_that_were_chosen_are_told() {
 }
 
 #[test]
+fn pins_are_listed_before_the_first_answer() {
+    let runs = Runs::of(TWICE);
+    let mut client = Client::start(&runs, &[]);
+    let none = client.call("pins", json!({}));
+    assert_eq!(
+        (&none["pins"], &none["used_tokens"]),
+        (&json!([]), &json!(0))
+    );
+    let pinned = client.call("pin", json!({ "text": "never push to main" }));
+    let listed = client.call("pins", json!({}));
+    assert_eq!(listed["pins"][0]["entry_id"], pinned["entry_id"]);
+    assert_eq!(listed["budget_tokens"], none["budget_tokens"]);
+    client.prompt("hi");
+    assert_eq!(client.call("pins", json!({})), listed);
+}
+
+#[test]
 fn pins_are_set_listed_and_taken_off() {
     let runs = Runs::of(TWICE);
     let mut client = Client::start(&runs, &[]);

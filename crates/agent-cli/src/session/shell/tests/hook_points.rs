@@ -321,6 +321,7 @@ fn a_compaction_that_a_hook_supplied_says_so() {
         let supplies = Notes {
             compaction: Some(CompactionOverride {
                 summary: "what the hook knows".to_owned(),
+                ledger: true,
                 short_summary: None,
                 first_kept: EntryId::new("e5"),
                 tokens_before: 4321,

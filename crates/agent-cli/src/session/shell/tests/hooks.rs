@@ -72,6 +72,7 @@ fn replacement(first_kept: &str, summary: &str) -> BeforeCompactResult {
     let preserved = json!({ "memory": { "id": 7 } });
     BeforeCompactResult::Replace(Box::new(CompactionOverride {
         summary: summary.to_owned(),
+        ledger: true,
         short_summary: Some("short".to_owned()),
         first_kept: EntryId::new(first_kept),
         tokens_before: 4321,
@@ -155,6 +156,31 @@ fn three_automatic_compactions_that_a_hook_cancels_stop_them() {
 }
 
 #[test]
+fn a_summary_of_a_hook_stays_alone_where_that_is_wished() {
+    run(async {
+        let mut alone = replacement("e5", "what the hook knows");
+        if let BeforeCompactResult::Replace(replaced) = &mut alone {
+            replaced.ledger = false;
+        }
+        let with = replacement("e5", "what the hook knows");
+        let off = json!({ "keepRecentTokens": 500, "ledger": { "maxTokens": 0 } });
+        for house in [
+            house(before_compact(alone)),
+            house(before_compact(with)).compaction(off),
+        ] {
+            let mut life = house.open_session(LONG);
+            life.command_and(compact()).await;
+            let compaction = newest(life.path());
+            assert_eq!(compaction.summary, "what the hook knows");
+            let details = compaction.details.unwrap().to_value();
+            assert_eq!(details.get("ledger"), None, "{details}");
+            assert_eq!(life.result().ledger_tokens, 0);
+            life.close().await;
+        }
+    });
+}
+
+#[test]
 fn a_hook_supplies_the_compaction() {
     run(async {
         let house = house(before_compact(replacement("e5", "what the hook knows")));
@@ -164,20 +190,36 @@ fn a_hook_supplies_the_compaction() {
         compacted context-full by hook
         ");
         let compaction = newest(life.path());
-        assert_eq!(compaction.summary, "what the hook knows");
+        // The hook's words as they are, and behind them what code keeps.
+        let behind = compaction.summary.strip_prefix("what the hook knows");
+        let ledger = behind.expect("the hook's words").trim_start();
+        assert!(ledger.starts_with("<ledger>\n"), "{ledger}");
+        assert!(
+            ledger.contains(
+                "[e1]
+"
+            ),
+            "{ledger}"
+        );
         assert_eq!(compaction.first_kept.as_str(), "e5");
         assert_eq!(compaction.tokens_before, 4321);
         assert!(compaction.from_extension);
         let mut details = compaction.details.unwrap().to_value();
         let seconds = details.as_object_mut().unwrap().remove("seconds");
         assert!(seconds.is_some_and(|seconds| seconds.is_number()));
+        let kept = details.as_object_mut().unwrap().remove("ledger").unwrap();
+        assert_eq!(kept["sources"][0], "e1", "{kept}");
+        assert_eq!(life.result().ledger_tokens, kept["tokens"]);
+        let after = details.as_object_mut().unwrap();
+        let after = after.remove("estimatedTokensAfter").unwrap();
+        assert_eq!(after, 2185 + life.result().ledger_tokens);
         // What the hook says stays; where the summary comes from is added.
         assert_eq!(
             details,
             json!({
                 "by": "test", "undoTo": "e8", "summarizer": { "by": "hook" },
                 "strategy": "context-full", "trigger": "manual", "ended": "complete",
-                "estimatedTokensBefore": 4507, "estimatedTokensAfter": 2185,
+                "estimatedTokensBefore": 4507,
             })
         );
         let preserved = compaction.preserve_data.unwrap().to_value();
