@@ -771,6 +771,39 @@ fn config() -> ProptestConfig {
     }
 }
 
+#[test]
+fn a_mark_that_comes_later_judges_sources_as_it_judges_all() {
+    let broken = "Traceback (most recent call last)";
+    let mut story = Story::new();
+    story.user("Go.");
+    story.filler(300);
+    let exit = "it broke\n\nCommand exited with code 2";
+    story.runs("cd b && cargo test -p core", exit, false);
+    // Without a mark this failed, with one it passed and settles the first.
+    story.runs("cargo test", broken, false);
+    story.runs("cd a && cargo test", "fine", false);
+    story.user("continue");
+    let session = story.decoded();
+    let trigger = Trigger::Manual { focus: None };
+    let plan = plan_compaction(&path(&session), &trigger, &keeping(1)).expect("a plan");
+    assert!(
+        plan.ledger.text.contains("cd b && cargo test"),
+        "{}",
+        plan.ledger.text
+    );
+    let answers: Vec<_> = plan.requests().iter().map(|_| answer("x")).collect();
+    let applied = plan.apply(&answers).expect("a summary");
+    story.text = appended(&story.text, story.leaf.as_deref(), &applied.drafts);
+    story.leaf = path(&story.decoded()).leaf_id().map(str::to_owned);
+    story.runs("./deploy.sh", "no", true);
+    let all = story.text.replace("\"sources\":", "\"forgotten\":");
+    let forgetful = Story {
+        text: all,
+        ..story.clone()
+    };
+    assert_eq!(story.ledger(), forgetful.ledger());
+}
+
 proptest! {
     #![proptest_config(config())]
 
