@@ -39,7 +39,6 @@ fn a_prompt_that_would_exceed_the_threshold_is_compacted_before() {
         system: 
         user: go on lorem ipsum dolor sit amet lorem ipsum dolor sit amet 
         assistant (stop): yes
-        edit
         compaction
         ");
         life.close().await;
@@ -132,7 +131,6 @@ fn a_turn_that_ends_above_the_threshold_is_compacted_and_rests() {
         system: 
         user: write much
         assistant (stop): lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
-        edit
         compaction
         ");
         assert_eq!(
