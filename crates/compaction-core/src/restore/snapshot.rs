@@ -277,6 +277,42 @@ mod tests {
     }
 
     #[test]
+    fn d05_a_scratchpad_that_is_quoted_in_the_snapshot_survives() {
+        for quoted in [
+            "say <analysis>so</analysis>",
+            "an <analysis> that never ends",
+            "</analysis> first",
+            "<think>a</think> <scratchpad>",
+        ] {
+            let snapshot = format!("<state_snapshot>{quoted}</state_snapshot>");
+            check(&snapshot, quoted);
+            check(&format!("<analysis>a</analysis>{snapshot}"), quoted);
+        }
+    }
+
+    #[test]
+    fn d06_attributes_letter_case_and_nesting_leak_nothing() {
+        for scratchpad in [
+            "<analysis kind=\"draft\">SECRET</analysis>",
+            "<analysis\nkind='draft'>SECRET</analysis\n>",
+            "<ANALYSIS>SECRET</Analysis>",
+            "<analysis>a<analysis>SECRET</analysis>SECRET</analysis>",
+            "<analysis>a<Analysis id=1>SECRET</ANALYSIS>SECRET</analysis >",
+        ] {
+            check(scratchpad, "");
+            check(&format!("{scratchpad}S"), "S");
+            check(
+                &format!("{scratchpad}<State_Snapshot v=1>S</STATE_SNAPSHOT>"),
+                "S",
+            );
+        }
+        check(
+            "<state_snapshot>a <state_snapshot>b</state_snapshot> c",
+            "a <state_snapshot>b</state_snapshot> c",
+        );
+    }
+
+    #[test]
     fn r20_a_scratchpad_alone_is_empty() {
         for answer in [
             "<analysis>a</analysis>",

@@ -102,6 +102,20 @@ fn r16_without_attachments_it_joins_the_acknowledgement() {
 }
 
 #[test]
+fn r16_thinking_that_was_redacted_goes_with_its_call() {
+    let mut lines = Lines::new();
+    lines.talk(9000).user("Go on.");
+    let content = json!([
+        {"type":"thinking","thinking":"","redacted":true},
+        {"type":"toolCall","id":"w1","name":"shot","arguments":{}},
+    ]);
+    lines.answer(content, "toolUse");
+    let mut after = lines.compacted_by(&Trigger::Threshold, &nothing_back(), "S");
+    after.lines.result("w1", "shot", "one");
+    assert_eq!(last_answer(&after.sent()), "htc");
+}
+
+#[test]
 fn r17_only_automatic_runs_keep_the_call() {
     let lines = waiting();
     let automatic = [

@@ -3,6 +3,7 @@
 use compaction_core::Trigger;
 use serde_json::json;
 use session_model::LlmMessage;
+use session_model::json::RawJson;
 
 use crate::setting::{Lines, disk, user_texts};
 
@@ -22,16 +23,16 @@ fn the_canary_survives_a_compaction_in_mid_loop() {
     }
     lines.calls(&[("next", "click", json!({"on":"checkout"}))]);
     let options = disk(&lines, &[("prices.csv", "page,price\n1,10\n2,47\n")]);
-    let snapshot = format!(
-        "<analysis>five pages</analysis><state_snapshot>\
-         <all_user_messages>{PROMPT}</all_user_messages></state_snapshot>"
-    );
-    let mut after = lines.compacted_by(&Trigger::Threshold, &options, &snapshot);
+    // The model forgets the prompt: what keeps it is no model.
+    let snapshot = "<analysis>five pages</analysis><state_snapshot>\
+                    <current_work>prices</current_work></state_snapshot>";
+    let mut after = lines.compacted_by(&Trigger::Threshold, &options, snapshot);
     after.lines.result("next", "click", "the checkout opens");
 
     let sent = after.sent();
     assert_eq!(after.roles(), "user assistant user assistant toolResult");
-    assert!(user_texts(&sent).contains(PROMPT));
+    assert!(!user_texts(&sent).contains("five pages</analysis>"));
+    assert_eq!(user_texts(&sent).matches(PROMPT).count(), 1);
     // A question about the file is answered by what is there now.
     assert!(user_texts(&sent).contains("\n2,47\n"));
     insta::assert_snapshot!(after.told(), @r#"
@@ -67,7 +68,12 @@ fn the_canary_survives_a_compaction_in_mid_loop() {
     };
     let call = answer.content.tool_calls().next().expect("a call");
     assert_eq!((call.id.as_str(), call.name.as_str()), ("next", "click"));
+    assert_eq!(
+        call.arguments.as_ref().map(RawJson::get),
+        Some(r#"{"on":"checkout"}"#)
+    );
     assert_eq!(result.tool_call_id, "next");
+    assert_eq!(result.content.joined_text(""), "the checkout opens");
     assert!(!result.is_error);
     // The call is not undone by undoing: the path before the compaction is whole.
     assert_eq!(after.applied.drafts.len(), 3);

@@ -180,6 +180,35 @@ fn r09_the_total_binds_with_what_frames_it() {
 }
 
 #[test]
+fn r09_a_small_total_names_what_it_can_and_no_more() {
+    let mut lines = Lines::new();
+    lines.talk(4000);
+    for number in 0..8 {
+        lines.read(&format!("c{number}"), &format!("f{number}"), "x");
+    }
+    let files = lines.touched().into_iter().map(|touched| DiskFile {
+        shown: touched.path.clone(),
+        touched,
+        state: FileState::TooLarge { bytes: 1 << 40 },
+    });
+    let mut options = options(files.collect());
+    options.settings.compaction.restore.max_files = 8;
+    let named_in = |total: u64| {
+        let mut options = options.clone();
+        options.settings.compaction.restore.total_tokens = TokenCount(total);
+        let plan = lines.plan(&Trigger::Idle, &options).expect("a plan");
+        let restored = plan.restored.expect("restored");
+        assert!(restored.tokens <= TokenCount(total), "{total}");
+        restored.files_told().count()
+    };
+    let named: Vec<usize> = (0..=160).step_by(2).map(named_in).collect();
+    assert!(named.is_sorted(), "{named:?}");
+    assert_eq!((named.first(), named.last()), (Some(&0), Some(&8)));
+    // Where not all are named, those are that fit.
+    assert!((1..8).all(|some| named.contains(&some)), "{named:?}");
+}
+
+#[test]
 fn r10_missing_and_binary_files_are_reported_and_add_nothing() {
     let mut lines = Lines::new();
     lines.talk(4000);
@@ -473,8 +502,17 @@ fn d01_the_limit_is_applied_to_what_the_workspace_filter_left() {
         .map(|file: DiskFile| file.shown)
         .collect();
     assert_eq!(options.restore.outside.len(), 5);
+    // Nor does what is gone take the place of what is there.
+    let mut gone = options.restore.files[0].clone();
+    gone.shown = "gone".to_owned();
+    gone.state = FileState::Missing;
+    options.restore.files.insert(0, gone);
+    options.settings.compaction.restore.max_files = 1;
     let after = lines.compacted(&options, "S");
-    assert_eq!(after.files(), ["inside embedded Changed"]);
+    assert_eq!(
+        after.files(),
+        ["gone missing Deleted", "inside embedded Changed"]
+    );
     // Those outside are not worth a word.
     assert!(!after.told().contains("outside"));
     assert!(

@@ -44,6 +44,44 @@ fn r14_pasted_images_and_those_of_tools_are_found() {
         .shot("2", "b", "BBBB")
         .says("ok");
     assert_eq!(shown(&lines.compacted(&options, "S")), ["<AAAA>", "<BBBB>"]);
+    // So do those of one message.
+    let all = several().compacted(&options, "S");
+    assert_eq!(
+        shown(&all),
+        ["<P100>", "<P200>", "<P300>", "<S100>", "<S200>"]
+    );
+}
+
+/// A session in which a message has three images, and in the next turn a result two.
+fn several() -> Lines {
+    let image = |data: &str| json!({"type":"image","data":data,"mimeType":"image/png"});
+    let mut lines = Lines::new();
+    lines.talk(20_000);
+    let pasted = json!([image("P100"), image("P200"), image("P300")]);
+    lines.message(json!({"role":"user","content":pasted,"timestamp":1}));
+    lines
+        .says("I see.")
+        .user("And now?")
+        .calls(&[("1", "shot", json!({}))]);
+    lines.message(json!({
+        "role":"toolResult","toolCallId":"1","toolName":"shot","isError":false,"timestamp":1,
+        "content":[image("S100"), image("S200")],
+    }));
+    lines.says("ok");
+    lines
+}
+
+#[test]
+fn r15_the_limit_parts_the_images_of_a_message_and_turns_are_told_apart() {
+    let after = several().compacted(&options(Vec::new()), "S");
+    insta::assert_snapshot!(after.blocks()[1..].join("\n"), @"
+    Image of turn 2, user-provided:
+    <P300>
+    Image of turn 3, from the tool shot called with {}:
+    <S100>
+    Image of turn 3, from the tool shot called with {}:
+    <S200>
+    ");
 }
 
 #[test]

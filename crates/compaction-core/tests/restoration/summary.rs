@@ -1,7 +1,8 @@
 //! What the summarizer is asked, and which of its answers becomes a summary.
 
 use compaction_core::{
-    AnswerError, ApplyError, Carried, NothingToDo, Profile, RequestKind, TokenCount, prose_of,
+    AnswerError, ApplyError, Carried, NothingToDo, Profile, RequestKind, TokenCount, Trigger,
+    prose_of,
 };
 use serde_json::json;
 use session_model::restore_frame;
@@ -60,6 +61,18 @@ fn r01_fewer_than_two_messages_are_left_alone() {
     assert_eq!(small(&lines), Some(NothingToDo::TooSmall));
     lines.says("Hi.");
     assert_eq!(small(&lines), None);
+    // A summary and its acknowledgement are one, also where a compaction has to be.
+    lines.talk(9000);
+    let snapshot = "The quick brown fox jumps. ".repeat(900);
+    let mut after = lines.compacted(&options(Vec::new()), &snapshot).lines;
+    let due = |lines: &Lines| {
+        let mut options = options(Vec::new());
+        options.window = TokenCount(5000);
+        lines.plan(&Trigger::Overflow, &options).err()
+    };
+    assert_eq!(due(&after), Some(NothingToDo::TooSmall));
+    after.user("And now?");
+    assert_eq!(due(&after), None);
 }
 
 #[test]

@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn d7_utf_16_text_with_a_mark_is_text() {
+    fn r12_utf_16_text_with_a_mark_is_text() {
         for bytes in [u16::to_le_bytes, u16::to_be_bytes] {
             let said = "fn main() { \"größe 🦀\" }\n";
             assert_eq!(text(&units(said, bytes)).as_deref(), Some(said));
@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn d7_what_makes_a_file_binary_may_come_late() {
+    fn r12_what_makes_a_file_binary_may_come_late() {
         for late in [&b"\0"[..], b"\xff", b"\xc3"] {
             let mut bytes = b"plain text\n".repeat(1000);
             assert!(text(&bytes).is_some());
