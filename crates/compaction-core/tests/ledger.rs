@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use compaction_core::{
     CompactionPlan, Ledger, LedgerBudget, LedgerKind, PlanOptions, Profile, SPLIT_TURN_HEADING,
-    TokenCount, Trigger, plan_compaction, prose_of, without_ledger,
+    Strategy as Way, TokenCount, Trigger, VerifyMode, plan_compaction, prose_of, without_ledger,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -458,6 +458,11 @@ fn twenty_rounds(told: Option<&str>) {
         .says("Sure.")
         .user(rules[2])
         .says("Gut.");
+    let pins = ["The  key\tis two-part:\n  a & b.", "Ask before you deploy."];
+    story.entry(json!({"type":"custom","customType":"agent-cli/pin","data":{"text":pins[0]}}));
+    story.user(pins[1]);
+    let pinned = story.leaf.clone();
+    story.entry(json!({"type":"label","targetId":pinned,"label":"pin"}));
     let options = keeping(400);
     for round in 0..20 {
         story
@@ -470,7 +475,7 @@ fn twenty_rounds(told: Option<&str>) {
         let plan = story.compact(&options, told);
         assert!(plan.ledger.tokens <= TokenCount(4000), "round {round}");
         let read = story.read();
-        for kept in rules.iter().chain([&FIRST]) {
+        for kept in rules.iter().chain(&pins).chain([&FIRST]) {
             assert!(read.contains(kept), "round {round}: {kept} in {read}");
         }
         for file in 0..=round {
@@ -854,5 +859,40 @@ proptest! {
         let again = fitted(&story, tokens);
         prop_assert_eq!(&block, &again);
         prop_assert_eq!(without_ledger(&format!("prose{}", block.text)), "prose");
+    }
+
+    #[test]
+    fn an_empty_budget_is_the_plain_strategy_byte_for_byte(
+        deeds in prop::collection::vec(any_deed(), 4..60),
+        keep in 1..400_u64,
+        restores in any::<bool>(),
+        verify in prop::sample::select(vec![VerifyMode::Report, VerifyMode::Repair]),
+    ) {
+        let mut story = Story::new();
+        for deed in &deeds {
+            deed.tell(&mut story);
+        }
+        story.filler(200).user("And now?").says("Done.");
+        let mut options = keeping(keep);
+        if restores {
+            options.settings.compaction.strategy = Way::Restore.into();
+        }
+        options.settings.compaction.verify.mode = verify;
+        // What a text has that only a ledger could take out of it.
+        let told = "Never touch src/api.rs. `cargo test` failed, and src/f1.rs was written.";
+        options.settings.compaction.ledger.max_tokens = Some(TokenCount(0));
+        let plan = story.plan(&options);
+        let answers: Vec<_> = plan.requests().iter().map(|_| answer(told)).collect();
+        let plain = plan.apply(&answers).expect("a summary");
+        prop_assert!(plain.ledger.is_empty());
+        // A turn that is split without a history before it stands behind a word of that.
+        let before = match (plan.turn_start(), answers.len()) {
+            (Some(_), 1) => vec!["No prior history."],
+            _ => Vec::new(),
+        };
+        let prose = [before, vec![told; answers.len()]].concat().join(SPLIT_TURN_HEADING);
+        prop_assert_eq!(&plain.summary, &format!("{}{}", prose, plan.files.tags(None, &[])));
+        let drafts = format!("{:?}", plain.drafts);
+        prop_assert!(!drafts.contains("ledger"), "{}", drafts);
     }
 }

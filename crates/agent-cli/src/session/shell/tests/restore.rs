@@ -436,6 +436,48 @@ fn the_next_strategy_takes_over_when_restore_fails() {
 }
 
 #[test]
+fn r20_a_scratchpad_alone_leaves_the_session_as_it_was() {
+    run(async {
+        let script = summary("<analysis>what to keep").repeat(9);
+        let mut house = House::new(&script)
+            .compaction(json!({ "strategy": "restore", "restore": nothing_back() }));
+        house.models.fallback = Fallback::None;
+        let mut life = house.open_session(LONG);
+        let before = house.files();
+        let told = life.command_and(compact()).await;
+        assert!(!told.contains("what to keep"), "{told}");
+        assert_snapshot!(told, @"
+        compaction manual restore
+        progress: the summary is empty; asking once more
+        progress: scripted/script (summary): the summary is empty
+        compacted: Compaction failed: the summary is empty
+        ");
+        assert_eq!(house.files(), before);
+        life.close().await;
+    });
+}
+
+#[test]
+fn r21_what_would_grow_leaves_the_session_as_it_was_and_says_both_figures() {
+    run(async {
+        let text = format!("<state_snapshot>{}</state_snapshot>", words(900));
+        let script = summary(&text).repeat(9);
+        let mut house = House::new(&script)
+            .compaction(json!({ "strategy": "restore", "restore": nothing_back() }));
+        house.models.fallback = Fallback::None;
+        let mut life = house.open_session("u:100 a:200 u:100 a:100");
+        let before = house.files();
+        assert_snapshot!(life.command_and(compact()).await, @"
+        compaction manual restore
+        progress: scripted/script (summary): the context would not get smaller: 409 tokens before, 739 after
+        compacted: the context would not get smaller: 409 tokens before, 739 after
+        ");
+        assert_eq!(house.files(), before);
+        life.close().await;
+    });
+}
+
+#[test]
 fn r1_too_few_messages_are_no_compaction_and_no_hook_is_asked() {
     run(async {
         let listens = Listens::default();

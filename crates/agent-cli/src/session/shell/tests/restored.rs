@@ -35,14 +35,16 @@ fn asked(house: &House) -> String {
     house.asked.lock().unwrap().last().map(text_of).unwrap()
 }
 
-/// Returns how many images the newest request holds.
-fn images_asked(house: &House) -> usize {
+/// Returns how long the images of the newest request are, in their order.
+fn images_asked(house: &House) -> Vec<usize> {
     let asked = house.asked.lock().unwrap();
     let messages = asked.last().unwrap().messages.iter();
     let blocks = messages.flat_map(|message| message.content().blocks());
-    blocks
-        .filter(|block| matches!(block, Block::Image(_)))
-        .count()
+    let images = blocks.filter_map(|block| match block {
+        Block::Image(image) => Some(image.data.len()),
+        _ => None,
+    });
+    images.collect()
 }
 
 /// Returns the kinds of the entries from the newest compaction on, and that entry.
@@ -121,12 +123,21 @@ fn nothing_waits_after_a_compaction_by_hand() {
 #[test]
 fn five_rounds_with_pictures_are_compacted_in_their_middle() {
     run(async {
-        let rounds = (1..=5).map(|round| calls(json!([read(&format!("shot{round}.png"))])));
-        let script: Vec<String> = rounds.chain([answer("seen")]).collect();
+        let rounds = (1..=5).map(|round| {
+            let look = read(&format!("shot{round}.png"));
+            calls(match round {
+                1 => json!([read("prices.csv"), look]),
+                _ => json!([look]),
+            })
+        });
+        let script: Vec<String> = rounds.chain([answer("seen"), answer("47")]).collect();
         let house = house(&script, json!({ "imageTriggerCount": 5 }));
         for round in 1..=5 {
-            std::fs::write(house.work().join(format!("shot{round}.png")), PNG).unwrap();
+            // What stands behind the picture tells one from another.
+            let picture = [PNG, &vec![0; 3 * round]].concat();
+            std::fs::write(house.work().join(format!("shot{round}.png")), picture).unwrap();
         }
+        house.put("prices.csv", "page,price\n2,47\n");
         let mut life = house.open_session(LONG);
         let told = life.ask("compare the five screens").await;
         assert_eq!(
@@ -135,7 +146,8 @@ fn five_rounds_with_pictures_are_compacted_in_their_middle() {
             "{told}"
         );
         assert!(told.ends_with("turn done"), "{told}");
-        assert_eq!(images_asked(&house), 3);
+        assert_eq!(images_asked(&house).len(), 3);
+        assert!(images_asked(&house).is_sorted(), "oldest first");
         let asked = asked(&house);
         let places: Vec<_> = (1..=5)
             .map(|round| asked.find(&format!("shot{round}.png\"")))
@@ -143,8 +155,17 @@ fn five_rounds_with_pictures_are_compacted_in_their_middle() {
         // The newest three with what they were asked by, oldest first.
         assert_eq!(places[..2], [None, None], "{asked}");
         assert!(places[2].is_some() && places[2] < places[3] && places[3] < places[4]);
-        // What came back is no reason for another one.
-        assert!(!life.ask("go on").await.contains("auto-compaction"));
+        assert!(asked.contains("from the tool read called with {\"path\":\"shot5.png\"}"));
+        // The prompt is there to the letter, though the summary does not say it.
+        assert_eq!(
+            asked.matches("compare the five screens").count(),
+            1,
+            "{asked}"
+        );
+        // What came back is no reason for another one, and holds what is asked next.
+        let told = life.ask("which price is on page 2").await;
+        assert!(!told.contains("auto-compaction"));
+        assert!(self::asked(&house).contains("\n2,47\n"));
         life.close().await;
     });
 }

@@ -14,6 +14,7 @@ use std::sync::mpsc::channel;
 use compaction_core::{
     FileAction, FileState, LastSeen, RestoreInput, RestoreSettings, TokenCount, TouchedFile,
 };
+use futures_util::FutureExt as _;
 use insta::assert_snapshot;
 use llm_providers::CancellationToken;
 use session_model::EntryId;
@@ -223,13 +224,14 @@ async fn r23_nobody_waits_for_a_file_system_that_hangs() {
         said.send(stop()).unwrap();
         Ok(RestoreInput::default())
     };
-    let waiting = beside(&cancel, work);
-    let cancelling = async {
-        has_begun.await.unwrap();
-        cancel.cancel();
-    };
-    let (read, ()) = tokio::join!(waiting, cancelling);
-    assert_eq!(read, Err(Stopped));
+    let mut waiting = Box::pin(beside(&cancel, work));
+    tokio::select! {
+        biased;
+        _ = &mut waiting => panic!("it hangs"),
+        begun = has_begun => begun.unwrap(),
+    }
+    cancel.cancel();
+    assert_eq!(waiting.now_or_never(), Some(Err(Stopped)));
     drop(done);
     assert!(was_stopped.recv().unwrap());
 }
@@ -382,6 +384,15 @@ fn d7_texts_are_told_from_what_is_none() {
     "#);
 }
 
+/// Ends what goes on while a flag is set.
+struct Stops<'a>(&'a AtomicBool);
+
+impl Drop for Stops<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
 #[test]
 fn d9_a_link_that_is_swapped_meanwhile_leads_nowhere() {
     let house = House::new();
@@ -402,6 +413,8 @@ fn d9_a_link_that_is_swapped_meanwhile_leads_nowhere() {
                 fs::rename(&spare, &other).unwrap();
             }
         });
+        // Also where what follows fails, or the swapping would never end.
+        let _stops = Stops(&swapping);
         let disk = house.disk();
         let mut read = 0;
         for _ in 0..3000 {
@@ -413,7 +426,6 @@ fn d9_a_link_that_is_swapped_meanwhile_leads_nowhere() {
             };
             read += input.files.iter().filter(is_text).count();
         }
-        swapping.store(false, Ordering::Relaxed);
         // Now and then the names stood still.
         assert!(read > 0);
     });
