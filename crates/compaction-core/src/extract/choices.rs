@@ -9,6 +9,7 @@ use super::choice_words::{
     REASONS, REJECTED, WHY,
 };
 use super::facts::Item;
+use super::figures::has_figure;
 use super::text::{Sentence, one_line};
 
 /// The longest decision of a summary, in characters.
@@ -104,7 +105,9 @@ fn choice(sentence: &str) -> Option<Choice<'_>> {
     if decided && reason.is_none() {
         reason = clause_after_choice(&lower);
     }
-    if !(rejects || (decided && reason.is_some())) {
+    if !(rejects || (decided && reason.is_some()))
+        || (!rejects && sets_value(plain.as_ref(), &lower))
+    {
         return None;
     }
     // What the reason says of other ways is no guess.
@@ -150,6 +153,17 @@ fn plain(text: &str) -> Cow<'_, str> {
 fn decides(lower: &str) -> bool {
     let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
     marks.any(|mark| lower.contains(mark))
+}
+
+/// Returns whether a sentence puts one value in the place of another and says no more: that is a figure.
+fn sets_value(plain: &str, lower: &str) -> bool {
+    const PLACE: &str = " instead of ";
+    let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let mut reasons = REASONS.iter();
+    has_figure(plain)
+        && lower.contains(PLACE)
+        && !marks.any(|mark| *mark != PLACE && lower.contains(mark))
+        && !reasons.any(|mark| *mark != PLACE && lower.contains(mark))
 }
 
 fn rejects(lower: &str) -> bool {

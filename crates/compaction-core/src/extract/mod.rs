@@ -17,6 +17,7 @@
 
 mod beside;
 mod changed;
+mod brief;
 mod choice_words;
 mod choices;
 mod command;
@@ -63,6 +64,9 @@ use std::sync::LazyLock;
 use crate::request::SourceMessage;
 
 pub(crate) use beside::{Holds, since};
+pub(crate) use brief::{
+    Brief, decision as brief_decision, figure as brief_figure, step as brief_step,
+};
 use facts::{Facts, Item};
 pub(crate) use figures::is_unit;
 use fit::{Gauge, fit};

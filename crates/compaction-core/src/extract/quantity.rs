@@ -151,6 +151,11 @@ impl Quantity {
         self.telling.push(Telling { word, joined });
     }
 
+    /// Returns how many words tell what it is of.
+    pub(super) fn names(&self) -> usize {
+        self.words().len()
+    }
+
     /// Returns whether this figure takes the place of an earlier one: it is of the same thing, or says that something
     /// changes and is of most of the same.
     pub(super) fn replaces(&self, earlier: &Self, change: bool) -> bool {

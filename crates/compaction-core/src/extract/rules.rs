@@ -8,7 +8,9 @@
 //! rule or under a heading such as "Rules:" are rules too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
+use super::figures::has_figure;
 use super::said::reminds;
 use super::text::{Sentence, cut_end, neutralise};
 
@@ -95,7 +97,34 @@ const EXCEPTIONS: &str = "must have been; must be a bug; must be why; must be be
      has to be the reason; has to be why; has to be fixed; have to be fixed; has to be done; has to be updated; \
      has to be changed; have to be updated; has to be added; not even sure; why not even; ne sais pas; ne vois pas; \
      ne comprends pas; n' est pas; n' arrive pas; n' ai pas; ne fait; ne voit; i have to be; | stop here; | stop now; | stop it; \
-     | for all i; | for everything else thanks; whenever you're; whenever you like; sería mejor; tant que possible";
+     | for all i; | for everything else thanks; whenever you're; whenever you like; sería mejor; tant que possible; \
+     would never; could never; has never; have never; had never; was never; were never; will never be; has always; \
+     have always; had always; was always; were always; | don't forget it; don't forget about it; keep me posted; \
+     keep an eye";
+
+/// Patterns that also stand in what is over soon: alone they make no rule of a report, of an order for this once, or of
+/// a new value.
+const WEAK: &str = "only; | keep; make sure; ensure; instead of; | stop *; | leave * alone; | leave * as; | leave * * as; \
+     | leave * * alone; please leave; please stop; | remember; remember that; | no *; no *; has to be; have to be; \
+     must be; is for * only; | important; nur; statt; anstatt; stattdessen; muss; | lass; | lasst; | lassen; seulement; \
+     uniquement; il faut; au lieu de; | laisse; | laissez; solo; sólo; solamente; hay que; en lugar de; en vez de; \
+     | deja; | deje; tiene que ser; at most; no more than; not more than; at least; höchstens; mindestens; au maximum; \
+     au plus; como máximo; i'd rather; i would rather; without *";
+
+/// What tells that an order is for this once.
+const ONCE: &str = "for a moment; for a minute; for a second; for a bit; for the moment; this time; this once; just once; \
+     right now; right away; again please; out again; einen moment; für den moment; dieses mal; diesmal; jetzt gleich; \
+     für diesmal; un instant; un moment; cette fois; pour cette fois; un momento; esta vez; por esta vez; ahora mismo";
+
+/// How a report begins.
+const REPORTS: &str = "i ran; i've run; i checked; i've checked; i tried; i've tried; i looked; i've looked; i saw; \
+     i found; i've found; i got; i tested; i've tested; i measured; i read; i've read; i asked; i noticed; we ran; \
+     we tried; we saw; we found; we measured; it seems; it looks; it turns; turns out; looks like; ich habe; ich hab; \
+     wir haben; ich sehe; j'ai; nous avons; on a; he visto; he probado; he mirado; probé; vi";
+
+/// What tells that a figure is told or changed, and nothing forbidden.
+const VALUES: &str = "keep in mind; remember that; | remember; instead of; i was wrong; make it; changed; statt; anstatt; \
+     au lieu de; en lugar de; en vez de";
 
 /// Chinese and Japanese.
 const CJK_PATTERNS: &str = "不要; 必须; 必須; 总是; 總是; 永远; 永遠; 只; 别; 別; 务必; 務必; 禁止; 不能; 不得; 切勿; 不许; 不准; 一律; 始终; 始終; \
@@ -127,7 +156,20 @@ struct Phrase {
 pub(super) struct RuleBook {
     patterns: BTreeMap<&'static str, Vec<Phrase>>,
     exceptions: BTreeMap<&'static str, Vec<Phrase>>,
+    weak: BTreeMap<&'static str, Vec<Phrase>>,
+    once: BTreeMap<&'static str, Vec<Phrase>>,
+    reports: BTreeMap<&'static str, Vec<Phrase>>,
+    values: BTreeMap<&'static str, Vec<Phrase>>,
     connectors: BTreeSet<&'static str>,
+}
+
+/// What a sentence with words of a rule asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Demand {
+    /// Something that holds on.
+    Holds,
+    /// Something that is over soon, or nothing.
+    Passes,
 }
 
 struct Token<'a> {
@@ -144,18 +186,26 @@ impl RuleBook {
         Self {
             patterns: by_first_word(PATTERNS),
             exceptions: by_first_word(&[EXCEPTIONS]),
+            weak: by_first_word(&[WEAK]),
+            once: by_first_word(&[ONCE]),
+            reports: by_first_word(&[REPORTS]),
+            values: by_first_word(&[VALUES]),
             connectors: listed(CONNECTORS).collect(),
         }
     }
 
-    /// Returns true when the sentence states a rule.
+    /// Returns true when the sentence states a rule: one that holds on.
     pub(super) fn is_rule(&self, sentence: &str) -> bool {
+        matches!(self.demand(sentence), Some(Demand::Holds))
+    }
+
+    fn demand(&self, sentence: &str) -> Option<Demand> {
         if reminds(sentence) {
-            return false;
+            return None;
         }
         let trimmed = sentence.trim_end_matches(['"', '\'', ')', ' ', '*']);
         if trimmed.ends_with(['{', ';', ',']) {
-            return false;
+            return None;
         }
         let lower = sentence.to_lowercase().replace('’', "'");
         if trimmed.ends_with(['?', '？'])
@@ -163,18 +213,22 @@ impl RuleBook {
                 .iter()
                 .any(|word| lower.contains(word))
         {
-            return false;
+            return None;
         }
         if !lower.is_ascii() && is_cjk_rule(&lower) {
-            return true;
+            return Some(Demand::Holds);
         }
         let tokens = tokens(&lower, &self.connectors);
-        let mut at = 0;
+        let (mut at, mut weak) = (0, false);
         while at < tokens.len() {
             if let Some(length) = longest_match(&self.exceptions, &tokens, at) {
                 at += length;
-            } else if longest_match(&self.patterns, &tokens, at).is_some() {
-                return true;
+            } else if let Some(length) = longest_match(&self.patterns, &tokens, at) {
+                if longest_match(&self.weak, &tokens, at) != Some(length) {
+                    return Some(Demand::Holds);
+                }
+                weak = true;
+                at += 1;
             } else {
                 at += 1;
             }
@@ -184,10 +238,27 @@ impl RuleBook {
             .find(|token| !self.connectors.contains(token.word));
         let imperative =
             first.is_some_and(|first| listed(GERMAN_IMPERATIVES).any(|verb| verb == first.word));
-        imperative
-            && tokens
-                .iter()
-                .any(|token| token.word == "nicht" || token.word.starts_with("kein"))
+        let forbids = |token: &Token<'_>| token.word == "nicht" || token.word.starts_with("kein");
+        match () {
+            () if imperative && tokens.iter().any(forbids) => Some(Demand::Holds),
+            () if !weak => None,
+            () if self.is_over_soon(sentence, &tokens) => Some(Demand::Passes),
+            () => Some(Demand::Holds),
+        }
+    }
+
+    /// Returns whether a sentence without a plain word of a rule is a report, an order for this once, or a value.
+    fn is_over_soon(&self, sentence: &str, tokens: &[Token<'_>]) -> bool {
+        let opening = tokens
+            .iter()
+            .position(|token| !self.connectors.contains(token.word));
+        let reports = opening.is_some_and(|at| longest_match(&self.reports, tokens, at).is_some());
+        let mut places = 0..tokens.len();
+        let mut said = places.clone();
+        reports
+            || places.any(|at| longest_match(&self.once, tokens, at).is_some())
+            || (has_figure(sentence)
+                && said.any(|at| longest_match(&self.values, tokens, at).is_some()))
     }
 
     /// Returns the rules that the sentences of a user's message state, in their order: byte for byte but for
@@ -212,6 +283,12 @@ impl RuleBook {
         }
         rules
     }
+}
+
+/// Returns true for what reads like a rule and is over soon.
+pub(super) fn passes(sentence: &str) -> bool {
+    static BOOK: LazyLock<RuleBook> = LazyLock::new(RuleBook::new);
+    matches!(BOOK.demand(sentence), Some(Demand::Passes))
 }
 
 /// Returns a rule as a summary quotes it.

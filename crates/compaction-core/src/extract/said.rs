@@ -3,6 +3,8 @@
 //! Rules are found by `rules`, figures by `figures`. What remains is kept as a note when it names something that can
 //! be looked up or sets a limit; questions are not.
 
+use super::rules::passes;
+use super::speech;
 use super::text::{Sentence, one_line, words};
 
 /// The longest sentence that is noted, in characters.
@@ -95,6 +97,20 @@ pub(super) fn reminds(sentence: &str) -> bool {
     has(&spaced, REMINDERS)
 }
 
+/// Returns whether a clause of a sentence begins with a choice.
+pub(super) fn is_choice(sentence: &str) -> bool {
+    chooses(&spaced(sentence))
+}
+
+/// Returns whether words put something off.
+pub(super) fn is_later(words: &str) -> bool {
+    let spaced = spaced(words);
+    has(&spaced, REMINDERS)
+        || has(&spaced, LATER)
+        || starts(&spaced, AFTERWARDS)
+        || speech::leaves(&words.to_lowercase())
+}
+
 /// Returns what the sentences are, those that nothing is known of left out. `rules` are among `said`.
 pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
     let mut found = Vec::new();
@@ -118,7 +134,7 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
         let saying = match () {
             () if comes => Saying::Step,
             () if chooses(&spaced) || agreed && names_something(text) => Saying::Choice,
-            () if names_something(text) || has(&spaced, LIMITS) => Saying::Note,
+            () if names_something(text) || has(&spaced, LIMITS) || passes(text) => Saying::Note,
             () => continue,
         };
         let choice = text.split([',', ':', ';', '，', '：']).find(|part| {

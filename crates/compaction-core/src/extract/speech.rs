@@ -214,7 +214,7 @@ pub(super) fn next_steps(text: &str) -> Vec<Step> {
 }
 
 /// Returns whether a sentence in lower case leaves something for later.
-fn leaves(lower: &str) -> bool {
+pub(super) fn leaves(lower: &str) -> bool {
     let opens = |marks: &[&str]| marks.iter().any(|mark| lower.starts_with(mark));
     let has = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
     let promised = opens(&PROMISES) && has(&WAITS) && !has(&[" once more", " once again"]);

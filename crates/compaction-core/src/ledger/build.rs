@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
-use crate::extract::{Change, Holds, Record, Spoken, record, since};
+use crate::extract::{
+    Brief, Change, Holds, Record, Spoken, brief_decision, brief_figure, brief_step, record, since,
+};
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::shown_id;
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
@@ -133,16 +135,29 @@ impl Builder<'_> {
         // Newest first, but those of one answer as it gives them.
         steps.sort_by_key(|step| Reverse(step.place));
         for step in steps {
+            self.in_brief(&step.text, brief_step(&step.text));
             self.note(LedgerKind::NextStep, step.place, step.text.clone());
         }
         for todo in &record.todos {
             self.note(LedgerKind::Todo, todo.place, todo.text.clone());
         }
+        let mut decided: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
         for decision in record.decisions().rev() {
+            self.in_brief(&decision.text, brief_decision(&decision.text));
+            decided
+                .entry(decision.place)
+                .or_default()
+                .push(&decision.text);
             self.note(LedgerKind::Decision, decision.place, decision.text.clone());
         }
         let figures = record.said_figures().rev();
         for figure in figures.chain(record.answered_figures().rev()) {
+            // Each thing once.
+            let mut known = decided.get(&figure.place).into_iter().flatten();
+            if known.any(|known| known.contains(figure.text.trim_end_matches('…'))) {
+                continue;
+            }
+            self.in_brief(&figure.text, brief_figure(&figure.text));
             self.note(LedgerKind::Figure, figure.place, figure.text.clone());
         }
         for noted in record.notes.iter().rev() {
@@ -174,6 +189,13 @@ impl Builder<'_> {
 
     fn id(&self, place: usize) -> EntryId {
         self.messages[place].entry_id.clone()
+    }
+
+    /// Notes what stands for a fact where there is little room.
+    fn in_brief(&mut self, text: &str, brief: Brief) {
+        let Brief { text: short, rank } = brief;
+        self.ledger.brief.entry(text.to_owned()).or_insert(short);
+        self.ledger.ranks.entry(text.to_owned()).or_insert(rank);
     }
 
     fn note(&mut self, kind: LedgerKind, place: usize, text: String) {

@@ -15,11 +15,11 @@ use crate::tokens::{TokenCount, TokenCounter};
 pub(super) const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::Rule, 40),
     (LedgerKind::File, 20),
-    (LedgerKind::Failure, 25),
-    (LedgerKind::NextStep, 15),
-    (LedgerKind::Todo, 15),
+    (LedgerKind::Failure, 26),
+    (LedgerKind::NextStep, 16),
+    (LedgerKind::Todo, 5),
     (LedgerKind::Decision, 20),
-    (LedgerKind::Figure, 20),
+    (LedgerKind::Figure, 14),
     (LedgerKind::Note, 20),
     (LedgerKind::FirstMessage, 25),
     (LedgerKind::LatestMessage, 20),
@@ -196,7 +196,11 @@ impl<'a> Fitting<'a> {
             | LedgerKind::Decision
             | LedgerKind::Figure
             | LedgerKind::Note => {
-                places.sort_by_key(|place| !self.is_listed(&self.ledger.items[*place]));
+                places.sort_by_key(|place| {
+                    let item = &self.ledger.items[*place];
+                    let rank = self.ledger.ranks.get(&item.text).copied();
+                    (!self.is_listed(item), rank.unwrap_or_default())
+                });
             }
             LedgerKind::Pin
             | LedgerKind::File

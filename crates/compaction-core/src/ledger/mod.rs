@@ -119,6 +119,8 @@ pub struct Ledger {
     names: BTreeMap<String, Vec<String>>,
     /// Items in fewer words.
     brief: BTreeMap<String, String>,
+    /// Items that wait until those of their kind that stand by themselves have room.
+    ranks: BTreeMap<String, u8>,
     /// Messages with a figure that was changed later, and what is said of that.
     changed: BTreeMap<EntryId, String>,
     /// What the ledger before listed.

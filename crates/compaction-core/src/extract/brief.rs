@@ -1,0 +1,337 @@
+//! Fewer words for the same fact, and which facts stand by themselves: for where there is little room.
+//!
+//! What remains of a sentence is one piece of it, as it was said. What opens it and tells nothing goes, and so do
+//! clauses around the fact that neither name it nor limit it.
+
+use super::choice_words::{DECIDED, DECIDED_ANYWHERE, REASONS};
+use super::figures::has_figure;
+use super::quantity::Quantity;
+use super::record::REJECTED;
+use super::said;
+use super::text::{one_line, words};
+
+/// What is no longer than this stands by itself, in characters.
+const SHORT: usize = 110;
+/// The most that is left of a fact, in characters: what is longer waits for all that is short.
+const LONGEST: usize = 130;
+/// Where clauses part.
+const PARTS: [&str; 6] = [", ", "; ", ". ", " – ", " — ", " ("];
+
+/// A fact in fewer words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Brief {
+    /// The words.
+    pub text: String,
+    /// Its place among those of its kind: what is surest comes first, with 0.
+    pub rank: u8,
+}
+
+/// What may open a sentence and tells nothing.
+const OPENERS: &str = "fyi; btw; by the way; note that; please note that; note; keep in mind that; keep in mind; \
+     remember that; for the record; with that; so; ok; okay; yes; yeah; yep; right; fine; agreed; alright; hm; hmm; \
+     well; also; and; but; oh; thanks; then; ja; gut; übrigens; zur info; und; also gut; au fait; pour info; et; oui; \
+     d'accord; por cierto; y; sí; vale";
+
+/// First words of work to be done, which sets no value.
+const TASKS: &str = "run; rerun; compare; try; test; check; measure; look; add; write; read; fix; find; show; tell; \
+     explain; repeat; wait; review; investigate; continue; commit; lauf; vergleiche; miss; prüfe; teste; suche; lies; \
+     schreib; lance; mesure; vérifie; cherche; ejecuta; compara; prueba; mide; revisa; busca";
+
+/// Words of a clause without which a figure would say more than was said.
+const LIMITS: &str = "not; no; never; only; more; less; most; least; until; if; unless; when; while; max; min; per; \
+     except; before; after; nicht; kein; nur; höchstens; mindestens; wenn; bis; pas; plus; moins; sauf; si; sin; más; \
+     menos; hasta; cuando; salvo";
+
+/// What opens a remark behind a reason.
+const REMARKS: &str = "and the other; and that; so that; so that's; so we; so i; that matters; that's; which; \
+     und das; das ist; et ça; y eso; anything else; everything else";
+
+fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
+    list.split(';').map(str::trim)
+}
+
+/// Returns a sentence with a figure in fewer words.
+pub(crate) fn figure(text: &str) -> Brief {
+    let bare = without_openers(text);
+    let clauses = clauses(bare);
+    let has = |clause: &(usize, usize)| has_figure(&bare[clause.0..clause.1]);
+    let first = clauses.iter().position(has).unwrap_or(0);
+    let last = clauses.iter().rposition(has);
+    let (mut first, mut last) = (first, last.unwrap_or(clauses.len().saturating_sub(1)));
+    let span = |first: usize, last: usize| match (clauses.get(first), clauses.get(last)) {
+        (Some((start, _)), Some((_, end))) => &bare[*start..*end],
+        (_, None) | (None, _) => bare,
+    };
+    while Quantity::of(span(first, last)).names() < 2 && first > 0 {
+        first -= 1;
+    }
+    while Quantity::of(span(first, last)).names() < 2 && last + 1 < clauses.len() {
+        last += 1;
+    }
+    while first > 0 && limits(span(first - 1, first - 1)) {
+        first -= 1;
+    }
+    while last + 1 < clauses.len() && limits(span(last + 1, last + 1)) {
+        last += 1;
+    }
+    let text = ended(span(first, last));
+    let length = text.chars().count();
+    let rank = match () {
+        () if is_task(bare) || length > LONGEST => 2,
+        () if length <= SHORT => 0,
+        () => 1,
+    };
+    Brief {
+        text: text.to_owned(),
+        rank,
+    }
+}
+
+/// Returns a decision in fewer words.
+pub(crate) fn decision(text: &str) -> Brief {
+    let (mark, said) = match text.strip_prefix(REJECTED) {
+        Some(said) => (REJECTED, said),
+        None => ("", text),
+    };
+    let mut bare = without_openers(said);
+    if let Some((lead, rest)) = bare.split_once(", ")
+        && said::is_choice(rest)
+        && !said::is_choice(lead)
+    {
+        bare = rest;
+    }
+    let clauses = clauses(bare);
+    let mut last = clauses.len().saturating_sub(1);
+    let within = |last: usize| clauses.get(last).map_or(bare, |last| &bare[..last.1]);
+    let reasoned = |text: &str| {
+        let lower = text.to_lowercase();
+        text.contains(": ") || REASONS.iter().any(|mark| lower.contains(mark))
+    };
+    while last >= 1
+        && clauses
+            .get(last)
+            .is_some_and(|last| remarks(&bare[last.0..]))
+        && (last >= 2 || reasoned(within(last - 1)))
+    {
+        last -= 1;
+    }
+    while last >= 2 && within(last).chars().count() > LONGEST {
+        last -= 1;
+    }
+    let kept = ended(within(last));
+    let length = kept.chars().count();
+    let lower = format!(" {} ", said.to_lowercase());
+    let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let sure = !mark.is_empty()
+        || said::is_choice(said)
+        || marks.any(|mark| *mark != " instead of " && lower.contains(mark));
+    Brief {
+        text: format!("{mark}{}", one_line(kept, LONGEST)),
+        rank: match (sure, length > LONGEST) {
+            (true, false) => 0,
+            (true, true) => 1,
+            (false, _) => 2,
+        },
+    }
+}
+
+/// Returns a step that comes later in fewer words.
+pub(crate) fn step(text: &str) -> Brief {
+    let mut bare = without_openers(text);
+    for mark in [": ", ", "] {
+        if let Some((lead, rest)) = bare.split_once(mark)
+            && lead.split_whitespace().count() <= 8
+            && rest.split_whitespace().count() >= 3
+            && said::is_later(lead)
+        {
+            bare = rest;
+        }
+    }
+    let text = ended(bare).to_owned();
+    Brief { text, rank: 0 }
+}
+
+/// Returns a sentence without what opens it and tells nothing.
+fn without_openers(text: &str) -> &str {
+    let mut rest = text.trim();
+    loop {
+        let opened = listed(OPENERS).filter_map(|opener| {
+            let head = rest.get(..opener.len())?;
+            let after = rest.get(opener.len()..)?;
+            let parted = after.starts_with([' ', ',', ':']);
+            (parted && head.to_lowercase() == opener).then_some(after)
+        });
+        let Some(after) = opened.min_by_key(|after| after.len()) else {
+            return rest;
+        };
+        let after = after.trim_start_matches([' ', ',', ':']);
+        // What is left has to say something.
+        if after.split_whitespace().count() < 2 && after.is_ascii() {
+            return rest;
+        }
+        rest = after;
+    }
+}
+
+/// Returns where the clauses of a sentence begin and end.
+fn clauses(text: &str) -> Vec<(usize, usize)> {
+    let parts = PARTS.iter().flat_map(|part| text.match_indices(part));
+    let mut parts: Vec<(usize, usize)> = parts.map(|(at, part)| (at, part.len())).collect();
+    parts.sort_unstable();
+    let mut clauses = Vec::new();
+    let mut start = 0;
+    for (at, length) in parts {
+        if at >= start {
+            clauses.push((start, at));
+            start = at + length;
+        }
+    }
+    clauses.push((start, text.len()));
+    clauses
+}
+
+fn ended(text: &str) -> &str {
+    text.trim_end_matches(['.', ',', ';', ' ', ':'])
+}
+
+fn limits(clause: &str) -> bool {
+    let own = words(clause);
+    own.len() <= 8 && listed(LIMITS).any(|mark| own.iter().any(|word| word == mark))
+}
+
+fn remarks(clause: &str) -> bool {
+    let lower = clause.to_lowercase().replace('’', "'");
+    listed(REMARKS).any(|mark| {
+        lower
+            .strip_prefix(mark)
+            .is_some_and(|rest| rest.starts_with(' '))
+    })
+}
+
+fn is_task(text: &str) -> bool {
+    let mut first = words(text).into_iter();
+    let first = first.find(|word| !matches!(word.as_str(), "please" | "now" | "bitte"));
+    first.is_some_and(|first| listed(TASKS).any(|task| task == first))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decision, figure, step};
+
+    #[track_caller]
+    fn figures(cases: &[(&str, &str, u8)]) {
+        for (said, text, rank) in cases {
+            let brief = figure(said);
+            assert_eq!((brief.text.as_str(), brief.rank), (*text, *rank), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_figure_is_told_with_its_name_and_its_limit() {
+        figures(&[
+            (
+                "Btw, the queue depth of the mailer is 40 entries, seen on my laptop.",
+                "the queue depth of the mailer is 40 entries",
+                0,
+            ),
+            (
+                "we have 3 GB for the index cache, not more",
+                "we have 3 GB for the index cache, not more",
+                0,
+            ),
+            (
+                "The upload, I measured it twice, takes 14 s",
+                "The upload, I measured it twice, takes 14 s",
+                0,
+            ),
+            (
+                "Übrigens, die Wartezeit im Import beträgt 35 s, steht so im Vertrag.",
+                "die Wartezeit im Import beträgt 35 s",
+                0,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn work_to_be_done_comes_after_values() {
+        figures(&[
+            (
+                "Run the load test for 20 minutes on both machines.",
+                "Run the load test for 20 minutes on both machines",
+                2,
+            ),
+            (
+                "Set the load test to 20 minutes.",
+                "Set the load test to 20 minutes",
+                0,
+            ),
+        ]);
+    }
+
+    #[test]
+    fn a_decision_is_told_with_its_reason_and_no_remark() {
+        let cases = [
+            (
+                "ok, we spoke on the phone, let's use sqlite because it is one file, so that is settled",
+                "let's use sqlite because it is one file",
+                0,
+            ),
+            (
+                "I asked around, we take sqlite: it is one file, and that is enough for me.",
+                "we take sqlite: it is one file",
+                0,
+            ),
+            (
+                "The copy is written instead of moved because of the disk",
+                "The copy is written instead of moved because of the disk",
+                2,
+            ),
+            (
+                "Rejected: We rejected mmap, the disk is remote",
+                "Rejected: We rejected mmap, the disk is remote",
+                0,
+            ),
+        ];
+        for (said, text, rank) in cases {
+            let brief = decision(said);
+            assert_eq!((brief.text.as_str(), brief.rank), (text, rank), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_long_decision_is_cut_and_waits() {
+        let said = format!(
+            "We take sqlite because {}",
+            "it is one file and ".repeat(20)
+        );
+        let brief = decision(&said);
+        assert!(brief.text.ends_with('…') && brief.text.chars().count() <= super::LONGEST + 1);
+        assert_eq!(brief.rank, 1);
+    }
+
+    #[test]
+    fn a_step_keeps_its_condition_but_not_its_delay() {
+        let cases = [
+            (
+                "once you're done, rename the crate too",
+                "rename the crate too",
+            ),
+            ("todo for monday: rename the crate", "rename the crate"),
+            (
+                "when the tests fail, revert the rename",
+                "when the tests fail, revert the rename",
+            ),
+        ];
+        for (said, text) in cases {
+            assert_eq!(step(said).text, text);
+        }
+    }
+
+    #[test]
+    fn what_is_short_or_odd_stays() {
+        for text in ["", "ok", "好", ", , ,", "5 s", "and: "] {
+            let _ = (decision(text), step(text));
+            assert!(text.contains(figure(text).text.as_str()), "{text}");
+        }
+    }
+}
