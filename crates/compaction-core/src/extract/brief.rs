@@ -76,9 +76,12 @@ pub(crate) fn figure(text: &str) -> Brief {
     }
     let text = ended(span(first, last));
     let length = text.chars().count();
+    // What was cut, or stands among other numbers, may not be understood alone.
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    let alone = !bare.ends_with('…') && digits(text) == digits(bare);
     let rank = match () {
         () if is_task(bare) || length > LONGEST => 2,
-        () if length <= SHORT => 0,
+        () if length <= SHORT && alone => 0,
         () => 1,
     };
     Brief {

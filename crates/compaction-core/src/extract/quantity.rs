@@ -175,7 +175,7 @@ impl Quantity {
             || own == others
             || (run >= 2 && run * 4 >= least * 3)
             || (shared >= 3 && shared == least)
-            || (change && shared * 3 >= least * 2)
+            || (change && shared * 3 >= least * 2 && (shared > 1 || others.len() <= GENERAL))
     }
 
     /// Returns the values that `earlier` does not have, as they were said.
@@ -196,6 +196,9 @@ impl Quantity {
     }
 }
 
+/// How many words an earlier figure may be told with for one of them alone to mean it.
+const GENERAL: usize = 2;
+
 /// The most telling words of a sentence that are compared.
 const COMPARED: usize = 64;
 
@@ -206,7 +209,7 @@ fn longest_run(one: &[Telling], other: &[Telling]) -> Option<usize> {
         &one[..one.len().min(COMPARED)],
         &other[..other.len().min(COMPARED)],
     );
-    let mut best: (usize, bool) = (0, false);
+    let mut best = 0;
     for from in 0..one.len() {
         for start in 0..other.len() {
             let begins = from > 0 && start > 0 && one[from - 1].word == other[start - 1].word;
@@ -221,11 +224,13 @@ fn longest_run(one: &[Telling], other: &[Telling]) -> Option<usize> {
             let (end, stop) = (from + length, start + length);
             let goes_on =
                 |list: &[Telling], at: usize| list.get(at).is_some_and(|next| next.joined);
-            let apart = apart_before || goes_on(one, end) && goes_on(other, stop);
-            best = best.max((length, !apart));
+            if apart_before || goes_on(one, end) && goes_on(other, stop) {
+                return None;
+            }
+            best = best.max(length);
         }
     }
-    best.1.then_some(best.0)
+    Some(best)
 }
 
 fn is_small(word: &str) -> bool {
@@ -239,12 +244,39 @@ fn is_cjk(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::figures::replaces_earlier;
     use super::Quantity;
 
     #[track_caller]
     fn check(earlier: &str, newer: &str, replaces: bool) {
+        let change = replaces_earlier(newer);
         let (earlier, newer) = (Quantity::of(earlier), Quantity::of(newer));
-        assert_eq!(newer.replaces(&earlier, false), replaces);
+        assert_eq!(newer.replaces(&earlier, change), replaces);
+    }
+
+    #[test]
+    fn a_change_of_one_thing_is_none_of_another() {
+        for newer in [
+            "for now use 707 MiB as upload limit of the mail index",
+            "make the mail index cache 707 MiB",
+            "scrap that, mail index cache is 707 MiB now",
+            "nimm jetzt 707 MiB für den Cache vom Mailindex",
+            "the cache of the report page is 707 MiB now, not 300 MiB",
+            "maintenant 707 MiB pour le cache du rapport mensuel",
+        ] {
+            check(
+                "we have 45 GB for the catalog store cache ceiling",
+                newer,
+                false,
+            );
+            check("the image store cache of the import is 2 GB", newer, false);
+        }
+        check("the timeout is 30 s", "make the timeout 45 s", true);
+        check(
+            "the collector request timeout of the sender is 30 s",
+            "use a timeout of 45 s for the browser now",
+            false,
+        );
     }
 
     #[test]

@@ -77,7 +77,7 @@ const REASONS: &str = "because; since; reason; main thing; the point; matters; s
      weil; denn; grund; wichtig; damit; parce; car; raison; puisque; porque; ya que; razón; 因为; 原因; ため";
 
 /// Words that set a limit.
-const LIMITS: &str = "until; unless; except; frozen; off limits; at most; at least; no more than; not more than; \
+const LIMITS: &str = "until; unless; except; frozen; off limits; at most; at least one; at least as; no more than; not more than; \
      deadline; by friday; by monday; contract; promised; agreed; guarantee; solange; bis; höchstens; \
      mindestens; außer; frist; vertrag; zugesagt; jusqu'; au plus; au moins; sauf; contrat; hasta; como máximo; \
      al menos; salvo; excepto; contrato; 直到; 之前; 最多; 至少; 除非; 截止";

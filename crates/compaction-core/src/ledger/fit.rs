@@ -18,9 +18,9 @@ pub(super) const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::Failure, 26),
     (LedgerKind::NextStep, 16),
     (LedgerKind::Todo, 5),
-    (LedgerKind::Decision, 20),
-    (LedgerKind::Figure, 14),
-    (LedgerKind::Note, 20),
+    (LedgerKind::Decision, 22),
+    (LedgerKind::Figure, 20),
+    (LedgerKind::Note, 4),
     (LedgerKind::FirstMessage, 25),
     (LedgerKind::LatestMessage, 20),
     (LedgerKind::Message, 10),
@@ -37,7 +37,7 @@ const LONG: TokenCount = TokenCount(44);
 /// Below this budget there are no facts without their entries.
 const LEAST: TokenCount = TokenCount(112);
 /// From this budget on entries that did not fit are named even where room is scarce.
-const CLOSED: TokenCount = TokenCount(600);
+const CLOSED: TokenCount = TokenCount(2400);
 /// The least room that is worth cutting a text for.
 pub(super) const WORTH: TokenCount = TokenCount(48);
 
