@@ -130,6 +130,12 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
         if facts.by_rule {
             facts.hold_to(holds);
         }
+    } else {
+        // What these messages say settles what they said before.
+        let own = record(input.messages);
+        newer.hold_to(&Holds::of(&own, |place| {
+            input.messages[place].entry_id.clone()
+        }));
     }
     if !input.messages.is_empty() {
         merge(&mut facts, newer);

@@ -271,6 +271,11 @@ mod tests {
             );
             check("the image store cache of the import is 2 GB", newer, false);
         }
+        check(
+            "the catalog store cache is 45 GB",
+            "make the cache 707 MiB",
+            false,
+        );
         check("the timeout is 30 s", "make the timeout 45 s", true);
         check(
             "the collector request timeout of the sender is 30 s",

@@ -61,7 +61,6 @@ struct Scan {
     works: Works,
     /// The requests, each with what a short one answers.
     requests: Vec<(Request, Option<Item>)>,
-    known_rules: BTreeSet<String>,
     /// Which message is read.
     place: usize,
     /// What the assistant said since the last request was made or answered.
@@ -79,7 +78,6 @@ impl Scan {
             focus,
             works: Works::default(),
             requests: Vec::new(),
-            known_rules: BTreeSet::new(),
             place: 0,
             spoken: Vec::new(),
             unanswered: true,
@@ -152,10 +150,8 @@ impl Scan {
             .into_iter()
             .filter(|item| !is_rule(item));
         let figures: Vec<_> = figures.collect();
-        let rules = rules
-            .into_iter()
-            .filter(|rule| self.known_rules.insert(rule.clone()));
         let rules: Vec<_> = rules
+            .into_iter()
             .map(|text| Item {
                 text,
                 id: id.clone(),
@@ -231,6 +227,7 @@ impl Scan {
     fn finish(self) -> Scanned {
         let mut scanned = self.scanned;
         let facts = &mut scanned.facts;
+        keep_newest_of_each(&mut facts.rules);
         place_requests(facts, self.requests);
         if facts.active {
             let plan = |said: &Item| {
@@ -276,6 +273,15 @@ impl Scan {
         facts.focus = focus.filter(|focus| !focus.lines.is_empty());
         scanned
     }
+}
+
+/// Drops rules that are said again later: from then on they hold again.
+fn keep_newest_of_each(rules: &mut Vec<Item>) {
+    let mut known = BTreeSet::new();
+    let mut newest: Vec<Item> = std::mem::take(rules).into_iter().rev().collect();
+    newest.retain(|rule| known.insert(rule.text.clone()));
+    newest.reverse();
+    *rules = newest;
 }
 
 /// Puts the requests in their places: the first and the last that say something, and those in between.
