@@ -9,6 +9,10 @@ use crate::plan::{CompactionPlan, SPLIT_TURN_HEADING};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
 
+/// What the form of a summary needs with a few facts in it, and the least that one may take.
+const FORM: TokenCount = TokenCount(200);
+const LEAST: TokenCount = TokenCount(32);
+
 impl CompactionPlan {
     /// Returns the answers that the extractive summarizer gives; together they take at most the plan's cap.
     pub fn answer_by_rule(&self) -> Vec<SummaryAnswer> {
@@ -21,13 +25,16 @@ impl CompactionPlan {
             let requests: Vec<&SummaryRequest> = requests.collect();
             answer_by_rule(&requests, &self.files, Some(&self.ledger), cap, counter)
         };
-        // The beginning of a split turn gets a quarter of the cap; what it leaves goes to the history.
-        let prefix = answer(RequestKind::TurnPrefix, self.summary_cap.scaled(1, 4));
+        // The beginning of a split turn gets a quarter of the cap, but room for its form; what it leaves goes to the
+        // history.
+        let form = FORM.min(self.summary_cap.scaled(2, 5));
+        let quarter = self.summary_cap.scaled(1, 4);
+        let prefix = answer(RequestKind::TurnPrefix, quarter.max(form).max(LEAST));
         let taken = match prefix.last() {
             Some(prefix) => counter.text(SPLIT_TURN_HEADING) + counter.text(&prefix.text),
             None => TokenCount::ZERO,
         };
-        let left = self.summary_cap.saturating_sub(taken);
+        let left = self.summary_cap.saturating_sub(taken).max(LEAST);
         let history = answer(RequestKind::History, left);
         let snapshot = answer(RequestKind::Snapshot, left);
         history.into_iter().chain(prefix).chain(snapshot).collect()
@@ -42,7 +49,7 @@ impl BranchPlan {
         counter: &dyn TokenCounter,
     ) -> Vec<SummaryAnswer> {
         let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
-        answer_by_rule(&requests, &self.files, None, cap, counter)
+        answer_by_rule(&requests, &self.files, None, cap.max(FORM), counter)
     }
 }
 
@@ -51,7 +58,13 @@ impl HandoffPlan {
     pub fn answer_by_rule(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
         let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
         let counter = self.profile.counter();
-        answer_by_rule(&requests, &self.files, Some(&self.ledger), cap, counter)
+        answer_by_rule(
+            &requests,
+            &self.files,
+            Some(&self.ledger),
+            cap.max(FORM),
+            counter,
+        )
     }
 }
 
@@ -97,7 +110,7 @@ fn answer_by_rule(
                 read_files: &read,
                 modified_files: &modified,
                 ledger,
-                cap: cap.0.max(200),
+                cap: cap.0,
                 count: &|text: &str| counter.text(text).0,
             });
         }

@@ -369,20 +369,20 @@ fn a_text_longer_than_its_share_is_cut_in_its_middle_and_names_its_entry() {
 #[test]
 fn what_does_not_fit_is_named_for_recall() {
     let mut story = Story::new();
-    for number in 0..200 {
+    for number in 0..400 {
         story.user(&format!(
             "Never change the value of setting number {number} in the table."
         ));
     }
-    let block = fitted(&story, 600);
+    let block = fitted(&story, 2000);
     assert!(block.left_out > 50);
     let last = block.text.lines().rev().nth(1).unwrap();
     assert!(
         last.starts_with("Not shown here; `recall` finds it"),
         "{last}"
     );
-    assert!(block.text.contains("setting number 199 in"));
-    assert!(block.tokens <= TokenCount(600));
+    assert!(block.text.contains("setting number 399 in"));
+    assert!(block.tokens <= TokenCount(2000));
 }
 
 #[test]

@@ -33,6 +33,9 @@ pub(super) enum Part {
 /// Stands in a section all of which is in the ledger.
 pub(super) const BELOW: &str = "(in the ledger below)";
 
+/// Stands before what the user turned down.
+pub(super) const TURNED_DOWN: &str = "(turned down) ";
+
 /// Stands where the first request is in the ledger.
 pub(super) const FIRST_BELOW: &str = "First request: in the ledger below.";
 
@@ -46,6 +49,8 @@ pub(crate) struct Holds {
     figures: BTreeSet<String>,
     /// Messages with a figure that was changed, and what that came to.
     changed: BTreeMap<String, String>,
+    /// Answers that the user turned down.
+    refused: BTreeSet<String>,
 }
 
 /// Opens what stands behind words whose figure was changed.
@@ -75,6 +80,11 @@ impl Holds {
                 .map(|noted| letters(&noted.text))
                 .collect(),
             figures: figures.map(|noted| bare(&noted.text)).collect(),
+            refused: record
+                .refused
+                .iter()
+                .map(|place| one_line(&id(*place), 200))
+                .collect(),
             changed: record
                 .changed()
                 .map(|(place, change)| {
@@ -118,6 +128,12 @@ impl Facts {
                 text.truncate(end.unwrap_or(text.len()));
                 text.push_str(since);
             }
+        }
+        if let Some(answer) = &mut self.answer
+            && holds.refused.contains(&answer.id)
+            && !answer.text.starts_with(TURNED_DOWN)
+        {
+            answer.text.insert_str(0, TURNED_DOWN);
         }
         if let Some(todos) = &holds.todos {
             self.open.retain(|text| todos.contains(&bare(text)));

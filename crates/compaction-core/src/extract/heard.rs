@@ -176,6 +176,7 @@ impl Record {
         if let Some(refused) = refused {
             // Without it, the refusal would be one of what was said before.
             self.link(place, refused);
+            self.refused.insert(refused);
         }
         if against.is_empty() && refused.is_none() {
             return;

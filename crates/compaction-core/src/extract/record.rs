@@ -57,6 +57,8 @@ pub(crate) struct Record {
     pub last_words: Option<usize>,
     /// For a message, others without which it would be misread.
     pub links: BTreeMap<usize, BTreeSet<usize>>,
+    /// Answers that the user turned down.
+    pub(super) refused: BTreeSet<usize>,
     pub(super) decisions: Vec<Decision>,
     pub(super) said_figures: Vec<FigureNote>,
     pub(super) answered_figures: Vec<FigureNote>,

@@ -8,6 +8,7 @@ use crate::handoff::HANDOFF_MESSAGE;
 use crate::ledger::without_ledger;
 use crate::request::SourceMessage;
 
+use super::beside::TURNED_DOWN;
 use super::choices;
 use super::facts::{Facts, Item, Request};
 use super::figures::figures;
@@ -23,9 +24,6 @@ use super::work::Works;
 
 /// Below this many characters a request is shown with what it answers.
 const SHORT: usize = 60;
-
-/// Stands before what a short request turns down.
-const TURNED_DOWN: &str = "(turned down) ";
 
 /// What the messages say.
 #[derive(Default)]

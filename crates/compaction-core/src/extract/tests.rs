@@ -91,7 +91,7 @@ pub(super) fn edits(id: &str, path: &str, new: &str) -> [SourceMessage; 2] {
     ]
 }
 
-fn update(previous: Option<&str>, messages: &[SourceMessage], cap: u64) -> String {
+pub(super) fn update(previous: Option<&str>, messages: &[SourceMessage], cap: u64) -> String {
     summarize(ExtractKind::History, previous, messages, None, cap)
 }
 
@@ -118,7 +118,7 @@ fn summarize(
 }
 
 /// Returns what stands under a heading.
-fn under<'a>(text: &'a str, heading: &str) -> &'a str {
+pub(super) fn under<'a>(text: &'a str, heading: &str) -> &'a str {
     let start = text
         .find(&format!("{heading}\n"))
         .unwrap_or_else(|| panic!("no {heading} in\n{text}"));

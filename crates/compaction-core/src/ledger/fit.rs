@@ -37,7 +37,7 @@ const LONG: TokenCount = TokenCount(44);
 /// Below this budget there are no facts without their entries.
 const LEAST: TokenCount = TokenCount(112);
 /// From this budget on entries that did not fit are named even where room is scarce.
-const CLOSED: TokenCount = TokenCount(2400);
+const CLOSED: TokenCount = TokenCount(2000);
 /// The least room that is worth cutting a text for.
 pub(super) const WORTH: TokenCount = TokenCount(48);
 
@@ -55,7 +55,10 @@ impl Ledger {
         counter: &dyn TokenCounter,
     ) -> LedgerBlock {
         if budget.ledger == TokenCount::ZERO && !self.has(LedgerKind::Pin) {
-            return LedgerBlock::default();
+            return LedgerBlock {
+                holds: self.holds.clone(),
+                ..LedgerBlock::default()
+            };
         }
         let mut fitting = Fitting::new(self, budget, counter);
         fitting.shares = shares;

@@ -150,7 +150,7 @@ pub struct LedgerBlock {
     pub files: Vec<String>,
     /// See [`Ledger::sources`].
     pub sources: Vec<EntryId>,
-    /// What still holds, in sight or not; `None` without a ledger.
+    /// What still holds, in sight or not; `None` where nobody asked for facts.
     pub(crate) holds: Option<Holds>,
 }
 

@@ -73,10 +73,7 @@ impl Fitting<'_> {
             pins_left_out: self.pins_left,
             // Whatever room there is now: the next ledger is read from them.
             sources: ledger.sources.clone(),
-            holds: match self.budget.ledger {
-                TokenCount::ZERO => None,
-                _ => ledger.holds.clone(),
-            },
+            holds: ledger.holds.clone(),
         }
     }
 
