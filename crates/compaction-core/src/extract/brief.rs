@@ -12,6 +12,8 @@ use super::text::{one_line, words};
 
 /// What is no longer than this stands by itself, in characters.
 const SHORT: usize = 110;
+/// The most words of a figure that stands by itself.
+const WORDS: usize = 14;
 /// The most that is left of a fact, in characters: what is longer waits for all that is short.
 const LONGEST: usize = 130;
 /// Where clauses part.
@@ -38,7 +40,7 @@ const TASKS: &str = "run; rerun; compare; try; test; check; measure; look; add; 
      schreib; lance; mesure; vérifie; cherche; ejecuta; compara; prueba; mide; revisa; busca";
 
 /// Words of a clause without which a figure would say more than was said.
-const LIMITS: &str = "not; no; never; only; more; less; most; least; until; if; unless; when; while; max; min; per; \
+const LIMITS: &str = "not; no; never; only; more; less; until; if; unless; when; while; max; min; per; \
      except; before; after; nicht; kein; nur; höchstens; mindestens; wenn; bis; pas; plus; moins; sauf; si; sin; más; \
      menos; hasta; cuando; salvo";
 
@@ -74,11 +76,16 @@ pub(crate) fn figure(text: &str) -> Brief {
     while last + 1 < clauses.len() && limits(span(last + 1, last + 1)) {
         last += 1;
     }
-    let text = ended(span(first, last));
+    let mut text = ended(span(first, last));
+    if text.matches('`').count() % 2 == 1 {
+        // A piece of code is no clause.
+        (first, text) = (0, ended(bare));
+    }
     let length = text.chars().count();
     // What was cut, or stands among other numbers, may not be understood alone.
     let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
-    let alone = !bare.ends_with('…') && digits(text) == digits(bare);
+    let plain = first == 0 && text.split_whitespace().count() <= WORDS;
+    let alone = plain && !bare.ends_with('…') && digits(text) == digits(bare);
     let rank = match () {
         () if is_task(bare) || length > LONGEST => 2,
         () if length <= SHORT && alone => 0,

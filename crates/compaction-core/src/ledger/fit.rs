@@ -339,11 +339,28 @@ impl<'a> Fitting<'a> {
         for (kind, _) in self.order() {
             self.take_kind(kind, self.budget.ledger);
         }
+        if self.detail == Detail::Bare {
+            self.fill();
+        }
         for (kind, _) in self.order() {
             if kind.is_message() {
                 self.widen(kind);
             }
         }
+    }
+
+    /// Takes what fits into the room that the estimates of pieces left over, where that is scarce.
+    fn fill(&mut self) {
+        let limit = self.budget.ledger + self.pin_tokens;
+        let taken = self.counter.text(&block(&self.parts()));
+        self.room = limit.saturating_sub(taken);
+        self.each = Some(LONG);
+        for (kind, _) in self.order() {
+            if !kind.is_message() {
+                self.take_kind(kind, self.budget.ledger);
+            }
+        }
+        self.each = None;
     }
 
     /// Tells the messages of a kind whole that were cut by a share of which others left room.

@@ -90,7 +90,7 @@ impl Fitting<'_> {
             .collect();
     }
 
-    fn parts(&self) -> LedgerParts {
+    pub(super) fn parts(&self) -> LedgerParts {
         // Lists read from old to new, but for what is in an order of its own.
         let lines = |kind| {
             let places = self.of_kind.get(&kind).into_iter().flatten();
