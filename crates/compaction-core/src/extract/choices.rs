@@ -105,9 +105,8 @@ fn choice(sentence: &str) -> Option<Choice<'_>> {
     if decided && reason.is_none() {
         reason = clause_after_choice(&lower);
     }
-    if !(rejects || (decided && reason.is_some()))
-        || (!rejects && sets_value(plain.as_ref(), &lower))
-    {
+    let chosen = decided && reason.is_some() && !sets_value(plain.as_ref(), &lower);
+    if !rejects && !chosen {
         return None;
     }
     // What the reason says of other ways is no guess.
