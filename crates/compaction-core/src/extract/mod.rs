@@ -132,7 +132,8 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
         }
     } else {
         // What these messages say settles what they said before.
-        let own = record(input.messages);
+        // Of files it holds nothing.
+        let own = record(input.messages, "");
         newer.hold_to(&Holds::of(&own, |place| {
             input.messages[place].entry_id.clone()
         }));
