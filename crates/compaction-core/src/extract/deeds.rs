@@ -16,8 +16,11 @@ const COMMAND: usize = 160;
 pub(super) enum Deed {
     /// It changes files.
     Files(Vec<FileWork>),
-    /// It runs a command.
-    Run(String),
+    /// It runs a command, in a folder where that is said.
+    Run {
+        command: String,
+        dir: Option<String>,
+    },
     /// It sets or changes a list of todos.
     Todos(Value),
     /// All of a file was read.
@@ -121,5 +124,10 @@ pub(super) fn deed(call: &ToolCall) -> Option<Deed> {
         .strip_prefix("bash -lc ")
         .or_else(|| command.strip_prefix("bash -c "))
         .unwrap_or(&command);
-    Some(Deed::Run(show_command(command)))
+    let dirs = ["workdir", "cwd", "working_directory", "directory"];
+    let dir = dirs.iter().find_map(|key| arguments.get(key)?.as_str());
+    Some(Deed::Run {
+        command: show_command(command),
+        dir: dir.map(str::to_owned),
+    })
 }

@@ -16,11 +16,12 @@
 //! new messages changes nothing.
 
 mod beside;
-mod changed;
 mod brief;
+mod changed;
 mod choice_words;
 mod choices;
 mod command;
+mod covers;
 mod deeds;
 mod facts;
 mod figures;
@@ -30,6 +31,7 @@ mod focus;
 mod heard;
 mod lines;
 mod merge;
+mod names;
 mod notes;
 mod parse;
 mod quantity;
@@ -42,6 +44,7 @@ mod scan;
 mod sections;
 mod signals;
 mod speech;
+mod spelling;
 mod text;
 mod todos;
 mod told;

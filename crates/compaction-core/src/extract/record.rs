@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::choices;
 use super::facts::Failure;
 use super::figures::{figures, has_figure, replaces_earlier, subjects};
+use super::names::Names;
 use super::notes::{Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::quantity::Quantity;
 use super::refusals;
 use super::speech;
-use super::text::{Sentence, one_line};
+use super::text::{Sentence, bounded, one_line};
 
 /// How many decisions, figures of either side, and steps are remembered.
 pub(super) const DECISIONS: usize = 256;
@@ -22,9 +23,12 @@ pub(super) const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
 pub(super) const STEPS: usize = 32;
 pub(super) const NOTES: usize = 256;
-/// The longest command and the most of its output where there is little room, in characters.
-const BRIEF_COMMAND: usize = 80;
+/// Where there is little room, in characters: the most of a command's output, the most of what is told of a failure,
+/// how long command and output are together where the command can be shortened for it, and what always stays of it.
 const BRIEF_LINES: usize = 160;
+const BRIEF_TOLD: usize = 200;
+const BRIEF: usize = 140;
+const BRIEF_COMMAND: usize = 32;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
@@ -111,6 +115,7 @@ impl FigureNote {
 pub(super) struct Step {
     pub(super) noted: Noted,
     pub(super) words: BTreeSet<String>,
+    pub(super) names: Names,
     /// True for an offer, which the next message of the user answers.
     pub(super) asks: bool,
 }
@@ -159,12 +164,18 @@ impl Record {
 
     /// Adds a step in place of what was said of it before.
     pub(super) fn add_step(&mut self, noted: Noted, asks: bool) {
-        let words = subjects(&noted.text);
-        let old = |earlier: &Step| same_subject(&words, &earlier.words);
+        let (words, names) = (subjects(&noted.text), Names::of(&noted.text));
+        let old =
+            |earlier: &Step| same_subject(&words, &earlier.words) && !names.differ(&earlier.names);
         take_back(&mut self.links, noted.place, &mut self.steps, old, |step| {
             step.noted.place
         });
-        self.steps.push(Step { noted, words, asks });
+        self.steps.push(Step {
+            noted,
+            words,
+            names,
+            asks,
+        });
     }
 
     /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
@@ -209,8 +220,14 @@ impl Record {
         link(&mut self.links, place, other);
     }
 
-    /// Notes a command that failed.
-    pub(super) fn failure(&mut self, failure: &Failure, call: Option<usize>, place: usize) {
+    /// Notes a command that failed; `newer` passed since and may have done the same.
+    pub(super) fn failure(
+        &mut self,
+        failure: &Failure,
+        newer: Option<&str>,
+        call: Option<usize>,
+        place: usize,
+    ) {
         let exit = failure.exit.map(|code| format!(" (exit code {code})"));
         let mut text = match &failure.told {
             Some(told) => told.clone(),
@@ -222,11 +239,20 @@ impl Record {
         }
         // The line that says why comes first.
         let printed = failure.lines.first().map_or("failed", |line| line.trim());
-        let command = one_line(&failure.command, BRIEF_COMMAND);
-        let brief = match &failure.told {
-            Some(told) => one_line(told, BRIEF_LINES),
-            None => format!("`{command}`: {}", one_line(printed, BRIEF_LINES)),
+        let mut brief = match &failure.told {
+            Some(told) => bounded(told, BRIEF_TOLD),
+            None => {
+                let printed = bounded(printed, BRIEF_LINES);
+                let room = BRIEF.saturating_sub(printed.chars().count());
+                let command = brief_command(&failure.command, room.max(BRIEF_COMMAND));
+                format!("`{command}`: {printed}")
+            }
         };
+        if let Some(newer) = newer {
+            text.push_str(&format!(" (since then `{newer}` passed)"));
+            let newer = brief_command(newer, BRIEF_COMMAND);
+            brief.push_str(&format!(" (since then `{newer}` passed)"));
+        }
         self.failures.push(FailureNote {
             text,
             brief,
@@ -269,8 +295,8 @@ impl Record {
 
     /// Forgets the steps that a todo, done in what `place` says, is about.
     pub(super) fn todo_is_done(&mut self, place: usize, text: &str) {
-        let words = subjects(text);
-        let done = |step: &Step| step.noted.place < place && is_done(step, &words);
+        let (words, names) = (subjects(text), Names::of(text));
+        let done = |step: &Step| step.noted.place < place && is_done(step, &words, &names);
         take_back(&mut self.links, place, &mut self.steps, done, |step| {
             step.noted.place
         });
@@ -288,8 +314,8 @@ impl Record {
             if speech::is_coming(&sentence.text) {
                 continue;
             }
-            let words = subjects(&sentence.text);
-            let done = |step: &Step| is_done(step, &words);
+            let (words, names) = (subjects(&sentence.text), Names::of(&sentence.text));
+            let done = |step: &Step| is_done(step, &words, &names);
             take_back(&mut self.links, place, &mut self.steps, done, |step| {
                 step.noted.place
             });
@@ -297,10 +323,37 @@ impl Record {
     }
 }
 
-/// Returns whether what is done says most of what a step is about.
-fn is_done(step: &Step, words: &BTreeSet<String>) -> bool {
+/// Returns a command of at most so many characters: its first words and its last one, which says what it is about.
+fn brief_command(command: &str, most: usize) -> String {
+    let length = |text: &str| text.chars().count();
+    if length(command) <= most {
+        return command.to_owned();
+    }
+    let last = command.rsplit(' ').next().unwrap_or_default();
+    let room = most.saturating_sub(length(last) + 3);
+    let words: Vec<&str> = command.split(' ').collect();
+    let mut first = String::new();
+    for word in words {
+        if length(&first) + 1 + length(word) > room {
+            break;
+        }
+        if !first.is_empty() {
+            first.push(' ');
+        }
+        first.push_str(word);
+    }
+    match first.is_empty() {
+        true => one_line(command, most),
+        false => format!("{first} … {last}"),
+    }
+}
+
+/// Returns whether what is done says most of what a step is about, and names nothing else.
+fn is_done(step: &Step, words: &BTreeSet<String>, names: &Names) -> bool {
     let shared = step.words.intersection(words).count();
-    shared >= 2.min(step.words.len().max(1)) && shared * 5 >= step.words.len() * 3
+    !step.names.differ(names)
+        && shared >= 2.min(step.words.len().max(1))
+        && shared * 5 >= step.words.len() * 3
 }
 
 fn same_subject(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {

@@ -142,7 +142,9 @@ fn check_settles(pairs: &[(&str, &str)], expected: bool) {
 #[test]
 fn wider_runs_settle_narrower_ones() {
     let pairs = [
-        ("cargo test", "cargo test -p core --lib"),
+        ("cargo test --workspace", "cargo test -p core --lib"),
+        ("cargo test -p core", "cargo test -p core --lib"),
+        ("cargo test", "cargo test --lib spool"),
         ("go test ./...", "go test ./pkg/store/..."),
         ("go test -race ./pkg/store/...", "go test ./pkg/store/..."),
         ("pytest -x -v tests/api", "pytest -q tests/api"),

@@ -69,6 +69,17 @@ pub(super) fn one_line(text: &str, limit: usize) -> String {
     neutralise(&out)
 }
 
+/// Returns a text of one line as it is, at most `limit` characters long.
+pub(super) fn bounded(text: &str, limit: usize) -> String {
+    match text.char_indices().nth(limit) {
+        None => text.to_owned(),
+        Some(_) => {
+            let kept = text.chars().take(limit.saturating_sub(1));
+            kept.chain(['…']).collect()
+        }
+    }
+}
+
 /// Returns the parts of a long text that are looked at: all of it, or its start and its end.
 pub(super) fn ends_of(text: &str) -> Cow<'_, str> {
     if text.len() <= 2 * WINDOW {

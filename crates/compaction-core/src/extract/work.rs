@@ -6,9 +6,11 @@ use session_model::{AgentMessage, BashExecution, ToolCall, ToolResultMessage};
 
 use super::changed::ChangedFiles;
 use super::command::{Command, hides_its_end, is_check};
+use super::covers::Cover;
 use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read};
 use super::facts::{Facts, Failure, Item};
 use super::figures::subjects;
+use super::names::Names;
 use super::notes::Noted;
 use super::record::Record;
 use super::removals::{Removal, complains, removals, removals_of_call};
@@ -47,6 +49,8 @@ struct Failed {
     failure: Failure,
     call: Option<usize>,
     result: usize,
+    /// What passed since and may have done the same, and which message ran it.
+    newer: Option<(String, usize)>,
 }
 
 /// The calls of a span of messages, gathered one message at a time.
@@ -138,7 +142,8 @@ impl Works {
         let from = call.place;
         self.links.push((from, place));
         match &call.deed {
-            Deed::Run(command) => {
+            Deed::Run { command, dir } => {
+                let ran = Command::run_in(command, dir.as_deref());
                 let command = command.clone();
                 let text = result.content.joined_text("\n");
                 let known = match () {
@@ -151,9 +156,9 @@ impl Works {
                     call.removals.clear();
                 }
                 if known == Known::Nothing && !hides_its_end(&command) {
-                    self.may_settle(&command, from);
+                    self.may_settle(&ran, from);
                 }
-                self.ran(&command, &outcome, id, (Some(from), place));
+                self.ran(ran, &command, &outcome, id, (Some(from), place));
             }
             Deed::Files(_) => {
                 let said = result.content.texts().next();
@@ -180,25 +185,28 @@ impl Works {
         }
         if outcome == Outcome::Passed && !complains(&run.output) {
             self.calls.push(Call {
-                deed: Deed::Run(command.clone()),
+                deed: Deed::Run {
+                    command: command.clone(),
+                    dir: None,
+                },
                 failed: false,
                 place,
                 result: Some(place),
                 removals: removals(&run.command),
             });
         }
-        self.ran(&command, &outcome, id, (None, place));
+        let ran = Command::new(&command);
+        self.ran(ran, &command, &outcome, id, (None, place));
     }
 
     /// Notes that the command called in message `place` settles failures if it passed: no mark says that it failed, and
     /// that counts as soon as some other is marked.
-    fn may_settle(&mut self, command: &str, place: usize) {
-        let command = Command::new(command);
+    fn may_settle(&mut self, command: &Command, place: usize) {
         if command.only_looks() {
             return;
         }
         for failed in &self.failures {
-            if command.settles(&failed.command) {
+            if command.covers(&failed.command) != Cover::Not {
                 self.links
                     .push((failed.call.unwrap_or(failed.result), place));
             }
@@ -208,12 +216,12 @@ impl Works {
     /// Notes how a command ended; `places` are the messages of the call and of its output.
     fn ran(
         &mut self,
+        command: Command,
         text: &str,
         outcome: &Outcome,
         id: &str,
         (call, result): (Option<usize>, usize),
     ) {
-        let command = Command::new(text);
         if command.only_looks() {
             return;
         }
@@ -223,9 +231,13 @@ impl Works {
         match outcome {
             Outcome::Denied => {}
             Outcome::Passed => {
-                self.settle(call.unwrap_or(result), |failed| {
-                    command.settles(&failed.command)
-                });
+                let place = call.unwrap_or(result);
+                self.settle(place, |failed| command.settles(&failed.command));
+                for failed in &mut self.failures {
+                    if command.covers(&failed.command) == Cover::Perhaps {
+                        failed.newer = Some((text.to_owned(), place));
+                    }
+                }
                 let text = text.to_owned();
                 self.succeeded.push(text.clone());
                 if is_check(&text) {
@@ -254,6 +266,7 @@ impl Works {
                     failure,
                     call,
                     result,
+                    newer: None,
                 });
             }
         }
@@ -267,17 +280,23 @@ impl Works {
     pub(super) fn told(&mut self, said: &[Sentence], place: usize, teller: Teller) {
         let mended = said.iter().filter(|sentence| told::mends(&sentence.text));
         for (order, sentence) in mended.take(TOLD).enumerate() {
-            let words = subjects(&sentence.text);
+            let (words, names) = (subjects(&sentence.text), Names::of(&sentence.text));
             let requests = self.requests;
             self.settle(place, |failed| {
                 let Some(report) = &failed.failure.told else {
                     return false;
                 };
+                let named = Names::of(report);
+                if named.differ(&names) {
+                    return false;
+                }
                 let known = subjects(report);
                 let shared = known.intersection(&words).count();
                 // An answer to the report needs to name nothing.
                 let answers = teller == Teller::Answer && order == 0 && failed.requests == requests;
-                answers || (shared > 0 && shared * 2 >= known.len().min(words.len()))
+                answers
+                    || named.meet(&names)
+                    || (shared > 0 && shared * 2 >= known.len().min(words.len()))
             });
         }
         for report in told::reports(said, teller).into_iter().take(TOLD) {
@@ -304,6 +323,7 @@ impl Works {
                 failure,
                 call: None,
                 result: place,
+                newer: None,
             });
         }
     }
@@ -332,7 +352,7 @@ impl Works {
                 continue;
             }
             match call.deed {
-                Deed::Run(_) => {
+                Deed::Run { .. } => {
                     if call.result.is_some() {
                         for removal in &call.removals {
                             files.remove(removal, order, call.place);
@@ -387,7 +407,13 @@ impl Works {
         todos.write(facts);
         facts.passed = self.passed.into_iter().map(|(_, item)| item).collect();
         for failed in &self.failures {
-            record.failure(&failed.failure, failed.call, failed.result);
+            let newer = failed.newer.as_ref();
+            if let Some((_, place)) = newer {
+                self.links
+                    .push((failed.call.unwrap_or(failed.result), *place));
+            }
+            let newer = newer.map(|(command, _)| command.as_str());
+            record.failure(&failed.failure, newer, failed.call, failed.result);
         }
         for (place, other) in self.links {
             record.link(place, other);

@@ -15,8 +15,8 @@ use crate::tokens::{TokenCount, TokenCounter};
 pub(super) const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::Rule, 40),
     (LedgerKind::File, 20),
-    (LedgerKind::Failure, 26),
-    (LedgerKind::NextStep, 16),
+    (LedgerKind::Failure, 30),
+    (LedgerKind::NextStep, 20),
     (LedgerKind::Todo, 5),
     (LedgerKind::Decision, 22),
     (LedgerKind::Figure, 20),
@@ -34,6 +34,8 @@ const SHORT_HEADING: TokenCount = TokenCount(4);
 const CLOSING: TokenCount = TokenCount(48);
 /// What is longer waits until all that is short has room, where that is scarce.
 const LONG: TokenCount = TokenCount(44);
+/// The same of a failure: a command and what went wrong.
+const LONG_FAILURE: TokenCount = TokenCount(64);
 /// Below this budget there are no facts without their entries.
 const LEAST: TokenCount = TokenCount(112);
 /// From this budget on entries that did not fit are named even where room is scarce.
@@ -109,8 +111,8 @@ pub(super) struct Fitting<'a> {
     pub(super) pin_tokens: TokenCount,
     pub(super) detail: Detail,
     shares: Shares,
-    /// The most that one item takes for now.
-    pub(super) each: Option<TokenCount>,
+    /// True as long as what is long waits.
+    pub(super) short_only: bool,
     /// How many bytes of an entry's words are told as facts.
     pub(super) told: BTreeMap<EntryId, usize>,
 }
@@ -139,7 +141,7 @@ impl<'a> Fitting<'a> {
             pin_tokens: TokenCount::ZERO,
             detail: Detail::Full,
             shares: Shares::Each,
-            each: None,
+            short_only: false,
             told: BTreeMap::new(),
         }
     }
@@ -319,14 +321,14 @@ impl<'a> Fitting<'a> {
         }
         if self.detail == Detail::Bare {
             // All that is short before anything that is long.
-            self.each = Some(LONG);
+            self.short_only = true;
             for (kind, share) in self.order() {
                 self.take_kind(kind, self.budget.ledger.scaled(share, 100));
             }
             for (kind, _) in self.order() {
                 self.take_kind(kind, self.budget.ledger);
             }
-            self.each = None;
+            self.short_only = false;
         }
         // A rule that was in sight stays there, whatever share the others have.
         let listed = |place: &usize| self.is_listed(&self.ledger.items[*place]);
@@ -354,13 +356,13 @@ impl<'a> Fitting<'a> {
         let limit = self.budget.ledger + self.pin_tokens;
         let taken = self.counter.text(&block(&self.parts()));
         self.room = limit.saturating_sub(taken);
-        self.each = Some(LONG);
+        self.short_only = true;
         for (kind, _) in self.order() {
             if !kind.is_message() {
                 self.take_kind(kind, self.budget.ledger);
             }
         }
-        self.each = None;
+        self.short_only = false;
     }
 
     /// Tells the messages of a kind whole that were cut by a share of which others left room.
@@ -433,7 +435,11 @@ impl<'a> Fitting<'a> {
             };
             let left = self.room.min(share.saturating_sub(used));
             let left = left.saturating_sub(heading);
-            let left = self.each.map_or(left, |each| left.min(each));
+            let left = match (self.short_only, kind) {
+                (false, _) => left,
+                (true, LedgerKind::Failure) => left.min(LONG_FAILURE),
+                (true, _) => left.min(LONG),
+            };
             let Some(shown) = self.shown(item, left) else {
                 continue;
             };
