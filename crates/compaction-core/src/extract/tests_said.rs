@@ -212,3 +212,35 @@ fn the_line_that_says_why_comes_first() {
     let passed = "warning: 2\nERROR: retrying\nall 12 tests passed";
     assert_eq!(judge(passed, Known::Nothing), Outcome::Passed);
 }
+
+#[test]
+fn a_command_is_the_same_however_it_is_spelt() {
+    let pairs = [
+        ("npm run lint --silent", "npm run lint"),
+        ("npm test", "npm run test"),
+        ("bash ./check.sh", "./check.sh"),
+        ("sudo -E make image", "make image"),
+        ("time pytest tests", "pytest tests"),
+        ("FOO=1 timeout 60 make image", "make image"),
+        ("make image 2>&1 | tail -n 20", "make image > log.txt"),
+        ("cd web && npm test", "npm --prefix web test"),
+        ("python -m pytest tests", ".venv/bin/pytest tests"),
+        ("bash -lc 'cd web && npm test'", "cd ./web; npm test"),
+    ];
+    check_settles(&pairs, true);
+}
+
+#[test]
+fn what_may_be_something_else_settles_nothing() {
+    let pairs = [
+        ("cargo test", "cargo test -p core --lib"),
+        ("cargo test -p core --lib", "cargo test -p core"),
+        ("make", "make image"),
+        ("npm test", "cd web && npm test"),
+        ("cd api && npm test", "cd web && npm test"),
+        ("npm run build", "npm run build -- --mode production"),
+        ("tsc", "tsc -p web"),
+        ("curl https://a.example/", "curl https://a.example/up"),
+    ];
+    check_settles(&pairs, false);
+}

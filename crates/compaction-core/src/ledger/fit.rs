@@ -15,8 +15,8 @@ use crate::tokens::{TokenCount, TokenCounter};
 pub(super) const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::Rule, 40),
     (LedgerKind::File, 20),
-    (LedgerKind::Failure, 30),
-    (LedgerKind::NextStep, 20),
+    (LedgerKind::Failure, 26),
+    (LedgerKind::NextStep, 16),
     (LedgerKind::Todo, 5),
     (LedgerKind::Decision, 22),
     (LedgerKind::Figure, 20),
