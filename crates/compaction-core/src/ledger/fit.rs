@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use session_model::EntryId;
 
-use crate::ledger::lines::{HEADING, around_pins, block, listed, message, pin_cost};
+use crate::ledger::detail::{CLOSING, Detail};
+use crate::ledger::lines::{HEADING, around_pins, block, message, pin_cost};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, Shares};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
@@ -25,21 +26,12 @@ pub(super) const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::LatestMessage, 20),
     (LedgerKind::Message, 10),
 ];
-/// Above this share of the budget, in percent, files are listed by their paths alone.
-const FILES_IN_FULL: u64 = 25;
 /// The most of the budget that one message between the first and the latest takes, in percent.
 pub(super) const MESSAGE_SHARE: u64 = 12;
-/// What a heading of one word takes, and what a closing line may take.
-const SHORT_HEADING: TokenCount = TokenCount(4);
-const CLOSING: TokenCount = TokenCount(48);
 /// What is longer waits until all that is short has room, where that is scarce.
 const LONG: TokenCount = TokenCount(44);
 /// The same of a failure: a command and what went wrong.
 const LONG_FAILURE: TokenCount = TokenCount(64);
-/// Below this budget there are no facts without their entries.
-const LEAST: TokenCount = TokenCount(112);
-/// From this budget on entries that did not fit are named even where room is scarce.
-const CLOSED: TokenCount = TokenCount(2000);
 /// The least room that is worth cutting a text for.
 pub(super) const WORTH: TokenCount = TokenCount(48);
 
@@ -74,17 +66,6 @@ impl Ledger {
     fn has(&self, kind: LedgerKind) -> bool {
         self.items.iter().any(|item| item.kind == kind)
     }
-}
-
-/// How much is said of each fact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Detail {
-    /// Files with what was done to them, every fact with its entry.
-    Full,
-    /// Files by their paths.
-    Paths,
-    /// No entries beside facts of one line, and headings of one word.
-    Bare,
 }
 
 /// How an item stands in the block.
@@ -221,71 +202,6 @@ impl<'a> Fitting<'a> {
     fn is_listed(&self, item: &LedgerItem) -> bool {
         let key = (item.kind, item.entry_id.clone());
         self.ledger.listed.contains(&key)
-    }
-
-    const fn heading(&self) -> TokenCount {
-        match self.detail {
-            Detail::Full | Detail::Paths => HEADING,
-            Detail::Bare => SHORT_HEADING,
-        }
-    }
-
-    /// Returns what a closing line takes: it tells nothing of a fact, so where room is scarce there is none.
-    pub(super) fn closing(&self) -> TokenCount {
-        match self.detail {
-            Detail::Full | Detail::Paths => CLOSING.min(self.budget.ledger.scaled(1, 8)),
-            Detail::Bare if self.budget.ledger >= CLOSED => CLOSING,
-            Detail::Bare => TokenCount::ZERO,
-        }
-    }
-
-    /// Returns the kinds in the order in which they get room. Where it is scarce, files come after the other facts:
-    /// those that are not named here are named by the tags at the end of the summary.
-    fn order(&self) -> Vec<(LedgerKind, u64)> {
-        let mut order = ORDER.to_vec();
-        if self.detail == Detail::Bare {
-            order.sort_by_key(|(kind, _)| (kind.is_message(), *kind == LedgerKind::File));
-        }
-        order
-    }
-
-    /// Returns the most that can be said of each fact so that all of them fit.
-    fn detail(&self) -> Detail {
-        let facts = ORDER.into_iter().map(|(kind, _)| kind);
-        let facts = facts.filter(|kind| !kind.is_message());
-        let (mut files, mut others, mut kinds) = (TokenCount::ZERO, TokenCount::ZERO, 0);
-        for kind in facts {
-            let places = self.places(kind);
-            kinds += u64::from(!places.is_empty());
-            let items = places.iter().map(|place| &self.ledger.items[*place]);
-            let cost = items.map(|item| self.cost(&listed(&item.entry_id, &item.text)));
-            let cost: TokenCount = cost.sum();
-            match kind {
-                LedgerKind::File => files = cost,
-                _ => others += cost,
-            }
-        }
-        let headings = TokenCount(HEADING.0 * kinds);
-        // A message that is told whole needs room too.
-        let room = self.room.saturating_sub(headings).scaled(4, 5);
-        let short = self.places(LedgerKind::File).into_iter();
-        let short = short.map(|place| self.cost(self.path(&self.ledger.items[place])));
-        let short: TokenCount = short.sum();
-        match () {
-            () if files <= self.budget.ledger.scaled(FILES_IN_FULL, 100)
-                && files + others <= room =>
-            {
-                Detail::Full
-            }
-            () if short + others <= room => Detail::Paths,
-            // Next to nothing is no place for facts.
-            () if self.budget.ledger < LEAST => Detail::Paths,
-            () => Detail::Bare,
-        }
-    }
-
-    pub(super) fn path<'b>(&'b self, item: &'b LedgerItem) -> &'b str {
-        self.ledger.paths.get(&item.text).unwrap_or(&item.text)
     }
 
     fn choose(&mut self) {

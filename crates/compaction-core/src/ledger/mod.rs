@@ -11,6 +11,7 @@
 //! Facts whose entries stay word for word in the context are left out, but they count for what is over and done.
 
 mod build;
+mod detail;
 mod fit;
 mod gather;
 mod lines;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::fit::{Detail, Fitting, Form, ORDER};
+use super::detail::Detail;
+use super::fit::{Fitting, Form, ORDER};
 use super::lines::{NAMED, block, named};
 use super::{LedgerBlock, LedgerItem, LedgerKind};
 use crate::prompts::{self, LedgerParts};

@@ -1,7 +1,8 @@
 //! How a fact stands in the block: whole, cut, brief, or inside a message that is told whole.
 
 use crate::extract::cut_middle;
-use crate::ledger::fit::{Detail, Fitting, MESSAGE_SHARE, WORTH};
+use crate::ledger::detail::Detail;
+use crate::ledger::fit::{Fitting, MESSAGE_SHARE, WORTH};
 use crate::ledger::lines::{bare, framed, listed, message, one_name, shown_id};
 use crate::ledger::{LedgerItem, LedgerKind};
 use crate::tokens::TokenCount;

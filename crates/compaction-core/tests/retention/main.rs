@@ -66,7 +66,7 @@ fn short_of_goals(
 }
 
 /// What falls short of its goal today, with the share that holds, in percent.
-fn known_share(kind: NeedleKind, way: Way, percent: u64) -> Option<usize> {
+fn known_share(kind: NeedleKind, percent: u64) -> Option<usize> {
     let small = percent < 5;
     match (kind, small) {
         (NeedleKind::Pin, true) => Some(75),
@@ -90,7 +90,7 @@ fn check_goals(way: Way, percent: u64) {
             one.budget
         );
     }
-    let short = short_of_goals(&measured, |kind| known_share(kind, way, percent));
+    let short = short_of_goals(&measured, |kind| known_share(kind, percent));
     assert!(short.is_empty(), "\n{}", short.join("\n"));
 }
 
