@@ -84,7 +84,7 @@ fn measured(window: u64, each: usize) -> String {
 
 #[test]
 fn the_ledger_gives_way_before_anything_is_shortened() {
-    insta::assert_snapshot!(measured(4000, 800), @"1 shortened, ledger 255 of 850, 1 rule");
-    insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 938 of 1700, 1 rule");
-    insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 941 of 1700, 1 rule");
+    insta::assert_snapshot!(measured(4000, 800), @"1 shortened, ledger 278 of 850, 1 rule");
+    insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 996 of 1700, 1 rule");
+    insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 999 of 1700, 1 rule");
 }

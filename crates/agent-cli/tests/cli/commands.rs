@@ -824,16 +824,16 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
     [U|AOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOO!OOOOOOOOOOOOOOOOOOOO]
     U you 22   A answers 14   O outputs 230.4k   ! trigger 170.0k   r reserve 30.0k
 
-    After   ~474 of 200.0k window   169.5k left
+    After   ~467 of 200.0k window   169.5k left
     [mAO...............................................................!rrrrrrrrrrr]
-    m summary 132   A answers 14   O outputs 324   . free 169.5k   ! trigger 170.0k
+    m summary 125   A answers 14   O outputs 324   . free 169.5k   ! trigger 170.0k
     r reserve 30.0k
 
-    -- compacted  230.4k -> 474  (-230.0k)  by rule, no model  [TIME] ----------------
+    -- compacted  230.4k -> 467  (-230.0k)  by rule, no model  [TIME] ----------------
        kept        1 entry word for word (14), from e2
        elided      1 entry that did not fit
-       summarized  0 entries + 1 of the turn in progress into 132 tokens
-       ledger      63 tokens, 13.2% of the context after: 1 first message
+       summarized  0 entries + 1 of the turn in progress into 125 tokens
+       ledger      63 tokens, 13.4% of the context after: 1 first message
        files       0 changed, 0 read, all named
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
@@ -845,8 +845,6 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
        **Turn Context (split turn):**
        ## Original Request
        First request: in the ledger below.
-       ## Progress So Far
-       (none)
        ## Context Needed to Continue
        - Made by rule, without a model (extractive). Quotes are exact, and an id ...
     ");

@@ -45,14 +45,14 @@ fn strategies_stand_side_by_side() {
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in sight        64% of 221        6% of 30
+    in sight        59% of 221        6% of 30
     paths           100% of 48        -
     errors          21% of 46         6% of 30
     figures         96% of 32         -
-    names           72% of 33         -
-    commands        46% of 62         -
-    your messages   55% of 18         -
-    your rules      100% of 26        -
+    names           69% of 33         -
+    commands        30% of 62         -
+    your messages   83% of 18         -
+    your rules      100% of 23        -
     shares are of what would leave the context: what can still be read word for word; nothing was changed
     ");
     assert_eq!(env.read("s.jsonl"), before);
