@@ -145,6 +145,9 @@ fn facts_lines(
     if let Some(line) = ledger::line(&applied.ledger, applied.tokens_after) {
         row("ledger", line);
     }
+    if let Some(line) = ledger::read_in_part(&applied.ledger) {
+        row("long", line);
+    }
     if let Some(line) = ledger::pins_left_out(&applied.ledger) {
         row("pins", line);
     }

@@ -14,6 +14,7 @@ pub fn document(ledger: &LedgerBlock, after: TokenCount) -> Value {
         "facts": ledger.counts(),
         "left_out": ledger.left_out,
         "pins_left_out": ledger.pins_left_out,
+        "read_from": ledger.read_from,
     })
 }
 
@@ -50,6 +51,14 @@ pub fn pins_left_out(ledger: &LedgerBlock) -> Option<String> {
             counted(left, "pin")
         )
     })
+}
+
+/// Returns what is said where history was too long to be read whole; none where it was.
+pub fn read_in_part(ledger: &LedgerBlock) -> Option<String> {
+    let from = ledger.read_from.as_ref()?;
+    Some(format!(
+        "of what came before entry {from} only your words were read; recall finds the rest"
+    ))
 }
 
 /// Returns its share of the context after, in tenths of a percent.

@@ -160,6 +160,9 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
     if let Some(line) = ledger::line(&plan.ledger, after) {
         out.push_str(&format!("  {:<12}{line}\n", "ledger"));
     }
+    if let Some(line) = ledger::read_in_part(&plan.ledger) {
+        out.push_str(&format!("  {:<12}{line}\n", "long"));
+    }
     if let Some(line) = ledger::pins_left_out(&plan.ledger) {
         out.push_str(&format!("  {:<12}{line}\n", "pins"));
     }

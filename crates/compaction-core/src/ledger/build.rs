@@ -32,11 +32,16 @@ impl Ledger {
         first_kept: usize,
         shortened: &BTreeSet<EntryId>,
     ) -> Self {
-        let Gathered { messages, listed } = gather(path, context);
+        let Gathered {
+            messages,
+            listed,
+            read_from,
+        } = gather(path, context);
         let mut in_sight = in_sight(context, first_kept);
         in_sight.retain(|id| !shortened.contains(id));
         let mut ledger = Self {
             listed,
+            read_from,
             ..Self::default()
         };
         let pins = pins_of(path).into_iter().rev();

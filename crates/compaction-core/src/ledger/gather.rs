@@ -14,6 +14,12 @@ use crate::handoff::HANDOFF_MESSAGE;
 use crate::ledger::{LedgerItem, LedgerKind};
 use crate::request::SourceMessage;
 
+/// How much of what is not in the context a first ledger is read from whole, newest first, and of what is older how
+/// much of the user's words, in bytes: other agents' sessions may be of any size.
+const READ_BACK: u64 = 16 * 1024 * 1024;
+/// Within how many bytes of a line the role of its message stands.
+const HEAD: u64 = 1024;
+
 /// How far from its beginning a session has the document that it goes on from.
 const HANDED_WITHIN: usize = 16;
 
@@ -104,6 +110,17 @@ pub(super) struct Gathered {
     pub messages: Vec<SourceMessage>,
     /// What the newest ledger listed.
     pub listed: BTreeSet<(LedgerKind, EntryId)>,
+    /// The oldest entry that was read whatever it says; of those before it only the user's words were.
+    pub read_from: Option<EntryId>,
+}
+
+/// How an entry outside of the context is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reading {
+    /// Whatever it says.
+    Whole,
+    /// Where the user says it.
+    OfTheUser,
 }
 
 /// A stored ledger, and the entry that its compaction kept first.
@@ -114,8 +131,13 @@ struct Known {
 
 /// Returns the messages that tell the facts of `path`, oldest first, as they were written: back to the newest reset
 /// boundary, those of the newest ledger's sources and of everything that its compaction kept or that came since; all
-/// of them where no ledger was stored. Entries that cannot be read are passed over.
+/// of them where no ledger was stored, as far as that is no matter of seconds. Entries that cannot be read are passed
+/// over.
 pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Gathered {
+    gather_within(path, context, READ_BACK)
+}
+
+fn gather_within(path: &SessionPath<'_>, context: &SessionContext, most: u64) -> Gathered {
     let reset = path.newest(EntryKind::ResetBoundary);
     let start = reset.map_or(0, |(place, _)| place + 1);
     let read: BTreeMap<EntryIndex, &Entry> = context
@@ -137,11 +159,35 @@ pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Gather
         listed: listed.filter_map(StoredItem::key).collect(),
         ..Gathered::default()
     };
-    for (place, index) in path.entries().iter().enumerate().skip(start) {
+    let mut entries = Vec::new();
+    let (mut all, mut words) = (0_u64, 0_u64);
+    for (place, index) in path.entries().iter().enumerate().skip(start).rev() {
         let tells = matches!(tree.kind(*index), EntryKind::Message);
         if !tells || (place < since && !sources.contains(tree.id(*index))) {
             continue;
         }
+        if read.contains_key(index) {
+            entries.push((index, Reading::Whole));
+            continue;
+        }
+        // What a ledger names is read whatever its size: it is bounded in number.
+        if place < since {
+            entries.push((index, Reading::Whole));
+            continue;
+        }
+        all = all.saturating_add(tree.span(*index).len.into());
+        if all <= most {
+            entries.push((index, Reading::Whole));
+            gathered.read_from = Some(EntryId::new(tree.id(*index)));
+        } else if words <= most && may_be_the_users(path, *index) {
+            words = words.saturating_add(tree.span(*index).len.into());
+            entries.push((index, Reading::OfTheUser));
+        }
+    }
+    if all <= most {
+        gathered.read_from = None;
+    }
+    for (index, reading) in entries.into_iter().rev() {
         let message = match read.get(index) {
             Some(entry) => message_of(&entry.body),
             None => match tree.entry(*index) {
@@ -149,6 +195,10 @@ pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Gather
                 Err(_) => None,
             },
         };
+        let message = message.filter(|message| match reading {
+            Reading::Whole => true,
+            Reading::OfTheUser => matches!(**message, AgentMessage::User(_)),
+        });
         gathered
             .messages
             .extend(message.map(|message| SourceMessage {
@@ -157,6 +207,20 @@ pub(super) fn gather(path: &SessionPath<'_>, context: &SessionContext) -> Gather
             }));
     }
     gathered
+}
+
+/// Returns whether the beginning of an entry's line does not say that somebody else than the user speaks.
+fn may_be_the_users(path: &SessionPath<'_>, index: EntryIndex) -> bool {
+    let Ok(head) = path.tree().line_head(index, HEAD) else {
+        return false;
+    };
+    let head = String::from_utf8_lossy(&head);
+    let Some((_, role)) = head.split_once("\"role\"") else {
+        return true;
+    };
+    role.trim_start()
+        .strip_prefix(':')
+        .is_none_or(|role| role.trim_start().starts_with("\"user\""))
 }
 
 /// Returns the message of an entry, where it is no system message.
@@ -233,4 +297,38 @@ fn kept_from(path: &SessionPath<'_>, first_kept: &EntryId, place: usize) -> Opti
     before
         .iter()
         .rposition(|index| *path.tree().id(*index) == **first_kept)
+}
+
+#[cfg(test)]
+mod tests {
+    use session_model::{build_context, decode_bytes};
+
+    use super::*;
+    use crate::rules::Profile;
+
+    #[test]
+    fn of_a_long_history_that_others_compacted_only_the_users_words_are_read_far_back() {
+        let text = "u:9 write:a:src/a.rs res:a:50 u:9 write:b:src/b.rs res:b:50 \
+                    u:9 last=a:9 k@last:20 u:5";
+        let tree = decode_bytes(test_support::session(text).into_bytes()).tree;
+        let path = tree.path(tree.leaf());
+        let context = build_context(&path, Profile::Own.context_rules());
+        let ids = |most| {
+            let gathered = gather_within(&path, &context, most);
+            let ids = gathered.messages.iter();
+            let ids: Vec<&str> = ids.map(|message| &*message.entry_id).collect();
+            (ids.join(" "), gathered.read_from)
+        };
+        let whole = "e1 e2 e3 e4 e5 e6 e7 last e10";
+        assert_eq!(ids(1_000_000), (whole.to_owned(), None));
+        let length = |id: &str| u64::from(tree.span(tree.find(id).unwrap()).len);
+        // All behind the second call.
+        let back = ["e6", "e7"].map(length).iter().sum();
+        let (read, from) = ids(back);
+        assert_eq!(read, "e1 e4 e6 e7 last e10");
+        assert_eq!(from.as_deref(), Some("e6"));
+        // There is an end to the user's words too.
+        let (read, _) = ids(length("e4") - 1);
+        assert_eq!(read, "e7 last e10");
+    }
 }

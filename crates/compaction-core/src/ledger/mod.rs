@@ -124,6 +124,8 @@ pub struct Ledger {
     ranks: BTreeMap<String, u8>,
     /// Messages with a figure that was changed later, and what is said of that.
     changed: BTreeMap<EntryId, String>,
+    /// See [`LedgerBlock::read_from`].
+    read_from: Option<EntryId>,
     /// What the ledger before listed.
     listed: BTreeSet<(LedgerKind, EntryId)>,
     /// What still holds, in sight or not.
@@ -151,6 +153,9 @@ pub struct LedgerBlock {
     pub files: Vec<String>,
     /// See [`Ledger::sources`].
     pub sources: Vec<EntryId>,
+    /// Where history was too long to be read whole for a first ledger, the oldest entry that was: of those before it
+    /// only the user's words were read.
+    pub read_from: Option<EntryId>,
     /// What still holds, in sight or not; `None` where nobody asked for facts.
     pub(crate) holds: Option<Holds>,
 }

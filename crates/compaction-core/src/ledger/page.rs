@@ -74,6 +74,7 @@ impl Fitting<'_> {
             pins_left_out: self.pins_left,
             // Whatever room there is now: the next ledger is read from them.
             sources: ledger.sources.clone(),
+            read_from: ledger.read_from.clone(),
             holds: ledger.holds.clone(),
         }
     }

@@ -186,6 +186,13 @@ impl SessionTree {
         Ok(self.source.line(self.span(index))?.into_owned())
     }
 
+    /// Returns the first bytes of an entry's line, at most `most` of them: enough to look at, not to read.
+    pub fn line_head(&self, index: EntryIndex, most: u64) -> Result<Vec<u8>, SourceError> {
+        let mut span = self.span(index);
+        span.len = span.len.min(u32::try_from(most).unwrap_or(u32::MAX));
+        Ok(self.source.line(span)?.into_owned())
+    }
+
     /// Returns an entry with its body.
     pub fn entry(&self, index: EntryIndex) -> Result<Entry, BodyError> {
         self.read(index).map(|read| read.entry)
