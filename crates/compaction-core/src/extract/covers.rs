@@ -4,9 +4,12 @@
 //! `cargo test` takes in depends on the folder, what `make` builds on the file. Then the failure stays, with the newer
 //! success beside it.
 
+mod cargo;
+
 use std::collections::BTreeSet;
 
 use super::spelling::Part;
+use cargo::cargo;
 
 /// How much of a failed run a later success did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,7 +23,7 @@ pub(super) enum Cover {
 }
 
 /// Options that leave out a part of what would run.
-const NARROWING: [&str; 20] = [
+const NARROWING: [&str; 21] = [
     "--filter",
     "--grep",
     "--only",
@@ -36,6 +39,7 @@ const NARROWING: [&str; 20] = [
     "-DskipTests",
     "-Dtest",
     "--collect-only",
+    "--co",
     "--changed",
     "--shard",
     "--exclude-task",
@@ -63,6 +67,45 @@ const PLAIN: [&str; 18] = [
 const WHOLE: [&str; 9] = [
     "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "ctest", "tox", "nox",
 ];
+/// Programs that, told a folder, work on all that is below.
+const TREES: [&str; 28] = [
+    "pytest",
+    "unittest",
+    "jest",
+    "vitest",
+    "mocha",
+    "rspec",
+    "phpunit",
+    "phpstan",
+    "psalm",
+    "bats",
+    "mypy",
+    "pyright",
+    "ruff",
+    "black",
+    "flake8",
+    "pylint",
+    "isort",
+    "bandit",
+    "eslint",
+    "stylelint",
+    "prettier",
+    "biome",
+    "rubocop",
+    "go",
+    "golangci-lint",
+    "shellcheck",
+    "deno",
+    "dart",
+];
+/// Programs whose options and variables nobody here knows, scripts aside: with another one it may be another run.
+const OPEN: [&str; 10] = [
+    "make", "just", "python", "python3", "node", "ruby", "perl", "php", "docker", "task",
+];
+/// Endings of scripts, of which nobody knows them either.
+const SCRIPTS: [&str; 6] = [".sh", ".py", ".js", ".ts", ".rb", ".pl"];
+/// Words of a script's name that say that it checks something, so that without arguments it checks all it can.
+const CHECKING: [&str; 7] = ["test", "lint", "check", "spec", "e2e", "tsc", "types"];
 /// Verbs of a program whose success is that of others too.
 const IMPLIED: [(&str, &str, &[&str]); 4] = [
     ("terraform", "apply", &["plan", "validate"]),
@@ -163,6 +206,13 @@ impl<'a> Run<'a> {
         found
     }
 
+    /// Returns whether it sets an option or a variable that another run does not.
+    fn adds_to(&self, other: &Self) -> bool {
+        let sets = |word: &&String| word.starts_with('-') || word.contains('=');
+        let mut sets = self.words.iter().filter(sets);
+        sets.any(|word| !other.words.contains(word))
+    }
+
     fn has(&self, options: &[&str]) -> bool {
         self.words
             .iter()
@@ -187,9 +237,16 @@ fn general(won: &Run<'_>, failed: &Run<'_>) -> Cover {
         (true, false) if WHOLE.contains(&won.program) => Cover::Surely,
         (true, false) => Cover::Perhaps,
         (false, true) => Cover::Not,
-        (false, false) if failed.targets.iter().all(covered) => Cover::Surely,
-        (false, false) => Cover::Not,
+        (false, false) if !failed.targets.iter().all(covered) => Cover::Not,
+        (false, false) if is_open(won.program) && won.adds_to(failed) => Cover::Perhaps,
+        (false, false) => Cover::Surely,
     }
+}
+
+/// Returns true for what nobody knows the options of.
+fn is_open(program: &str) -> bool {
+    let mut ends = SCRIPTS.iter();
+    OPEN.contains(&program) || program.contains('/') || ends.any(|end| program.ends_with(end))
 }
 
 /// Returns true when a target is another one, a folder around it, or a task that it is a part of.
@@ -206,23 +263,20 @@ fn contains(program: &str, own: &str, other: &str) -> bool {
             let place = |phase: &str| PHASES.iter().position(|known| *known == phase);
             matches!((place(own), place(other)), (Some(own), Some(other)) if own > other)
         }
-        _ => around(own, other),
+        _ => TREES.contains(&program) && around(own, other),
     }
 }
 
 fn around(own: &str, other: &str) -> bool {
-    let bare = |target: &str| -> String {
+    fn bare(target: &str) -> &str {
         let target = target.trim_start_matches("./");
-        target
-            .trim_end_matches("...")
-            .trim_end_matches('/')
-            .to_owned()
-    };
+        target.trim_end_matches("...").trim_end_matches('/')
+    }
     let (outer, inner) = (bare(own), bare(other));
     let tree = own.ends_with("...") || !other.ends_with("...");
     let within = |rest: &str| rest.is_empty() || rest.starts_with('/') || rest.starts_with("::");
     let everything = own == "./..." || (own == "." && !other.ends_with("...") && is_path(other));
-    everything || (tree && !outer.is_empty() && inner.strip_prefix(&outer).is_some_and(within))
+    everything || (tree && !outer.is_empty() && inner.strip_prefix(outer).is_some_and(within))
 }
 
 /// Returns true for what names a place below the folder that a program runs in.
@@ -267,159 +321,8 @@ fn script(won: &Run<'_>, failed: &Run<'_>) -> Cover {
         (won_of, failed_of) if won_of != failed_of => Cover::Perhaps,
         _ if arguments(won) == arguments(failed) => Cover::Surely,
         // A script without arguments checks all that it can; what else it does may differ.
-        _ if arguments(won).is_empty() && !won.verb.contains("build") => Cover::Surely,
-        _ if arguments(won).is_empty() => Cover::Perhaps,
-        _ => Cover::Not,
-    }
-}
-
-/// What cargo does on the way to something else.
-const CARGO_IMPLIES: [(&str, &[&str]); 4] = [
-    ("test", &["test", "t", "build", "b", "check", "c"]),
-    ("t", &["test", "t", "build", "b", "check", "c"]),
-    ("build", &["build", "b", "check", "c"]),
-    ("clippy", &["clippy", "check", "c"]),
-];
-const PACKAGES: [&str; 2] = ["-p", "--package"];
-const WORKSPACE: [&str; 2] = ["--workspace", "--all"];
-/// Which parts of a package: without them, its library, programs and tests.
-const KINDS: [&str; 10] = [
-    "--lib",
-    "--bin",
-    "--bins",
-    "--test",
-    "--tests",
-    "--doc",
-    "--example",
-    "--examples",
-    "--bench",
-    "--benches",
-];
-const FEATURES: [&str; 2] = ["--features", "-F"];
-/// What makes it another build.
-const BUILDS: [&str; 6] = [
-    "--release",
-    "-r",
-    "--no-default-features",
-    "--profile",
-    "--target",
-    "--manifest-path",
-];
-/// What changes nothing about whether it passes.
-const CARGO_SAME: [&str; 9] = [
-    "--no-fail-fast",
-    "--offline",
-    "--locked",
-    "--frozen",
-    "--all-targets",
-    "--all-features",
-    "-j",
-    "--jobs",
-    "--message-format",
-];
-
-/// A plain `cargo test` takes in the package of its folder, or in a workspace without one all or some of its members;
-/// only `--workspace` surely takes in a package that `-p` names.
-fn cargo(won: &Run<'_>, failed: &Run<'_>) -> Cover {
-    let implied = CARGO_IMPLIES.iter().find(|(name, _)| *name == won.verb);
-    let implied = implied.is_some_and(|(_, implied)| implied.contains(&failed.verb));
-    if !implied && won.verb != failed.verb {
-        return Cover::Not;
-    }
-    let (own, other) = (Cargo::of(won), Cargo::of(failed));
-    let filtered = !own.filters.is_empty()
-        && (other.filters.is_empty()
-            || !other.filters.iter().all(|filter| {
-                let mut own = own.filters.iter();
-                own.any(|own| filter.contains(own))
-            }));
-    let kinds = !own.kinds.is_empty() && own.kinds != other.kinds;
-    let other_package = !own.workspace
-        && !own.packages.is_empty()
-        && (other.workspace
-            || !own.packages.is_superset(&other.packages)
-            || other.packages.is_empty());
-    if filtered || kinds || other_package || (!own.workspace && other.workspace) {
-        return Cover::Not;
-    }
-    let whole = own.workspace || own.packages == other.packages || !own.packages.is_empty();
-    // Tests and benches are built only where they are asked for, and not by a build.
-    let tested = matches!(won.verb, "test" | "t") || own.targets || !other.builds_tests();
-    let benches = other.kinds.iter().all(|kind| !kind.starts_with("--bench"));
-    let features = own.features == other.features || own.all_features;
-    let same = own.builds == other.builds && features && own.all_features >= other.all_features;
-    match whole && tested && (benches || own.kinds == other.kinds) && same {
-        true => Cover::Surely,
-        false => Cover::Perhaps,
-    }
-}
-
-/// What a run of cargo is told to take in.
-#[derive(Default)]
-struct Cargo<'a> {
-    workspace: bool,
-    packages: BTreeSet<&'a str>,
-    kinds: BTreeSet<&'a str>,
-    features: BTreeSet<&'a str>,
-    builds: BTreeSet<&'a str>,
-    filters: Vec<&'a str>,
-    all_features: bool,
-    targets: bool,
-}
-
-impl<'a> Cargo<'a> {
-    fn of(run: &Run<'a>) -> Self {
-        let mut cargo = Self {
-            workspace: run.has(&WORKSPACE) && !run.has(&["--exclude"]),
-            packages: run.values(&PACKAGES),
-            features: run.values(&FEATURES),
-            all_features: run.has(&["--all-features"]),
-            targets: run.has(&["--all-targets"]),
-            ..Self::default()
-        };
-        let verb = run.words.iter().position(|word| word == run.verb);
-        let mut words = run
-            .words
-            .iter()
-            .skip(verb.map_or(0, |at| at + 1))
-            .map(String::as_str);
-        cargo.builds.extend(
-            run.words
-                .first()
-                .map(String::as_str)
-                .filter(|word| word.starts_with('+')),
-        );
-        while let Some(word) = words.next() {
-            let name = word.split('=').next().unwrap_or_default();
-            let alone = name == word;
-            if KINDS.contains(&name) {
-                cargo.kinds.insert(word);
-                if matches!(name, "--bin" | "--test" | "--example" | "--bench") && alone {
-                    cargo.kinds.extend(words.next());
-                }
-            } else if BUILDS.contains(&name) {
-                cargo.builds.insert(word);
-                if matches!(name, "--profile" | "--target" | "--manifest-path") && alone {
-                    cargo.builds.extend(words.next());
-                }
-            } else if PACKAGES.contains(&name)
-                || FEATURES.contains(&name)
-                || matches!(name, "-j" | "--jobs" | "--exclude")
-            {
-                if alone {
-                    words.next();
-                }
-            } else if CARGO_SAME.contains(&name) || WORKSPACE.contains(&name) || word == "--" {
-            } else {
-                cargo.filters.push(word);
-            }
-        }
-        cargo
-    }
-
-    /// Returns whether it takes in tests even where it only builds.
-    fn builds_tests(&self) -> bool {
-        let mut kinds = self.kinds.iter();
-        self.targets || kinds.any(|kind| matches!(*kind, "--test" | "--tests"))
+        _ if !arguments(won).is_empty() => Cover::Not,
+        _ if CHECKING.iter().any(|word| won.verb.contains(word)) => Cover::Surely,
+        _ => Cover::Perhaps,
     }
 }

@@ -55,6 +55,8 @@ mod work;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_covers;
+#[cfg(test)]
 mod tests_files;
 #[cfg(test)]
 mod tests_record;

@@ -1,0 +1,88 @@
+//! Which success settles which failure: runs that look alike and do less, elsewhere, or something else.
+
+use super::command::Command;
+use super::covers::Cover;
+
+/// Checks what the success of a command says of the failure of another.
+#[track_caller]
+fn check(expected: Cover, pairs: &[(&str, &str)]) {
+    for (won, failed) in pairs {
+        let cover = Command::new(won).covers(&Command::new(failed));
+        assert_eq!(cover, expected, "`{won}` after `{failed}`");
+    }
+}
+
+#[test]
+fn what_cargo_passes_on_counts() {
+    let less = [
+        ("cargo test", "cargo test -- --ignored"),
+        ("cargo test -- --skip slow", "cargo test"),
+        ("cargo test one -- --exact", "cargo test one"),
+        ("cargo test one -- --exact", "cargo test one::two"),
+        ("cargo clippy", "cargo clippy -- -D warnings"),
+        ("cargo run", "cargo run -- in.txt"),
+        ("cargo xtask", "cargo xtask ci"),
+        ("cargo run -- --help", "cargo run"),
+        ("cargo test -p a", "cargo test -p b"),
+        ("cargo test", "cargo test --workspace --exclude big"),
+        ("cargo test --workspace --exclude a", "cargo test -p a"),
+        (
+            "cargo test --workspace --exclude a",
+            "cargo test --workspace",
+        ),
+    ];
+    check(Cover::Not, &less);
+    let may = [
+        ("cargo test --all-targets", "cargo test"),
+        ("cargo test", "cargo test --all-targets"),
+        ("cargo test --all-targets", "cargo test --doc"),
+    ];
+    check(Cover::Perhaps, &may);
+    let all = [
+        ("cargo test -- --include-ignored", "cargo test -- --ignored"),
+        ("cargo test -- --test-threads=1", "cargo test one"),
+        ("cargo test -- --test-threads 1", "cargo test"),
+        ("cargo test one -- --exact", "cargo test one -- --exact"),
+        (
+            "cargo clippy --all-targets -- -D warnings",
+            "cargo clippy --all-targets",
+        ),
+        (
+            "cargo test --workspace",
+            "cargo test --workspace --exclude big",
+        ),
+        ("cargo test --workspace --exclude big", "cargo test -p a"),
+        ("cargo test", "cargo build"),
+        ("cargo fmt --all", "cargo fmt --all"),
+    ];
+    check(Cover::Surely, &all);
+}
+
+#[test]
+fn a_folder_takes_in_what_is_below_for_programs_that_go_there() {
+    let others = [
+        ("docker build .", "docker build ./api"),
+        ("mkdir a", "mkdir a/b"),
+        ("tsc -p web", "tsc -p web/app"),
+        ("pytest tests/a", "pytest tests/b"),
+        ("pytest tests/a", "pytest tests/ab"),
+        ("git commit -m two", "git commit -m one"),
+    ];
+    check(Cover::Not, &others);
+    check(Cover::Surely, &[("ruff check .", "ruff check src/a.py")]);
+}
+
+#[test]
+fn options_that_nobody_knows_may_make_another_run() {
+    let may = [
+        ("make test TESTS=one", "make test"),
+        ("make -f other.mk test", "make test"),
+        ("python train.py --fast", "python train.py"),
+        ("./deploy.sh prod --preview", "./deploy.sh prod"),
+        ("make", "make test"),
+        ("npm run deploy", "npm run deploy -- --env prod"),
+    ];
+    check(Cover::Perhaps, &may);
+    check(Cover::Surely, &[("npm test", "npm test -- one.test.js")]);
+    check(Cover::Not, &[("make test", "make test TESTS=one")]);
+}
