@@ -87,6 +87,7 @@ impl Holds {
                 .collect(),
             changed: record
                 .changed()
+                .into_iter()
                 .map(|(place, change)| {
                     let by = one_line(&id(change.place), 200);
                     let since = since(change.value.as_deref(), &by);

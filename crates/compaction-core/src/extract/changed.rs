@@ -56,9 +56,13 @@ impl<'a> ChangedFiles<'a> {
             *file = Changed::default();
         }
         file.order = order;
+        let known = &file.work.path;
+        let keeps =
+            !file.spellings.is_empty() && (known.len(), known) < (work.path.len(), &work.path);
+        let path = if keeps { known } else { &work.path }.clone();
         file.spellings.insert(work.path.clone());
         file.work = std::mem::take(&mut file.work).then(work);
-        file.work.path = shortest(&file.spellings);
+        file.work.path = path;
         file.places.push(place);
         file.worked_at.clone_from(&key);
         self.live.insert(key);
@@ -168,10 +172,4 @@ impl Changed {
             read: read.filter(|_| !self.is_deleted),
         })
     }
-}
-
-/// Returns the shortest spelling.
-fn shortest(spellings: &BTreeSet<String>) -> String {
-    let shortest = spellings.iter().min_by_key(|path| path.len());
-    shortest.cloned().unwrap_or_default()
 }

@@ -77,6 +77,8 @@ const CHECKS: [&str; 26] = [
 pub(super) struct Command {
     core: String,
     parts: Vec<Part>,
+    /// Which of them checks the work, the last one.
+    check: Option<usize>,
 }
 
 impl Command {
@@ -107,7 +109,8 @@ impl Command {
         let ends = cut.iter().filter_map(|mark| core.find(mark));
         let core = core[..ends.min().unwrap_or(core.len())].trim().to_owned();
         let parts = parts(text, dir);
-        Self { core, parts }
+        let check = parts.iter().rposition(|part| is_check(&part.text()));
+        Self { core, parts, check }
     }
 
     /// Returns the command without directory, redirections and filters.
@@ -153,7 +156,7 @@ impl Command {
     }
 
     fn last_check(&self) -> Option<&Part> {
-        self.parts.iter().rfind(|part| is_check(&part.text()))
+        self.parts.get(self.check?)
     }
 
     /// Returns true when the command only looks at something.

@@ -24,6 +24,7 @@ mod command;
 mod covers;
 mod deeds;
 mod facts;
+mod failed;
 mod figures;
 mod files;
 mod fit;

@@ -136,24 +136,16 @@ impl Record {
         self.answered_figures.iter().map(|figure| &figure.noted)
     }
 
-    /// Returns the messages with a figure that was changed, and the change that holds now.
-    pub fn changed(&self) -> impl Iterator<Item = (usize, &Change)> {
-        let changed = self.spoken.iter();
-        changed.filter_map(|spoken| Some((spoken.place, self.last_of(spoken.changed.as_ref()?))))
-    }
-
-    /// Returns the last of the changes that followed each other.
-    pub fn last_of<'a>(&'a self, mut change: &'a Change) -> &'a Change {
-        let next = |place: usize| {
-            let found = self
-                .spoken
-                .binary_search_by_key(&place, |spoken| spoken.place);
-            found.ok().and_then(|at| self.spoken[at].changed.as_ref())
-        };
-        while let Some(later) = next(change.place).filter(|later| later.place > change.place) {
-            change = later;
+    /// Returns the messages with a figure that was changed, each with the last of the changes that followed each other.
+    pub fn changed(&self) -> BTreeMap<usize, &Change> {
+        let mut last: BTreeMap<usize, &Change> = BTreeMap::new();
+        for spoken in self.spoken.iter().rev() {
+            if let Some(change) = &spoken.changed {
+                let later = last.get(&change.place).copied();
+                last.insert(spoken.place, later.unwrap_or(change));
+            }
         }
-        change
+        last
     }
 
     /// Returns what is to be done next, said first first.

@@ -9,8 +9,7 @@ use super::command::{Command, hides_its_end, is_check};
 use super::covers::Cover;
 use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read};
 use super::facts::{Facts, Failure, Item};
-use super::figures::subjects;
-use super::names::Names;
+use super::failed::{About, Failed};
 use super::notes::Noted;
 use super::record::Record;
 use super::removals::{Removal, complains, removals, removals_of_call};
@@ -39,18 +38,6 @@ struct Call {
     result: Option<usize>,
     /// What the command takes away, once it passed.
     removals: Vec<Removal>,
-}
-
-/// A command that failed.
-struct Failed {
-    /// How many requests there had been.
-    requests: usize,
-    command: Command,
-    failure: Failure,
-    call: Option<usize>,
-    result: usize,
-    /// What passed since and may have done the same, and which message ran it.
-    newer: Option<(String, usize)>,
 }
 
 /// The calls of a span of messages, gathered one message at a time.
@@ -207,8 +194,7 @@ impl Works {
         }
         for failed in &self.failures {
             if command.covers(&failed.command) != Cover::Not {
-                self.links
-                    .push((failed.call.unwrap_or(failed.result), place));
+                self.links.push((failed.place(), place));
             }
         }
     }
@@ -232,12 +218,7 @@ impl Works {
             Outcome::Denied => {}
             Outcome::Passed => {
                 let place = call.unwrap_or(result);
-                self.settle(place, |failed| command.settles(&failed.command));
-                for failed in &mut self.failures {
-                    if command.covers(&failed.command) == Cover::Perhaps {
-                        failed.newer = Some((text.to_owned(), place));
-                    }
-                }
+                self.passed_over(place, &command, text);
                 let text = text.to_owned();
                 self.succeeded.push(text.clone());
                 if is_check(&text) {
@@ -261,6 +242,7 @@ impl Works {
                     id,
                 };
                 self.failures.push(Failed {
+                    about: None,
                     requests: self.requests,
                     command,
                     failure,
@@ -280,23 +262,12 @@ impl Works {
     pub(super) fn told(&mut self, said: &[Sentence], place: usize, teller: Teller) {
         let mended = said.iter().filter(|sentence| told::mends(&sentence.text));
         for (order, sentence) in mended.take(TOLD).enumerate() {
-            let (words, names) = (subjects(&sentence.text), Names::of(&sentence.text));
+            let about = About::of(&sentence.text);
             let requests = self.requests;
             self.settle(place, |failed| {
-                let Some(report) = &failed.failure.told else {
-                    return false;
-                };
-                let named = Names::of(report);
-                if named.differ(&names) {
-                    return false;
-                }
-                let known = subjects(report);
-                let shared = known.intersection(&words).count();
                 // An answer to the report needs to name nothing.
                 let answers = teller == Teller::Answer && order == 0 && failed.requests == requests;
-                answers
-                    || named.meet(&names)
-                    || (shared > 0 && shared * 2 >= known.len().min(words.len()))
+                failed.is_mended(&about, answers)
             });
         }
         for report in told::reports(said, teller).into_iter().take(TOLD) {
@@ -314,10 +285,11 @@ impl Works {
             };
             let failure = Failure {
                 command: command.core().to_owned(),
-                told: Some(text),
+                told: Some(text.clone()),
                 ..Failure::default()
             };
             self.failures.push(Failed {
+                about: Some(About::of(&text)),
                 requests: self.requests,
                 command,
                 failure,
@@ -328,13 +300,30 @@ impl Works {
         }
     }
 
+    /// Forgets what a command that passed did as well, and notes it beside what it may have done.
+    fn passed_over(&mut self, place: usize, command: &Command, text: &str) {
+        let links = &mut self.links;
+        self.failures
+            .retain_mut(|failed| match command.covers(&failed.command) {
+                Cover::Surely => {
+                    links.push((failed.place(), place));
+                    false
+                }
+                Cover::Perhaps => {
+                    failed.newer = Some((text.to_owned(), place));
+                    true
+                }
+                Cover::Not => true,
+            });
+    }
+
     /// Forgets the failures that the call in message `place` settled.
     fn settle(&mut self, place: usize, settled: impl Fn(&Failed) -> bool) {
         let links = &mut self.links;
         self.failures.retain(|failed| {
             let gone = settled(failed);
             if gone {
-                links.push((failed.call.unwrap_or(failed.result), place));
+                links.push((failed.place(), place));
             }
             !gone
         });
@@ -409,8 +398,7 @@ impl Works {
         for failed in &self.failures {
             let newer = failed.newer.as_ref();
             if let Some((_, place)) = newer {
-                self.links
-                    .push((failed.call.unwrap_or(failed.result), *place));
+                self.links.push((failed.place(), *place));
             }
             let newer = newer.map(|(command, _)| command.as_str());
             record.failure(&failed.failure, newer, failed.call, failed.result);

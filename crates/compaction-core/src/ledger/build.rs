@@ -121,8 +121,10 @@ impl Builder<'_> {
         let first = first_of(&record.spoken).map(|spoken| spoken.place);
         let latest = record.spoken.iter().rev().find(|spoken| !spoken.tiny);
         let latest = latest.map(|spoken| spoken.place);
+        let changed = record.changed();
         for rule in record.rules.iter().rev() {
-            let change = rule.changed.as_ref().map(|change| record.last_of(change));
+            let change = rule.changed.as_ref();
+            let change = change.map(|change| changed.get(&change.place).copied().unwrap_or(change));
             let since = change.map(|change| self.since(change)).unwrap_or_default();
             self.note(
                 LedgerKind::Rule,
@@ -176,8 +178,8 @@ impl Builder<'_> {
                 _ if spoken.changed.is_some() => continue,
                 _ => LedgerKind::Message,
             };
-            if let Some(change) = &spoken.changed {
-                let since = self.since(record.last_of(change));
+            if let Some(change) = changed.get(&spoken.place) {
+                let since = self.since(change);
                 self.ledger.changed.insert(self.id(spoken.place), since);
             }
             self.note(kind, spoken.place, spoken.text.clone());
