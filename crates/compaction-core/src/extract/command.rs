@@ -40,7 +40,12 @@ const LOOKING: [&str; 30] = [
 const GIT_LOOKING: [&str; 7] = ["grep", "log", "show", "diff", "status", "blame", "ls-files"];
 /// Returns true when a command's exit code is not that of what it runs, or is made to be a success.
 pub(super) fn hides_its_end(command: &str) -> bool {
-    command.contains('|') || command.contains("; ") || command.trim_end().ends_with('&')
+    // `&&` alone hands an exit code on.
+    let ends = command.trim_end().trim_end_matches(';');
+    ends.contains(['|', ';'])
+        || ends.ends_with('&')
+        || ends.contains(" & ")
+        || ends.starts_with("! ")
 }
 
 /// Words of commands that check the work.

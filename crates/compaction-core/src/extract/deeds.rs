@@ -12,6 +12,9 @@ use super::todos::{is_todo_tool, plain_name};
 
 /// The longest command that is shown, in characters.
 const COMMAND: usize = 160;
+/// How much of one is looked at for that.
+const LOOKED_AT: usize = 4000;
+
 /// What a call does.
 pub(super) enum Deed {
     /// It changes files.
@@ -61,9 +64,41 @@ pub(super) fn tells_refusal(said: &str) -> bool {
     REFUSALS.iter().any(|mark| opening.starts_with(mark))
 }
 
-/// Returns a command as it is shown.
+/// Returns a command as it is shown: lines that are commands of their own stand behind `; `.
 pub(super) fn show_command(command: &str) -> String {
-    one_line(&command.replace('`', "'"), COMMAND)
+    // What is cut off is not looked at.
+    let head = command.trim().char_indices().nth(LOOKED_AT);
+    let head = head.map_or(command.trim(), |(at, _)| &command.trim()[..at]);
+    let shown = match head.contains('\n') && !head.contains("<<") {
+        true => one_line(&lines_apart(head), COMMAND),
+        false => one_line(head, COMMAND),
+    };
+    shown.replace('`', "'")
+}
+
+/// Returns a script with its lines joined as a shell reads them.
+fn lines_apart(script: &str) -> String {
+    let mut joined = String::new();
+    let (mut quote, mut escaped) = (None, false);
+    for letter in script.chars() {
+        match (quote, letter) {
+            (_, '\n') if escaped => drop(joined.pop()),
+            (None, '\n') => {
+                let open = ["&&", "||", "|", ";", "&", "{", "(", " then", " do", " else"];
+                let before = joined.trim_end();
+                let ends = before.is_empty() || open.iter().any(|end| before.ends_with(end));
+                let ends = ends || matches!(before, "then" | "do" | "else");
+                joined.push_str(if ends { " " } else { "; " });
+                continue;
+            }
+            (None, '\'' | '"') if !escaped => quote = Some(letter),
+            (Some(open), _) if open == letter && !escaped => quote = None,
+            _ => {}
+        }
+        escaped = letter == '\\' && !escaped && quote != Some('\'');
+        joined.push(if letter == '\n' { ' ' } else { letter });
+    }
+    joined
 }
 
 /// Returns a few words on what a call does.

@@ -102,8 +102,21 @@ pub(super) fn parts(text: &str, dir: Option<&str>) -> Vec<Part> {
 
 fn parts_in(text: &str, base: Option<String>, shells: usize) -> Vec<Part> {
     let mut dir = base;
+    // The folders to which a shell in brackets and `popd` come back.
+    let (mut outer, mut pushed) = (Vec::new(), Vec::new());
     let mut parts: Vec<Part> = Vec::new();
-    for (joint, words) in commands(text) {
+    for piece in pieces(text) {
+        let (joint, words) = match piece {
+            Piece::Command(joint, words) => (joint, words),
+            Piece::Open => {
+                outer.push(dir.clone());
+                continue;
+            }
+            Piece::Close => {
+                dir = outer.pop().unwrap_or(dir);
+                continue;
+            }
+        };
         let words = unwrapped(words);
         let first = words.first().map(String::as_str).unwrap_or_default();
         match joint {
@@ -119,7 +132,14 @@ fn parts_in(text: &str, base: Option<String>, shells: usize) -> Vec<Part> {
             Joint::Then if !parts.is_empty() && REMARKS.contains(&first) => continue,
             Joint::Then => {}
         }
+        if first == "popd" {
+            dir = pushed.pop().unwrap_or(dir);
+            continue;
+        }
         if matches!(first, "cd" | "pushd") {
+            if first == "pushd" {
+                pushed.push(dir.clone());
+            }
             dir = words.get(1).map(|to| joined(dir.as_deref(), to));
             continue;
         }
@@ -146,8 +166,18 @@ enum Joint {
     Pipe,
 }
 
-/// Returns the commands of a line as words, redirections left out.
-fn commands(text: &str) -> Vec<(Joint, Vec<String>)> {
+/// A piece of a command line.
+enum Piece {
+    /// A command as words.
+    Command(Joint, Vec<String>),
+    /// A shell of its own begins.
+    Open,
+    /// It ends, and with it the folder it went to.
+    Close,
+}
+
+/// Returns the pieces of a line, redirections left out.
+fn pieces(text: &str) -> Vec<Piece> {
     let mut found = Vec::new();
     let (mut joint, mut words) = (Joint::Then, Vec::new());
     let (mut word, mut quote, mut skips) = (String::new(), None, false);
@@ -181,22 +211,26 @@ fn commands(text: &str) -> Vec<(Joint, Vec<String>)> {
             (None, '&' | '|' | ';') => {
                 end_word(&mut word, &mut words);
                 let twice = rest.next_if_eq(&c).is_some();
-                found.push((joint, std::mem::take(&mut words)));
+                found.push(Piece::Command(joint, std::mem::take(&mut words)));
                 joint = match (c, twice) {
                     ('|', true) => Joint::Else,
                     ('|', false) => Joint::Pipe,
                     _ => Joint::Then,
                 };
             }
-            (None, '(' | ')') if word.is_empty() => {}
-            (None, ')') if !word.contains('(') => {}
+            (None, '(') if word.is_empty() => found.push(Piece::Open),
+            (None, ')') if !word.contains('(') => {
+                end_word(&mut word, &mut words);
+                found.push(Piece::Command(joint, std::mem::take(&mut words)));
+                found.push(Piece::Close);
+            }
             (None, _) if c.is_whitespace() => end_word(&mut word, &mut words),
             (None, _) => word.push(c),
         }
     }
     end_word(&mut word, &mut words);
-    found.push((joint, words));
-    found.retain(|(_, words)| !words.is_empty());
+    found.push(Piece::Command(joint, words));
+    found.retain(|piece| !matches!(piece, Piece::Command(_, words) if words.is_empty()));
     found
 }
 

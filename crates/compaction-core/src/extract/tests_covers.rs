@@ -1,7 +1,8 @@
 //! Which success settles which failure: runs that look alike and do less, elsewhere, or something else.
 
-use super::command::Command;
+use super::command::{Command, hides_its_end};
 use super::covers::Cover;
+use super::deeds::show_command;
 
 /// Checks what the success of a command says of the failure of another.
 #[track_caller]
@@ -85,4 +86,52 @@ fn options_that_nobody_knows_may_make_another_run() {
     check(Cover::Perhaps, &may);
     check(Cover::Surely, &[("npm test", "npm test -- one.test.js")]);
     check(Cover::Not, &[("make test", "make test TESTS=one")]);
+}
+
+#[test]
+fn a_folder_ends_with_its_shell() {
+    let other = [
+        (
+            "(cd web && npm run build) && npm test",
+            "cd web && npm test",
+        ),
+        (
+            "pushd web && make && popd && npm test",
+            "cd web && npm test",
+        ),
+        ("(cd a && ./x.sh)", "(cd b && ./x.sh)"),
+    ];
+    check(Cover::Not, &other);
+    let same = [
+        ("(cd a && make) && (cd b && npm test)", "cd b && npm test"),
+        ("(cd a && npm test)", "cd a && npm test"),
+        ("((cd a); npm test)) ; )(", "npm test"),
+    ];
+    check(Cover::Surely, &same);
+}
+
+#[test]
+fn a_later_line_hides_how_an_earlier_one_ended() {
+    for (script, shown, hides) in [
+        ("make test\necho done", "make test; echo done", true),
+        ("make test;echo done", "make test;echo done", true),
+        (
+            "\r\ncd web &&\r\n  make test\r\n",
+            "cd web && make test",
+            false,
+        ),
+        ("make \\\n  test", "make test", false),
+        (
+            "git commit -m 'one\n\ntwo'",
+            "git commit -m 'one two'",
+            false,
+        ),
+        ("make test;", "make test;", false),
+        ("! make test", "! make test", true),
+        ("make a & make b", "make a & make b", true),
+        ("cat <<EOF\na\nEOF", "cat <<EOF a EOF", false),
+    ] {
+        assert_eq!(show_command(script), shown);
+        assert_eq!(hides_its_end(shown), hides, "{shown}");
+    }
 }
