@@ -23,7 +23,8 @@ use crate::models::{Models, Wanted, block_on, no_summary};
 use crate::session::undoable::Replaceable;
 use crate::summarize::{
     Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, Way, bill_in_details,
-    compact, main_place, native_tokens_before, seconds_in_details, summary_draft,
+    compact, main_place, native_tokens_before, passed_over_in_details, seconds_in_details,
+    summary_draft,
 };
 use crate::ui;
 
@@ -130,6 +131,7 @@ pub(super) fn run_at(
             let seconds = started.elapsed().as_secs_f64();
             if let Some(draft) = summary_draft(&mut compacted.applied.drafts) {
                 seconds_in_details(draft, seconds);
+                passed_over_in_details(draft, &order.passed_over());
             }
             let plan = &compacted.plan;
             let drafts = [lead, compacted.applied.drafts.clone()].concat();

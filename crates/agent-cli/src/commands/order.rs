@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::args::{Global, PlanArgs};
 use crate::error::Error;
 use crate::models::Wanted;
-use crate::summarize::ModelReport;
+use crate::summarize::{ModelReport, PassedOver};
 
 /// The strategies that are tried, in order.
 #[derive(Debug)]
@@ -120,6 +120,14 @@ impl Order {
         if !self.strategies.contains(&strategy) {
             self.strategies.push(strategy);
         }
+    }
+
+    /// Returns what the entry keeps of those that brought nothing.
+    pub(super) fn passed_over(&self) -> Vec<PassedOver> {
+        let passed = self.passed.iter();
+        let kept =
+            |passed: &Passed| PassedOver::new(passed.strategy, passed.failed, &passed.reason);
+        passed.map(kept).collect()
     }
 
     /// Returns whether a model is wanted by any of them.

@@ -47,6 +47,8 @@ struct Row {
     ended: Option<String>,
     /// Who failed before, each with a name and the kind of failure.
     failed: Vec<Failed>,
+    /// Strategies of a list that were tried before and brought nothing.
+    passed_over: Vec<Passed>,
     /// The hash of the plan.
     plan_hash: Option<String>,
     /// The hash of the prompts; none where nobody read one.
@@ -60,6 +62,14 @@ struct Row {
 struct Failed {
     name: String,
     kind: String,
+}
+
+/// A strategy that brought nothing.
+#[derive(Debug, Serialize)]
+struct Passed {
+    strategy: String,
+    failed: bool,
+    reason: String,
 }
 
 pub(super) fn run(args: &SessionArgs, global: &Global) -> Result<Outcome, Error> {
@@ -114,6 +124,14 @@ fn row(entry: &Entry, on_path: bool, global: &Global) -> Option<Row> {
             kind: failed["kind"].as_str()?.to_owned(),
         })
     });
+    let passed = details["passedOver"].as_array();
+    let passed = passed.into_iter().flatten().filter_map(|passed| {
+        Some(Passed {
+            strategy: passed["strategy"].as_str()?.to_owned(),
+            failed: passed["failed"].as_bool()?,
+            reason: passed["reason"].as_str()?.to_owned(),
+        })
+    });
     Some(Row {
         entry_id: entry.id.clone(),
         kind,
@@ -131,6 +149,7 @@ fn row(entry: &Entry, on_path: bool, global: &Global) -> Option<Row> {
             .or(millis.map(|millis| millis / 1000.0)),
         ended: text("ended"),
         failed: failed.collect(),
+        passed_over: passed.collect(),
         plan_hash: text("planHash"),
         prompt_hash: text("promptHash"),
         in_sight_percent: details["loss"]["inSightPercent"].as_f64(),
@@ -197,6 +216,14 @@ fn text(row: &Row) -> String {
         (ended, _) => ended.map(str::to_owned),
     };
     line("ended", vec![ended]);
+    for passed in &row.passed_over {
+        let how = match passed.failed {
+            true => "failed",
+            false => "was passed over",
+        };
+        let said = format!("{} {how}: {}", passed.strategy, passed.reason);
+        line("before", vec![Some(said)]);
+    }
     let context = match (row.tokens_before, row.tokens_after) {
         (Some(before), Some(after)) => Some(format!(
             "{} -> {}",

@@ -26,7 +26,10 @@ use candidates::{first_answer, in_words, rules_limits};
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
 pub use native::native_tokens_before;
-pub use provenance::{bill_in_details, main_place, seconds_in_details, summary_draft};
+pub use provenance::{
+    PassedOver, bill_in_details, main_place, passed_over_in_details, seconds_in_details,
+    summary_draft,
+};
 pub use report::{Failed, Failure, ModelReport};
 
 /// How a candidate is asked.

@@ -5,11 +5,15 @@
 use std::time::Duration;
 
 use compaction_core::add_detail;
+use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::EntryDraft;
 use session_model::json::RawJson;
 
 use crate::summarize::ModelReport;
+
+/// The most characters of a reason that an entry keeps.
+const REASON: usize = 200;
 
 /// Returns the place of the draft that a compaction is known by: the compaction itself, which what is brought back
 /// follows, else the last.
@@ -76,6 +80,32 @@ pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
 pub fn seconds_in_details(draft: &mut EntryDraft, seconds: f64) {
     let millis = (seconds * 1000.0).round();
     put(draft, &[("seconds", json!(millis / 1000.0))]);
+}
+
+/// A strategy of a list that brought nothing, so that the next one was tried.
+#[derive(Debug, Serialize)]
+pub struct PassedOver {
+    strategy: &'static str,
+    failed: bool,
+    reason: String,
+}
+
+impl PassedOver {
+    /// Returns one with as much of the reason as is worth keeping; `failed` is false where there was nothing to do.
+    pub fn new(strategy: &'static str, failed: bool, reason: &str) -> Self {
+        Self {
+            strategy,
+            failed,
+            reason: reason.chars().take(REASON).collect(),
+        }
+    }
+}
+
+/// Writes which strategies were passed over before the one that wrote; nothing where none was.
+pub fn passed_over_in_details(draft: &mut EntryDraft, passed: &[PassedOver]) {
+    if !passed.is_empty() {
+        put(draft, &[("passedOver", json!(passed))]);
+    }
 }
 
 fn put(draft: &mut EntryDraft, facts: &[(&str, Value)]) {

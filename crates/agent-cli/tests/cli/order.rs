@@ -67,6 +67,19 @@ fn the_next_strategy_takes_over_when_one_fails() {
     let details = &bench.compaction()["details"];
     assert_eq!(details["strategy"], "extractive");
     assert_eq!(details["summarizer"], json!({"by": "extractive"}));
+    let kept = &details["passedOver"][0];
+    assert_eq!(
+        (&kept["strategy"], &kept["failed"], &kept["reason"]),
+        (&passed["strategy"], &json!(true), &passed["reason"])
+    );
+    let listed = bench.env.run(&["summaries", "s.jsonl", "--json"]).json();
+    assert_eq!(
+        &listed["summaries"][0]["passed_over"],
+        &details["passedOver"]
+    );
+    let shown = bench.env.run(&["summaries", "s.jsonl"]).success();
+    let line = shown.lines().find(|line| line.contains("before "));
+    assert_snapshot!(line.unwrap_or_default().trim(), @"before   context-full failed: Compaction failed: test/alpha: no healthy upstream (status 503); try again, name another --model, or use --fallback extractive");
 }
 
 #[test]

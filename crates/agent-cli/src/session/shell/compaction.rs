@@ -21,8 +21,8 @@ use crate::session::shell::instructions::why_nothing;
 use crate::session::shell::overflow::leave_room;
 use crate::session::tools::restoring::{Disk, Stopped};
 use crate::summarize::{
-    Candidate, Compacted, ModelReport, NativeStart, NoSummary, Run, Step, Way, compact,
-    native_tokens_before, seconds_in_details, summary_draft,
+    Candidate, Compacted, ModelReport, NativeStart, NoSummary, PassedOver, Run, Step, Way, compact,
+    native_tokens_before, passed_over_in_details, seconds_in_details, summary_draft,
 };
 
 /// What a compaction is made from.
@@ -114,7 +114,7 @@ impl CompactionJob {
         // What is cancelled at once does nothing.
         tokio::task::yield_now().await;
         let started = Instant::now();
-        let mut worst = None;
+        let (mut worst, mut passed) = (None, Vec::new());
         for strategy in &self.strategies {
             if self.cancel.is_cancelled() {
                 return Err(Ended::Cancelled);
@@ -126,6 +126,7 @@ impl CompactionJob {
                     Product::Entries(entries) => {
                         if let Some(draft) = summary_draft(&mut entries.drafts) {
                             seconds_in_details(draft, seconds);
+                            passed_over_in_details(draft, &passed);
                         }
                         &mut entries.result
                     }
@@ -135,10 +136,14 @@ impl CompactionJob {
             }
             match done {
                 Err(Miss::Refused(ended)) => return Err(ended),
-                Err(Miss::Next(ended @ (Ended::Nothing(_) | Ended::Failed(_)))) => {
+                Err(Miss::Next(ended)) => {
+                    let (Ended::Nothing(why) | Ended::Failed(why)) = &ended else {
+                        return Err(ended);
+                    };
+                    let failed = matches!(ended, Ended::Failed(_));
+                    passed.push(PassedOver::new(strategy.name(), failed, why));
                     worst.get_or_insert(ended);
                 }
-                Err(Miss::Next(ended)) => return Err(ended),
                 Ok(product) => return Ok(product),
             }
         }

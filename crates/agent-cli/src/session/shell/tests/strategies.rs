@@ -54,6 +54,14 @@ fn the_next_strategy_takes_over_when_one_has_nothing_to_do() {
         compacted extractive by rules
         ");
         assert!(house.summaries.lock().unwrap().is_empty());
+        let text = std::fs::read_to_string(life.path()).expect("a session");
+        let last: Value = serde_json::from_str(text.lines().last().unwrap()).expect("an entry");
+        let passed = &last["details"]["passedOver"];
+        assert_eq!(passed.as_array().map(Vec::len), Some(1), "{last}");
+        assert_eq!(
+            (&passed[0]["strategy"], &passed[0]["failed"]),
+            (&json!("prune-only"), &json!(false))
+        );
         life.close().await;
     });
 }
