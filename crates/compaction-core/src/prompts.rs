@@ -47,6 +47,8 @@ fixed_prompts! {
     ledger_lead_brief = "ledger-lead-brief.md";
     /// Returns the same for a session that goes on from another.
     ledger_lead_handoff = "ledger-lead-handoff.md";
+    /// Returns the same for a branch that was left.
+    ledger_lead_branch = "ledger-lead-branch.md";
     /// Returns what stands before a branch summary.
     branch_summary_preamble = "branch-summary-preamble.md";
 }

@@ -9,14 +9,17 @@ use session_model::{
 };
 
 use crate::files::{FileCalls, FileOps};
+use crate::ledger::{LedgerBlock, without_ledger};
 use crate::plan::requests::{Asked, Chapter, Shared};
 use crate::plan::{
     CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
 };
 use crate::prompts;
-use crate::request::{AnswerError, RequestKind, SourceMessage, SummaryAnswer, SummaryRequest};
+use crate::request::{
+    AnswerError, RequestKind, SourceMessage, Summarizer, SummaryAnswer, SummaryRequest,
+};
 use crate::rules::Profile;
-use crate::serialize::Bounds;
+use crate::serialize::{Bounds, escape_ledger};
 use crate::settings::CompactionSettings;
 use crate::tokens::TokenCount;
 
@@ -110,6 +113,8 @@ pub struct BranchPlan {
     pub tokens: TokenCount,
     /// Files of all collected entries.
     pub files: FileOps,
+    /// Facts of all collected entries, which stand behind a summary that the rules did not write: theirs quotes them.
+    pub ledger: LedgerBlock,
     /// The serialized messages.
     pub conversation: String,
     /// What was noticed: entries that cannot be read, a budget that nothing fits.
@@ -180,6 +185,16 @@ pub fn plan_branch_summary(
         .collect();
     let parts: Vec<String> = kept.iter().flat_map(|said| said.parts.clone()).collect();
     let conversation = parts.join(bounds.separator());
+    let ledger = match options.profile {
+        Profile::Own if !messages.is_empty() => {
+            let cwd = tree.header().map_or("", |header| &header.cwd);
+            let window = options.summarizer.window;
+            let budget = options.settings.ledger.budget(window, None);
+            let room = (budget, chosen.tokens);
+            LedgerBlock::of_branch(&entries, cwd, room, options.profile.counter())
+        }
+        Profile::Own | Profile::Pi => LedgerBlock::default(),
+    };
     let asked = branch_requests(parts, &messages, options, &bounds)?;
     Ok(BranchPlan {
         from: old_path.leaf_id().map(EntryId::new),
@@ -194,6 +209,7 @@ pub fn plan_branch_summary(
         messages,
         tokens: chosen.tokens,
         files,
+        ledger,
         conversation,
         diagnostics,
         file_list_limit: (options.profile == Profile::Own)
@@ -287,10 +303,23 @@ impl BranchPlan {
     /// Returns the summary entry; it is stamped with `new_leaf` as its parent.
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<EntryDraft, AnswerError> {
         let (merged, summarizer) = merge_answers(self.requests(), answers, None)?;
+        let merged = match self.profile {
+            Profile::Own => escape_ledger(&without_ledger(&merged)),
+            Profile::Pi => merged,
+        };
+        let none = LedgerBlock::default();
+        let ledger = match &summarizer {
+            Summarizer::Extractive => &none,
+            Summarizer::Model { .. }
+            | Summarizer::Native { .. }
+            | Summarizer::Remote { .. }
+            | Summarizer::Hook { .. } => &self.ledger,
+        };
         let summary = format!(
-            "{}\n\n{merged}{}",
+            "{}\n\n{merged}{}{}",
             prompts::branch_summary_preamble(),
-            self.files.tags(self.file_list_limit, &[])
+            ledger.text,
+            self.files.tags(self.file_list_limit, &ledger.files)
         );
         let mut details = json!({
             "readFiles": self.files.read_files(),
@@ -301,6 +330,9 @@ impl BranchPlan {
         });
         if let Some(hash) = prompt_hash(self.requests(), &summarizer) {
             details["promptHash"] = json!(hash);
+        }
+        if !ledger.is_empty() {
+            details["ledger"] = ledger.details();
         }
         Ok(EntryDraft::BranchSummary(Box::new(BranchSummaryDraft {
             from: self.from.clone(),
@@ -321,6 +353,7 @@ impl BranchPlan {
         parts.extend(self.collected.iter().map(ToString::to_string));
         parts.extend(self.new_leaf.iter().map(ToString::to_string));
         parts.extend(self.requests().iter().map(|request| request.prompt(None)));
+        parts.extend(Some(self.ledger.text.clone()).filter(|text| !text.is_empty()));
         PlanHash::of(parts.iter().map(String::as_str))
     }
 }

@@ -98,7 +98,7 @@ impl Scan {
                     self.scanned.carried = Some(message.summary.clone());
                 }
                 AgentMessage::BranchSummary(message) => {
-                    let text = message.summary.clone();
+                    let text = without_ledger(&message.summary);
                     self.scanned.branches.push(Item { text, id });
                 }
                 // The document of a handoff is the summary that its session begins with.

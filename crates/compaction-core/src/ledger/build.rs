@@ -73,6 +73,17 @@ impl Ledger {
         ledger
     }
 
+    /// Returns the facts of these messages, all of which are out of sight.
+    pub(super) fn of_messages(messages: &[SourceMessage], cwd: &str) -> Self {
+        let builder = Builder {
+            messages,
+            cwd,
+            in_sight: BTreeSet::new(),
+            ledger: Self::default(),
+        };
+        builder.build(&record(messages, cwd))
+    }
+
     /// Makes the first message one among the others: work that goes on began with that of the session before.
     fn first_is_a_message(&mut self) {
         let own = self.items.iter_mut();

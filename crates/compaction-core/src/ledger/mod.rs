@@ -10,6 +10,7 @@
 //! down. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
 //! Facts whose entries stay word for word in the context are left out, but they count for what is over and done.
 
+mod branch;
 mod build;
 mod detail;
 mod fit;
@@ -196,10 +197,14 @@ impl LedgerBlock {
     }
 
     /// Returns the same for another session, whose recall does not find these entries.
-    pub(crate) fn handed_off(mut self) -> Self {
+    pub(crate) fn handed_off(self) -> Self {
+        self.led_by(&prompts::ledger_lead_handoff())
+    }
+
+    /// Returns it with another first line.
+    fn led_by(mut self, lead: &str) -> Self {
         for own in [prompts::ledger_lead(), prompts::ledger_lead_brief()] {
-            let other = prompts::ledger_lead_handoff();
-            self.text = self.text.replacen(&own, &other, 1);
+            self.text = self.text.replacen(&own, lead, 1);
         }
         self
     }

@@ -17,6 +17,7 @@ pub fn without_ledger(summary: &str) -> String {
         prompts::ledger_lead(),
         prompts::ledger_lead_brief(),
         prompts::ledger_lead_handoff(),
+        prompts::ledger_lead_branch(),
     ];
     leads
         .iter()

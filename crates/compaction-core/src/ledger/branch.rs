@@ -1,0 +1,66 @@
+//! The ledger of a branch that is left: what was said and done there, for whoever goes on from a point before it.
+
+use session_model::{AgentMessage, Entry, EntryBody};
+
+use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerKind};
+use crate::prompts;
+use crate::request::SourceMessage;
+use crate::tokens::{TokenCount, TokenCounter};
+
+/// What a branch is given, however little was said on it.
+const LEAST: TokenCount = TokenCount(256);
+
+impl LedgerBlock {
+    /// Returns the facts of the entries of a branch within half of the budget of a ledger, and within what was said
+    /// there (`said` tokens). Pins hold on every branch, and what was open there is no work here: neither is listed.
+    pub(crate) fn of_branch(
+        entries: &[Entry],
+        cwd: &str,
+        (budget, said): (TokenCount, TokenCount),
+        counter: &dyn TokenCounter,
+    ) -> Self {
+        let budget = budget.scaled(1, 2).min(said.max(LEAST));
+        if budget == TokenCount::ZERO {
+            return Self::default();
+        }
+        let messages = entries.iter().filter_map(|entry| match &entry.body {
+            EntryBody::Message(message) if !matches!(**message, AgentMessage::System(_)) => {
+                Some(SourceMessage {
+                    entry_id: entry.id.clone(),
+                    message: message.clone(),
+                })
+            }
+            _ => None,
+        });
+        let messages: Vec<SourceMessage> = messages.collect();
+        let mut ledger = Ledger::of_messages(&messages, cwd);
+        ledger.items.retain_mut(|item| match item.kind {
+            LedgerKind::FirstMessage | LedgerKind::LatestMessage => {
+                item.kind = LedgerKind::Message;
+                true
+            }
+            LedgerKind::Rule
+            | LedgerKind::File
+            | LedgerKind::Failure
+            | LedgerKind::Decision
+            | LedgerKind::Figure
+            | LedgerKind::Note
+            | LedgerKind::Message => true,
+            LedgerKind::Pin | LedgerKind::Todo | LedgerKind::NextStep | LedgerKind::Literal => {
+                false
+            }
+        });
+        // No later ledger is read from it.
+        ledger.sources.clear();
+        let lead = prompts::ledger_lead_branch();
+        let longer = counter.text(&lead);
+        let longer = longer.saturating_sub(counter.text(&prompts::ledger_lead_brief()));
+        let budget = LedgerBudget {
+            ledger: budget.saturating_sub(longer),
+            pins: TokenCount::ZERO,
+        };
+        let mut block = ledger.fit(budget, counter).led_by(&lead);
+        block.tokens = counter.text(&block.text);
+        block
+    }
+}
