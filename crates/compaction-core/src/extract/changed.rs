@@ -26,7 +26,16 @@ pub(super) struct Changed {
     /// The name that it had before it was moved.
     moved_from: Option<String>,
     is_deleted: bool,
+    /// What may have changed it since, in words.
+    since: Option<&'static str>,
+    /// The message of its newest work.
+    worked: Option<usize>,
 }
+
+/// What may have happened to a file behind the back of the tools.
+const BY_GIT: &str = "git may have put it back since";
+const THERE: &str = "there again since";
+const REPLACED: &str = "replaced since";
 
 /// All of them, by the path that their spellings name.
 pub(super) struct ChangedFiles<'a> {
@@ -34,7 +43,11 @@ pub(super) struct ChangedFiles<'a> {
     files: BTreeMap<String, Changed>,
     /// Those that are there.
     live: BTreeSet<String>,
+    /// Those to which nothing happened since the work on them.
+    fresh: BTreeSet<String>,
     moves: usize,
+    /// For a message, another one that took its file from where it left it.
+    pub(super) links: Vec<(usize, usize)>,
 }
 
 impl<'a> ChangedFiles<'a> {
@@ -44,7 +57,9 @@ impl<'a> ChangedFiles<'a> {
             cwd,
             files: BTreeMap::new(),
             live: BTreeSet::new(),
+            fresh: BTreeSet::new(),
             moves: 0,
+            links: Vec::new(),
         }
     }
 
@@ -52,7 +67,9 @@ impl<'a> ChangedFiles<'a> {
     pub(super) fn add(&mut self, work: FileWork, order: usize, place: usize) {
         let key = resolved(&work.path, self.cwd);
         let file = self.files.entry(key.clone()).or_default();
-        if file.is_deleted || work.lines.is_some() {
+        let links = &mut self.links;
+        links.extend(file.worked.map(|worked| (worked, place)));
+        if file.is_deleted || file.since.is_some() || work.lines.is_some() {
             *file = Changed::default();
         }
         file.order = order;
@@ -64,8 +81,36 @@ impl<'a> ChangedFiles<'a> {
         file.work = std::mem::take(&mut file.work).then(work);
         file.work.path = path;
         file.places.push(place);
+        file.worked = Some(place);
         file.worked_at.clone_from(&key);
+        self.fresh.insert(key.clone());
         self.live.insert(key);
+    }
+
+    /// Notes that a file was seen to be there.
+    pub(super) fn seen(&mut self, path: &str, place: usize) {
+        let key = resolved(path, self.cwd);
+        if self.is_deleted(&key) {
+            self.changed_since(&key, THERE, place);
+        }
+    }
+
+    fn is_deleted(&self, key: &str) -> bool {
+        self.files.get(key).is_some_and(|file| file.is_deleted)
+    }
+
+    /// Notes what may have changed a file since the work on it, once.
+    fn changed_since(&mut self, key: &str, since: &'static str, place: usize) {
+        if !self.fresh.remove(key) {
+            return;
+        }
+        if let Some(file) = self.files.get_mut(key) {
+            file.since = Some(since);
+            file.leave(place, &mut self.links);
+            if file.is_deleted {
+                file.work.newest = format!("deleted; {since}");
+            }
+        }
     }
 
     /// Takes away or renames what a command did.
@@ -78,21 +123,43 @@ impl<'a> ChangedFiles<'a> {
                         continue;
                     };
                     file.order = order;
-                    file.places.push(place);
+                    file.leave(place, &mut self.links);
                     file.is_deleted = true;
+                    file.since = None;
                     file.work.lines = None;
                     file.work.edits = 1;
                     "deleted".clone_into(&mut file.work.newest);
+                    self.fresh.insert(key);
                 }
             }
+            Removal::Restored(path) => {
+                let below = match path {
+                    Some(path) => below(&self.fresh, &resolved(path, self.cwd)),
+                    None => self.fresh.iter().cloned().collect(),
+                };
+                for key in below {
+                    self.changed_since(&key, BY_GIT, place);
+                }
+            }
+            Removal::Made(path) => self.seen(path, place),
             Removal::Moved { from, to } => {
                 let old = resolved(from, self.cwd);
                 let new = resolved(to, self.cwd);
                 if old == new {
                     return;
                 }
-                for key in self.below(from) {
+                let moved = self.below(from);
+                // What stood there is replaced, whether or not the other file is known.
+                for key in below(&self.fresh, &new) {
+                    let since = match self.is_deleted(&key) {
+                        true => THERE,
+                        false => REPLACED,
+                    };
+                    self.changed_since(&key, since, place);
+                }
+                for key in moved {
                     self.live.remove(&key);
+                    self.fresh.remove(&key);
                     let Some(mut file) = self.files.remove(&key) else {
                         continue;
                     };
@@ -100,16 +167,28 @@ impl<'a> ChangedFiles<'a> {
                     if self.moves > MOVES {
                         continue;
                     }
-                    let rest = &key[old.len()..];
+                    let rest = key[old.len()..].trim_start_matches('/');
+                    let rest = match rest {
+                        "" => String::new(),
+                        rest => format!("/{rest}"),
+                    };
                     let path = one_line(&format!("{to}{rest}"), usize::MAX);
                     let before = std::mem::replace(&mut file.work.path, path.clone());
                     file.moved_from.get_or_insert(before);
                     file.spellings = BTreeSet::from([path]);
                     file.order = order;
-                    file.places.push(place);
+                    file.leave(place, &mut self.links);
                     let key = format!("{new}{rest}");
                     self.live.insert(key.clone());
-                    self.files.insert(key, file);
+                    if file.since.is_none() {
+                        self.fresh.insert(key.clone());
+                    }
+                    let mover = file.worked;
+                    if let Some(over) = self.files.insert(key, file)
+                        && let (Some(over), Some(mover)) = (over.worked, mover)
+                    {
+                        self.links.extend([(over, place), (over, mover)]);
+                    }
                 }
             }
         }
@@ -117,16 +196,7 @@ impl<'a> ChangedFiles<'a> {
 
     /// Returns the keys of a file that is there, or of those in a folder.
     fn below(&self, path: &str) -> Vec<String> {
-        let key = resolved(path, self.cwd);
-        let start = match key.as_str() {
-            // The folder of the session itself, of which nobody knows the name.
-            "" => String::new(),
-            key => format!("{}/", key.trim_end_matches('/')),
-        };
-        let below = self.live.range(start.clone()..);
-        let below = below.take_while(|other| other.starts_with(&start));
-        let file = self.live.get(&key).into_iter();
-        file.chain(below).cloned().collect()
+        below(&self.live, &resolved(path, self.cwd))
     }
 
     /// Returns them, oldest change first, with the message that read all of each; `reads` is by key.
@@ -141,7 +211,25 @@ impl<'a> ChangedFiles<'a> {
     }
 }
 
+/// Returns which of these keys are a path or below it.
+fn below(keys: &BTreeSet<String>, key: &str) -> Vec<String> {
+    let start = match key {
+        // The folder of the session itself, of which nobody knows the name.
+        "" => String::new(),
+        key => format!("{}/", key.trim_end_matches('/')),
+    };
+    let inside = keys.range(start.clone()..);
+    let inside = inside.take_while(|other| other.starts_with(&start));
+    keys.get(key).into_iter().chain(inside).cloned().collect()
+}
+
 impl Changed {
+    /// Notes that a message took it from where its work left it.
+    fn leave(&mut self, place: usize, links: &mut Vec<(usize, usize)>) {
+        links.extend(self.worked.map(|worked| (worked, place)));
+        self.places.push(place);
+    }
+
     fn note(&self, read: Option<usize>) -> Option<FileNote> {
         let work = &self.work;
         let mut done = Vec::new();
@@ -158,6 +246,7 @@ impl Changed {
                 done.push(format!("newest: {}", work.newest));
             }
         }
+        done.extend(self.since.map(str::to_owned));
         let from = self.moved_from.as_ref();
         done.extend(from.map(|from| format!("moved from {from}")));
         let names = self.spellings.iter().chain(from).cloned();
@@ -165,7 +254,8 @@ impl Changed {
             path: work.path.clone(),
             names: names.collect(),
             worked_at: self.worked_at.clone(),
-            is_deleted: self.is_deleted,
+            is_deleted: self.is_deleted && self.since.is_none(),
+            is_seen: self.since.is_none(),
             work: done.join("; "),
             place: *self.places.last()?,
             places: self.places.clone(),

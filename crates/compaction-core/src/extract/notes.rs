@@ -57,6 +57,8 @@ pub(crate) struct FileNote {
     pub worked_at: String,
     /// True when it was taken away since.
     pub is_deleted: bool,
+    /// True when nothing may have changed it since, so that its content is what was last seen of it.
+    pub is_seen: bool,
     /// What was done, without the path.
     pub work: String,
     /// The message with the newest call.

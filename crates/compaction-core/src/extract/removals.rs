@@ -1,4 +1,4 @@
-//! Commands that take files away or give them another name.
+//! Commands that take files away, give them another name, or put something where they were.
 
 use session_model::ToolCall;
 
@@ -14,6 +14,10 @@ pub(super) enum Removal {
         /// The name after.
         to: String,
     },
+    /// It may put back what it was, and with a folder what is below; `None` for all that there is.
+    Restored(Option<String>),
+    /// It makes it, or writes it anew.
+    Made(String),
 }
 
 /// The longest command that is taken apart, in bytes.
@@ -36,19 +40,30 @@ pub(super) fn removals_of_call(call: &ToolCall) -> Vec<Removal> {
 /// alternatives, pipes) nobody can tell, so that counts for nothing.
 pub(super) fn removals(command: &str) -> Vec<Removal> {
     let mut found = Vec::new();
-    let has_one = ["rm", "mv", "unlink"]
+    let has_one = ["rm", "mv", "unlink", "cp", "touch", "tee", "git", ">"]
         .iter()
         .any(|word| command.contains(word));
     if !has_one || command.len() > LONGEST {
         return found;
     }
     let Some(steps) = steps(command) else {
-        return found;
+        let made = redirected(command).into_iter();
+        return made.map(Removal::Made).collect();
     };
     let mut folder: Option<String> = None;
     for words in steps {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let (name, rest) = match words.as_slice() {
+            [
+                "git",
+                name @ ("checkout" | "restore" | "reset" | "stash"),
+                rest @ ..,
+            ] => {
+                let paths = restored(name, rest).into_iter();
+                let paths = paths.map(|path| path.map(|path| within(folder.as_deref(), path)));
+                found.extend(paths.map(Removal::Restored));
+                continue;
+            }
             ["git", name @ ("rm" | "mv"), rest @ ..] => (*name, rest),
             [name, rest @ ..] => (*name, rest),
             [] => continue,
@@ -75,8 +90,71 @@ pub(super) fn removals(command: &str) -> Vec<Removal> {
                     _ => found.extend(paths.into_iter().map(Removal::Deleted)),
                 }
             }
+            "touch" | "cp" => {
+                let paths = operands(rest).unwrap_or_default();
+                // A copy has a source before it.
+                let skipped = match name {
+                    "touch" => 0,
+                    _ => paths.len().saturating_sub(1).max(1),
+                };
+                let made = paths.iter().skip(skipped);
+                let made = made.map(|path| within(folder.as_deref(), path));
+                found.extend(made.map(Removal::Made));
+            }
             _ => {}
         }
+    }
+    found
+}
+
+/// Returns what git may put back, `None` for all that there is.
+fn restored<'a>(name: &str, words: &[&'a str]) -> Vec<Option<&'a str>> {
+    let has = |options: &[&str]| words.iter().any(|word| options.contains(word));
+    let paths = |from: &[&'a str]| {
+        let paths = from.iter().filter(|word| !word.starts_with('-'));
+        paths.map(|path| Some(*path)).collect()
+    };
+    let named = words.iter().position(|word| *word == "--");
+    match (name, named) {
+        ("reset", _) if has(&["--hard", "--merge"]) => vec![None],
+        ("reset", _) => Vec::new(),
+        ("stash", _) if has(&["list", "show", "drop", "clear", "create", "store"]) => Vec::new(),
+        ("restore", _) if has(&["--staged", "-S"]) && !has(&["--worktree", "-W"]) => Vec::new(),
+        (_, Some(at)) => paths(&words[at + 1..]),
+        ("stash", None) => vec![None],
+        ("checkout", None) if has(&["-b", "-B", "--orphan"]) => Vec::new(),
+        ("checkout", None) if has(&["-f", "--force"]) => vec![None],
+        // A name may be that of a branch; then no file has it.
+        (_, None) => paths(words),
+    }
+}
+
+/// Returns the files that a command line writes by `>` or `tee`, up to a text that stands in it.
+fn redirected(command: &str) -> Vec<String> {
+    let end = command
+        .find("<<")
+        .and_then(|at| Some(at + command[at..].find('\n')?));
+    let line = &command[..end.unwrap_or(command.len())];
+    let mut folder = None;
+    if let Some((to, _)) = line
+        .strip_prefix("cd ")
+        .and_then(|rest| rest.split_once("&&"))
+    {
+        folder = Some(to.trim());
+    }
+    let mut words = line
+        .split(|letter: char| letter.is_whitespace() || matches!(letter, ';' | '|' | ')'))
+        .filter(|word| !word.is_empty())
+        .peekable();
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        let to = match word.trim_start_matches(|letter: char| letter.is_ascii_digit()) {
+            ">" | ">>" | "tee" => words.next_if(|next| !next.starts_with('-')),
+            word => word.strip_prefix(">>").or(word.strip_prefix('>')),
+        };
+        let to = to.map(|to| to.trim_matches(['"', '\'']));
+        let to = to.filter(|to| !to.is_empty() && !to.starts_with('&'));
+        found.extend(to.map(|to| within(folder, to)));
     }
     found
 }

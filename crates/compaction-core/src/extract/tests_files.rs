@@ -181,3 +181,100 @@ fn commands_are_taken_apart_as_a_shell_does() {
     assert_eq!(removals("mv a"), []);
     assert_eq!(removals(&"rm a; ".repeat(20_000)), []);
 }
+
+#[test]
+fn what_may_be_there_again_is_not_called_deleted() {
+    let listed = |command: &str| {
+        let mut messages = vec![user("u", "Go.")];
+        messages.extend(writes("w", "src/a.rs"));
+        messages.extend(runs("r", "rm src/a.rs", "", false));
+        messages.extend(runs("s", command, "", false));
+        let record = record(&messages, "/p");
+        assert_eq!(
+            record.files[0].is_deleted,
+            record.files[0].work == "deleted",
+            "{command}"
+        );
+        record.files[0].work.clone()
+    };
+    for command in [
+        "git checkout -- src/a.rs",
+        "git checkout HEAD~1 -- src",
+        "git checkout .",
+        "git restore src/a.rs",
+        "git restore --staged --worktree src/a.rs",
+        "git stash",
+        "git stash pop",
+        "git reset --hard HEAD",
+    ] {
+        let work = "deleted; git may have put it back since";
+        assert_eq!(listed(command), work, "{command}");
+    }
+    for command in [
+        "touch src/a.rs",
+        "cp old/a.rs src/a.rs",
+        "mv new.rs src/a.rs",
+        "mv new src",
+        "cd src && echo 'fn a() {}' > a.rs",
+        "cat >src/a.rs <<'EOF'\nx > y\nEOF",
+        "echo x | tee src/a.rs",
+    ] {
+        assert_eq!(listed(command), "deleted; there again since", "{command}");
+    }
+    for command in [
+        "git checkout -b next",
+        "git restore --staged src/a.rs",
+        "git stash list",
+        "git reset src/a.rs",
+        "git checkout -- src/b.rs",
+        "cp src/a.rs",
+        "make 2>&1",
+        "cat > b <<EOF\n> src/a.rs\nEOF",
+        "rm src/a.rs",
+    ] {
+        assert_eq!(listed(command), "deleted", "{command}");
+    }
+}
+
+#[test]
+fn what_git_may_have_put_back_is_said_to_be_so_once() {
+    assert_eq!(
+        after("git checkout -- src/a.rs", "", false),
+        [
+            "src/a.rs: written, 2 lines; git may have put it back since",
+            "src/deep/b.rs: written, 2 lines",
+        ]
+    );
+    assert_eq!(
+        after("mv other.rs src/a.rs", "", false)[0],
+        "src/a.rs: written, 2 lines; replaced since"
+    );
+    let mut messages = vec![user("u", "Go.")];
+    messages.extend(writes("w", "src/a.rs"));
+    messages.extend(runs("r", "git reset --hard; git stash", "", false));
+    messages.extend(edits("e", "src/a.rs", "fn one() {}"));
+    let listed = ["src/a.rs: 1 edit; newest: fn one() {}"];
+    assert_eq!(files(&messages), listed);
+}
+
+#[test]
+fn the_folder_above_all_can_be_moved() {
+    let mut messages = vec![user("u", "Go.")];
+    messages.extend(writes("w", "a.rs"));
+    messages.extend(runs("r", "mv . b", "", false));
+    let moved = record(&messages, "")
+        .files
+        .into_iter()
+        .map(|file| file.path);
+    assert_eq!(moved.collect::<Vec<_>>(), ["b/a.rs"]);
+}
+
+#[test]
+fn a_file_that_was_read_is_there() {
+    let mut messages = vec![user("u", "Go.")];
+    messages.extend(writes("w", "a.rs"));
+    messages.extend(runs("r", "rm a.rs", "", false));
+    let [_, result] = edits("x", "a.rs", "x");
+    messages.extend([calls("x", "read", r#"{"path":"a.rs"}"#), result]);
+    assert_eq!(files(&messages), ["a.rs: deleted; there again since"]);
+}

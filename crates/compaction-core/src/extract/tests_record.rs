@@ -2,6 +2,8 @@
 
 use session_model::{AgentMessage, BashExecution};
 
+use super::notes::{Change, Spoken};
+use super::record::Record;
 use super::scan::record;
 use super::signals::{Known, Outcome, judge};
 use super::tests::{calls, edits, runs, says, source, under, update, user};
@@ -153,4 +155,25 @@ fn an_answer_that_was_turned_down_is_told_as_such() {
         context.contains("(turned down) I decided on a table of blobs"),
         "{text}"
     );
+}
+
+#[test]
+fn a_long_chain_of_changes_ends_in_the_last_one() {
+    const LAST: usize = 100_000;
+    let spoken = (0..LAST).map(|place| Spoken {
+        place,
+        text: String::new(),
+        tiny: false,
+        changed: Some(Change {
+            place: place + 1,
+            value: None,
+        }),
+    });
+    let record = Record {
+        spoken: spoken.collect(),
+        ..Record::default()
+    };
+    let changed = record.changed();
+    assert_eq!(changed.len(), LAST);
+    assert!(changed.values().all(|change| change.place == LAST));
 }

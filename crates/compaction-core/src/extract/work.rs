@@ -352,6 +352,7 @@ impl Works {
                 Deed::Read(path) => {
                     // Without a result nobody has seen it.
                     if call.result.is_some() {
+                        files.seen(&path, call.place);
                         reads.insert(resolved(&path, cwd), call.place);
                     }
                 }
@@ -378,6 +379,7 @@ impl Works {
             .into_iter()
             .map(|(place, path)| (path, place))
             .collect();
+        self.links.append(&mut files.links);
         let (works, notes) = files.finish(&reads).into_iter().unzip();
         record.files = notes;
         record.marks = self.marks;

@@ -239,7 +239,10 @@ impl Builder<'_> {
             .map(|file| (resolved(&file.path, self.cwd), file.last_seen))
             .collect();
         for file in record.files.iter().rev() {
-            let hash = match seen.get(&file.worked_at).filter(|_| !file.is_deleted) {
+            let hash = match seen
+                .get(&file.worked_at)
+                .filter(|_| file.is_seen && !file.is_deleted)
+            {
                 Some(LastSeen::Text(text)) => Some(content_hash(text)),
                 Some(LastSeen::Hash(hash)) => Some(hash.clone()),
                 Some(LastSeen::Unknown) | None => None,
