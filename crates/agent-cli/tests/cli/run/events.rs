@@ -95,7 +95,9 @@ fn line(event: &Value, ids: &mut BTreeMap<String, usize>) -> String {
                 "tokens" | "tokens_before" | "tokens_after" | "ledger_tokens" | "seconds"
                 | "waited_seconds" | "usage" | "entries",
                 _,
-            ) => "#".to_owned(),
+            )
+            // Ids have more tokens or fewer, and leave room for more facts or less.
+            | ("in_sight_percent", Value::Number(_)) => "#".to_owned(),
             (
                 "id"
                 | "entry_id"
@@ -199,7 +201,7 @@ fn a_run_with_everything() {
     compaction_progress notable=false text="26 characters"
     compaction_progress notable=false text="asking scripted/all, part 2 of 2"
     compaction_progress notable=false text="15 characters"
-    compaction_end aborted=false error=null reason="manual" result={result cost_usd=null entry_id=<8> first_kept_entry_id=<5> in_sight_percent=50.0 kept_entries=3 ledger_tokens=# prepared=false seconds=# shortened_entries=0 strategy="context-full" summarized_entries=5 summarizer="scripted/all" summary="## Goal\nLook at the notes.\n\n---\n\n**Turn ..." tokens_after=# tokens_before=# waited_seconds=#} will_retry=false
+    compaction_end aborted=false error=null reason="manual" result={result cost_usd=null entry_id=<8> first_kept_entry_id=<5> in_sight_percent=# kept_entries=3 ledger_tokens=# prepared=false seconds=# shortened_entries=0 strategy="context-full" summarized_entries=5 summarizer="scripted/all" summary="## Goal\nLook at the notes.\n\n---\n\n**Turn ..." tokens_after=# tokens_before=# waited_seconds=#} will_retry=false
     idle waiting=0
     compaction_progress notable=false text="asking scripted/all"
     compaction_progress notable=false text="28 characters"

@@ -190,6 +190,8 @@ fn plain(text: &str) -> String {
         (r"[\d.]+k? read, [\d.]+k? written", "[N] read, [N] written"),
         (r"[\d.]+k? -> [\d.]+k?", "[N] -> [N]"),
         (r"\b\d+\.\d+s\b", "[TIME]"),
+        // Ids have more tokens or fewer, and leave room for more facts or less.
+        (r"\b\d+% in sight", "[N]% in sight"),
         (r" -{3,}\n", " ---\n"),
     ];
     let mut text = text.to_owned();

@@ -73,7 +73,7 @@ fn a_run_with_everything() {
     Nothing else.
     -- [ID] is labelled "the end"
     -- compacted  [N] -> [N]  manual  [TIME]  by scripted/all ---
-       5 summarized, 3 entries kept word for word, 75% in sight
+       5 summarized, 3 entries kept word for word, [N]% in sight
     -- back to [ID], with a summary of what was left
     > and now?
     Now nothing is left.
