@@ -6,6 +6,8 @@ use crate::ui::{clean, counted, tokens};
 
 /// The longest name that is shown, in characters.
 const NAME_CHARS: usize = 400;
+/// The most files that are named of those that are not there any more.
+const MISSING: usize = 3;
 
 /// Returns the lines that say what comes back after the summary.
 pub fn lines(restored: &Restored) -> Vec<String> {
@@ -13,7 +15,14 @@ pub fn lines(restored: &Restored) -> Vec<String> {
         return vec![format!("nothing: {}", clean(failed))];
     }
     let mut lines = Vec::new();
+    let mut missing = 0;
     for file in &restored.files {
+        if file.outcome == Outcome::Missing {
+            missing += 1;
+            if missing > MISSING {
+                continue;
+            }
+        }
         let fate = match file.outcome {
             Outcome::Embedded => tokens(file.tokens),
             Outcome::Reference => "named only".to_owned(),
@@ -28,6 +37,13 @@ pub fn lines(restored: &Restored) -> Vec<String> {
             Freshness::Deleted | Freshness::Unknown => "",
         };
         lines.push(format!("{} ({fate}{fresh})", named(&file.shown)));
+    }
+    let more = missing.saturating_sub(MISSING);
+    if more > 0 {
+        lines.push(format!(
+            "{} (not there any more)",
+            counted(more, "other file")
+        ));
     }
     for image in &restored.images {
         let from = image.tool.as_deref().map_or("the user", |tool| tool);
@@ -163,6 +179,25 @@ mod tests {
         restored.files.clear();
         restored.images.remove(0);
         assert_snapshot!(in_words(&restored), @"brought back: nothing; left out: 1 image without room, 1 image too large");
+    }
+
+    /// Only a few of them can matter to whoever reads the card; `--json` has all.
+    #[test]
+    fn of_many_missing_files_a_few_are_named() {
+        let missing = ["a", "b", "c", "d", "e"].map(|name| file(name, Outcome::Missing));
+        let mut files = missing.to_vec();
+        files.push(file("f", Outcome::Embedded));
+        let restored = Restored {
+            files,
+            ..Restored::default()
+        };
+        assert_snapshot!(lines(&restored).join("\n"), @"
+        a (not there any more)
+        b (not there any more)
+        c (not there any more)
+        f (20)
+        2 other files (not there any more)
+        ");
     }
 
     #[test]
