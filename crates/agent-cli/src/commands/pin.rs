@@ -186,16 +186,12 @@ impl<'a> Listed<'a> {
 fn list(pins: &Pins, session: &SessionFile) -> Outcome {
     let headline = counted(pins.pins.len(), "pin");
     let mut text = format!("{}\n", styled(BOLD, &headline));
-    let mut left = pins.budget;
-    for (pin, size) in &pins.pins {
-        // The oldest that fit are kept.
-        let mark = match *size <= left {
+    let kept = pins.kept();
+    for ((pin, size), kept) in pins.pins.iter().zip(&kept) {
+        let mark = match kept {
             true => "",
             false => "not kept: ",
         };
-        if mark.is_empty() {
-            left = left.saturating_sub(*size);
-        }
         text.push_str(&format!(
             "   {:<12} {:>6}  {mark}{}\n",
             clean(&pin.entry_id),
@@ -208,7 +204,7 @@ fn list(pins: &Pins, session: &SessionFile) -> Outcome {
 }
 
 fn budget_line(used: TokenCount, pins: &Pins) -> String {
-    let over = match used > pins.budget {
+    let over = match pins.kept().contains(&false) {
         true => "; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens",
         false => "",
     };

@@ -222,7 +222,7 @@ fn requests(plan: &CompactionPlan) -> String {
     }
     out.push_str(&styled(
         DIM,
-        "  extractive and context-full answer these by rule: no model, no network, no cost\n",
+        "  without a model the rules answer these: no network, no cost\n",
     ));
     out
 }

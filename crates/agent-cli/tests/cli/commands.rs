@@ -485,7 +485,7 @@ fn plan() {
       in sight    if the rules write: 100% of 3 facts that can be checked
       request     history: 945 tokens in, at most 960 out
       request     turn prefix: 292 tokens in, at most 600 out
-      extractive and context-full answer these by rule: no model, no network, no cost
+      without a model the rules answer these: no network, no cost
     "##);
     assert_snapshot!(shown(&["plan", "s.jsonl"]), @"
     exit 3

@@ -126,8 +126,8 @@ fn pins_that_are_over_the_budget_are_marked() {
     exit 0
     --- stdout
     3 pins
-       [ID]         20  one two three four five
-       [ID]         16  six
+       [ID]         20  not kept: one two three four five
+       [ID]         16  not kept: six
        [ID]         18  not kept: seven eight nine
        budget       54 of 45 tokens used; what has no room is not kept: unpin some, or raise compaction.pins.maxTokens
     ");

@@ -76,6 +76,24 @@ pub(super) enum Form {
     Inside,
 }
 
+/// Returns which pins of these costs, in the order in which they get room, fit into `room`.
+pub(super) fn fitting(costs: &[TokenCount], room: TokenCount) -> Vec<bool> {
+    let all: TokenCount = costs.iter().copied().sum();
+    let mut left = match all > room {
+        // Those without room are named.
+        true => room.saturating_sub(CLOSING),
+        false => room,
+    };
+    let mut fits = |cost: &TokenCount| {
+        let fits = *cost <= left;
+        if fits {
+            left = left.saturating_sub(*cost);
+        }
+        fits
+    };
+    costs.iter().map(&mut fits).collect()
+}
+
 pub(super) struct Fitting<'a> {
     pub(super) ledger: &'a Ledger,
     pub(super) budget: LedgerBudget,
@@ -139,24 +157,17 @@ impl<'a> Fitting<'a> {
             TokenCount::ZERO => around_pins(self.counter),
             _ => HEADING,
         };
-        let mut left = self.budget.pins.saturating_sub(around);
         let all = places.iter().map(|place| &self.ledger.items[*place]);
-        let all: TokenCount = all
-            .map(|item| pin_cost(&item.entry_id, &item.text, self.counter))
-            .sum();
-        if all > left {
-            // Those without room are named.
-            left = left.saturating_sub(CLOSING);
-        }
-        for place in places {
+        let costs = all.map(|item| pin_cost(&item.entry_id, &item.text, self.counter));
+        let costs: Vec<TokenCount> = costs.collect();
+        let fit = fitting(&costs, self.budget.pins.saturating_sub(around));
+        for ((place, cost), fits) in places.into_iter().zip(costs).zip(fit) {
             let item = &self.ledger.items[place];
             let shown = message(&item.entry_id, &item.text);
-            let cost = pin_cost(&item.entry_id, &item.text, self.counter);
-            if cost > left {
+            if !fits {
                 self.pins_left.push(item.entry_id.clone());
                 continue;
             }
-            left = left.saturating_sub(cost);
             self.pin_tokens += cost;
             self.forms.insert(place, Form::Shown(shown));
             self.whole.push(place);

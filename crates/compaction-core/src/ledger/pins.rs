@@ -16,7 +16,8 @@ use session_model::{
     EntryKind, LabelDraft, SessionPath, SessionTree,
 };
 
-use crate::ledger::lines::{around_pins, pin_cost};
+use crate::ledger::fit::fitting;
+use crate::ledger::lines::{HEADING, around_pins, pin_cost};
 use crate::ledger::{PIN_ENTRY, PIN_LABEL, prose_of};
 use crate::tokens::{TokenCount, TokenCounter};
 
@@ -277,6 +278,15 @@ impl Pins {
     /// Returns what they take.
     pub fn used(&self) -> TokenCount {
         self.pins.iter().map(|(_, tokens)| *tokens).sum()
+    }
+
+    /// Returns which of them, in their order, a summary with a ledger keeps: the newest that fit.
+    pub fn kept(&self) -> Vec<bool> {
+        let newest_first = self.pins.iter().rev();
+        let costs: Vec<TokenCount> = newest_first.map(|(_, tokens)| *tokens).collect();
+        let mut kept = fitting(&costs, self.budget.saturating_sub(HEADING));
+        kept.reverse();
+        kept
     }
 
     /// Returns what is left for others.

@@ -364,3 +364,42 @@ fn whatever_has_room_as_a_pin_has_room_in_a_ledger() {
         assert!(block.tokens <= TokenCount(600 + ledger), "{}", block.tokens);
     }
 }
+
+/// What `kept` says is what a block does.
+#[test]
+fn the_newest_pins_that_fit_are_kept() {
+    use crate::ledger::{Ledger, LedgerBudget};
+
+    let counter = Profile::Own.counter();
+    let line = |number: usize| {
+        let text = format!("never touch number {number}");
+        let data = serde_json::json!({ "text": text }).to_string();
+        let parent = match number {
+            0 => "e2".to_owned(),
+            _ => format!("0a3f99{:02x}", number - 1),
+        };
+        custom_line(&format!("0a3f99{number:02x}"), &parent, PIN_ENTRY, &data)
+    };
+    let lines: Vec<String> = (0..6).map(line).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let tree = tree("u:5 a:5", &lines);
+    let path = tree.path(tree.leaf());
+    let context = session_model::build_context(&path, Profile::Own.context_rules());
+    let mut counts = std::collections::BTreeSet::new();
+    for room in (0..300).step_by(10) {
+        let pins = Pins::of(&path, TokenCount(room), counter);
+        let kept = pins.kept();
+        let budget = LedgerBudget {
+            ledger: TokenCount(2000),
+            pins: TokenCount(room),
+        };
+        let block = Ledger::of(&path, &context, context.entries.len()).fit(budget, counter);
+        let rows = pins.pins.iter().zip(&kept);
+        let left = rows.filter(|(_, kept)| !**kept);
+        let left: Vec<EntryId> = left.map(|((pin, _), _)| pin.entry_id.clone()).collect();
+        assert_eq!(block.pins_left_out, left, "{room}");
+        assert!(kept.is_sorted(), "{room}: {kept:?}");
+        counts.insert(left.len());
+    }
+    assert!(counts.len() > 3, "{counts:?}");
+}
