@@ -49,11 +49,11 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
         ),
         (
             root().join("docs/events.schema.json"),
-            agent_cli::session::event::schema_text(),
+            agent_session::event::schema_text(),
         ),
         (
             events.clone(),
-            with_part(&events, EVENTS, &agent_cli::session::event::reference())?,
+            with_part(&events, EVENTS, &agent_session::event::reference())?,
         ),
         (
             hook_points.clone(),

@@ -28,9 +28,14 @@ pub fn token() -> CancellationToken {
     TOKEN.clone()
 }
 
+/// Returns whether the user has cancelled.
+pub fn is_cancelled() -> bool {
+    CANCELLED.load(Ordering::SeqCst)
+}
+
 /// Returns an error once the user has cancelled.
 pub fn check() -> Result<(), Error> {
-    match CANCELLED.load(Ordering::SeqCst) {
+    match is_cancelled() {
         true => Err(Error::Cancelled),
         false => Ok(()),
     }

@@ -1,9 +1,12 @@
 //! The errors of the command line, and the one place that maps their kinds to exit codes.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::summarize::ModelReport;
+use agent_session::summarize::ModelReport;
+use agent_tools::WorkspaceError;
+use session_store::StoreError;
+use session_store::error::{cause, shown};
 
 /// What kind of failure an error is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +55,7 @@ impl ErrorKind {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Reading or writing failed.
-    #[error("cannot {action} {}: {}", named(.path), cause(action, .source))]
+    #[error("cannot {action} {}: {}", shown(.path), cause(action, .source))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -63,7 +66,7 @@ pub enum Error {
         source: io::Error,
     },
     /// The session cannot be opened.
-    #[error("{}: {reason}", named(.path))]
+    #[error("{}: {reason}", shown(.path))]
     Session {
         /// Its file.
         path: PathBuf,
@@ -105,41 +108,32 @@ pub enum Error {
     Stopped(String),
 }
 
-/// Returns what a person calls the file.
-fn named(path: &Path) -> std::path::Display<'_> {
-    match path == Path::new("-") {
-        true => Path::new("standard input").display(),
-        false => path.display(),
+impl From<StoreError> for Error {
+    fn from(error: StoreError) -> Self {
+        match error {
+            StoreError::Io {
+                action,
+                path,
+                source,
+            } => Self::Io {
+                action,
+                path,
+                source,
+            },
+            StoreError::Session { path, reason } => Self::Session { path, reason },
+            StoreError::Usage(text) => Self::Usage(text),
+            StoreError::Cancelled => Self::Cancelled,
+            error => Self::Failure(error.to_string()),
+        }
     }
 }
 
-fn cause(action: &str, source: &io::Error) -> String {
-    if action == "write to" {
-        // The work is done by the time that it is printed.
-        return format!("{source}; the command itself was carried out");
-    }
-    let reads = matches!(action, "open" | "read");
-    match source.kind() {
-        io::ErrorKind::StorageFull => {
-            "the disk is full; nothing was changed; make room, or write elsewhere with --out"
-                .to_owned()
+impl From<WorkspaceError> for Error {
+    fn from(error: WorkspaceError) -> Self {
+        match error {
+            WorkspaceError::Open { path, source } => Self::io("open", path, source),
+            error => Self::Usage(error.to_string()),
         }
-        io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            format!("{source}; nothing was changed; raise the limit, or write elsewhere with --out")
-        }
-        io::ErrorKind::PermissionDenied if reads => {
-            "permission denied; change the permissions".to_owned()
-        }
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !reads => {
-            "no such folder; make it first, or write elsewhere with --out".to_owned()
-        }
-        io::ErrorKind::ReadOnlyFilesystem => {
-            "the file system is read-only; write elsewhere with --out".to_owned()
-        }
-        io::ErrorKind::PermissionDenied => {
-            "permission denied; write elsewhere with --out, or change the permissions".to_owned()
-        }
-        _ => source.to_string(),
     }
 }
 

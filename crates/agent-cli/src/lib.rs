@@ -9,12 +9,9 @@ pub mod cancel;
 mod commands;
 pub mod error;
 mod extensions;
-pub mod instructions;
+mod files;
 pub mod models;
-pub mod session;
 pub mod settings;
-pub mod store;
-pub mod summarize;
 mod ui;
 
 pub use commands::{rpc_reference, rpc_schema_text, run, run_program};

@@ -39,6 +39,7 @@ mod message;
 mod migrate;
 mod pairing;
 mod source;
+pub mod text;
 mod timestamp;
 mod tree;
 

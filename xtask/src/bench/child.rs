@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use agent_cli::store::{SessionFile, SessionWriter, SyncPolicy, append_lines};
+use session_store::{SessionFile, SessionWriter, SyncPolicy, append_lines};
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
 use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
 

@@ -1,5 +1,6 @@
 //! `approvals`: which tool calls of a project are allowed without a question, and which never are.
 
+use agent_session::tools::standard_tools;
 use std::path::PathBuf;
 
 use serde_json::json;
@@ -7,9 +8,9 @@ use serde_json::json;
 use crate::args::{ApprovalsArgs, ApprovalsCommand, Global, ProjectArgs, RuleArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::session::approval::{Memory, Rule, Rules, Ruling, Subject};
-use crate::session::tools::{Toolbox, Workspace, is_of_files};
 use crate::ui::{BAD, DIM, GOOD, clean, counted, styled};
+use agent_tools::approval::{Memory, Rule, Rules, Ruling, Subject};
+use agent_tools::{Workspace, is_of_files};
 
 pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {
@@ -28,7 +29,7 @@ fn workspace(project: &ProjectArgs) -> Result<Workspace, Error> {
             folder.display()
         )));
     }
-    Workspace::open(&folder)
+    Ok(Workspace::open(&folder)?)
 }
 
 fn memory(project: &ProjectArgs, global: &Global) -> Result<Memory, Error> {
@@ -101,7 +102,7 @@ fn named(rule: Rule, workspace: &Workspace) -> Rule {
 /// Refuses a rule that no call could ever meet.
 fn check(rule: &Rule) -> Result<(), Error> {
     let tool = &rule.tool;
-    let known = Toolbox::standard();
+    let known = standard_tools();
     if tool.contains("__") {
         let any = Subject::Begins(String::new());
         let itself = rule.subject == Subject::Exact(tool.clone()) && !tool.ends_with("__*");

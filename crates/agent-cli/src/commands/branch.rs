@@ -13,9 +13,9 @@ use crate::args::{BranchArgs, Global};
 use crate::commands::{Opened, Outcome, named_leaf};
 use crate::error::Error;
 use crate::models::{Models, Wanted};
-use crate::summarize::{ModelReport, bill_in_details, seconds_in_details};
 use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
+use agent_session::summarize::{ModelReport, bill_in_details, seconds_in_details};
 
 #[derive(Serialize)]
 struct Document<'a> {

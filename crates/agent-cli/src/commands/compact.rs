@@ -20,13 +20,13 @@ use crate::commands::restoring::{self, Found};
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
-use crate::session::undoable::Replaceable;
-use crate::summarize::{
+use crate::ui;
+use agent_session::summarize::{
     Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, Way, bill_in_details,
     compact, main_place, native_tokens_before, passed_over_in_details, seconds_in_details,
     summary_draft,
 };
-use crate::ui;
+use agent_session::undoable::Replaceable;
 
 pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error> {
     run_at(args, "compact", global, |_| Ok(None))
@@ -271,7 +271,7 @@ pub(super) fn execute(
         NativeStart { request, tokens }
     };
     let mut writing = ui::writing::Writing::default();
-    let mut watch = |step: crate::summarize::Step<'_>| writing.step(&step);
+    let mut watch = |step: agent_session::summarize::Step<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
     let compacting = compact(
         &candidates,

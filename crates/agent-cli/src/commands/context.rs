@@ -10,7 +10,7 @@ use session_model::{
 use crate::args::{ContextArgs, Global};
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
-use crate::store::SessionFile;
+use crate::files::open_session;
 use crate::ui::{clean, first_line, tokens};
 
 /// The messages of a context.
@@ -34,7 +34,7 @@ struct Row {
 }
 
 pub(super) fn run(args: &ContextArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let leaf = args.session.leaf(tree)?;
     let form = match args.llm {

@@ -9,11 +9,11 @@ use session_model::{
 use crate::args::DoctorArgs;
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
-use crate::store::SessionFile;
+use crate::files::open_session;
 use crate::ui::{BOLD, GOOD, counted, styled};
 
 pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
-    let session = SessionFile::open(&args.session)?;
+    let session = open_session(&args.session)?;
     let tree = session.tree();
     let mut diagnostics = session.decoded.diagnostics.clone();
     for index in tree.indices() {

@@ -18,13 +18,14 @@ use session_model::{
 use crate::args::{Global, HandoffArgs};
 use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
+use crate::files::{open_session, write_new};
 use crate::models::{Models, Wanted, block_on, no_summary};
-use crate::store::{Contents, SessionFile, check_new, new_header, write_new};
-use crate::summarize::{
-    Candidate, HandoffJob, ModelReport, Step, bill_in_details, handoff, seconds_in_details,
-};
 use crate::ui;
 use crate::ui::writing::{Writing, account, author};
+use agent_session::summarize::{
+    Candidate, HandoffJob, ModelReport, Step, bill_in_details, handoff, seconds_in_details,
+};
+use session_store::{Contents, check_new, new_header};
 
 const NOTHING_SAID: &str = "nothing was said in this session";
 
@@ -34,7 +35,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     if let Some(place) = &args.out {
         check_new(place)?;
     }
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
     let context = build_context(&path, global.profile().context_rules());
     let options = |limits| HandoffOptions {

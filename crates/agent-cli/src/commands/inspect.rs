@@ -13,9 +13,10 @@ use session_model::{
 use crate::args::{Global, InspectArgs};
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
-use crate::store::SessionFile;
+use crate::files::open_session;
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::{BOLD, DIM, clean, counted, first_line, styled, tokens, width};
+use session_store::SessionFile;
 
 #[derive(Serialize)]
 struct CompactionRow {
@@ -47,7 +48,7 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
     let window = args.window.tokens()?;
     let profile = global.profile();
     let settings = global.load_settings()?;
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, profile.context_rules());

@@ -10,14 +10,15 @@ use session_model::{SessionTree, decode_bytes};
 use crate::args::{AgainstArg, Global, LossArgs};
 use crate::commands::{Outcome, migrated};
 use crate::error::Error;
-use crate::store::SessionFile;
+use crate::files::open_session;
 use crate::ui::{BOLD, DIM, GOOD, WARN, clean, counted, first_line, rule, styled, tokens, width};
+use session_store::SessionFile;
 
 /// How many invented quotes of one summary people are shown.
 const SHOWN: usize = 3;
 
 pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let profile = global.profile();

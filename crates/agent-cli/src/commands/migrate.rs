@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use crate::args::MigrateArgs;
 use crate::commands::{Destination, Outcome, migrated};
 use crate::error::Error;
-use crate::store::{
-    Contents, STDIN_IN_PLACE, SessionFile, SessionLock, sync_folder, temporary_in, write_new,
-};
+use crate::files::{open_session, replace, write_new};
 use crate::ui::{BOLD, counted, styled};
 use serde_json::json;
+use session_store::{Contents, STDIN_IN_PLACE, SessionLock};
 
 pub(super) fn run(args: &MigrateArgs) -> Result<Outcome, Error> {
     let destination = args.output.destination("migrate")?;
@@ -18,7 +17,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<Outcome, Error> {
         return Err(Error::Usage(STDIN_IN_PLACE.to_owned()));
     }
     // Fails early, and with the right words, on what is no session.
-    let session = SessionFile::open(path)?;
+    let session = open_session(path)?;
     let version = session.version();
     let mut document = json!({
         "from_version": version,
@@ -64,60 +63,7 @@ pub(super) fn run(args: &MigrateArgs) -> Result<Outcome, Error> {
 fn in_place(path: &std::path::Path) -> Result<PathBuf, Error> {
     let path = &std::fs::canonicalize(path).map_err(|error| Error::io("open", path, error))?;
     let _lock = SessionLock::acquire(path)?;
-    let session = SessionFile::open(path)?;
+    let session = open_session(path)?;
     let lines = migrated(&session, session.contents()?)?;
-    let backup = free_name(path, session.version());
-    let failed = |error| Error::io("write", path, error);
-    let folder = path.parent().unwrap_or(std::path::Path::new("."));
-    let temporary = temporary_in(folder).map_err(failed)?;
-    let mut bytes = lines.join(&b'\n');
-    bytes.push(b'\n');
-    std::fs::write(temporary.path(), bytes).map_err(failed)?;
-    let permissions = std::fs::metadata(path).map_err(failed)?.permissions();
-    temporary
-        .as_file()
-        .set_permissions(permissions)
-        .map_err(failed)?;
-    temporary.as_file().sync_all().map_err(failed)?;
-    crate::cancel::check()?;
-    // The old bytes have a second name before the first one changes its meaning.
-    keep_backup(path, &backup)?;
-    temporary.persist(path).map_err(|error| {
-        // The session kept its name, so the second one says nothing.
-        let _ = std::fs::remove_file(&backup);
-        failed(error.error)
-    })?;
-    sync_folder(folder);
-    Ok(backup)
-}
-
-/// Gives the bytes of the session a second name: by a link, or by a copy where links are not to be had.
-fn keep_backup(path: &std::path::Path, backup: &std::path::Path) -> Result<(), Error> {
-    let failed = |error| Error::io("keep a backup as", backup, error);
-    match std::fs::hard_link(path, backup) {
-        Ok(()) => return Ok(()),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            return Err(failed(error));
-        }
-        Err(_) => {}
-    }
-    let source = std::fs::File::open(path).map_err(failed)?;
-    let length = source.metadata().map_err(failed)?.len();
-    write_new::<&[u8]>(backup, Contents::File(source, length), true, &[])
-}
-
-/// Returns a name for the backup that no file has.
-fn free_name(path: &std::path::Path, version: u64) -> PathBuf {
-    let named = |suffix: String| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
-    let mut name = named(format!(".v{version}.bak"));
-    let mut number = 1;
-    while name.symlink_metadata().is_ok() {
-        number += 1;
-        name = named(format!(".v{version}.bak{number}"));
-    }
-    name
+    replace(path, session.version(), &lines)
 }

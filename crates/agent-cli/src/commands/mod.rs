@@ -47,8 +47,9 @@ use session_model::{
 
 use crate::args::{Cli, Command, Global, OutputArgs, SessionArgs, WindowArgs};
 use crate::error::{Error, ErrorKind};
-use crate::store::{Contents, SessionFile, SessionWriter, write_new};
-use crate::summarize::ModelReport;
+use crate::files::{open_session, open_writer, write_new};
+use agent_session::summarize::ModelReport;
+use session_store::{Contents, SessionFile, SessionWriter};
 
 /// What a command gives: a document for programs, and the same for people.
 pub(crate) struct Outcome {
@@ -283,7 +284,7 @@ impl Destination {
     /// Fails where a new file could not be written.
     fn check(&self) -> Result<(), Error> {
         match self {
-            Self::Out(path) => crate::store::check_new(path),
+            Self::Out(path) => Ok(session_store::check_new(path)?),
             Self::InPlace | Self::DryRun => Ok(()),
         }
     }
@@ -313,9 +314,9 @@ pub(crate) enum Opened {
 impl Opened {
     fn open(path: &std::path::Path, destination: &Destination) -> Result<Self, Error> {
         Ok(match destination {
-            Destination::InPlace => Self::Writer(Box::new(SessionWriter::open(path)?)),
+            Destination::InPlace => Self::Writer(Box::new(open_writer(path)?)),
             Destination::Out(_) | Destination::DryRun => {
-                Self::Reader(Box::new(SessionFile::open(path)?))
+                Self::Reader(Box::new(open_session(path)?))
             }
         })
     }

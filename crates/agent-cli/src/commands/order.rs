@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::args::{Global, PlanArgs};
 use crate::error::Error;
 use crate::models::Wanted;
-use crate::summarize::{ModelReport, PassedOver};
+use agent_session::summarize::{ModelReport, PassedOver};
 
 /// The strategies that are tried, in order.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use session_model::{Diagnostic, EntryDraft, EntryId};
 use crate::args::{Global, PinArgs};
 use crate::commands::{Destination, Opened, Outcome};
 use crate::error::Error;
-use crate::store::SessionFile;
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens};
+use session_store::SessionFile;
 
 /// As much of a pin as people are shown of it, in characters.
 const SHOWN: usize = 60;

@@ -20,11 +20,11 @@ use crate::commands::order::{self, Order, Passed};
 use crate::commands::restoring::{self, Found};
 use crate::commands::{Outcome, all_diagnostics, plan_options};
 use crate::error::Error;
-use crate::session::shell::Snapshot;
-use crate::session::tools::restoring::Stopped;
-use crate::store::SessionFile;
-use crate::summarize::ModelReport;
+use crate::files::open_session;
 use crate::ui;
+use agent_session::restoring::Stopped;
+use agent_session::runtime::Snapshot;
+use agent_session::summarize::ModelReport;
 
 /// Says of a preview that it is one.
 pub(super) const PREVIEW: &str = "preview: nothing has changed yet";
@@ -125,7 +125,7 @@ impl Edits {
 }
 
 pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
     let window = args.window.tokens()?;
     let context = build_context(&path, global.profile().context_rules());

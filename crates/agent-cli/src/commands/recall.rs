@@ -9,16 +9,17 @@ use session_model::build_context;
 use crate::args::{Global, RecallArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::session::tools::recalling::{IN_PART, Search, pattern, place_name};
-use crate::store::SessionFile;
+use crate::files::open_session;
 use crate::ui::progress::Reading;
 use crate::ui::{BOLD, DIM, clean, counted, styled};
+use agent_session::tools::recalling::{IN_PART, Search, pattern, place_name};
+use session_store::SessionFile;
 
 /// How many characters of an entry are read at once.
 const READ: usize = 8000;
 
 pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     match &args.id {
         Some(id) => read(&session, id, args, global),
         None => search(&session, args, global),

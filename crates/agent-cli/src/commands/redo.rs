@@ -8,8 +8,8 @@ use session_model::{Diagnostic, EntryId, Leaf, build_context};
 use crate::args::{CompactArgs, Global, OutputArgs, PlanArgs, RedoArgs, SessionArgs, WindowArgs};
 use crate::commands::{Opened, Outcome, compact};
 use crate::error::Error;
-use crate::session::undoable::{Later, NoReplacing, REDO, id_of, newest_redoable, replaceable};
 use crate::ui::{BOLD, clean, styled, tokens};
+use agent_session::undoable::{Later, NoReplacing, REDO, id_of, newest_redoable, replaceable};
 
 /// How it is said that what came later is left behind.
 const LEAVE: &str = "give --leave-later";

@@ -18,10 +18,9 @@ use crate::commands::run::rights::{policies, redactor};
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
-use crate::session::approval::{Approvals, Memory};
-use crate::session::folder::sessions_root;
-use crate::session::servers;
-use crate::session::tools::restoring::{Disk, Stopped, unseen};
+use agent_session::restoring::{Disk, Stopped, unseen};
+use agent_tools::approval::{Approvals, Memory};
+use session_store::catalog::sessions_root;
 
 /// What was found on the disk.
 #[derive(Debug, Clone, Default)]
@@ -142,7 +141,7 @@ fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
     let settings = global.load_app_settings()?;
     let sources = global.settings_sources()?;
     let sessions = sessions_root(settings.session.dir.as_deref().map(Path::new))?;
-    let servers = servers::configured(&settings.mcp_servers);
+    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
     let redactor = Arc::new(redactor(&secret_variables(&settings)?, &servers));
     let workspace = Arc::new(workspace(folder, &settings, &sources, &sessions)?);
     // Nobody is asked.

@@ -12,10 +12,10 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
-use crate::session::servers::{Report, Servers, Surroundings, Tell, configured, secrets};
-use crate::session::tools::Workspace;
 use crate::settings::AppSettings;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, counted, first_line, styled, width};
+use agent_tools::Workspace;
+use agent_tools::mcp::{Report, Servers, Surroundings, Tell, configured, secrets};
 
 /// How far names of tools are indented.
 const INDENT: usize = 4;

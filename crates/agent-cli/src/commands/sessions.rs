@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::args::{SessionDirArgs, SessionsArgs, SessionsCommand, SessionsListArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::session::folder::{SessionRow, list, sessions_root};
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, styled, width};
+use session_store::catalog::{SessionRow, list, sessions_root};
 
 /// The fewest characters of an id that are shown: of those that this program makes, the time to the millisecond.
 const ID: usize = 13;
@@ -26,7 +26,7 @@ pub(super) fn run(args: &SessionsArgs) -> Result<Outcome, Error> {
 }
 
 fn root(args: &SessionDirArgs) -> Result<PathBuf, Error> {
-    sessions_root(args.session_dir.as_deref())
+    Ok(sessions_root(args.session_dir.as_deref())?)
 }
 
 fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
@@ -62,7 +62,7 @@ fn row_json(row: &SessionRow) -> Value {
         "name": row.name,
         "first_prompt": row.first_prompt,
         "locked": row.locked,
-        "born": row.born,
+        "born": row.persisted,
         "pending": row.pending,
     })
 }
@@ -104,7 +104,7 @@ fn line(row: &SessionRow, id: &str, id_width: usize) -> String {
     let written = written.get(..16).unwrap_or_default();
     let notes = [
         row.locked.then(|| "open".to_owned()),
-        (!row.born).then(|| "not answered yet".to_owned()),
+        (!row.persisted).then(|| "not answered yet".to_owned()),
         (row.pending > 0).then(|| format!("{} to send", counted(row.pending, "message"))),
     ];
     let notes = notes.into_iter().flatten().collect::<Vec<_>>().join(", ");

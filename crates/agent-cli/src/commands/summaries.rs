@@ -12,7 +12,7 @@ use session_model::{Entry, EntryBody, EntryId, EntryKind};
 use crate::args::{Global, SessionArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::store::SessionFile;
+use crate::files::open_session;
 use crate::ui::compaction::whole_percent;
 use crate::ui::{BOLD, DIM, clean, styled, tokens};
 
@@ -73,7 +73,7 @@ struct Passed {
 }
 
 pub(super) fn run(args: &SessionArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = SessionFile::open(&args.session)?;
+    let session = open_session(&args.session)?;
     let tree = session.tree();
     let path = tree.path(args.leaf(tree)?);
     let on_path: BTreeSet<_> = path.entries().iter().copied().collect();

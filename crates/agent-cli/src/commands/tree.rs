@@ -11,7 +11,7 @@ use session_model::{
 use crate::args::{Global, TreeArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::store::SessionFile;
+use crate::files::open_session;
 use crate::ui::{BOLD, DIM, GOOD, clean, first_line, styled, tokens, width};
 
 /// The entries of a session.
@@ -54,7 +54,7 @@ enum Rank {
 }
 
 pub(super) fn run(args: &TreeArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let leaf = args.session.leaf(tree)?;
     let known = &session.decoded.diagnostics;

@@ -8,8 +8,8 @@ use session_model::{Diagnostic, EntryId, Leaf, build_context};
 use crate::args::{Global, UndoArgs};
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
-use crate::session::undoable::{UNDO, id_of, newest_undoable};
 use crate::ui::{BOLD, clean, counted, styled, tokens};
+use agent_session::undoable::{UNDO, id_of, newest_undoable};
 
 #[derive(Serialize)]
 struct Document<'a> {

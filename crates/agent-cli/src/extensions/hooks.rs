@@ -9,9 +9,9 @@ use llm_providers::Redactor;
 use regex::Regex;
 
 use crate::error::Error;
-use crate::session::keys::{Signed, clean_json};
 use crate::settings::{AppSettings, CommandSetting, HookSetting, KeyPath};
 use crate::ui::clean;
+use agent_session::keys::{Signed, clean_json};
 
 /// What hooks are made with, beside their own settings.
 #[derive(Debug, Clone, Default)]

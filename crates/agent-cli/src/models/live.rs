@@ -2,18 +2,17 @@
 
 use std::collections::VecDeque;
 use std::path::Path;
-use std::sync::Arc;
 
-use compaction_core::{Summarizer, TokenCount};
+use compaction_core::TokenCount;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
-use llm_providers::{HttpClient, Provider, RetryPolicy, ScriptPlay};
+use llm_providers::HttpClient;
 
 use super::{candidates, http, remote, usage, wire};
 use crate::args::{NativeArg, WireArg};
 use crate::error::Error;
-use crate::session::model::{LiveModel, LiveModels};
 use crate::settings::AppSettings;
-use crate::summarize::{Candidate, Fallback, Way};
+use agent_session::models::{LiveModel, LiveModels};
+use agent_session::summarize::{Candidate, Fallback};
 
 /// What names the model of a session.
 #[derive(Debug, Default)]
@@ -34,91 +33,61 @@ pub struct Named<'a> {
 
 const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";
 
-impl LiveModels {
-    /// Returns the models that arguments and settings name. Nothing is sent.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] for what is unknown or has no key.
-    pub fn of(named: &Named<'_>, settings: &AppSettings) -> Result<Self, Error> {
-        let name = named.model.or(settings.model.as_deref());
-        let name = name.ok_or_else(|| Error::Usage(NO_MODEL.to_owned()))?;
-        let catalog = settings
-            .catalog()
-            .map_err(|error| Error::Usage(format!("settings: {error}")))?;
-        let http = http::http_client(settings, named.record)?;
-        let main = catalog
-            .resolve(&Selection {
-                model: name.to_owned(),
-                base_url: named.base_url.map(str::to_owned),
-                wire: named.wire.map(wire),
-                api_key_env: named.api_key_env.map(str::to_owned),
-                window: named.window.map(|window| window.0),
-            })
-            .map_err(|error| usage(&error))?;
-        // Where no model is set for summaries, whoever answers writes them.
-        let own = settings.compaction.model.is_none();
-        let own_summarizers = |resolved: &Resolved| match own {
-            true => candidates(
-                std::slice::from_ref(resolved),
-                NativeArg::Auto,
-                settings,
-                &http,
-            ),
-            false => Ok(Vec::new()),
-        };
-        let mut promotions = VecDeque::new();
-        for name in &settings.compaction.promotion_models {
-            let resolved = by_name(&catalog, name)?;
-            promotions.push_back(live(&resolved, &http, own_summarizers(&resolved)?)?);
-        }
-        let set = settings.compaction.model.iter();
-        let mut resolved = Vec::new();
-        for name in set.chain(&settings.compaction.fallback_models) {
-            resolved.push(by_name(&catalog, name)?);
-        }
-        let mut others = candidates(&resolved, NativeArg::Auto, settings, &http)?;
-        let endpoint = settings.compaction.remote_endpoint.as_ref();
-        if let Some(endpoint) = endpoint.filter(|_| settings.compaction.remote_enabled) {
-            others.push(remote(endpoint, settings, &http)?);
-        }
-        Ok(Self {
-            model: live(&main, &http, own_summarizers(&main)?)?,
-            promotions,
-            former: Vec::new(),
-            others,
-            policy: http::policy(settings),
-            // A running session is better off with a summary by rule than with none.
-            fallback: Fallback::Extractive,
+/// Returns the models that arguments and settings name. Nothing is sent.
+///
+/// # Errors
+/// [`Error::Usage`] for what is unknown or has no key.
+pub fn live_models(named: &Named<'_>, settings: &AppSettings) -> Result<LiveModels, Error> {
+    let name = named.model.or(settings.model.as_deref());
+    let name = name.ok_or_else(|| Error::Usage(NO_MODEL.to_owned()))?;
+    let catalog = settings
+        .catalog()
+        .map_err(|error| Error::Usage(format!("settings: {error}")))?;
+    let http = http::http_client(settings, named.record)?;
+    let main = catalog
+        .resolve(&Selection {
+            model: name.to_owned(),
+            base_url: named.base_url.map(str::to_owned),
+            wire: named.wire.map(wire),
+            api_key_env: named.api_key_env.map(str::to_owned),
+            window: named.window.map(|window| window.0),
         })
+        .map_err(|error| usage(&error))?;
+    // Where no model is set for summaries, whoever answers writes them.
+    let own = settings.compaction.model.is_none();
+    let own_summarizers = |resolved: &Resolved| match own {
+        true => candidates(
+            std::slice::from_ref(resolved),
+            NativeArg::Auto,
+            settings,
+            &http,
+        ),
+        false => Ok(Vec::new()),
+    };
+    let mut promotions = VecDeque::new();
+    for name in &settings.compaction.promotion_models {
+        let resolved = by_name(&catalog, name)?;
+        promotions.push_back(live(&resolved, &http, own_summarizers(&resolved)?)?);
     }
-
-    /// Returns the models of a script: it plays the model, and the summarizer where it has summaries.
-    pub fn of_script(play: &ScriptPlay, window: TokenCount) -> Self {
-        let provider: Arc<dyn Provider> = Arc::new(play.turns());
-        let summaries = play.summaries().map(|summaries| Candidate {
-            summarizer: Summarizer::Model {
-                provider: summaries.name().to_owned(),
-                model: summaries.model().to_owned(),
-            },
-            provider: Arc::new(summaries),
-            way: Way::Summary,
-            prices: None,
-        });
-        Self {
-            model: LiveModel {
-                provider,
-                prices: None,
-                api: "scripted".to_owned(),
-                window,
-                summarizers: Vec::new(),
-            },
-            promotions: VecDeque::new(),
-            former: Vec::new(),
-            others: summaries.into_iter().collect(),
-            policy: RetryPolicy::NEVER,
-            fallback: Fallback::Extractive,
-        }
+    let set = settings.compaction.model.iter();
+    let mut resolved = Vec::new();
+    for name in set.chain(&settings.compaction.fallback_models) {
+        resolved.push(by_name(&catalog, name)?);
     }
+    let mut others = candidates(&resolved, NativeArg::Auto, settings, &http)?;
+    let endpoint = settings.compaction.remote_endpoint.as_ref();
+    if let Some(endpoint) = endpoint.filter(|_| settings.compaction.remote_enabled) {
+        others.push(remote(endpoint, settings, &http)?);
+    }
+    Ok(LiveModels {
+        model: live(&main, &http, own_summarizers(&main)?)?,
+        promotions,
+        former: Vec::new(),
+        others,
+        policy: http::policy(settings),
+        // A running session is better off with a summary by rule than with none.
+        fallback: Fallback::Extractive,
+    })
 }
 
 fn by_name(catalog: &Catalog, name: &str) -> Result<Resolved, Error> {

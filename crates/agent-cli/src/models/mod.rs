@@ -3,7 +3,7 @@
 mod http;
 mod live;
 
-pub use live::Named;
+pub use live::{Named, live_models};
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::args::{FallbackArg, Global, ModelArgs, NativeArg, WindowArgs, WireArg
 use crate::commands::DEFAULT_WINDOW;
 use crate::error::Error;
 use crate::settings::AppSettings;
-use crate::summarize::{
+use crate::ui::writing::Writing;
+use agent_session::summarize::{
     Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, Step, Way, answer_plan,
 };
-use crate::ui::writing::Writing;
 
 /// Who may write summaries, and within what.
 pub struct Models {

@@ -6,7 +6,7 @@ use session_model::json::Members;
 
 use super::path::{KeyPath, Step};
 use super::schema;
-use super::{AppSettings, HookSetting, ToolServerSetting};
+use super::{AppSettings, HookSetting, ServerSetting};
 
 /// A setting.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,7 +37,7 @@ pub fn keys() -> Vec<Key> {
         providers: [(ANY_NAME.to_owned(), provider)].into(),
         models: [(ANY_MODEL.to_owned(), ModelOverride::default())].into(),
         hooks: [(ANY_NAME.to_owned(), HookSetting::default())].into(),
-        mcp_servers: [(ANY_NAME.to_owned(), ToolServerSetting::default())].into(),
+        mcp_servers: [(ANY_NAME.to_owned(), ServerSetting::default())].into(),
         ..AppSettings::default()
     };
     let keys = values(&sample).into_iter().map(|(path, default)| {

@@ -13,7 +13,6 @@ use super::sources::{FileState, Layer, Origin, SettingsFile, Sources};
 use super::text::{Form, Tree, merge};
 use super::variables::{self, loose};
 use crate::error::Error;
-use crate::session::servers;
 
 /// Settings, and where each value comes from.
 #[derive(Debug, Clone, Default)]
@@ -92,7 +91,7 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, Error> {
         let catalog = settings.catalog();
         catalog.map_err(|error| catalog_error(&error, &parts))?;
     }
-    let servers = servers::check(&settings.mcp_servers);
+    let servers = agent_tools::mcp::check(&settings.mcp_servers);
     servers.map_err(|(key, said)| nearest_error(&key, &said, &parts))?;
     Ok(Loaded {
         settings,

@@ -18,10 +18,11 @@ use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, Pr
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use external::{CommandSetting, HookSetting, InstructionSettings, ToolServerSetting};
+pub use agent_session::instructions::InstructionSettings;
+pub use agent_tools::mcp::ServerSetting;
+pub use external::{CommandSetting, HookSetting};
 pub use keys::{Key, key_table, keys};
 pub use load::{Loaded, load_layers};
-pub(crate) use schema::plain;
 pub use schema::{schema, schema_text};
 pub use sources::{
     CONFIG_DIR_VARIABLE, FileState, Layer, Origin, PROJECT_FOLDER, SettingsFile, Sources,
@@ -59,7 +60,7 @@ pub struct AppSettings {
     /// Programs that are asked or told at points in the life of a session, by name; they run in the order of their names.
     pub hooks: BTreeMap<String, HookSetting>,
     /// Servers of the Model Context Protocol whose tools stand beside the agent's own, by name.
-    pub mcp_servers: BTreeMap<String, ToolServerSetting>,
+    pub mcp_servers: BTreeMap<String, ServerSetting>,
 }
 
 /// The settings under `session`.
@@ -85,7 +86,7 @@ pub enum SyncSetting {
     Never,
 }
 
-impl From<SyncSetting> for crate::store::SyncPolicy {
+impl From<SyncSetting> for session_store::SyncPolicy {
     fn from(setting: SyncSetting) -> Self {
         match setting {
             SyncSetting::Always => Self::Always,

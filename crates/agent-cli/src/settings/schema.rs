@@ -24,7 +24,7 @@ fn generated() -> Value {
         SchemaSettings::draft2020_12().with(|settings| settings.inline_subschemas = true);
     let generator = settings.into_generator();
     let mut schema = generator.into_root_schema_for::<AppSettings>().to_value();
-    plain(&mut schema);
+    agent_session::schema::plain(&mut schema);
     schema["title"] = json!("Settings of agent-cli");
     schema["properties"]["$schema"] = json!({
         "type": "string",
@@ -36,33 +36,6 @@ fn generated() -> Value {
 /// Returns the schema as the text of a file.
 pub fn schema_text() -> String {
     format!("{:#}\n", known())
-}
-
-/// Takes out what says nothing to an editor, and line breaks out of sentences.
-pub(crate) fn plain(node: &mut Value) {
-    match node {
-        Value::Object(members) => {
-            // The sizes of integers are names that only Rust knows.
-            if members.get("format").is_some_and(Value::is_string) {
-                members.remove("format");
-            }
-            // What each member is by default stands with the member.
-            if members
-                .get("default")
-                .is_some_and(|value| value.is_object() || value.is_null())
-            {
-                members.remove("default");
-            }
-            if let Some(Value::String(text)) = members.get_mut("description") {
-                *text = text.replace('\n', " ");
-            }
-            for member in members.values_mut() {
-                plain(member);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(plain),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
-    }
 }
 
 /// Returns true when a setting may stand at `path`.

@@ -1,6 +1,6 @@
 //! What a compaction brings back, in words.
 
-use compaction_core::{Freshness, ImageOutcome, Outcome, Restored, TokenCount};
+use compaction_core::{Freshness, ImageOutcome, Outcome, Restored};
 
 use crate::ui::{clean, counted, tokens};
 
@@ -64,62 +64,6 @@ pub fn lines(restored: &Restored) -> Vec<String> {
     lines
 }
 
-/// Returns on one line what comes back, and apart from it what became of the rest.
-pub fn in_words(restored: &Restored) -> String {
-    let of = |outcome: Outcome| {
-        let files = restored.files.iter();
-        files.filter(move |file| file.outcome == outcome)
-    };
-    let mut back = Vec::new();
-    let embedded = of(Outcome::Embedded).count();
-    if embedded > 0 {
-        let sum: TokenCount = of(Outcome::Embedded).map(|file| file.tokens).sum();
-        let changed = of(Outcome::Embedded)
-            .filter(|file| file.freshness == Freshness::Changed)
-            .count();
-        let changed = match changed {
-            0 => String::new(),
-            changed => format!(", {changed} changed since"),
-        };
-        let files = counted(embedded, "file");
-        back.push(format!("{files} ({}{changed})", tokens(sum)));
-    }
-    let files = |outcome: Outcome, word: &str| {
-        let count = of(outcome).count();
-        (count > 0).then(|| format!("{} {word}", counted(count, "file")))
-    };
-    back.extend(files(Outcome::Reference, "only named"));
-    let shown = restored.images_shown().count();
-    if shown > 0 {
-        let sum: TokenCount = restored.images_shown().map(|image| image.tokens).sum();
-        back.push(format!("{} ({})", counted(shown, "image"), tokens(sum)));
-    }
-    let images = |outcome: ImageOutcome, word: &str| {
-        let images = restored.images.iter();
-        let count = images.filter(|image| image.outcome == outcome).count();
-        (count > 0).then(|| format!("{} {word}", counted(count, "image")))
-    };
-    let left_out: Vec<String> = [
-        files(Outcome::Missing, "missing"),
-        files(Outcome::Binary, "no text"),
-        files(Outcome::Unreadable, "not readable"),
-        files(Outcome::LeftOut, "without room"),
-        images(ImageOutcome::OverBudget, "without room"),
-        images(ImageOutcome::TooLarge, "too large"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    let mut line = match back.is_empty() {
-        true => "brought back: nothing".to_owned(),
-        false => format!("brought back: {}", back.join(", ")),
-    };
-    if !left_out.is_empty() {
-        line.push_str(&format!("; left out: {}", left_out.join(", ")));
-    }
-    line
-}
-
 /// Returns a name that a session gives, cut where it is too long to be read.
 fn named(name: &str) -> String {
     let clean = clean(name);
@@ -131,7 +75,8 @@ fn named(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use compaction_core::{Restored, RestoredFile, RestoredImage};
+    use agent_session::wording::restored_in_words as in_words;
+    use compaction_core::{Restored, RestoredFile, RestoredImage, TokenCount};
     use insta::assert_snapshot;
     use session_model::EntryId;
 

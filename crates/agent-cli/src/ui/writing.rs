@@ -3,8 +3,8 @@
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
-use crate::summarize::{ModelReport, Step};
 use crate::ui::{DIM, WARN, clean, styled, tokens, width};
+use agent_session::summarize::{ModelReport, Step};
 use compaction_core::TokenCount;
 
 /// Tells on standard error what models do.

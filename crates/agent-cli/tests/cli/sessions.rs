@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use agent_cli::session::folder::folder_for;
 use insta::assert_snapshot;
+use session_store::catalog::folder_for;
 
 use crate::env::{Output, TestEnv};
 

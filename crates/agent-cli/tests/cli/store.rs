@@ -4,10 +4,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use agent_cli::error::{Error, ErrorKind};
-use agent_cli::store::{SessionFile, SessionWriter};
 use compaction_core::leaf_move;
 use session_model::{ContextRules, DiagnosticKind, EntryId, SessionTree, build_context};
+use session_store::StoreError as Error;
+use session_store::error::ErrorKind;
+use session_store::{SessionFile, SessionWriter};
 
 use crate::env::{Output, TestEnv};
 

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use agent_cli::store::{SessionFile, SessionLock};
 use serde_json::Value;
 use session_model::{
     AgentMessage, ContextRules, DiagnosticKind, EntryBody, RoleOrder, build_context, check_pairs,
 };
+use session_store::{SessionFile, SessionLock};
 
 use crate::rng::Rng;
 use crate::run::{Came, Life};

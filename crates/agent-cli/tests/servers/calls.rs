@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agent_cli::session::approval::{Approvals, Policy};
-use agent_cli::session::tools::{Repeat, Toolbox};
+use agent_tools::approval::{Approvals, Policy};
+use agent_tools::{Repeat, Toolbox};
 use llm_providers::{Redactor, Secret};
 use serde_json::{Value, json};
 use session_model::{Block, Content};
@@ -388,7 +388,7 @@ fn hints() {
     wait(async {
         let house = House::new();
         let servers = house.start(&[config("usual")]).await;
-        let tools = Toolbox::standard().with(servers.tools());
+        let tools = Toolbox::builtin().with(servers.tools());
         let repeat = ["read", "s__echo", "s__add", "s__fail"].map(|name| tools.repeat(name));
         assert_eq!(
             repeat,

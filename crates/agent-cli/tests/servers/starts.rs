@@ -143,7 +143,7 @@ fn beside() {
     });
 }
 
-fn names(servers: &agent_cli::session::servers::Servers) -> Vec<String> {
+fn names(servers: &agent_tools::mcp::Servers) -> Vec<String> {
     let names = servers.tools().iter().map(|tool| tool.name().to_owned());
     names.collect()
 }

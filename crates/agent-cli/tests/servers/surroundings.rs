@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use agent_cli::session::approval::Approvals;
-use agent_cli::session::event::SessionEvent;
-use agent_cli::session::servers::{ServerConfig, Servers, Surroundings, Tell};
-use agent_cli::session::tools::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
+use agent_tools::approval::Approvals;
+use agent_tools::mcp::ServerEvent;
+use agent_tools::mcp::{ServerConfig, Servers, Surroundings, Tell};
+use agent_tools::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
 use llm_providers::CancellationToken;
 use serde_json::Value;
 use session_model::ToolCall;
@@ -50,7 +50,7 @@ pub fn config(mode: &str) -> ServerConfig {
 pub struct House {
     pub context: ToolContext,
     pub cancel: CancellationToken,
-    heard: Arc<Mutex<Vec<SessionEvent>>>,
+    heard: Arc<Mutex<Vec<ServerEvent>>>,
     folder: TempDir,
 }
 
@@ -91,14 +91,13 @@ impl House {
     pub fn told(&self) -> Vec<String> {
         let events = std::mem::take(&mut *self.heard.lock().expect("no test panicked"));
         let line = |event| match event {
-            SessionEvent::ToolServer {
+            ServerEvent::State {
                 name,
                 state,
                 tools,
                 error,
             } => format!("{name} {state} {tools} {}", error.unwrap_or_default()),
-            SessionEvent::Notice { text } => format!("notice: {text}"),
-            other => panic!("{other:?} is not of servers"),
+            ServerEvent::Notice(text) => format!("notice: {text}"),
         };
         events.into_iter().map(line).collect()
     }

@@ -19,10 +19,11 @@ use crate::commands::order;
 use crate::commands::plan::{Planned, own_limits, plan, refuse_small_window};
 use crate::commands::restoring;
 use crate::error::Error;
+use crate::files::{open_session, write_new};
 use crate::models::{Models, Wanted};
-use crate::store::{Contents, SessionFile, check_new, write_new};
-use crate::summarize::{Candidate, ModelReport, Way};
 use crate::ui::{DIM, clean, counted, styled, tokens};
+use agent_session::summarize::{Candidate, ModelReport, Way};
+use session_store::{Contents, check_new};
 
 /// What a strategy would make of the session.
 #[derive(Debug, Serialize)]
@@ -141,9 +142,9 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     }
     if let Some(file) = &args.html {
         // What cannot be written is not worth asking for.
-        check_new(file).map_err(of_page)?;
+        check_new(file).map_err(|error| of_page(error.into()))?;
     }
-    let session = SessionFile::open(&args.session.session)?;
+    let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, global.profile().context_rules());

@@ -14,8 +14,8 @@ use session_model::{AgentMessage, EntryBody, EntryKind, Leaf, SessionPath, build
 
 use crate::commands::DEFAULT_WINDOW;
 use crate::error::Error;
+use crate::files::open_session;
 use crate::settings::AppSettings;
-use crate::store::SessionFile;
 
 /// Gives `with` the event of a point and the session that it is of.
 pub(super) fn with_event<T>(
@@ -28,7 +28,7 @@ pub(super) fn with_event<T>(
     let Some(file) = session else {
         return with_sample(point, cwd, None, with);
     };
-    let session = SessionFile::open(file)?;
+    let session = open_session(file)?;
     let tree = session.tree();
     let header = tree.header();
     let path = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());

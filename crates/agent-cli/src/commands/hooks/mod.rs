@@ -13,7 +13,6 @@ use crate::commands::run::rights::redactor;
 use crate::error::Error;
 use crate::extensions::hooks::HookHouse;
 use crate::extensions::secret_variables;
-use crate::session::servers;
 use crate::settings::AppSettings;
 
 pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
@@ -25,7 +24,7 @@ pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
 
 fn house(settings: &AppSettings, global: &Global) -> Result<HookHouse, Error> {
     let secret_variables = secret_variables(settings)?;
-    let servers = servers::configured(&settings.mcp_servers);
+    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
     Ok(HookHouse {
         home: global.settings_sources()?.home,
         redactor: Arc::new(redactor(&secret_variables, &servers)),

@@ -19,8 +19,8 @@ use super::output::{Offered, Output};
 use super::parse::{Asked, LONGEST, malformed, parse};
 use super::protocol::{Data, Id, Request, Response, RpcError, Subscribed};
 use super::translate::{Answered, Models, call, data};
-use crate::session::event::SessionEvent;
-use crate::session::shell::{Call, Command};
+use agent_session::event::SessionEvent;
+use agent_session::runtime::{Call, Command};
 
 /// Drives a session by requests.
 pub(super) struct Driver {
@@ -249,7 +249,7 @@ async fn respond(
     id: Option<Id>,
     command: String,
     answered: Answered,
-    answer: tokio::sync::oneshot::Receiver<crate::session::shell::Answer>,
+    answer: tokio::sync::oneshot::Receiver<agent_session::runtime::Answer>,
 ) -> Response {
     let given = match answer.await {
         Ok(Ok(reply)) => data(answered, reply).await,

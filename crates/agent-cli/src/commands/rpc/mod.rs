@@ -20,8 +20,8 @@ use crate::commands::Outcome;
 use crate::commands::run::{GoOn, Prepared, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
-use crate::session::shell::AgentSession;
-use crate::session::store::LiveStore;
+use agent_session::runtime::AgentSession;
+use session_store::LiveStore;
 
 use driver::Driver;
 use output::Output;

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::protocol::{ErrorKind, Id, Request, Response, RpcError};
 use super::reference::request_schema;
-use crate::session::event::constants;
+use agent_session::event::constants;
 
 /// The longest line, in bytes.
 pub(super) const LONGEST: usize = 10_000_000;
@@ -288,7 +288,7 @@ fn check(request: Request) -> Result<Request, RpcError> {
             };
         }
         Request::Subscribe { events } => {
-            let known = crate::session::event::names();
+            let known = agent_session::event::names();
             let is_unknown = |name: &&String| *name != "all" && !known.contains(name);
             return match events.iter().find(is_unknown) {
                 Some(unknown) => {

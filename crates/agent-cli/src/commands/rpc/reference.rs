@@ -7,8 +7,8 @@ use serde_json::{Map, Value, json};
 
 use super::protocol::{Request, RpcError, Subscribed};
 use super::samples::samples;
-use crate::session::event::{definitions, members};
-use crate::session::shell::{
+use agent_session::event::{definitions, members};
+use agent_session::runtime::{
     Closed, Compacted, Forked, Kept, ModelSet, Moved, Pinned, PinsReport, Ran, Redone, StateReport,
     TakenBack, Undone, Unpinned,
 };
@@ -69,7 +69,7 @@ pub(super) fn request_schema() -> Value {
         .with(|settings| settings.inline_subschemas = true)
         .into_generator();
     let mut schema = generator.into_root_schema_for::<Request>().to_value();
-    crate::settings::plain(&mut schema);
+    agent_session::schema::plain(&mut schema);
     let kinds = schema["oneOf"].as_array_mut().into_iter().flatten();
     for kind in kinds {
         kind["properties"]["id"] = id_schema();
@@ -165,7 +165,7 @@ pub(super) fn schema() -> Value {
         "anyOf": [{ "$ref": "#/$defs/Request" }, { "$ref": "#/$defs/Response" }],
         "$defs": definitions,
     });
-    crate::settings::plain(&mut schema);
+    agent_session::schema::plain(&mut schema);
     schema
 }
 

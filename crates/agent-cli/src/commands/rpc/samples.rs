@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use super::parse::parse;
 use super::protocol::{Data, Request, Response, Subscribed};
-use crate::session::event::{CompactionResult, TokenUsage};
-use crate::session::shell::{
+use agent_session::event::{CompactionResult, TokenUsage};
+use agent_session::runtime::{
     Closed, Compacted, ContextReport, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport,
     Ran, Redone, Reply, StateReport, TakenBack, Undone, Unpinned, Waiting,
 };

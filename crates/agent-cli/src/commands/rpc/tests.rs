@@ -164,7 +164,7 @@ fn the_schema_knows_every_member_of_every_example() {
 #[test]
 fn no_event_has_the_type_of_a_response() {
     assert!(
-        !crate::session::event::names()
+        !agent_session::event::names()
             .iter()
             .any(|name| name == "response")
     );

@@ -7,13 +7,13 @@ use crate::args::RunArgs;
 use crate::commands::run::other_models;
 use crate::commands::{context, plan, tree};
 use crate::error::Error;
-use crate::session::machine::Navigation;
-use crate::session::model::LiveModels;
-use crate::session::shell::{Ask, Command, Reply, Snapshot};
-use crate::session::store::Delivery;
-use crate::session::undoable::Later;
 use crate::settings::AppSettings;
+use agent_session::machine::Navigation;
+use agent_session::models::LiveModels;
+use agent_session::runtime::{Ask, Command, Reply, Snapshot};
+use agent_session::undoable::Later;
 use compaction_core::{PinTarget, Profile};
+use session_store::Delivery;
 
 /// What other models are made from.
 pub(super) struct Models {

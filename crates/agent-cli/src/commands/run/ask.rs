@@ -8,9 +8,9 @@ use std::io;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use crate::session::approval::Decision;
-use crate::session::event::SessionEvent;
 use crate::ui::{BOLD, DIM, clean, clean_lines, styled};
+use agent_session::event::SessionEvent;
+use agent_tools::approval::Decision;
 
 /// The most characters that are shown of what would run; no person reads more.
 const SHOWN: usize = 20_000;

@@ -11,10 +11,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::commands::run::ask::Asker;
 use crate::commands::run::printer::Printer;
-use crate::session::approval::Decision;
-use crate::session::event::SessionEvent;
-use crate::session::shell::Command;
-use crate::session::store::Delivery;
+use agent_session::event::SessionEvent;
+use agent_session::runtime::Command;
+use agent_tools::approval::Decision;
+use session_store::Delivery;
 
 /// Commands a session and prints what it tells.
 pub(super) struct Driver {

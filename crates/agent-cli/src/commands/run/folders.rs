@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::session::tools::Workspace;
 use crate::settings::{AppSettings, Sources};
+use agent_tools::Workspace;
 
 /// How many files of the settings' folder are known by more than their path.
 const MOST_FILES: usize = 1000;
@@ -135,8 +135,9 @@ mod tests {
     #[cfg(unix)]
     #[tokio::test]
     async fn settings_are_kept_apart_by_whatever_name() {
-        use crate::session::approval::Approvals;
-        use crate::session::tools::{ToolContext, ToolLimits, Toolbox};
+        use agent_session::tools::standard_tools;
+        use agent_tools::approval::Approvals;
+        use agent_tools::{ToolContext, ToolLimits};
         use session_model::{ToolCall, json::RawJson};
 
         let place = tempfile::tempdir().unwrap();
@@ -172,7 +173,7 @@ mod tests {
                 arguments: Some(RawJson::of(&serde_json::json!({ "path": path })).unwrap()),
                 signature: None,
             };
-            let read = Toolbox::standard().run(&call, &context).await;
+            let read = standard_tools().run(&call, &context).await;
             let said = read.content.joined_text("");
             assert!(said.contains("the user's alone"), "{path}: {said}");
         }

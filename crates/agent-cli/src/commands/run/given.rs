@@ -2,6 +2,7 @@
 //!
 //! A session that began with a handoff goes on from another file, and so does its script.
 
+use crate::files::open_session;
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -12,8 +13,8 @@ use session_model::{
     AgentMessage, EntryBody, EntryId, EntryIndex, EntryKind, SessionTree, StopReason,
 };
 
-use crate::session::store::Queued;
-use crate::store::SessionFile;
+use session_store::Queued;
+use session_store::SessionFile;
 
 #[cfg(test)]
 mod tests;
@@ -238,5 +239,5 @@ fn parent(tree: &SessionTree) -> Option<SessionFile> {
     let path = Path::new(path);
     // A pipe or a device could let wait for ever.
     let is_there = path.is_absolute() && path.is_file();
-    is_there.then(|| SessionFile::open(path).ok()).flatten()
+    is_there.then(|| open_session(path).ok()).flatten()
 }

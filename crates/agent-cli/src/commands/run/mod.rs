@@ -22,11 +22,11 @@ use crate::args::{Global, ModeArg, RunArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::models::block_on;
-use crate::session::event::CompactionTotals;
-use crate::session::machine::TurnEnd;
-use crate::session::shell::{AgentSession, Command, Finished};
-use crate::session::store::{Delivery, LiveStore};
 use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
+use agent_session::event::CompactionTotals;
+use agent_session::machine::TurnEnd;
+use agent_session::runtime::{AgentSession, Command, Finished};
+use session_store::{Delivery, LiveStore};
 
 use ask::Asker;
 use driver::{Driver, Phase};

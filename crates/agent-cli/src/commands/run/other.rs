@@ -1,5 +1,6 @@
 //! Other models for a session that runs already.
 
+use crate::models::live_models;
 use std::path::Path;
 
 use compaction_core::TokenCount;
@@ -9,8 +10,8 @@ use super::script::ScriptFile;
 use crate::args::RunArgs;
 use crate::error::Error;
 use crate::models::Named;
-use crate::session::model::LiveModels;
 use crate::settings::AppSettings;
+use agent_session::models::LiveModels;
 
 /// Returns the models of a session in which `name` answers from now on: `PROVIDER/MODEL`, or `scripted:FILE`.
 ///
@@ -37,14 +38,14 @@ pub(in crate::commands) fn other_models(
     let given = args.provider.as_deref().or(args.model.as_deref());
     let provider = |name: &str| name.split('/').next().map(str::to_owned);
     match given.is_some_and(|given| provider(given) == provider(name)) {
-        true => LiveModels::of(&named(args, None, Some(name)), settings),
+        true => live_models(&named(args, None, Some(name)), settings),
         false => {
             let named = Named {
                 model: Some(name),
                 record: args.record.as_deref(),
                 ..Named::default()
             };
-            LiveModels::of(&named, settings)
+            live_models(&named, settings)
         }
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Everything that can be refused is looked at first; only then something is made.
 
+use crate::models::live_models;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -19,14 +20,14 @@ use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
 use crate::extensions::hooks::{HookHouse, command_hooks, hook_set};
-use crate::instructions::{Instructions, Places};
 use crate::models::Named;
-use crate::session::approval::{Approvals, Memory};
-use crate::session::folder::sessions_root;
-use crate::session::model::LiveModels;
-use crate::session::shell::SessionConfig;
-use crate::session::tools::{ToolContext, ToolLimits, Workspace};
-use crate::settings::AppSettings;
+use crate::settings::{AppSettings, Sources};
+use agent_session::instructions::{Instructions, Places};
+use agent_session::models::LiveModels;
+use agent_session::runtime::SessionConfig;
+use agent_tools::approval::{Approvals, Memory};
+use agent_tools::{ToolContext, ToolLimits, Workspace};
+use session_store::catalog::sessions_root;
 
 /// Whether somebody is there who says things and answers questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -277,7 +278,7 @@ fn models(
         (None, None) => None,
     };
     let before = before(which).filter(|_| given.is_none());
-    let by_name = |model: Option<&str>| LiveModels::of(&named(args, window, model), settings);
+    let by_name = |model: Option<&str>| live_models(&named(args, window, model), settings);
     match (before, &settings.model) {
         // The session goes on with its own model, if it can be asked from here.
         (Some(before), Some(_)) => by_name(Some(&before)).or_else(|_| by_name(None)),
@@ -330,7 +331,11 @@ fn instructions(
     if args.no_instructions {
         return Ok(Instructions::none());
     }
-    let places = Places::of_process(workspace.root())?;
+    let sources = Sources::of_process(None, &[])?;
+    let places = Places {
+        project: sources.project_folders(workspace.root()),
+        config_dir: sources.config_dir,
+    };
     Ok(Instructions::of(&settings.instructions, places))
 }
 

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::commands::run::progress::Progress;
-use crate::session::event::SessionEvent;
+use agent_session::event::SessionEvent;
 
 /// What is printed, and what is remembered for the end.
 pub(super) struct Printer {

@@ -5,9 +5,9 @@ mod lines;
 use compaction_core::TokenCount;
 use serde_json::Value;
 
-use crate::session::event::{CompactionResult, InstructionFile, SessionEvent};
 use crate::ui::compaction::whole_percent;
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens};
+use agent_session::event::{CompactionResult, InstructionFile, SessionEvent};
 
 use lines::{cut, filled, wrapped};
 

@@ -1,5 +1,6 @@
 //! What a run may use: its tools, which of them need leave, and what must not come out of them.
 
+use agent_session::tools::standard_tools;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,17 +9,17 @@ use llm_providers::Redactor;
 
 use crate::args::RunArgs;
 use crate::error::Error;
-use crate::session::approval::{Policy, policy_of};
-use crate::session::servers::{self, ServerConfig};
-use crate::session::tools::Toolbox;
 use crate::settings::{AppSettings, BashPolicy};
+use agent_tools::Toolbox;
+use agent_tools::approval::{Policy, policy_of};
+use agent_tools::mcp::ServerConfig;
 
 /// The shortest value of a variable that is a secret by its name; shorter ones are words.
 const SHORTEST_SECRET: usize = 16;
 
 /// Returns the tools that may run without asking.
 pub(super) fn allowed(args: &RunArgs) -> Result<Vec<&str>, Error> {
-    let known = Toolbox::standard();
+    let known = standard_tools();
     for name in &args.allow {
         // The tools of servers are known once those have started.
         if !name.contains("__") && !known.names().any(|known| known == name) {
@@ -43,9 +44,9 @@ pub(super) fn toolbox(
         }
         None => (settings.tools.enabled.clone(), "tools.enabled"),
     };
-    let servers = servers::configured(&settings.mcp_servers);
+    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
     match named {
-        None => Ok((Toolbox::standard(), servers)),
+        None => Ok((standard_tools(), servers)),
         Some(names) if names.iter().all(|name| name == "none" || name.is_empty()) => {
             Ok((Toolbox::none(), Vec::new()))
         }
@@ -53,8 +54,9 @@ pub(super) fn toolbox(
             let (of_servers, own): (Vec<_>, Vec<_>) =
                 names.into_iter().partition(|name| name.contains("__"));
             let refused = |error| Error::Usage(format!("{place}: {error}"));
-            let servers = servers::named(servers, &of_servers).map_err(refused)?;
-            let tools = Toolbox::named(&own)
+            let servers = agent_tools::mcp::named(servers, &of_servers).map_err(refused)?;
+            let tools = standard_tools()
+                .choose(&own)
                 .map_err(|error| refused(format!("{error}; or none alone, for no tools")))?;
             Ok((tools, servers))
         }
@@ -68,7 +70,7 @@ pub(in crate::commands) fn policies(
     of_script: bool,
     allowed: &[&str],
 ) -> Result<BTreeMap<String, Policy>, Error> {
-    let known = Toolbox::standard();
+    let known = standard_tools();
     let mut names = settings.tools.policies.keys();
     let unknown = |name: &&String| {
         *name != "*" && !name.contains("__") && !known.names().any(|known| known == *name)
@@ -129,7 +131,7 @@ pub(in crate::commands) fn redactor(variables: &[String], servers: &[ServerConfi
         let telling = |line: &&str| line.len() >= SHORTEST_SECRET && !line.contains(' ');
         lines.filter(telling).for_each(|line| redactor.add(line));
     }
-    for secret in servers::secrets(servers) {
+    for secret in agent_tools::mcp::secrets(servers) {
         redactor.add(secret.expose());
     }
     redactor

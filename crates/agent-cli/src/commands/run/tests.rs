@@ -5,7 +5,7 @@ use llm_providers::ScriptAction;
 use tokio::sync::mpsc::unbounded_channel;
 
 use super::*;
-use crate::session::event::{CompactionTotals, TokenUsage};
+use agent_session::event::{CompactionTotals, TokenUsage};
 
 /// Returns a run that was interrupted after a turn that ended so.
 fn stopped(turn: Option<TurnEnd>) -> Ended {

@@ -1,5 +1,6 @@
 //! Which session runs, and how somebody goes on with it later.
 
+use agent_session::runtime::carried_pins;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -9,9 +10,10 @@ use crate::args::{Global, RunArgs};
 use crate::commands::run::given::Given;
 use crate::commands::shell_name;
 use crate::error::Error;
-use crate::session::folder::{find, folder_for, newest};
-use crate::session::store::LiveStore;
-use crate::store::SessionFile;
+use crate::files::open_session;
+use session_store::LiveStore;
+use session_store::SessionFile;
+use session_store::catalog::{find, folder_for, newest};
 
 /// The session that arguments name. Nothing of it is made yet.
 pub(super) enum Which {
@@ -40,10 +42,12 @@ impl Which {
                 None => "no session of this folder is there yet; begin one with -p TEXT",
             };
             let path = newest(root, here)?;
-            return open(&path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?);
+            return Ok(open(
+                &path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?,
+            )?);
         }
         if let Some(id) = &args.resume {
-            return open(&named(root, id, "--resume")?);
+            return Ok(open(&named(root, id, "--resume")?)?);
         }
         if let Some(source) = &args.fork {
             let looks_like_a_file = source.components().count() > 1
@@ -52,11 +56,11 @@ impl Which {
                 true => source.clone(),
                 false => named(root, &source.display().to_string(), "--fork")?,
             };
-            let source = SessionFile::open(&path)?;
+            let source = open_session(&path)?;
             return Ok(Self::Fork(Box::new(source)));
         }
         match &args.session {
-            Some(path) if LiveStore::exists(path) => open(path),
+            Some(path) if LiveStore::exists(path) => Ok(open(path)?),
             Some(path) => Ok(Self::At(path.clone())),
             None if args.no_session => Ok(Self::Memory),
             None => Ok(Self::New),
@@ -130,12 +134,13 @@ impl Which {
     pub fn store(self, root: &Path, cwd: &Path) -> Result<LiveStore, Error> {
         match self {
             Self::New => Ok(LiveStore::create(&folder_for(root, cwd), cwd, None)),
-            Self::At(path) => LiveStore::create_at(&path, cwd, None),
+            Self::At(path) => Ok(LiveStore::create_at(&path, cwd, None)?),
             Self::Memory => Ok(LiveStore::in_memory(cwd)),
             Self::Open(store) => Ok(*store),
             Self::Fork(source) => {
                 let leaf = source.tree().leaf();
-                LiveStore::fork(&source, leaf, &folder_for(root, cwd), cwd)
+                let folder = folder_for(root, cwd);
+                Ok(LiveStore::fork(&source, leaf, &folder, cwd, carried_pins)?)
             }
         }
     }
@@ -152,7 +157,7 @@ fn named(root: &Path, id: &str, option: &str) -> Result<PathBuf, Error> {
         true => Err(Error::Usage(format!(
             "{option} names no session; agent-cli sessions list shows the ids"
         ))),
-        false => find(root, id),
+        false => Ok(find(root, id)?),
     }
 }
 

@@ -1,0 +1,442 @@
+//! What a running session tells: one event for whatever happens, the same for terminals, programs and hooks.
+
+mod keys;
+mod reference;
+mod samples;
+
+use agent_tools::mcp::ServerEvent;
+use schemars::JsonSchema;
+use serde::Serialize;
+use session_model::StopReason;
+
+pub use reference::{constants, definitions, members};
+pub use reference::{names, reference, schema, schema_text};
+pub use samples::samples;
+
+/// Something that happened in a session. In JSON every event is one object with `type`.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum SessionEvent {
+    /// The session is open.
+    SessionStart {
+        /// The session's id.
+        session_id: String,
+        /// Where it is, or will be once the model has answered; none for one that is never written.
+        path: Option<String>,
+        /// The folder that the tools work in.
+        cwd: String,
+        /// The model, as `provider/model`.
+        model: String,
+        /// Its window in tokens; 0 when unknown.
+        window: u64,
+        /// Entries that are there already.
+        entries: usize,
+    },
+    /// A message waits to be sent.
+    Queued {
+        /// The id that it will have in the session.
+        id: String,
+        /// What it says.
+        text: String,
+        /// When it is sent: `prompt`, `steer` or `follow_up`.
+        delivery: &'static str,
+    },
+    /// A message of the user is in the session and goes to the model.
+    Message {
+        /// Its entry.
+        entry_id: String,
+        /// What it says.
+        text: String,
+    },
+    /// A turn begins.
+    TurnStart,
+    /// More text of the answer.
+    TextDelta {
+        /// The text.
+        text: String,
+    },
+    /// More of the model's thinking.
+    ThinkingDelta {
+        /// The text.
+        text: String,
+    },
+    /// A request failed and is sent again after a delay.
+    Retry {
+        /// Why it failed.
+        error: String,
+        /// After how many seconds.
+        delay_seconds: f64,
+        /// How often it has been sent.
+        sent: u32,
+    },
+    /// An answer is in the session.
+    Answer {
+        /// Its entry; none when there was nothing to keep.
+        entry_id: Option<String>,
+        /// The text.
+        text: String,
+        /// How many tools it calls.
+        tool_calls: usize,
+        /// Why it ended: `stop`, `length` (cut off), `tool_use`, `error`, `aborted`, or a word of the provider's.
+        stop_reason: String,
+        /// What went wrong; such an answer is not part of the conversation.
+        error: Option<String>,
+        /// Tokens that were billed for it.
+        usage: TokenUsage,
+        /// What that costs in USD, where prices are known.
+        cost_usd: Option<f64>,
+    },
+    /// A tool begins.
+    ToolStart {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments.
+        #[schemars(with = "serde_json::Value")]
+        arguments: serde_json::Value,
+    },
+    /// A tool is done.
+    ToolEnd {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// Whether it failed.
+        is_error: bool,
+        /// How long it took.
+        seconds: f64,
+        /// The beginning of what it gave back.
+        output: String,
+    },
+    /// A tool call has to be allowed: it waits until somebody answers.
+    ApprovalRequest {
+        /// The call.
+        call_id: String,
+        /// The tool.
+        tool: String,
+        /// What it would do: the command, for `bash`.
+        subject: String,
+    },
+    /// It is known whether a tool call that had to be allowed may run.
+    ApprovalEnd {
+        /// The call.
+        call_id: String,
+        /// `once`, `always`, `deny` or `never`; none when it was cancelled.
+        decision: Option<&'static str>,
+    },
+    /// A hook failed; nothing else changes because of that.
+    HookFailed {
+        /// The hook.
+        hook: String,
+        /// Where it was asked or told.
+        point: &'static str,
+        /// What went wrong.
+        reason: String,
+    },
+    /// Instructions of the project came into the context, or left it.
+    Instructions {
+        /// Why: `start`, `touched` (a file of their folder), `compaction` or `changed`.
+        reason: &'static str,
+        /// The files.
+        files: Vec<InstructionFile>,
+    },
+    /// A server of tools is there, failed, or is gone.
+    ToolServer {
+        /// Its name in the settings.
+        name: String,
+        /// `ready`, `failed` or `gone`.
+        state: &'static str,
+        /// How many tools it brings.
+        tools: usize,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// How full the window is.
+    Context {
+        /// Tokens of the context.
+        tokens: u64,
+        /// The window; 0 when unknown.
+        window: u64,
+        /// Compaction is due above this; none when the window is unknown.
+        threshold: Option<u64>,
+        /// Whether the figure is an estimate; else the provider has billed it.
+        estimated: bool,
+    },
+    /// Old tool output has left the context.
+    Pruned {
+        /// How many results.
+        results: usize,
+        /// How many tokens were saved.
+        saved_tokens: u64,
+    },
+    /// A larger model has taken over.
+    Promoted {
+        /// The model before.
+        from: String,
+        /// The model now.
+        to: String,
+        /// Its window.
+        window: u64,
+    },
+    /// A compaction that nobody asked for begins.
+    AutoCompactionStart {
+        /// Why: `overflow`, `incomplete`, `threshold`, `image` or `idle`.
+        reason: &'static str,
+        /// The strategy that is tried first.
+        strategy: &'static str,
+    },
+    /// The compaction that nobody asked for is over.
+    AutoCompactionEnd {
+        /// Why it ran.
+        reason: &'static str,
+        /// What came of it; none when it failed or was cancelled.
+        result: Option<CompactionResult>,
+        /// Whether the user cancelled it; a hook that is against it is an error.
+        aborted: bool,
+        /// Whether the turn is asked again.
+        will_retry: bool,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// A compaction that was asked for begins.
+    CompactionStart {
+        /// Always `manual`.
+        reason: &'static str,
+        /// The strategy that is tried first.
+        strategy: &'static str,
+    },
+    /// The compaction that was asked for is over.
+    CompactionEnd {
+        /// Always `manual`.
+        reason: &'static str,
+        /// What came of it; none when it failed or was cancelled.
+        result: Option<CompactionResult>,
+        /// Whether the user cancelled it; a hook that is against it is an error.
+        aborted: bool,
+        /// Whether the turn that it stopped goes on.
+        will_retry: bool,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// A compaction makes progress.
+    CompactionProgress {
+        /// What happens.
+        text: String,
+        /// Whether it is more than a sign of life.
+        notable: bool,
+    },
+    /// The leaf has moved.
+    Navigated {
+        /// The entry at which the session stands now.
+        leaf: Option<String>,
+        /// The leaf that was left.
+        from: Option<String>,
+        /// The entry of the summary, where one was written.
+        summary_entry_id: Option<String>,
+        /// Text that returns to the editor.
+        editor_text: Option<String>,
+        /// Whether it was cancelled; then nothing has changed.
+        cancelled: bool,
+    },
+    /// Another session goes on from here.
+    SessionSwitch {
+        /// The new session's id.
+        session_id: String,
+        /// Where it is or will be.
+        path: Option<String>,
+        /// The old session's id.
+        from: String,
+    },
+    /// A label was set or cleared.
+    Labelled {
+        /// The entry that it names.
+        entry_id: String,
+        /// The label; none when it was cleared.
+        label: Option<String>,
+    },
+    /// Something is kept word for word from now on.
+    Pinned {
+        /// The pinned entry, or the entry that holds the text.
+        entry_id: String,
+        /// What is kept.
+        text: String,
+        /// Its tokens.
+        tokens: u64,
+        /// Tokens of all pins.
+        used_tokens: u64,
+        /// The most that they may take.
+        budget_tokens: u64,
+    },
+    /// Something is not pinned any more.
+    Unpinned {
+        /// The entry that was pinned, or that holds the text.
+        entry_id: String,
+        /// Tokens of the pins that are left.
+        used_tokens: u64,
+        /// The most that they may take.
+        budget_tokens: u64,
+    },
+    /// Something that people should know.
+    Notice {
+        /// What.
+        text: String,
+    },
+    /// Something went wrong.
+    Error {
+        /// What.
+        message: String,
+    },
+    /// A turn is over.
+    TurnEnd {
+        /// `done`, `failed` or `aborted`.
+        end: &'static str,
+        /// What went wrong.
+        error: Option<String>,
+    },
+    /// Nothing is going on any more.
+    Idle {
+        /// How many messages wait all the same.
+        waiting: usize,
+    },
+    /// The session is closed.
+    SessionEnd {
+        /// The session's id.
+        session_id: String,
+        /// Where it is; none when nothing was written.
+        path: Option<String>,
+        /// Entries in it.
+        entries: usize,
+        /// Tokens that were billed in this run.
+        usage: TokenUsage,
+        /// What they cost in USD, where prices are known.
+        cost_usd: Option<f64>,
+        /// Compactions that nobody asked for, and how long they were waited for.
+        compactions: CompactionTotals,
+    },
+}
+
+/// A file with instructions of the project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct InstructionFile {
+    /// Where it is.
+    pub path: String,
+    /// Its size in tokens, by estimate.
+    pub tokens: u64,
+    /// `loaded`, `listed` (a skill: its line is told, not what it says), `changed`, `gone`, or `refused` with a reason.
+    pub state: &'static str,
+    /// Why it was refused, or cut.
+    pub note: Option<String>,
+}
+
+/// Tokens that were billed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TokenUsage {
+    /// Prompt tokens that were not cached.
+    pub input: u64,
+    /// Tokens of answers.
+    pub output: u64,
+    /// Prompt tokens read from the cache.
+    pub cache_read: u64,
+    /// Prompt tokens written to the cache.
+    pub cache_write: u64,
+}
+
+/// Returns why an answer ended, as events say it.
+pub fn stop_reason_name(reason: &StopReason) -> String {
+    match reason {
+        // The one name of session files that is not in the case of our documents.
+        StopReason::ToolUse => "tool_use".to_owned(),
+        StopReason::Stop
+        | StopReason::Length
+        | StopReason::Error
+        | StopReason::Aborted
+        | StopReason::Other(_) => reason.name().to_owned(),
+    }
+}
+
+impl TokenUsage {
+    /// Adds what one answer took.
+    pub fn add(&mut self, usage: &session_model::Usage) {
+        self.input += usage.input;
+        self.output += usage.output;
+        self.cache_read += usage.cache_read;
+        self.cache_write += usage.cache_write;
+    }
+}
+
+impl From<&session_model::Usage> for TokenUsage {
+    fn from(usage: &session_model::Usage) -> Self {
+        let mut tokens = Self::default();
+        tokens.add(usage);
+        tokens
+    }
+}
+
+/// Compactions that nobody asked for, of one run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+pub struct CompactionTotals {
+    /// How many there were.
+    pub automatic: usize,
+    /// How many of them had been prepared beside the running turn.
+    pub prepared: usize,
+    /// How long they held up turns and messages, with those that failed.
+    pub waited_seconds: f64,
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CompactionResult {
+    /// The strategy that did it.
+    pub strategy: &'static str,
+    /// The entry of the compaction or of the mark of a pruning; none for a handoff.
+    pub entry_id: Option<String>,
+    /// The first entry that stays word for word.
+    pub first_kept_entry_id: Option<String>,
+    /// Tokens of the context before.
+    pub tokens_before: u64,
+    /// An estimate of them after.
+    pub tokens_after: u64,
+    /// Tokens of the facts that stand beside the prose of the summary.
+    pub ledger_tokens: u64,
+    /// Entries that stay word for word.
+    pub kept_entries: usize,
+    /// Entries that are summarized.
+    pub summarized_entries: usize,
+    /// Entries that are shortened where they stand.
+    pub shortened_entries: usize,
+    /// Who wrote: a model, or `rules`.
+    pub summarizer: String,
+    /// The summary, or the document of a handoff.
+    pub summary: Option<String>,
+    /// How much of what was taken out and can be checked (paths, errors, figures, names, addresses, commands) stays in
+    /// sight, in percent; none where nobody looked or nothing can be checked. The rest is found again by `recall`.
+    pub in_sight_percent: Option<f64>,
+    /// What it cost in USD, where prices are known.
+    pub cost_usd: Option<f64>,
+    /// How long it took.
+    pub seconds: f64,
+    /// How long it held up the turn or a message of the user; of one that was prepared, how long it took to write it.
+    pub waited_seconds: f64,
+    /// Whether it had been prepared beside the running turn.
+    pub prepared: bool,
+}
+
+impl From<ServerEvent> for SessionEvent {
+    fn from(event: ServerEvent) -> Self {
+        match event {
+            ServerEvent::State {
+                name,
+                state,
+                tools,
+                error,
+            } => Self::ToolServer {
+                name,
+                state,
+                tools,
+                error,
+            },
+            ServerEvent::Notice(text) => Self::Notice { text },
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! What the settings say of instructions.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The settings under `instructions`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct InstructionSettings {
+    /// Whether the files with a project's instructions are read.
+    pub enabled: bool,
+    /// Their names; of those in one folder the first that is there counts.
+    pub files: Vec<String>,
+    /// How much of one file the model gets, in bytes.
+    #[schemars(range(min = 1000, max = 1_000_000))]
+    pub max_bytes: u64,
+    /// Whether skills are listed.
+    pub skills: bool,
+}
+
+/// The most that `instructions.maxBytes` may be: more fits no model's window.
+const MOST_OF_A_FILE: u64 = 1_000_000;
+
+impl InstructionSettings {
+    /// Returns the first value that is above its range: its key, and what is wrong.
+    pub fn check(&self) -> Result<(), (String, String)> {
+        let Self { max_bytes, .. } = self;
+        if *max_bytes <= MOST_OF_A_FILE {
+            return Ok(());
+        }
+        let key = "instructions.maxBytes";
+        let said = format!("{key} is {max_bytes}, but must be at most {MOST_OF_A_FILE}");
+        Err((key.to_owned(), said))
+    }
+}
+
+impl Default for InstructionSettings {
+    fn default() -> Self {
+        let names = ["AGENTS.md", ".agents/AGENTS.md", "CLAUDE.md"];
+        Self {
+            enabled: true,
+            files: names.map(str::to_owned).to_vec(),
+            max_bytes: 32_000,
+            skills: true,
+        }
+    }
+}

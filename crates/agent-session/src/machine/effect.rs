@@ -1,0 +1,165 @@
+//! What the shell is to do.
+
+use compaction_core::Strategy;
+
+use crate::machine::{CheckPoint, Job, Navigation, Reason, Write};
+
+/// Which strategies a compaction may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Those of the settings.
+    Configured,
+    /// Those of the settings that stay in this session.
+    InThisSession,
+    /// A handoff to a new session.
+    Handoff,
+    /// This one.
+    By(Strategy),
+    /// This one, in the place of the newest compaction.
+    Instead(Strategy),
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEnd {
+    /// The model was done.
+    Done,
+    /// It failed, with the error that people read.
+    Failed(String),
+    /// It was stopped.
+    Aborted,
+}
+
+/// What people and programs are told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// A turn begins.
+    TurnStarted,
+    /// A turn is over.
+    TurnEnded(TurnEnd),
+    /// A compaction begins.
+    CompactionStarted {
+        /// The work; the grace time is waited under the background's number.
+        job: Job,
+        /// Why.
+        reason: Reason,
+        /// How.
+        wish: Wish,
+    },
+    /// A compaction is over.
+    CompactionEnded {
+        /// Why it ran.
+        reason: Reason,
+        /// Whether it was cancelled.
+        aborted: bool,
+        /// Whether the turn is asked again.
+        will_retry: bool,
+        /// The error that people read.
+        error: Option<String>,
+    },
+    /// Automatic compaction stops until something changes.
+    AutomaticStopped(String),
+    /// Something that was asked for does not happen, for this reason.
+    Refused(&'static str),
+    /// Something went wrong.
+    Failed(String),
+    /// Nothing is going on any more.
+    Resting {
+        /// How many messages wait.
+        waiting: usize,
+    },
+    /// The session has ended.
+    Closed,
+}
+
+/// Something for the shell to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Prune, measure, and answer with `Checked`; hooks may look at what is to be sent first.
+    Check {
+        /// The work.
+        job: Job,
+        /// Where.
+        point: CheckPoint,
+    },
+    /// Switch to the next larger model, and answer with `Promoted`.
+    Promote {
+        /// The work.
+        job: Job,
+    },
+    /// Write, and answer with `Stored` or `StoreFailed`.
+    Store {
+        /// The work.
+        job: Job,
+        /// What.
+        write: Write,
+    },
+    /// Ask the model, and answer with `Answered`.
+    Ask {
+        /// The work.
+        job: Job,
+    },
+    /// Run the calls of the newest answer, and answer with `ToolsDone`.
+    RunTools {
+        /// The work.
+        job: Job,
+    },
+    /// Compact, and answer with `CompactionEnded`.
+    Compact {
+        /// The work.
+        job: Job,
+        /// Why.
+        reason: Reason,
+        /// What the summary should focus on.
+        focus: Option<String>,
+        /// How.
+        wish: Wish,
+        /// Whether the newest answer, which failed, leaves the context with it.
+        omits_failed: bool,
+    },
+    /// Prepare a compaction beside the running turn, and answer with `BackgroundEnded`.
+    StartBackground {
+        /// The work.
+        job: Job,
+    },
+    /// Write what was prepared, and answer with `CompactionEnded`.
+    Splice {
+        /// The work.
+        job: Job,
+        /// The preparation.
+        background: Job,
+        /// Why.
+        reason: Reason,
+        /// Whether the newest answer, which failed, leaves the context with it.
+        omits_failed: bool,
+    },
+    /// Move the leaf, and answer with `NavigationEnded`.
+    Navigate {
+        /// The work.
+        job: Job,
+        /// Where to.
+        navigation: Navigation,
+    },
+    /// End this work soon; it still answers.
+    Cancel {
+        /// The work.
+        job: Job,
+    },
+    /// Forget what was prepared; end it if it is not.
+    Discard {
+        /// The preparation.
+        background: Job,
+    },
+    /// Answer with `Elapsed` after the time that an idle session needs to be idle.
+    IdleTimer {
+        /// The timer.
+        job: Job,
+    },
+    /// Answer with `Elapsed` after the time that a background compaction is waited for.
+    GraceTimer {
+        /// The timer.
+        job: Job,
+    },
+    /// Tell whoever watches.
+    Tell(Told),
+}

@@ -1,0 +1,206 @@
+//! What happens to the session.
+
+use session_model::EntryId;
+
+use crate::machine::{CheckPoint, Job, Wish};
+use session_store::Delivery;
+
+/// How an answer ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerEnd {
+    /// The model is done.
+    Done,
+    /// It waits for the results of tool calls.
+    Calls,
+    /// Its output cap cut it off.
+    CutOff,
+    /// The provider refused the context as too large, or silently dropped a part of it.
+    Overflow(String),
+    /// The provider failed, and trying again did not help.
+    Failed(String),
+    /// It was stopped.
+    Aborted,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Verdict {
+    /// Tokens of the context, with the text that waits.
+    pub tokens: u64,
+    /// Whether that exceeds the threshold.
+    pub due: bool,
+    /// Whether too many images are in it, for the strategy that would restore them.
+    pub images_due: bool,
+    /// Whether it is enough for a compaction of an idle session.
+    pub idle_due: bool,
+    /// Whether a larger model could take over.
+    pub can_promote: bool,
+    /// Whether a background compaction is worth its while.
+    pub speculate: bool,
+    /// Whether a todo list says that work is left.
+    pub work_left: bool,
+}
+
+/// How a compaction, a handoff or a change of branch ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// It is written.
+    Compacted {
+        /// Whether the context is well below the threshold now.
+        lands: bool,
+    },
+    /// A new session goes on from a document.
+    HandedOff,
+    /// There was nothing to do, or a hook refused it; nothing was changed.
+    Nothing(String),
+    /// It failed; nothing was changed.
+    Failed(String),
+    /// It was cancelled; nothing was changed.
+    Cancelled,
+    /// What was prepared does not fit the session any more; nothing was changed.
+    Stale,
+}
+
+/// Where the leaf should go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Navigation {
+    /// The entry; `None` is before everything.
+    pub target: Option<EntryId>,
+    /// Whether the branch that is left is summarized.
+    pub summarize: bool,
+    /// What the summary should focus on.
+    pub focus: Option<String>,
+    /// A label for the place that is reached.
+    pub label: Option<String>,
+}
+
+/// What a session that was opened again ends in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opening {
+    /// An answer: nothing is left to do.
+    Rest,
+    /// Something that the model has not answered.
+    Unanswered,
+    /// Calls without results.
+    PendingCalls,
+    /// An answer that failed, and that the model that would go on gave: what such an answer calls for.
+    Answered(AnswerEnd),
+}
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// The user, or a program, said something; it is in the queue of the store.
+    Said {
+        /// The id under which it will be written.
+        id: EntryId,
+        /// When it is sent.
+        delivery: Delivery,
+    },
+    /// A waiting message was taken back.
+    TakenBack {
+        /// Its id.
+        id: EntryId,
+    },
+    /// Work that a session was left with goes on; messages that waited are said after it.
+    Resume(Opening),
+    /// What runs is to stop.
+    Abort,
+    /// A compaction is wanted now.
+    Compact {
+        /// What it should focus on.
+        focus: Option<String>,
+        /// How.
+        wish: Wish,
+    },
+    /// Running compactions and branch summaries are to stop.
+    AbortCompaction,
+    /// The leaf is to move.
+    Navigate(Navigation),
+    /// Automatic compaction is switched on or off.
+    SetAutomatic(bool),
+    /// Another model answers from now on.
+    ModelChanged,
+    /// The resting session stands elsewhere now: an edit was taken back, or a copy goes on.
+    Moved,
+    /// The session is to end.
+    Close,
+    /// A check is done.
+    Checked {
+        /// The work.
+        job: Job,
+        /// What it found.
+        verdict: Verdict,
+    },
+    /// A larger model has taken over, or could not.
+    Promoted {
+        /// The work.
+        job: Job,
+        /// Why it could not.
+        error: Option<String>,
+    },
+    /// Entries are written.
+    Stored {
+        /// The work.
+        job: Job,
+    },
+    /// Entries could not be written; they are kept in memory.
+    StoreFailed {
+        /// The work.
+        job: Job,
+        /// Why.
+        error: String,
+    },
+    /// The model has answered.
+    Answered {
+        /// The work.
+        job: Job,
+        /// How.
+        end: AnswerEnd,
+        /// Whether a larger model could take over.
+        can_promote: bool,
+    },
+    /// Every tool has answered.
+    ToolsDone {
+        /// The work.
+        job: Job,
+    },
+    /// A compaction has ended.
+    CompactionEnded {
+        /// The work.
+        job: Job,
+        /// How.
+        ended: Ended,
+    },
+    /// A background compaction has ended.
+    BackgroundEnded {
+        /// The work.
+        job: Job,
+        /// Whether a summary is ready.
+        ready: bool,
+    },
+    /// A change of branch has ended.
+    NavigationEnded {
+        /// The work.
+        job: Job,
+        /// How.
+        ended: Ended,
+    },
+    /// A timer has run out.
+    Elapsed {
+        /// The timer.
+        job: Job,
+    },
+}
+
+impl CheckPoint {
+    /// Returns the name that events use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BeforePrompt => "before_prompt",
+            Self::BetweenTools => "between_tools",
+            Self::AfterTurn => "after_turn",
+            Self::WhenIdle => "idle",
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What the machine remembers from one state to the next.
+
+use std::collections::VecDeque;
+
+use session_model::EntryId;
+
+use crate::machine::{AfterStop, Job};
+use session_store::Delivery;
+
+/// After how many automatic compactions in a row that failed no more are tried.
+pub const MAX_FAILURES: u32 = 3;
+
+/// How often in a row an answer that was cut off is asked for again.
+pub const MAX_INCOMPLETE: u32 = 3;
+
+/// When a turn that ended with a compaction is continued.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Continue {
+    /// Never.
+    Never,
+    /// When a todo list says that work is left.
+    #[default]
+    WhenWorkIsLeft,
+    /// Always.
+    Always,
+}
+
+/// What settings decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Policy {
+    /// Whether automatic compactions run.
+    pub automatic: bool,
+    /// When a turn is continued.
+    pub continues: Continue,
+    /// Whether the strategy is a handoff, which waits for the end of the turn.
+    pub hands_off: bool,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            automatic: true,
+            continues: Continue::default(),
+            hands_off: false,
+        }
+    }
+}
+
+/// A compaction that is prepared beside the running turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Background {
+    /// It is being written.
+    Running(Job),
+    /// It can be used.
+    Ready(Job),
+}
+
+impl Background {
+    pub(super) const fn job(self) -> Job {
+        match self {
+            Self::Running(job) | Self::Ready(job) => job,
+        }
+    }
+}
+
+/// That automatic compactions have stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stopped {
+    /// Tokens of the context then, or at the next check; once it is a tenth smaller they run again.
+    pub at: Option<u64>,
+}
+
+/// What the machine remembers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// What settings decide.
+    pub policy: Policy,
+    /// Messages that go to the model before it is asked next.
+    pub steering: VecDeque<EntryId>,
+    /// Messages that each begin a turn.
+    pub follow_ups: VecDeque<EntryId>,
+    /// Whether a turn runs.
+    pub in_turn: bool,
+    /// What was asked for while something short went on.
+    pub wanted: Option<AfterStop>,
+    /// A handoff waits for the end of the turn.
+    pub handoff_due: bool,
+    /// The newest overflow has been recovered from, and no answer came since.
+    pub overflow_recovered: bool,
+    /// How many answers in a row were cut off.
+    pub incomplete: u32,
+    /// How many automatic compactions in a row failed.
+    pub failures: u32,
+    /// The user has cancelled an automatic compaction of this turn, or of the rest behind it.
+    pub declined: bool,
+    /// What waits stays until somebody says something.
+    pub held: bool,
+    /// The context was compacted, and no answer came since: an idle session is left alone.
+    pub compacted: bool,
+    /// Automatic compactions have stopped.
+    pub stopped: Option<Stopped>,
+    /// Tokens of the context at the newest check.
+    pub tokens: u64,
+    /// What is prepared beside the running turn.
+    pub background: Option<Background>,
+    /// Whether a larger model could take over, as the newest answer told.
+    pub can_promote: bool,
+    /// The timer that would find the session idle.
+    pub idle_timer: Option<Job>,
+    /// The compaction that runs writes what was prepared.
+    pub(super) splices: bool,
+    /// The compaction that runs has been told to stop.
+    pub(super) cancelled: bool,
+    /// A preparation of this turn came to nothing.
+    pub(super) speculation_failed: bool,
+    pub(super) newest_job: u64,
+}
+
+impl Memory {
+    pub(super) fn new(policy: Policy) -> Self {
+        Self {
+            policy,
+            steering: VecDeque::new(),
+            follow_ups: VecDeque::new(),
+            in_turn: false,
+            wanted: None,
+            handoff_due: false,
+            overflow_recovered: false,
+            incomplete: 0,
+            failures: 0,
+            declined: false,
+            held: false,
+            compacted: false,
+            stopped: None,
+            tokens: 0,
+            background: None,
+            can_promote: false,
+            idle_timer: None,
+            splices: false,
+            cancelled: false,
+            speculation_failed: false,
+            newest_job: 0,
+        }
+    }
+
+    /// Returns how many messages wait.
+    pub fn waiting(&self) -> usize {
+        self.steering.len() + self.follow_ups.len()
+    }
+
+    /// Lets a message wait that was said in an earlier run: it is sent with the next, or on resuming.
+    pub fn wait_for(&mut self, id: EntryId, delivery: Delivery) {
+        match delivery {
+            Delivery::Steer => self.steering.push_back(id),
+            Delivery::Prompt | Delivery::FollowUp => self.follow_ups.push_back(id),
+        }
+    }
+
+    pub(super) fn job(&mut self) -> Job {
+        self.newest_job += 1;
+        Job(self.newest_job)
+    }
+
+    pub(super) fn forget(&mut self, id: &EntryId) {
+        self.steering.retain(|waiting| waiting != id);
+        self.follow_ups.retain(|waiting| waiting != id);
+    }
+
+    /// An answer came: what was done to get it has helped.
+    pub(super) fn answered(&mut self) {
+        self.compacted = false;
+        self.recover_anew();
+    }
+
+    /// Overflows and answers that were cut off are counted anew.
+    pub(super) fn recover_anew(&mut self) {
+        self.overflow_recovered = false;
+        self.incomplete = 0;
+    }
+
+    /// What was counted or declined in the turn before does not count in the next.
+    pub(super) fn turn_the_page(&mut self) {
+        self.idle_timer = None;
+        self.held = false;
+        self.declined = false;
+        self.speculation_failed = false;
+        self.recover_anew();
+    }
+
+    /// Automatic compactions run again.
+    pub(super) fn start_over(&mut self) {
+        self.failures = 0;
+        self.stopped = None;
+    }
+}

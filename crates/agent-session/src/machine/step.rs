@@ -1,0 +1,395 @@
+//! One step: which event means what in which state.
+
+use crate::machine::{
+    AfterCompaction, AfterStop, Background, CheckPoint, Effect, Event, Job, Memory, Opening,
+    Reason, State, Told, TurnEnd, Write,
+};
+use session_store::Delivery;
+
+/// A step under way: the memory, and what is to be done.
+pub(super) struct Step {
+    pub(super) memory: Memory,
+    pub(super) effects: Vec<Effect>,
+}
+
+/// What follows, unless something else is wanted by now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Next {
+    /// The context is checked.
+    Check(CheckPoint),
+    /// The waiting messages are written and sent.
+    Send,
+    /// The model is asked.
+    Ask,
+    /// The agent asks itself to go on.
+    Continue,
+    /// The calls of the newest answer run.
+    RunTools,
+    /// The turn is over.
+    End(TurnEnd),
+    /// Nothing, unless messages wait.
+    Rest,
+}
+
+impl Next {
+    /// Returns how a turn ends that this would have gone on with.
+    fn end_when_stopped(self) -> TurnEnd {
+        match self {
+            Self::End(end) => end,
+            Self::Check(CheckPoint::AfterTurn) => TurnEnd::Done,
+            Self::Check(_)
+            | Self::Send
+            | Self::Ask
+            | Self::Continue
+            | Self::RunTools
+            | Self::Rest => TurnEnd::Aborted,
+        }
+    }
+}
+
+impl Step {
+    pub(super) fn on(&mut self, state: State, event: Event) -> State {
+        match event {
+            Event::Said { id, delivery } => self.said(state, id, delivery),
+            Event::TakenBack { id } => {
+                self.memory.forget(&id);
+                state
+            }
+            Event::Resume(opening) => self.resume(state, opening),
+            Event::Abort => self.stop(state, AfterStop::Rest),
+            Event::Close => self.stop(state, AfterStop::Close),
+            Event::Compact { focus, wish } => self.asked_to_compact(state, focus, wish),
+            Event::AbortCompaction => self.abort_compaction(state),
+            Event::Navigate(navigation) => match state {
+                State::Idle => {
+                    self.discard_background();
+                    self.memory.idle_timer = None;
+                    let job = self.memory.job();
+                    self.effects.push(Effect::Navigate { job, navigation });
+                    State::Navigating { job }
+                }
+                State::Closed => self.refuse(State::Closed, "the session has ended"),
+                busy => self.refuse(busy, "the agent is busy; stop it first"),
+            },
+            Event::SetAutomatic(automatic) => self.set_automatic(state, automatic),
+            Event::ModelChanged => self.model_changed(state),
+            Event::Moved => {
+                self.discard_background();
+                self.memory.start_over();
+                self.memory.compacted = false;
+                state
+            }
+            Event::Elapsed { job } => self.elapsed(state, job),
+            Event::BackgroundEnded { job, ready } => self.background_ended(state, job, ready),
+            Event::Checked { job, verdict } => match state {
+                State::Checking {
+                    job: awaited,
+                    point,
+                } if awaited == job => self.checked(point, verdict),
+                other => other,
+            },
+            Event::Promoted { job, error } => match state {
+                State::Promoting {
+                    job: awaited,
+                    reason,
+                    after,
+                } if awaited == job => self.promoted(reason, after, error),
+                other => other,
+            },
+            Event::Stored { job } => match state {
+                State::Storing {
+                    job: awaited,
+                    write,
+                } if awaited == job => self.stored(write),
+                other => other,
+            },
+            Event::StoreFailed { job, error } => match state {
+                State::Storing { job: awaited, .. } if awaited == job => self.store_failed(&error),
+                other => other,
+            },
+            Event::Answered {
+                job,
+                end,
+                can_promote,
+            } => match state {
+                State::Asking { job: awaited } | State::Stopping { job: awaited }
+                    if awaited == job =>
+                {
+                    self.memory.can_promote = can_promote;
+                    self.store(Write::Answer(end))
+                }
+                other => other,
+            },
+            Event::ToolsDone { job } => match state {
+                State::RunningTools { job: awaited } | State::Stopping { job: awaited }
+                    if awaited == job =>
+                {
+                    self.store(Write::Results)
+                }
+                other => other,
+            },
+            Event::CompactionEnded { job, ended } => match state {
+                State::Compacting {
+                    job: awaited,
+                    reason,
+                    after,
+                    grace: None,
+                } if awaited == job => self.compaction_ended(reason, after, ended),
+                other => other,
+            },
+            Event::NavigationEnded { job, ended } => match state {
+                State::Navigating { job: awaited } if awaited == job => self.navigated(ended),
+                other => other,
+            },
+        }
+    }
+
+    fn said(&mut self, state: State, id: session_model::EntryId, delivery: Delivery) -> State {
+        if state == State::Closed {
+            return self.refuse(state, "the session has ended");
+        }
+        self.memory.held = false;
+        match delivery {
+            Delivery::Steer => self.memory.steering.push_back(id),
+            Delivery::Prompt | Delivery::FollowUp => self.memory.follow_ups.push_back(id),
+        }
+        match state {
+            State::Idle => self.begin(),
+            busy => busy,
+        }
+    }
+
+    fn resume(&mut self, state: State, opening: Opening) -> State {
+        if state != State::Idle {
+            return state;
+        }
+        match opening {
+            Opening::Rest => self.follow(Next::Rest),
+            Opening::Unanswered => {
+                self.memory.turn_the_page();
+                self.start_turn();
+                self.follow(Next::Check(CheckPoint::BetweenTools))
+            }
+            Opening::PendingCalls => {
+                self.memory.turn_the_page();
+                self.start_turn();
+                self.follow(Next::RunTools)
+            }
+            Opening::Answered(end) => {
+                self.memory.turn_the_page();
+                self.start_turn();
+                self.answered(end)
+            }
+        }
+    }
+
+    fn elapsed(&mut self, state: State, timer: Job) -> State {
+        match state {
+            State::Idle if self.memory.idle_timer == Some(timer) => {
+                self.memory.idle_timer = None;
+                self.follow(Next::Check(CheckPoint::WhenIdle))
+            }
+            State::Compacting {
+                reason,
+                after,
+                grace: Some(grace),
+                ..
+            } if grace == timer => {
+                self.discard_background();
+                self.compact_anew(reason, after)
+            }
+            other => other,
+        }
+    }
+
+    fn set_automatic(&mut self, state: State, automatic: bool) -> State {
+        self.memory.policy.automatic = automatic;
+        self.memory.start_over();
+        if automatic {
+            return state;
+        }
+        self.discard_background();
+        match state {
+            State::Compacting {
+                job,
+                reason,
+                after,
+                grace: Some(timer),
+            } => self.cancel_compaction(job, reason, after, Some(timer)),
+            other => other,
+        }
+    }
+
+    fn model_changed(&mut self, state: State) -> State {
+        self.memory.start_over();
+        self.memory.recover_anew();
+        self.memory.can_promote = false;
+        self.memory.handoff_due = false;
+        self.memory.speculation_failed = false;
+        self.discard_background();
+        match state {
+            State::Compacting {
+                reason,
+                after,
+                grace: Some(_),
+                ..
+            } => self.compact_anew(reason, after),
+            other => other,
+        }
+    }
+
+    pub(super) fn refuse(&mut self, state: State, why: &'static str) -> State {
+        self.tell(Told::Refused(why));
+        state
+    }
+
+    pub(super) fn tell(&mut self, told: Told) {
+        self.effects.push(Effect::Tell(told));
+    }
+
+    /// Does what follows, or what is wanted instead by now.
+    pub(super) fn follow(&mut self, next: Next) -> State {
+        let stops = !matches!(self.memory.wanted, None | Some(AfterStop::GoOn));
+        if next == Next::RunTools && stops {
+            // No call is parted from its result: these get results that say that they did not run.
+            let job = self.memory.job();
+            self.effects.push(Effect::RunTools { job });
+            self.effects.push(Effect::Cancel { job });
+            return State::Stopping { job };
+        }
+        match self.memory.wanted.take() {
+            None | Some(AfterStop::GoOn) => self.go(next),
+            Some(AfterStop::Close) => {
+                self.end_turn(next.end_when_stopped());
+                self.close()
+            }
+            Some(AfterStop::Rest) => {
+                self.end_turn(next.end_when_stopped());
+                self.go(Next::Rest)
+            }
+            Some(AfterStop::Compact { focus, wish }) => {
+                let after = match next {
+                    Next::Check(CheckPoint::BeforePrompt) | Next::Send => AfterCompaction::Send,
+                    Next::Check(CheckPoint::BetweenTools) | Next::Ask => AfterCompaction::Ask,
+                    Next::RunTools | Next::Continue => AfterCompaction::Resume,
+                    Next::End(end) => {
+                        self.memory.held |= end != TurnEnd::Done;
+                        self.end_turn(end);
+                        AfterCompaction::Rest
+                    }
+                    Next::Check(CheckPoint::AfterTurn) => {
+                        self.end_turn(TurnEnd::Done);
+                        AfterCompaction::Rest
+                    }
+                    Next::Check(CheckPoint::WhenIdle) | Next::Rest => AfterCompaction::Rest,
+                };
+                self.compact(Reason::Manual, focus, wish, after)
+            }
+        }
+    }
+
+    fn go(&mut self, next: Next) -> State {
+        match next {
+            Next::Check(point) => {
+                let job = self.memory.job();
+                self.effects.push(Effect::Check { job, point });
+                State::Checking { job, point }
+            }
+            Next::Send => self.send(),
+            Next::Ask => {
+                let job = self.memory.job();
+                self.effects.push(Effect::Ask { job });
+                State::Asking { job }
+            }
+            Next::Continue => self.store(Write::Continue),
+            Next::RunTools => {
+                let job = self.memory.job();
+                self.effects.push(Effect::RunTools { job });
+                State::RunningTools { job }
+            }
+            Next::End(end) => {
+                self.memory.held |= end != TurnEnd::Done;
+                self.end_turn(end);
+                self.go(Next::Rest)
+            }
+            Next::Rest if self.memory.waiting() > 0 && !self.memory.held => self.begin(),
+            Next::Rest => self.rest(),
+        }
+    }
+
+    /// Begins a turn with what waits.
+    pub(super) fn begin(&mut self) -> State {
+        self.memory.turn_the_page();
+        self.follow(Next::Check(CheckPoint::BeforePrompt))
+    }
+
+    pub(super) fn store(&mut self, write: Write) -> State {
+        let job = self.memory.job();
+        self.effects.push(Effect::Store {
+            job,
+            write: write.clone(),
+        });
+        State::Storing { job, write }
+    }
+
+    pub(super) fn start_turn(&mut self) {
+        if !self.memory.in_turn {
+            self.memory.in_turn = true;
+            self.tell(Told::TurnStarted);
+        }
+    }
+
+    pub(super) fn end_turn(&mut self, end: TurnEnd) {
+        self.memory.handoff_due = false;
+        if self.memory.in_turn {
+            self.memory.in_turn = false;
+            self.tell(Told::TurnEnded(end));
+        }
+    }
+
+    pub(super) fn rest(&mut self) -> State {
+        let waiting = self.memory.waiting();
+        self.tell(Told::Resting { waiting });
+        let job = self.memory.job();
+        self.memory.idle_timer = Some(job);
+        self.effects.push(Effect::IdleTimer { job });
+        State::Idle
+    }
+
+    pub(super) fn close(&mut self) -> State {
+        self.discard_background();
+        self.memory.idle_timer = None;
+        self.tell(Told::Closed);
+        State::Closed
+    }
+
+    pub(super) fn discard_background(&mut self) {
+        if let Some(background) = self.memory.background.take() {
+            let background = background.job();
+            self.effects.push(Effect::Discard { background });
+        }
+    }
+
+    fn background_ended(&mut self, state: State, ended: Job, ready: bool) -> State {
+        if self.memory.background != Some(Background::Running(ended)) {
+            return state;
+        }
+        self.memory.background = ready.then_some(Background::Ready(ended));
+        self.memory.speculation_failed |= !ready;
+        match state {
+            State::Compacting {
+                job,
+                reason,
+                after,
+                grace: Some(_),
+            } if job == ended => match ready {
+                true => {
+                    let job = self.memory.job();
+                    self.splice(job, ended, reason, after)
+                }
+                false => self.compact_anew(reason, after),
+            },
+            other => other,
+        }
+    }
+}

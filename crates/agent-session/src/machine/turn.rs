@@ -1,0 +1,358 @@
+//! The course of a turn: messages, answers, tools, and the checks between them.
+
+use crate::machine::compaction::{CHANGED_MEANWHILE, Place};
+use crate::machine::step::{Next, Step};
+use crate::machine::{
+    AfterCompaction, AfterStop, AnswerEnd, Background, CheckPoint, Continue, Effect, Ended,
+    MAX_INCOMPLETE, Reason, State, Stopped, Told, TurnEnd, Verdict, Wish, Write,
+};
+
+impl Step {
+    /// Writes the messages that are due: what steers, and at the beginning of a turn the first of the others.
+    pub(super) fn send(&mut self) -> State {
+        let mut due: Vec<_> = self.memory.steering.iter().cloned().collect();
+        due.extend(self.memory.follow_ups.front().cloned());
+        match due.is_empty() {
+            true => self.rest(),
+            false => self.store(Write::Messages(due)),
+        }
+    }
+
+    /// Asks the model, with what steers it written before.
+    fn ask(&mut self) -> State {
+        let due: Vec<_> = self.memory.steering.iter().cloned().collect();
+        match due.is_empty() || self.memory.wanted.is_some() {
+            true => self.follow(Next::Ask),
+            false => self.store(Write::Messages(due)),
+        }
+    }
+
+    pub(super) fn stored(&mut self, write: Write) -> State {
+        // Only an answer that was stopped needs to be told to go on.
+        let was_stopped = write == Write::Answer(AnswerEnd::Aborted);
+        if self.memory.wanted == Some(AfterStop::GoOn) && !was_stopped {
+            self.memory.wanted = None;
+        }
+        match write {
+            Write::Messages(ids) => {
+                for id in &ids {
+                    self.memory.forget(id);
+                }
+                self.start_turn();
+                self.ask()
+            }
+            Write::Answer(end) => self.answered(end),
+            Write::Results => self.follow(Next::Check(CheckPoint::BetweenTools)),
+            Write::Continue => {
+                self.start_turn();
+                self.ask()
+            }
+            Write::Omission => self.ask(),
+        }
+    }
+
+    pub(super) fn store_failed(&mut self, error: &str) -> State {
+        let error = format!("cannot write the session: {error}");
+        if self.memory.in_turn {
+            self.end_turn(TurnEnd::Failed(error));
+        } else {
+            self.tell(Told::Failed(error));
+        }
+        self.memory.held = true;
+        self.follow(Next::Rest)
+    }
+
+    pub(super) fn answered(&mut self, end: AnswerEnd) -> State {
+        match end {
+            AnswerEnd::Done => {
+                self.memory.answered();
+                self.follow(Next::Check(CheckPoint::AfterTurn))
+            }
+            AnswerEnd::Calls => {
+                self.memory.answered();
+                self.follow(Next::RunTools)
+            }
+            // The stopped answer stays; whoever goes on is asked to.
+            AnswerEnd::Aborted => match self.memory.wanted {
+                Some(_) => self.follow(Next::Continue),
+                None => self.follow(Next::End(TurnEnd::Aborted)),
+            },
+            AnswerEnd::Failed(error) => self.follow(Next::End(TurnEnd::Failed(error))),
+            AnswerEnd::Overflow(error) => self.recover(Reason::Overflow, &error),
+            AnswerEnd::CutOff => self.recover(Reason::Incomplete, "the answer was cut off"),
+        }
+    }
+
+    /// Makes room and asks again, within bounds.
+    fn recover(&mut self, reason: Reason, error: &str) -> State {
+        let exhausted = match reason {
+            Reason::Overflow if self.memory.overflow_recovered => Some(format!(
+                "the context still does not fit after a compaction: {error}"
+            )),
+            Reason::Incomplete if self.memory.incomplete >= MAX_INCOMPLETE => Some(format!(
+                "{error} {} times in a row; raise the model's output cap or ask for less at once",
+                self.memory.incomplete + 1
+            )),
+            Reason::Manual
+            | Reason::Overflow
+            | Reason::Incomplete
+            | Reason::Threshold
+            | Reason::Image
+            | Reason::Idle => None,
+        };
+        if let Some(why) = exhausted {
+            return self.follow(Next::End(TurnEnd::Failed(reason.failure(&why))));
+        }
+        match self.memory.wanted.take() {
+            None | Some(AfterStop::GoOn) if self.memory.can_promote => {
+                self.promote(reason, AfterCompaction::Retry)
+            }
+            None | Some(AfterStop::GoOn) => self.make_room(reason, error),
+            // What somebody asked for makes room as well.
+            Some(AfterStop::Compact { focus, wish }) => {
+                self.count(reason);
+                self.compact(Reason::Manual, focus, wish, AfterCompaction::Retry)
+            }
+            stopped @ Some(AfterStop::Rest | AfterStop::Close) => {
+                self.memory.wanted = stopped;
+                self.follow(Next::End(TurnEnd::Aborted))
+            }
+        }
+    }
+
+    /// Compacts so that the failed answer can be asked for again, where that is allowed.
+    fn make_room(&mut self, reason: Reason, error: &str) -> State {
+        let refused = match (self.memory.policy.automatic, self.memory.stopped) {
+            (false, _) => Some("automatic compaction is switched off"),
+            (true, Some(_)) => Some("automatic compaction has stopped; compact by hand"),
+            (true, None) => None,
+        };
+        if let Some(why) = refused {
+            let error = reason.failure(&format!("{error} ({why})"));
+            return self.follow(Next::End(TurnEnd::Failed(error)));
+        }
+        self.count(reason);
+        let wish = match reason {
+            Reason::Overflow => Wish::InThisSession,
+            Reason::Manual
+            | Reason::Incomplete
+            | Reason::Threshold
+            | Reason::Image
+            | Reason::Idle => Wish::Configured,
+        };
+        self.compact(reason, None, wish, AfterCompaction::Retry)
+    }
+
+    fn count(&mut self, reason: Reason) {
+        match reason {
+            Reason::Overflow => self.memory.overflow_recovered = true,
+            Reason::Incomplete => self.memory.incomplete += 1,
+            Reason::Manual | Reason::Threshold | Reason::Image | Reason::Idle => {}
+        }
+    }
+
+    pub(super) fn checked(&mut self, point: CheckPoint, verdict: Verdict) -> State {
+        self.measured(verdict.tokens);
+        let after = match point {
+            CheckPoint::BeforePrompt => AfterCompaction::Send,
+            CheckPoint::BetweenTools => AfterCompaction::Ask,
+            CheckPoint::AfterTurn => AfterCompaction::TurnEnd {
+                work_left: verdict.work_left,
+            },
+            CheckPoint::WhenIdle => AfterCompaction::Rest,
+        };
+        if self.memory.wanted.is_some() {
+            return self.goes_on_without(after);
+        }
+        let scheduled = point == CheckPoint::AfterTurn && self.memory.handoff_due;
+        let reason = match point {
+            CheckPoint::WhenIdle if verdict.idle_due && !self.memory.compacted => {
+                Some(Reason::Idle)
+            }
+            CheckPoint::WhenIdle => None,
+            CheckPoint::BeforePrompt | CheckPoint::BetweenTools | CheckPoint::AfterTurn => {
+                if verdict.due || scheduled {
+                    Some(Reason::Threshold)
+                } else {
+                    verdict.images_due.then_some(Reason::Image)
+                }
+            }
+        };
+        match reason {
+            None => {
+                self.speculate(point, verdict);
+                self.goes_on_without(after)
+            }
+            Some(Reason::Threshold) if verdict.can_promote => {
+                self.promote(Reason::Threshold, after)
+            }
+            Some(reason) => self.compact_unless_refused(reason, after),
+        }
+    }
+
+    /// Keeps the size; a context that has become a tenth smaller is another one.
+    fn measured(&mut self, tokens: u64) {
+        self.memory.tokens = tokens;
+        match self.memory.stopped {
+            None => {}
+            Some(Stopped { at: None }) => {
+                self.memory.stopped = Some(Stopped { at: Some(tokens) });
+            }
+            Some(Stopped { at: Some(at) }) if tokens.saturating_mul(10) < at.saturating_mul(9) => {
+                self.memory.start_over();
+            }
+            Some(Stopped { at: Some(_) }) => {}
+        }
+    }
+
+    /// Compacts, unless settings, failures or the user are against it. A handoff waits for the end of the turn.
+    fn compact_unless_refused(&mut self, reason: Reason, after: AfterCompaction) -> State {
+        let memory = &mut self.memory;
+        if !memory.policy.automatic || memory.stopped.is_some() || memory.declined {
+            return self.goes_on_without(after);
+        }
+        if after == AfterCompaction::Ask && memory.policy.hands_off {
+            memory.handoff_due = true;
+            return self.goes_on_without(after);
+        }
+        memory.handoff_due = false;
+        // A handoff further down the list waits for the end of a turn too.
+        let wish = match after {
+            AfterCompaction::Ask => Wish::InThisSession,
+            _ => Wish::Configured,
+        };
+        self.compact(reason, None, wish, after)
+    }
+
+    fn speculate(&mut self, point: CheckPoint, verdict: Verdict) {
+        let memory = &mut self.memory;
+        let wanted = verdict.speculate && memory.policy.automatic && !memory.policy.hands_off;
+        let possible = memory.background.is_none()
+            && memory.stopped.is_none()
+            && !memory.declined
+            && !memory.speculation_failed;
+        if wanted && possible && point == CheckPoint::BetweenTools {
+            let job = memory.job();
+            memory.background = Some(Background::Running(job));
+            self.effects.push(Effect::StartBackground { job });
+        }
+    }
+
+    fn promote(&mut self, reason: Reason, after: AfterCompaction) -> State {
+        let job = self.memory.job();
+        self.effects.push(Effect::Promote { job });
+        State::Promoting { job, reason, after }
+    }
+
+    pub(super) fn promoted(
+        &mut self,
+        reason: Reason,
+        after: AfterCompaction,
+        error: Option<String>,
+    ) -> State {
+        self.memory.can_promote = false;
+        match error {
+            None => {
+                self.memory.start_over();
+                self.memory.handoff_due = false;
+                self.discard_background();
+                match after {
+                    AfterCompaction::Retry => self.store(Write::Omission),
+                    AfterCompaction::Send
+                    | AfterCompaction::Ask
+                    | AfterCompaction::TurnEnd { .. }
+                    | AfterCompaction::Resume
+                    | AfterCompaction::Rest => self.goes_on_without(after),
+                }
+            }
+            Some(error) => {
+                self.tell(Told::Failed(error));
+                match after {
+                    AfterCompaction::Retry => {
+                        self.recover(reason, "no larger model could take over")
+                    }
+                    AfterCompaction::Send
+                    | AfterCompaction::Ask
+                    | AfterCompaction::TurnEnd { .. }
+                    | AfterCompaction::Resume
+                    | AfterCompaction::Rest => match self.memory.wanted {
+                        Some(_) => self.goes_on_without(after),
+                        None => self.compact_unless_refused(reason, after),
+                    },
+                }
+            }
+        }
+    }
+
+    /// Goes on where a compaction did not happen.
+    fn goes_on_without(&mut self, after: AfterCompaction) -> State {
+        self.after_failure(after, String::new())
+    }
+
+    /// Goes on where a compaction failed.
+    pub(super) fn after_failure(&mut self, after: AfterCompaction, error: String) -> State {
+        match after {
+            AfterCompaction::Send => self.follow(Next::Send),
+            AfterCompaction::Ask => self.ask(),
+            AfterCompaction::TurnEnd { .. } => self.follow(Next::End(TurnEnd::Done)),
+            AfterCompaction::Retry => self.follow(Next::End(match self.memory.wanted {
+                Some(_) => TurnEnd::Aborted,
+                None => TurnEnd::Failed(error),
+            })),
+            AfterCompaction::Resume => self.follow(Next::Continue),
+            AfterCompaction::Rest => self.follow(Next::Rest),
+        }
+    }
+
+    pub(super) fn goes_on(&mut self, after: AfterCompaction, place: Place) -> State {
+        match (after, place) {
+            (AfterCompaction::TurnEnd { work_left }, _) => {
+                let goes_on = match self.memory.policy.continues {
+                    Continue::Never => false,
+                    Continue::WhenWorkIsLeft => work_left,
+                    Continue::Always => true,
+                };
+                match goes_on && self.memory.waiting() == 0 {
+                    true => self.follow(Next::Continue),
+                    false => self.follow(Next::End(TurnEnd::Done)),
+                }
+            }
+            (AfterCompaction::Retry, Place::Here) => self.ask(),
+            // Nothing of the turn is in the new session; it goes on only by itself.
+            (AfterCompaction::Retry, Place::NewSession) => match self.retries_in(place) {
+                true => self.follow(Next::Continue),
+                false => self.follow(Next::End(TurnEnd::Done)),
+            },
+            (AfterCompaction::Ask, Place::NewSession) => self.follow(Next::Continue),
+            (
+                AfterCompaction::Send
+                | AfterCompaction::Ask
+                | AfterCompaction::Resume
+                | AfterCompaction::Rest,
+                _,
+            ) => self.goes_on_without(after),
+        }
+    }
+
+    /// Returns whether what failed is asked for again after a compaction.
+    pub(super) fn retries_in(&self, place: Place) -> bool {
+        match (place, self.memory.policy.continues) {
+            (Place::Here, _) => true,
+            (Place::NewSession, Continue::Never) => false,
+            (Place::NewSession, Continue::WhenWorkIsLeft | Continue::Always) => true,
+        }
+    }
+
+    pub(super) fn navigated(&mut self, ended: Ended) -> State {
+        match ended {
+            Ended::Compacted { .. } | Ended::HandedOff => {
+                self.memory.start_over();
+                self.memory.compacted = false;
+            }
+            Ended::Nothing(why) | Ended::Failed(why) => self.tell(Told::Failed(why)),
+            Ended::Stale => self.tell(Told::Failed(CHANGED_MEANWHILE.to_owned())),
+            Ended::Cancelled => {}
+        }
+        self.follow(Next::Rest)
+    }
+}

@@ -1,0 +1,116 @@
+//! What the user keeps from the agent does not come back: keys, and files that rules deny.
+
+use insta::assert_snapshot;
+use llm_providers::Redactor;
+
+use super::*;
+use agent_tools::approval::{Memory, Policy, Rule, Ruling};
+
+/// Returns what is found of files under a policy for `read` and rules of the project.
+fn told(house: &House, policy: Option<Policy>, rules: &[(&str, Ruling)], paths: &[&str]) -> String {
+    let workspace = Workspace::open(&house.path("")).unwrap();
+    let config = house.root().join("config");
+    let memory = Memory::of(Some(&config), workspace.root()).unwrap();
+    for (pattern, ruling) in rules {
+        let rule = Rule::of_pattern("read", pattern).unwrap();
+        memory.add(rule, *ruling).unwrap();
+    }
+    let policies = policy.map(|policy| ("read".to_owned(), policy));
+    let approvals = Approvals::new(policies.into_iter().collect(), false).remembering(Ok(memory));
+    let cwd = house.path("sub");
+    let disk = Disk::new(Arc::new(workspace), &cwd, Arc::default(), approvals);
+    let read = disk.read(touched(paths), &house.settings, &|| false);
+    house.lines(&read.unwrap())
+}
+
+#[test]
+fn what_rules_deny_is_not_opened_by_whatever_name() {
+    let house = House::new();
+    house.put("secret.env", SECRET);
+    house.put("sub/keys/id", SECRET);
+    house.put("sub/a", "a");
+    symlink(house.path("secret.env"), house.path("sub/link")).unwrap();
+    let whole = house.path("secret.env").display().to_string();
+    let rules = [
+        ("secret.env", Ruling::Denied),
+        ("sub/keys/*", Ruling::Denied),
+    ];
+    let paths = ["../secret.env", "link", &whole, "keys/id", "a"];
+    let found = told(&house, None, &rules, &paths);
+    assert_snapshot!(found, @r#"
+    secret.env: unreadable: denied by a rule
+    sub/keys/id: unreadable: denied by a rule
+    sub/a: "a"
+    "#);
+    // What is never opened is not waited for, nor told from what is not there.
+    fifo(&house.path("sub/keys/pipe"));
+    assert_snapshot!(told(&house, None, &[], &["keys/pipe", "keys/gone"]), @"
+    sub/keys/pipe: unreadable: denied by a rule
+    sub/keys/gone: unreadable: denied by a rule
+    ");
+}
+
+#[test]
+fn a_policy_for_read_holds_and_nobody_is_asked() {
+    let house = House::new();
+    house.put("sub/a", "a");
+    house.put("sub/b", "b");
+    let paths = ["a", "b"];
+    assert_snapshot!(told(&house, Some(Policy::Deny), &[], &paths), @"
+    sub/a: unreadable: denied by the settings
+    sub/b: unreadable: denied by the settings
+    ");
+    let allowed = [("sub/a", Ruling::Allowed)];
+    assert_snapshot!(told(&house, Some(Policy::Ask), &allowed, &paths), @r#"
+    sub/a: "a"
+    sub/b: unreadable: has to be allowed, and nobody is asked; allow read for it
+    "#);
+    assert_snapshot!(told(&house, Some(Policy::Deny), &[], &paths), @"
+    sub/a: unreadable: denied by the settings
+    sub/b: unreadable: denied by the settings
+    ");
+    assert_snapshot!(told(&house, Some(Policy::Allow), &[], &paths), @r#"
+    sub/a: "a"
+    sub/b: "b"
+    "#);
+    // What is denied is not known, so nothing is brought back.
+    fs::write(house.root().join("config/approvals.json"), "?").unwrap();
+    let paths = ["a"];
+    let found = {
+        let workspace = Workspace::open(&house.path("")).unwrap();
+        let memory = Memory::of(Some(&house.root().join("config")), workspace.root());
+        let approvals = Approvals::allow_all().remembering(memory);
+        let cwd = house.path("sub");
+        let disk = Disk::new(Arc::new(workspace), &cwd, Arc::default(), approvals);
+        let read = disk.read(touched(&paths), &house.settings, &|| false);
+        house.lines(&read.unwrap())
+    };
+    assert_snapshot!(found, @"sub/a: unreadable: the rules of the project cannot be read; mend the file of approvals");
+}
+
+/// Returns the text of a file, from which a key is taken out.
+fn without(key: &str, text: &str) -> String {
+    let house = House::new();
+    house.put(".env", text);
+    let mut redactor = Redactor::default();
+    redactor.add(key);
+    let workspace = Arc::new(Workspace::open(&house.path("")).unwrap());
+    let all = Approvals::allow_all();
+    let disk = Disk::new(workspace, &house.path(""), Arc::new(redactor), all);
+    let read = disk.read(touched(&[".env"]), &house.settings, &|| false);
+    house.lines(&read.unwrap())
+}
+
+#[test]
+fn keys_leave_a_file_as_they_leave_a_result() {
+    let key = "k3y-of-many-characters-0123456789";
+    assert_snapshot!(without(key, &format!("A=1\nTOKEN={key}\n")), @r#".env: "A=1\nTOKEN=[secret removed]\n""#);
+}
+
+#[test]
+fn a_key_of_several_lines_leaves_a_file_whatever_its_line_ends() {
+    let key = "first line of the key\nand the second of it\nand a third";
+    let in_crlf = format!("A=1\r\n{}\r\nB=2\r\n", key.replace('\n', "\r\n"));
+    assert_snapshot!(without(key, &in_crlf), @r#".env: "A=1\n[secret removed]\nB=2\n""#);
+    assert_snapshot!(without(&key.replace('\n', "\r\n"), &in_crlf), @r#".env: "A=1\n[secret removed]\nB=2\n""#);
+}

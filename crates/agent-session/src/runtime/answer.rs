@@ -1,0 +1,246 @@
+//! Asking the model: the request from the session, the answer as it comes, and what is kept of one that broke off.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use compaction_core::TokenCount;
+use llm_providers::{
+    Answer, CancellationToken, Event as Piece, Progress, ProviderError, ProviderErrorKind, Request,
+    classify, complete,
+};
+use session_model::{AssistantMessage, Block, Content, Cost, StopReason, Usage};
+
+use crate::event::SessionEvent;
+use crate::machine::{AnswerEnd, Job, Write};
+use crate::models::LiveModel;
+use crate::runtime::AgentSession;
+use crate::runtime::events::Events;
+use crate::runtime::jobs::Done;
+
+/// An answer, whole or not.
+#[derive(Debug, Clone)]
+pub(super) struct Given {
+    /// The message as the session keeps it.
+    pub message: AssistantMessage,
+    /// How it ended.
+    pub end: AnswerEnd,
+    /// What it cost in USD, where prices are known.
+    pub cost_usd: Option<f64>,
+}
+
+impl Given {
+    /// Returns the price as entries have it.
+    pub fn cost(&self) -> Option<Cost> {
+        self.cost_usd.map(|total| Cost {
+            total,
+            ..Cost::default()
+        })
+    }
+}
+
+/// How the error of an answer begins that failed because the context is too large.
+const OVERFLOW: &str = "context overflow: ";
+
+/// Room that is kept for what an estimate misses, in twentieths of the context.
+const MARGIN: u64 = 1;
+
+/// The least that an answer may be capped at.
+const LEAST_OUTPUT: u64 = 256;
+
+impl AgentSession {
+    pub(super) fn ask(&mut self, job: Job) {
+        if self.ends_in_acknowledgement()
+            && let Err(error) = self.write(&Write::Continue)
+        {
+            self.unwritten(&error);
+        }
+        let path = self.path();
+        let view = self.view();
+        let model = self.models.model.clone();
+        let tokens = view.measured(&path).tokens;
+        let prepare = |replays| {
+            let (mut request, _) =
+                Request::for_context(&path, &view.context, &*model.provider, replays);
+            request.max_output = max_output(&model, tokens);
+            request.reasoning = self.reasoning;
+            request.cache_key = Some(self.store.id().to_owned());
+            request
+        };
+        let request = prepare(true);
+        // A provider may not take its own earlier history back; then the readable form is sent.
+        let readable = request.native.is_some().then(|| prepare(false));
+        let events = self.events.clone();
+        let policy = self.models.policy;
+        self.start(job, |cancel| async move {
+            let asking = Asking {
+                model,
+                policy,
+                events,
+                cancel,
+            };
+            let mut given = asking.ask(&request).await;
+            if let (Some(readable), Err(error)) = (readable, &given.result)
+                && error.kind == ProviderErrorKind::InvalidRequest
+            {
+                asking.events.notice(format!(
+                    "{error}; the readable summary takes the place of the native history"
+                ));
+                given = asking.ask(&readable).await;
+            }
+            Done::Answer(Box::new(asking.given(given)))
+        });
+    }
+
+    /// Returns whether the context ends in the acknowledgement of a summary, which no model can go on from.
+    fn ends_in_acknowledgement(&self) -> bool {
+        let context = &self.view().context;
+        let last = context.messages().next_back();
+        let compaction = context.compaction();
+        compaction.is_some_and(|(id, compaction)| {
+            compaction.restores() && last.is_some_and(|(last, _)| last == id)
+        })
+    }
+
+    /// Returns whether a stored answer is a context overflow, by its words.
+    pub(super) fn was_overflow(&self, answer: &AssistantMessage) -> bool {
+        let text = answer.error_message.as_deref().unwrap_or_default();
+        // What this agent writes begins so; peers write the provider's words.
+        let kind = || classify(Some(400), text).kind;
+        text.starts_with(OVERFLOW) || kind() == ProviderErrorKind::ContextOverflow
+    }
+}
+
+/// Returns the most that the model may answer: its own cap, and what is left of its window.
+fn max_output(model: &LiveModel, tokens: TokenCount) -> Option<u64> {
+    let own = model.provider.capabilities().max_output;
+    if model.window == TokenCount::ZERO {
+        return own;
+    }
+    let estimate = tokens.0.saturating_add(tokens.scaled(MARGIN, 20).0);
+    let left = model.window.0.saturating_sub(estimate).max(LEAST_OUTPUT);
+    Some(own.map_or(left, |own| own.min(left)))
+}
+
+struct Asking {
+    model: LiveModel,
+    policy: llm_providers::RetryPolicy,
+    events: Events,
+    cancel: CancellationToken,
+}
+
+/// What came of a request, and what had been said when it broke off.
+struct Came {
+    result: Result<Answer, ProviderError>,
+    said: String,
+}
+
+impl Asking {
+    async fn ask(&self, request: &Request) -> Came {
+        let said = Arc::new(Mutex::new(String::new()));
+        let heard = said.clone();
+        let events = self.events.clone();
+        let mut progress = move |progress: Progress<'_>| match progress {
+            Progress::Event(Piece::Text(text)) => {
+                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                heard.push_str(text);
+                events.send(SessionEvent::TextDelta { text: text.clone() });
+            }
+            Progress::Event(Piece::Thinking(text)) => {
+                events.send(SessionEvent::ThinkingDelta { text: text.clone() });
+            }
+            // Calls are told when they run.
+            Progress::Event(Piece::ToolCall { .. } | Piece::Done(_)) => {}
+            Progress::Retry { error, delay, sent } => {
+                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
+                heard.clear();
+                events.send(SessionEvent::Retry {
+                    error: error.to_string(),
+                    delay_seconds: delay.as_secs_f64(),
+                    sent,
+                });
+            }
+        };
+        let provider = &*self.model.provider;
+        let result = complete(provider, request, &self.policy, &self.cancel, &mut progress).await;
+        let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Came { result, said }
+    }
+
+    fn given(&self, came: Came) -> Given {
+        let message = AssistantMessage {
+            content: Content::Blocks(Vec::new()),
+            api: self.model.api.clone(),
+            provider: self.model.provider.name().to_owned(),
+            model: self.model.provider.model().to_owned(),
+            usage: Some(Usage::default()),
+            stop_reason: StopReason::Stop,
+            error_message: None,
+            timestamp: None,
+        };
+        match came.result {
+            Ok(answer) => self.whole(message, answer),
+            Err(error) => self.broken(message, &error, came.said),
+        }
+    }
+
+    fn whole(&self, message: AssistantMessage, answer: Answer) -> Given {
+        let calls = answer.content.iter();
+        let calls = calls.filter(|block| matches!(block, Block::ToolCall(_)));
+        let calls = calls.count() > 0;
+        let (end, stop_reason) = match answer.stop_reason {
+            StopReason::Length => (AnswerEnd::CutOff, StopReason::Length),
+            _ if calls => (AnswerEnd::Calls, StopReason::ToolUse),
+            other => (AnswerEnd::Done, other),
+        };
+        let cost_usd = self.spend(&answer.usage);
+        // A block of an unknown kind cannot be spelt.
+        let content = answer.content.into_iter();
+        let content = content.filter(|block| !matches!(block, Block::Other { .. }));
+        Given {
+            message: AssistantMessage {
+                content: Content::Blocks(content.collect()),
+                usage: Some(answer.usage),
+                stop_reason,
+                ..message
+            },
+            end,
+            cost_usd,
+        }
+    }
+
+    fn broken(&self, message: AssistantMessage, error: &ProviderError, said: String) -> Given {
+        let (end, stop_reason) = match error.kind {
+            ProviderErrorKind::Cancelled => (AnswerEnd::Aborted, StopReason::Aborted),
+            ProviderErrorKind::ContextOverflow | ProviderErrorKind::PayloadTooLarge => {
+                (AnswerEnd::Overflow(error.to_string()), StopReason::Error)
+            }
+            _ => (AnswerEnd::Failed(error.to_string()), StopReason::Error),
+        };
+        let billed = error.usage.as_deref().copied().unwrap_or_default();
+        let cost_usd = error.usage.as_deref().and_then(|usage| self.spend(usage));
+        let content = match said.is_empty() {
+            true => Vec::new(),
+            false => vec![Block::text(said)],
+        };
+        Given {
+            message: AssistantMessage {
+                content: Content::Blocks(content),
+                usage: Some(billed),
+                error_message: Some(match end {
+                    AnswerEnd::Overflow(_) => format!("{OVERFLOW}{error}"),
+                    _ => error.to_string(),
+                }),
+                stop_reason,
+                ..message
+            },
+            end,
+            cost_usd,
+        }
+    }
+
+    fn spend(&self, usage: &Usage) -> Option<f64> {
+        let prices = self.model.prices.as_ref();
+        let cost = prices.and_then(|prices| prices.cost(usage));
+        self.events.spend(usage, cost);
+        cost
+    }
+}

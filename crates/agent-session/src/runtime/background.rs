@@ -1,0 +1,183 @@
+//! A compaction that is prepared beside the running turn, and written when it is due.
+
+use compaction_core::Profile;
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf};
+
+use crate::machine::{Ended, Job, Reason, Wish};
+use crate::runtime::AgentSession;
+use crate::runtime::compaction::{Entries, Product, TARGET};
+use crate::runtime::jobs::Done;
+use crate::summarize::{main_place, summary_draft};
+use session_store::NewEntry;
+
+/// What was prepared.
+pub(super) struct Prepared {
+    /// The job that did it.
+    pub job: Job,
+    /// The leaf at which it was planned; `None` before everything.
+    leaf: Option<EntryId>,
+    /// The model for whose window it was planned.
+    model: String,
+    entries: Entries,
+}
+
+impl AgentSession {
+    pub(super) fn start_background(&mut self, job: Job) {
+        let mut compaction = self.compaction(Reason::Threshold, None, Wish::InThisSession, false);
+        let leaf = match compaction.leaf {
+            Leaf::At(index) => Some(EntryId::new(compaction.tree.id(index))),
+            Leaf::Root => None,
+        };
+        let model = self.models.model.name();
+        // Below the threshold nothing else than a summary is of use.
+        compaction.strategies.retain(|strategy| {
+            use compaction_core::Strategy;
+            matches!(strategy, Strategy::ContextFull | Strategy::Extractive)
+        });
+        self.start(job, |cancel| async move {
+            compaction.cancel = cancel;
+            let prepared = match compaction.run().await {
+                Ok(Product::Entries(entries)) => Some(Box::new(Prepared {
+                    job,
+                    leaf,
+                    model,
+                    entries: *entries,
+                })),
+                Ok(Product::Document(_)) | Err(_) => None,
+            };
+            Done::Background(prepared)
+        });
+    }
+
+    /// Writes what was prepared, unless the session has gone another way since.
+    pub(super) fn splice(&mut self, background: Job, omits_failed: bool) -> Ended {
+        let Some(prepared) = self.prepared.take() else {
+            return Ended::Stale;
+        };
+        // What could not be written before belongs to what an undo gives back.
+        if let Err(error) = self.append(Vec::new()) {
+            return Ended::Failed(error.to_string());
+        }
+        if prepared.job != background || !self.still_fits(&prepared, omits_failed) {
+            return Ended::Stale;
+        }
+        let mut entries = prepared.entries;
+        let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
+        entries.result.prepared = true;
+        entries.result.tokens_before += followed;
+        entries.result.tokens_after += followed;
+        // The entry tells of the session as it is now; whoever undoes it wants what was said meanwhile.
+        let leaf = match self.store.leaf() {
+            Leaf::At(index) => Some(self.store.tree().id(index).to_owned()),
+            Leaf::Root => None,
+        };
+        if let Some(draft) = summary_draft(&mut entries.drafts) {
+            let details = [
+                ("undoTo", json!(leaf)),
+                ("estimatedTokensBefore", json!(entries.result.tokens_before)),
+                ("estimatedTokensAfter", json!(entries.result.tokens_after)),
+            ];
+            for (key, value) in details.iter().filter(|(_, value)| !value.is_null()) {
+                if let Ok(value) = RawJson::of(value) {
+                    compaction_core::add_detail(draft, key, &value);
+                }
+            }
+            if let EntryDraft::Compaction(compaction) = draft {
+                compaction.tokens_before += followed;
+            }
+        }
+        let entries = Entries {
+            lands: true,
+            ..entries
+        };
+        self.write_entries(entries, omits_failed)
+    }
+
+    fn still_fits(&self, prepared: &Prepared, omits_failed: bool) -> bool {
+        if prepared.model != self.models.model.name() {
+            return false;
+        }
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let after = match &prepared.leaf {
+            None => 0,
+            Some(leaf) => match path.place_of(leaf) {
+                Some(place) => place + 1,
+                None => return false,
+            },
+        };
+        let changed = path.entries()[after..].iter().any(|index| {
+            matches!(
+                tree.kind(*index),
+                EntryKind::Compaction | EntryKind::ContextEdit | EntryKind::ResetBoundary
+            )
+        });
+        let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
+        let after = prepared.entries.result.tokens_after + followed;
+        // One that would not land is no better than a new one.
+        let lands = self
+            .threshold()
+            .is_none_or(|threshold| after <= threshold.tokens.scaled(TARGET, 10).0);
+        !changed && lands
+    }
+
+    /// Returns the tokens of what was said after `leaf`, what failed left out when it is to go.
+    fn tokens_since(&self, leaf: Option<&EntryId>, omits_failed: bool) -> u64 {
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let view = self.view();
+        let known = leaf.and_then(|leaf| path.place_of(leaf));
+        let first = known.map_or(0, |place| place + 1);
+        let after: std::collections::BTreeSet<_> = path.entries()[first..].iter().collect();
+        let counter = Profile::Own.counter();
+        let entries = view.context.entries.iter();
+        let entries = entries.filter(|projected| after.contains(&projected.index));
+        let entries = entries.filter(|projected| {
+            !(omits_failed && self.failed.as_ref() == Some(&projected.entry.id))
+        });
+        let messages = entries
+            .filter(|projected| !matches!(projected.entry.body, EntryBody::Compaction(_)))
+            .flat_map(|projected| &projected.messages);
+        messages.map(|message| counter.message(message).0).sum()
+    }
+
+    /// Writes what a compaction brought, with the edit that takes away what failed.
+    pub(super) fn write_entries(&mut self, entries: Entries, omits_failed: bool) -> Ended {
+        let failed = self.failed.clone();
+        let mut drafts: Vec<NewEntry> = match omits_failed {
+            true => self.omission(),
+            false => Vec::new(),
+        };
+        let place = main_place(&entries.drafts).map(|place| drafts.len() + place);
+        drafts.extend(
+            entries
+                .drafts
+                .into_iter()
+                .map(|draft: EntryDraft| draft.into()),
+        );
+        let written = match self.instead.take() {
+            Some(instead) => self.write_instead(&instead, drafts),
+            None => self.append(drafts),
+        };
+        match written {
+            Ok(ids) => {
+                let mut result = entries.result;
+                result.entry_id = place
+                    .and_then(|place| ids.get(place))
+                    .map(ToString::to_string);
+                self.result = Some(result);
+                self.gather_instructions();
+                Ended::Compacted {
+                    lands: entries.lands,
+                }
+            }
+            Err(error) => {
+                // A compaction that was not written is none: it is not tried again behind anybody's back.
+                self.failed = failed;
+                Ended::Failed(error.to_string())
+            }
+        }
+    }
+}

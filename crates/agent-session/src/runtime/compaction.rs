@@ -1,0 +1,446 @@
+//! One compaction of a running session: strategies in their order, hooks, candidates; nothing is written here.
+
+use std::sync::Arc;
+
+use compaction_core::{
+    ApplyError, CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions,
+    Profile, PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger,
+    measure, message_counts, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
+};
+use hooks::{CompactingResult, HookContext, HookSet};
+use llm_providers::{CancellationToken, Request};
+use session_model::json::RawJson;
+use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, build_context};
+use tokio::time::Instant;
+
+use crate::event::CompactionResult;
+use crate::machine::{Ended, Reason};
+use crate::models::LiveModels;
+use crate::restoring::{Disk, Stopped};
+use crate::runtime::events::Events;
+use crate::runtime::instructions::why_nothing;
+use crate::runtime::overflow::leave_room;
+use crate::summarize::{
+    Candidate, Compacted, ModelReport, NativeStart, NoSummary, PassedOver, Run, Step, Way, compact,
+    native_tokens_before, passed_over_in_details, seconds_in_details, summary_draft,
+};
+
+/// What a compaction is made from.
+pub(super) struct CompactionJob {
+    /// The session as it is.
+    pub tree: SessionTree,
+    /// Where it is compacted: the leaf, or the entry before an answer that failed.
+    pub leaf: Leaf,
+    /// The settings.
+    pub settings: Settings,
+    /// The strategies, in the order in which they are tried.
+    pub strategies: Vec<Strategy>,
+    /// Who may be asked.
+    pub models: LiveModels,
+    /// Who may object.
+    pub hooks: Arc<HookSet>,
+    /// The session as hooks are told of it.
+    pub hook_context: HookContext,
+    /// Why.
+    pub reason: Reason,
+    /// What the summary should focus on.
+    pub focus: Option<String>,
+    /// Whether the turn is asked again afterwards.
+    pub will_retry: bool,
+    /// Where touched files are read.
+    pub disk: Disk,
+    /// Ends it.
+    pub cancel: CancellationToken,
+    /// Who watches.
+    pub events: Events,
+}
+
+/// What comes of a compaction, to the point of being written.
+#[derive(Debug)]
+pub(super) enum Product {
+    /// Entries to append.
+    Entries(Box<Entries>),
+    /// The document of a handoff.
+    Document(Box<Document>),
+}
+
+/// The document of a handoff, and its account.
+#[derive(Debug)]
+pub(super) struct Document {
+    /// The document.
+    pub text: String,
+    /// The typed copy of the facts in it.
+    pub ledger: serde_json::Value,
+    /// Who wrote it.
+    pub report: ModelReport,
+    /// What is told of it.
+    pub result: CompactionResult,
+}
+
+/// The entries that carry out a compaction.
+#[derive(Debug)]
+pub(super) struct Entries {
+    /// The entries, in order.
+    pub drafts: Vec<EntryDraft>,
+    /// What is told of them.
+    pub result: CompactionResult,
+    /// Whether the context is well below the threshold afterwards.
+    pub lands: bool,
+    /// Whether the newest answer, which failed, leaves the context with them.
+    pub omits_failed: bool,
+}
+
+/// Why a strategy brought nothing.
+#[derive(Debug)]
+pub(super) enum Miss {
+    /// The next one may do better.
+    Next(Ended),
+    /// Somebody does not want the compaction, by whatever strategy.
+    Refused(Ended),
+}
+
+impl From<Ended> for Miss {
+    fn from(ended: Ended) -> Self {
+        Self::Next(ended)
+    }
+}
+
+/// How far below the threshold a compaction must land, in tenths.
+pub(super) const TARGET: u64 = 8;
+
+impl CompactionJob {
+    /// Tries the strategies in their order until one makes progress.
+    pub async fn run(self) -> Result<Product, Ended> {
+        // What is cancelled at once does nothing.
+        tokio::task::yield_now().await;
+        let started = Instant::now();
+        let (mut worst, mut passed) = (None, Vec::new());
+        for strategy in &self.strategies {
+            if self.cancel.is_cancelled() {
+                return Err(Ended::Cancelled);
+            }
+            let mut done = self.by(*strategy).await;
+            if let Ok(product) = &mut done {
+                let seconds = started.elapsed().as_secs_f64();
+                let result = match product {
+                    Product::Entries(entries) => {
+                        if let Some(draft) = summary_draft(&mut entries.drafts) {
+                            seconds_in_details(draft, seconds);
+                            passed_over_in_details(draft, &passed);
+                        }
+                        &mut entries.result
+                    }
+                    Product::Document(document) => &mut document.result,
+                };
+                result.seconds = seconds;
+            }
+            match done {
+                Err(Miss::Refused(ended)) => return Err(ended),
+                Err(Miss::Next(ended)) => {
+                    let (Ended::Nothing(why) | Ended::Failed(why)) = &ended else {
+                        return Err(ended);
+                    };
+                    let failed = matches!(ended, Ended::Failed(_));
+                    passed.push(PassedOver::new(strategy.name(), failed, why));
+                    worst.get_or_insert(ended);
+                }
+                Ok(product) => return Ok(product),
+            }
+        }
+        let nothing = || Ended::Nothing("no strategy is set; see compaction.strategy".to_owned());
+        Err(worst.unwrap_or_else(nothing))
+    }
+
+    async fn by(&self, strategy: Strategy) -> Result<Product, Miss> {
+        let path = self.tree.path(self.leaf);
+        let context = build_context(&path, Profile::Own.context_rules());
+        let options = self.options(strategy, &path, &context);
+        match strategy {
+            Strategy::Off => Err(Miss::Next(Ended::Nothing(
+                "compaction.strategy is off; set another to compact".to_owned(),
+            ))),
+            Strategy::Restore => {
+                let options = self.with_files(options, &context).await?;
+                let mut candidates = self.models.summarizers();
+                // What comes back follows a summary in words.
+                candidates.retain(|candidate| candidate.way == Way::Summary);
+                self.summarized(&path, &context, options, &candidates).await
+            }
+            Strategy::PruneOnly => match plan_prune(&path, &options, PromptCache::Cold) {
+                Ok(plan) => Ok(self.pruned(&plan, &context)),
+                Err(nothing) => Err(Miss::Next(Ended::Nothing(nothing.to_string()))),
+            },
+            Strategy::ContextFull => {
+                let candidates = &self.models.summarizers();
+                self.summarized(&path, &context, options, candidates).await
+            }
+            Strategy::Extractive => self.summarized(&path, &context, options, &[]).await,
+            Strategy::Handoff => Ok(self.handed_off(&path, &context).await?),
+        }
+    }
+
+    fn options(
+        &self,
+        strategy: Strategy,
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+    ) -> PlanOptions {
+        let mut options = PlanOptions {
+            settings: self.settings.clone(),
+            ..PlanOptions::for_window(self.models.model.window)
+        };
+        let compaction = &mut options.settings.compaction;
+        compaction.strategy = strategy.into();
+        if self.reason == Reason::Overflow {
+            let tokens = measure(path, context, Profile::Own).tokens;
+            leave_room(compaction, tokens, context);
+        }
+        options
+    }
+
+    /// Returns the options with what the touched files hold now.
+    async fn with_files(
+        &self,
+        options: PlanOptions,
+        context: &SessionContext,
+    ) -> Result<PlanOptions, Ended> {
+        let touched = touched_files(context);
+        let disk = self.disk.clone();
+        let settings = options.settings.compaction.restore;
+        if self.reason == Reason::Overflow && settings.total_tokens == TokenCount::ZERO {
+            return Ok(options);
+        }
+        let read = disk.read_beside(touched, settings, &self.cancel).await;
+        let restore = read.map_err(|Stopped| Ended::Cancelled)?;
+        Ok(PlanOptions { restore, ..options })
+    }
+
+    fn trigger(&self) -> Trigger {
+        match self.reason {
+            Reason::Manual => Trigger::Manual {
+                focus: self.focus.clone(),
+            },
+            Reason::Overflow => Trigger::Overflow,
+            Reason::Incomplete => Trigger::Incomplete,
+            Reason::Threshold => Trigger::Threshold,
+            Reason::Image => Trigger::Image,
+            Reason::Idle => Trigger::Idle,
+        }
+    }
+
+    fn target(&self) -> Option<TokenCount> {
+        let rules = Profile::Own.rules();
+        let window = self.models.model.window;
+        let threshold = threshold(window, &self.settings.compaction, &rules)?;
+        Some(threshold.tokens.scaled(TARGET, 10))
+    }
+
+    pub(super) fn lands(&self, after: TokenCount) -> bool {
+        self.target().is_none_or(|target| after <= target)
+    }
+
+    pub(super) fn session_id(&self) -> String {
+        let header = self.tree.header();
+        header
+            .map(|header| header.id.to_string())
+            .unwrap_or_default()
+    }
+
+    async fn summarized(
+        &self,
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+        mut options: PlanOptions,
+        candidates: &[Candidate],
+    ) -> Result<Product, Miss> {
+        let trigger = self.trigger();
+        let first = match plan_for_context(path, context, &trigger, &options) {
+            Ok(plan) => plan,
+            // Nothing can be summarized, but it is too much: shorten what is large where it stands.
+            Err(NothingToDo::NothingOld { .. }) => {
+                let plan = plan_elision(path, &options);
+                let plan =
+                    plan.map_err(|nothing| Ended::Nothing(why_nothing(&nothing, context)))?;
+                let strategy = options.settings.compaction.strategy.first();
+                return Ok(self.elided(&plan, context, strategy));
+            }
+            Err(nothing) => return Err(Ended::Nothing(why_nothing(&nothing, context)).into()),
+        };
+        if let Some(replaced) = self.ask_hooks(&first, path).await? {
+            return Ok(self.overridden(&first, (path, context), &options, &replaced)?);
+        }
+        let strategy = options.settings.compaction.strategy.first();
+        let added = match strategy {
+            // Nobody is asked, so there is nothing to add to.
+            Strategy::Extractive | Strategy::PruneOnly | Strategy::Off => {
+                CompactingResult::default()
+            }
+            Strategy::ContextFull | Strategy::Restore | Strategy::Handoff => {
+                self.collect_from_hooks(strategy, context).await?
+            }
+        };
+        options.hooks = HookInput {
+            prompt: added.prompt,
+            context: added.context,
+        };
+        if options.hooks != HookInput::default()
+            && let Err(nothing) = plan_for_context(path, context, &trigger, &options)
+        {
+            // Without it there was a plan.
+            self.events.notice(format!(
+                "what hooks add to the request does not fit and is left out: {nothing}"
+            ));
+            options.hooks = HookInput::default();
+        }
+        let plan_for = |limits: SummarizerLimits| {
+            let options = PlanOptions {
+                summarizer: limits,
+                ..options.clone()
+            };
+            plan_for_context(path, context, &trigger, &options)
+        };
+        let request_for = |candidate: &Candidate, replays: bool| {
+            let provider = &*candidate.provider;
+            let request = Request::for_context(path, context, provider, replays).0;
+            let tokens = request
+                .native
+                .as_ref()
+                .map(|history| native_tokens_before(context, history, &request));
+            NativeStart { request, tokens }
+        };
+        let events = self.events.clone();
+        let mut watch = move |step: Step<'_>| events.step(&step);
+        let mut run = self.summary_run(&mut watch);
+        let window = self.models.model.window;
+        let done = compact(candidates, window, &plan_for, &request_for, &mut run).await;
+        let report = run.report;
+        self.events.account(&report);
+        let Compacted { plan, mut applied } = done.map_err(ended)?;
+        for (key, value) in &added.preserve_data {
+            if let Ok(value) = RawJson::of(value) {
+                applied.preserve(key, &value);
+            }
+        }
+        if let Some(restored) = &plan.restored {
+            self.events.restored(restored, &options.restore.outside);
+        }
+        let result = CompactionResult {
+            strategy: plan.strategy.name(),
+            entry_id: None,
+            first_kept_entry_id: plan.first_kept().map(ToString::to_string),
+            tokens_before: plan.tokens_in_context().0,
+            tokens_after: applied.tokens_after.0,
+            ledger_tokens: applied.ledger.tokens.0,
+            kept_entries: count(&plan, true),
+            summarized_entries: count(&plan, false),
+            shortened_entries: plan.elisions.len(),
+            summarizer: author(&report),
+            summary: Some(applied.summary.clone()),
+            in_sight_percent: applied
+                .loss
+                .as_ref()
+                .and_then(ContextLoss::in_sight_percent),
+            cost_usd: report.cost_usd,
+            seconds: 0.0,
+            waited_seconds: 0.0,
+            prepared: false,
+        };
+        Ok(Product::Entries(Box::new(Entries {
+            lands: self.lands(applied.tokens_after),
+            drafts: applied.drafts,
+            result,
+            omits_failed: self.will_retry,
+        })))
+    }
+
+    pub(super) fn summary_run<'a>(&self, watch: &'a mut (dyn FnMut(Step<'_>) + Send)) -> Run<'a> {
+        Run {
+            cancel: self.cancel.clone(),
+            policy: self.models.policy,
+            fallback: self.models.fallback,
+            cache_key: Some(self.session_id()),
+            watch,
+            report: ModelReport::default(),
+        }
+    }
+
+    fn pruned(&self, plan: &PrunePlan, context: &SessionContext) -> Product {
+        let (shortened, figures) = (plan.pruned.len(), (plan.tokens_before, plan.saved));
+        let strategy = Strategy::PruneOnly;
+        self.edits(strategy, plan.apply(), shortened, figures, context)
+    }
+
+    fn elided(&self, plan: &ElisionPlan, context: &SessionContext, strategy: Strategy) -> Product {
+        let (shortened, figures) = (plan.elisions.len(), (plan.tokens_before, plan.saved));
+        self.edits(strategy, plan.apply(), shortened, figures, context)
+    }
+
+    fn edits(
+        &self,
+        strategy: Strategy,
+        drafts: Vec<EntryDraft>,
+        shortened: usize,
+        (before, saved): (TokenCount, TokenCount),
+        context: &SessionContext,
+    ) -> Product {
+        let after = before.saturating_sub(saved);
+        // Told in the measure of every other compaction; decided by what was billed, too.
+        let counts = message_counts(context, Profile::Own.counter());
+        let estimated: TokenCount = counts.into_iter().sum();
+        let result = CompactionResult {
+            strategy: strategy.name(),
+            entry_id: None,
+            first_kept_entry_id: None,
+            tokens_before: estimated.0,
+            tokens_after: estimated.saturating_sub(saved).0,
+            ledger_tokens: 0,
+            kept_entries: 0,
+            summarized_entries: 0,
+            shortened_entries: shortened,
+            summarizer: "rules".to_owned(),
+            summary: None,
+            in_sight_percent: None,
+            cost_usd: None,
+            seconds: 0.0,
+            waited_seconds: 0.0,
+            prepared: false,
+        };
+        Product::Entries(Box::new(Entries {
+            drafts,
+            result,
+            lands: self.lands(after),
+            omits_failed: self.will_retry,
+        }))
+    }
+}
+
+/// Returns who wrote.
+pub(super) fn author(report: &ModelReport) -> String {
+    let model = report.answered_by.as_deref();
+    model.unwrap_or("rules").to_owned()
+}
+
+fn count(plan: &CompactionPlan, kept: bool) -> usize {
+    use compaction_core::Fate;
+    let entries = plan.entries.iter();
+    let counted = entries.filter(|entry| match entry.fate {
+        Fate::Kept | Fate::Pruned => kept,
+        Fate::Summarized | Fate::TurnPrefix => !kept,
+        Fate::PreviousSummary | Fate::NoMessage | Fate::System => false,
+    });
+    counted.count()
+}
+
+/// Returns how a compaction ended without a summary.
+pub(super) fn ended(none: NoSummary) -> Ended {
+    use crate::summarize::Failure;
+    match none {
+        NoSummary::Cancelled => Ended::Cancelled,
+        NoSummary::Nothing(nothing) => Ended::Nothing(nothing.to_string()),
+        // One that helps nothing is nothing to do.
+        NoSummary::Failed(Failure::Apply(
+            error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. }),
+        )) => Ended::Nothing(error.to_string()),
+        NoSummary::Failed(failure) => Ended::Failed(failure.to_string()),
+    }
+}

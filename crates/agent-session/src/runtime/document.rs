@@ -1,0 +1,96 @@
+//! The document of a handoff.
+
+use compaction_core::{
+    HandoffOptions, Profile, Strategy, SummarizerLimits, TokenCount, measure, plan_handoff,
+};
+use llm_providers::Request;
+use session_model::{SessionContext, SessionPath};
+
+use crate::event::CompactionResult;
+use crate::machine::Ended;
+use crate::runtime::compaction::{CompactionJob, Document, Product, author, ended};
+use crate::summarize::{Candidate, Fallback, HandoffJob, Step, handoff};
+
+impl CompactionJob {
+    pub(super) async fn handed_off(
+        &self,
+        path: &SessionPath<'_>,
+        context: &SessionContext,
+    ) -> Result<Product, Ended> {
+        const NOTHING_SAID: &str = "nothing was said in this session";
+        let added = self.collect_from_hooks(Strategy::Handoff, context).await?;
+        // Of what hooks add, a handoff takes only the lines of context.
+        let mut focus: Vec<String> = self.focus.iter().cloned().collect();
+        focus.extend(added.context);
+        let focus = (!focus.is_empty()).then(|| focus.join("\n"));
+        let plan_for = |limits: SummarizerLimits| {
+            let options = HandoffOptions {
+                settings: self.settings.compaction.clone(),
+                summarizer: limits,
+                focus: focus.clone(),
+            };
+            match plan_handoff(path, context, &options) {
+                Ok(Some(plan)) => Ok(plan),
+                Ok(None) => Err(NOTHING_SAID.to_owned()),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        let request_for = |candidate: &Candidate| {
+            Request::for_context(path, context, &*candidate.provider, true).0
+        };
+        let window = self.models.model.window;
+        let tokens = measure(path, context, Profile::Own).tokens;
+        let job = HandoffJob {
+            tokens,
+            window,
+            plan_for: &plan_for,
+            request_for: &request_for,
+            cap: window.scaled(1, 4).min(TokenCount(8192)),
+        };
+        let events = self.events.clone();
+        let mut watch = move |step: Step<'_>| events.step(&step);
+        let mut run = self.summary_run(&mut watch);
+        if !self.models.summarizers().is_empty() {
+            // Where models give no document, another strategy is better than one by rule.
+            run.fallback = Fallback::None;
+        }
+        let done = handoff(&job, &self.models.summarizers(), &mut run).await;
+        let report = run.report;
+        self.events.account(&report);
+        let text = done.map_err(ended)?;
+        if text.trim().is_empty() {
+            return Err(Ended::Failed("the document is empty".to_owned()));
+        }
+        let own = SummarizerLimits {
+            window,
+            max_output: None,
+        };
+        // A window too small for any plan has room for no ledger either.
+        let ledger = plan_for(own).map(|plan| plan.ledger).unwrap_or_default();
+        let after = Profile::Own.counter().text(&text);
+        let result = CompactionResult {
+            strategy: Strategy::Handoff.name(),
+            entry_id: None,
+            first_kept_entry_id: None,
+            tokens_before: tokens.0,
+            tokens_after: after.0,
+            ledger_tokens: ledger.tokens.0,
+            kept_entries: 0,
+            summarized_entries: context.entries.len(),
+            shortened_entries: 0,
+            summarizer: author(&report),
+            summary: Some(text.clone()),
+            in_sight_percent: None,
+            cost_usd: report.cost_usd,
+            seconds: 0.0,
+            waited_seconds: 0.0,
+            prepared: false,
+        };
+        Ok(Product::Document(Box::new(Document {
+            text,
+            ledger: ledger.details(),
+            report,
+            result,
+        })))
+    }
+}

@@ -1,0 +1,211 @@
+//! What the machine says is done here: at once, or as a job.
+
+use std::path::Path;
+
+use compaction_core::Strategy;
+use session_model::Leaf;
+
+use crate::machine::{Effect, Ended, Event, Job, Reason, Wish, Write};
+use crate::restoring::Disk;
+use crate::runtime::AgentSession;
+use crate::runtime::compaction::CompactionJob;
+use crate::runtime::jobs::Done;
+use crate::runtime::prompting::Then;
+
+impl AgentSession {
+    pub(super) fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Check { job, point } => {
+                let unseen = self.unseen(&self.due_at(point));
+                if unseen.is_empty() {
+                    let verdict = self.check(point);
+                    self.due.push_back(Event::Checked { job, verdict });
+                } else {
+                    self.show(job, unseen, Then::Check(point));
+                }
+            }
+            Effect::Promote { job } => {
+                let error = self.promote();
+                self.due.push_back(Event::Promoted { job, error });
+            }
+            Effect::Store { job, write } => {
+                let unseen = match &write {
+                    Write::Messages(ids) => self.unseen(ids),
+                    Write::Answer(_) | Write::Results | Write::Continue | Write::Omission => {
+                        Vec::new()
+                    }
+                };
+                if unseen.is_empty() {
+                    let event = self.stored(job, &write);
+                    self.due.push_back(event);
+                } else {
+                    // They came after the check.
+                    self.show(job, unseen, Then::Write(write));
+                }
+            }
+            Effect::Ask { job } => self.ask(job),
+            Effect::RunTools { job } => self.run_tools(job),
+            Effect::Compact {
+                job,
+                reason,
+                focus,
+                wish,
+                omits_failed,
+            } => {
+                // What is compacted must be all that there is.
+                if let Err(error) = self.append(Vec::new()) {
+                    let ended = Ended::Failed(error.to_string());
+                    self.due.push_back(Event::CompactionEnded { job, ended });
+                    return;
+                }
+                if reason == Reason::Image {
+                    self.images_tried();
+                }
+                let mut compaction = self.compaction(reason, focus, wish, omits_failed);
+                // What is asked for anew takes the place of this.
+                self.instead = self
+                    .instead
+                    .take()
+                    .filter(|_| matches!(wish, Wish::Instead(_)));
+                if let Some(instead) = &self.instead {
+                    compaction.leaf = instead.base;
+                }
+                self.start(job, |cancel| async move {
+                    let compaction = CompactionJob {
+                        cancel,
+                        ..compaction
+                    };
+                    Done::Compaction(compaction.run().await)
+                });
+            }
+            Effect::StartBackground { job } => self.start_background(job),
+            Effect::Splice {
+                job,
+                reason: _,
+                background,
+                omits_failed,
+            } => {
+                let ended = self.splice(background, omits_failed);
+                self.due.push_back(Event::CompactionEnded { job, ended });
+            }
+            Effect::Navigate { job, navigation } => self.navigate(job, navigation),
+            Effect::Cancel { job } => self.cancel(job),
+            Effect::Discard { background } => {
+                self.cancel(background);
+                self.prepared = None;
+            }
+            Effect::IdleTimer { job } => self.start_idle_timer(job),
+            Effect::GraceTimer { job } => {
+                let grace = self.settings.compaction.background.grace_seconds;
+                self.start_timer(job, std::time::Duration::from_secs(grace));
+            }
+            Effect::Tell(told) => self.tell(told),
+        }
+    }
+
+    /// Writes, and returns what came of it.
+    pub(super) fn stored(&mut self, job: Job, write: &Write) -> Event {
+        let event = match self.write(write) {
+            Ok(()) => {
+                self.store_error = None;
+                Event::Stored { job }
+            }
+            Err(error) => {
+                let error = super::said(&error);
+                self.store_error = Some(error.clone());
+                Event::StoreFailed { job, error }
+            }
+        };
+        if matches!(write, Write::Answer(_)) {
+            self.tell_context();
+        }
+        event
+    }
+
+    fn start_idle_timer(&mut self, job: Job) {
+        // Only the newest counts.
+        if let Some(before) = self.idle_timer.replace(job) {
+            self.cancel(before);
+        }
+        if let Some(time) = self.idle_time() {
+            self.start_timer(job, time);
+        }
+    }
+
+    /// Returns the strategies of a compaction, in the order in which they are tried.
+    pub(super) fn strategies(&self, reason: Reason, wish: Wish) -> Vec<Strategy> {
+        let configured = self.settings.compaction.strategy.iter();
+        match wish {
+            Wish::Handoff => vec![Strategy::Handoff],
+            Wish::By(strategy) | Wish::Instead(strategy) => vec![strategy],
+            Wish::Configured if reason == Reason::Overflow => stays(configured),
+            Wish::Configured if reason.is_automatic() => with_rest(configured),
+            // Whoever asked is told what went wrong.
+            Wish::Configured => configured.collect(),
+            Wish::InThisSession => stays(configured),
+        }
+    }
+
+    /// Returns where the files are that the session has touched.
+    pub(super) fn disk(&self) -> Disk {
+        let context = &self.tool_context;
+        let cwd = Path::new(self.store.cwd());
+        let (redactor, approvals) = (context.redactor.clone(), context.approvals.clone());
+        Disk::new(context.workspace.clone(), cwd, redactor, approvals)
+    }
+
+    /// Returns a compaction of the session as it is; its token is set when it starts.
+    pub(super) fn compaction(
+        &self,
+        reason: Reason,
+        focus: Option<String>,
+        wish: Wish,
+        omits_failed: bool,
+    ) -> CompactionJob {
+        let tree = self.store.tree();
+        let leaf = match (&self.failed, omits_failed) {
+            // What failed leaves the context with the compaction, so it is not part of what is planned.
+            (Some(failed), true) => match tree.find(failed).map(|index| tree.parent(index)) {
+                Some(Some(parent)) => Leaf::At(parent),
+                Some(None) => Leaf::Root,
+                None => self.store.leaf(),
+            },
+            _ => self.store.leaf(),
+        };
+        CompactionJob {
+            tree: tree.clone(),
+            leaf,
+            settings: self.settings.clone(),
+            strategies: self.strategies(reason, wish),
+            models: self.models.clone(),
+            hooks: self.hooks.clone(),
+            hook_context: self.hook_context(),
+            reason,
+            focus: focus.map(|focus| self.events.without_keys(&focus)),
+            will_retry: omits_failed,
+            disk: self.disk(),
+            cancel: llm_providers::CancellationToken::new(),
+            events: self.events.clone(),
+        }
+    }
+}
+
+/// A handoff without a document falls back to a summary.
+fn with_rest(strategies: impl Iterator<Item = Strategy>) -> Vec<Strategy> {
+    let mut strategies: Vec<_> = strategies.collect();
+    if strategies == [Strategy::Handoff] {
+        strategies.push(Strategy::ContextFull);
+    }
+    strategies
+}
+
+/// Returns the strategies that stay in this session; a summary where there is none.
+fn stays(strategies: impl Iterator<Item = Strategy>) -> Vec<Strategy> {
+    let mut stays: Vec<_> = strategies
+        .filter(|strategy| *strategy != Strategy::Handoff)
+        .collect();
+    if stays.is_empty() {
+        stays.push(Strategy::ContextFull);
+    }
+    stays
+}

@@ -1,0 +1,192 @@
+//! Where the events of a session go, and what is added up on the way.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use compaction_core::Restored;
+use hooks::HookFailure;
+use llm_providers::Redactor;
+use session_model::Usage;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::event::{SessionEvent, TokenUsage};
+use crate::summarize::{ModelReport, Step};
+use crate::wording::{counted, restored_in_words as in_words};
+use agent_tools::approval::{Decision, Question, Told};
+
+/// The sender of events; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Events {
+    sender: UnboundedSender<SessionEvent>,
+    redactor: Arc<Redactor>,
+    spent: Arc<Mutex<Spent>>,
+    /// Questions that wait for an answer.
+    questions: Arc<Mutex<Vec<Question>>>,
+}
+
+/// What a run has taken.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Spent {
+    /// Tokens.
+    pub usage: TokenUsage,
+    /// US dollars, where prices are known.
+    pub cost_usd: Option<f64>,
+}
+
+impl Events {
+    /// Returns what tells `sender`, without the keys that `redactor` knows.
+    pub fn new(sender: UnboundedSender<SessionEvent>, redactor: Arc<Redactor>) -> Self {
+        Self {
+            sender,
+            redactor,
+            spent: Arc::default(),
+            questions: Arc::default(),
+        }
+    }
+
+    /// Returns a text without keys, for what is sent to a model and stands in no session before.
+    pub fn without_keys(&self, text: &str) -> String {
+        self.redactor.clean_answer(text)
+    }
+
+    /// Tells. Nobody has to listen.
+    pub fn send(&self, mut event: SessionEvent) {
+        event.remove_keys(&self.redactor);
+        let _ = self.sender.send(event);
+    }
+
+    pub fn notice(&self, text: impl Into<String>) {
+        self.send(SessionEvent::Notice { text: text.into() });
+    }
+
+    /// Tells what went wrong.
+    pub fn error(&self, message: impl Into<String>) {
+        self.send(SessionEvent::Error {
+            message: message.into(),
+        });
+    }
+
+    pub fn step(&self, step: &Step<'_>) {
+        self.send(SessionEvent::of_step(step));
+    }
+
+    /// Tells what comes back after a summary, or why nothing does; `outside` is what was left alone.
+    pub fn restored(&self, restored: &Restored, outside: &[String]) {
+        let nothing = restored.files.is_empty() && restored.images.is_empty();
+        let mut text = match &restored.failed {
+            Some(why) => format!("nothing is brought back: {why}"),
+            None if nothing && outside.is_empty() => return,
+            None => in_words(restored),
+        };
+        if !outside.is_empty() {
+            let files = counted(outside.len(), "file");
+            text.push_str(&format!("; {files} outside the workspace left alone"));
+        }
+        self.send(SessionEvent::CompactionProgress {
+            text,
+            notable: true,
+        });
+    }
+
+    pub fn hook_failures(&self, failures: &[HookFailure]) {
+        for failure in failures {
+            self.send(SessionEvent::HookFailed {
+                hook: failure.hook.clone(),
+                point: failure.point.name(),
+                reason: failure.reason.clone(),
+            });
+        }
+    }
+
+    /// Tells of a question whether a call may run.
+    pub fn approval(&self, told: Told<'_>) {
+        let mut questions = self
+            .questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        match told {
+            Told::Asked(question) => questions.push(question.clone()),
+            Told::Ended(question, _) => questions.retain(|asked| asked != question),
+            Told::NotRemembered(_) => {}
+        }
+        drop(questions);
+        self.send(match told {
+            Told::Asked(question) => SessionEvent::ApprovalRequest {
+                call_id: question.call_id.clone(),
+                tool: question.tool.clone(),
+                subject: question.subject.clone(),
+            },
+            Told::Ended(question, decision) => SessionEvent::ApprovalEnd {
+                call_id: question.call_id.clone(),
+                decision: decision.map(Decision::name),
+            },
+            Told::NotRemembered(why) => SessionEvent::Notice {
+                text: why.to_owned(),
+            },
+        });
+    }
+
+    /// Returns the questions that wait for an answer, the oldest first.
+    pub fn questions(&self) -> Vec<Question> {
+        let questions = self
+            .questions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        questions.clone()
+    }
+
+    /// Adds what an answer took.
+    pub fn spend(&self, usage: &Usage, cost: Option<f64>) {
+        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        spent.usage.add(usage);
+        if let Some(cost) = cost {
+            *spent.cost_usd.get_or_insert(0.0) += cost;
+        }
+    }
+
+    /// Adds what a summary took.
+    pub fn account(&self, report: &ModelReport) {
+        self.spend(&report.usage, report.cost_usd);
+    }
+
+    pub fn spent(&self) -> Spent {
+        *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl SessionEvent {
+    /// Returns the event of a step of summarizing.
+    pub(super) fn of_step(step: &Step<'_>) -> Self {
+        let (text, notable) = match step {
+            Step::Asking {
+                candidate,
+                request,
+                requests,
+            } => match requests {
+                1 => (format!("asking {candidate}"), false),
+                _ => (
+                    format!("asking {candidate}, part {request} of {requests}"),
+                    false,
+                ),
+            },
+            Step::Writing(characters) => (format!("{characters} characters"), false),
+            Step::Retry { error, delay } => {
+                let seconds = delay.as_secs_f64();
+                (format!("{error}; again in {seconds:.1} s"), true)
+            }
+            Step::Again(error) => (format!("{error}; asking once more"), true),
+            Step::Folding => (
+                "too large for the model's window; asking in smaller pieces".to_owned(),
+                true,
+            ),
+            Step::NativeRefused(error) => (
+                format!("{error}; the readable summary takes the place of the native history"),
+                true,
+            ),
+            Step::Failed(failed) => (
+                format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
+                true,
+            ),
+        };
+        Self::CompactionProgress { text, notable }
+    }
+}

@@ -1,0 +1,237 @@
+//! Instructions in the context: those that always count and the list of skills as sections of the system message,
+//! those of a folder that was touched as a message behind the results, until a compaction gathers them.
+//!
+//! What the context holds of them is read off the session's path, so it is the same
+//! after a start, a move or an undo. Files are looked at before a prompt and after a
+//! compaction, and read where they are not what they were.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+
+use compaction_core::{NothingToDo, Profile, TokenCount, prompts};
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{
+    AgentMessage, Content, ContextEditDraft, CustomMessageDraft, EntryDraft, EntryId,
+    SessionContext, SystemMessage, ToolCall,
+};
+
+use crate::event::{InstructionFile, SessionEvent};
+use crate::instructions::{Instruction, MESSAGE, SECTION};
+use crate::runtime::AgentSession;
+use crate::runtime::entries::message_entry;
+use crate::runtime::known::{Found, Known, Look, Quote, Sections, sections_of};
+use session_store::NewEntry;
+use session_store::StoreError;
+
+/// The tools whose calls touch the folder of the path that they name.
+const TOUCHING: [&str; 6] = ["read", "write", "edit", "grep", "find", "ls"];
+
+impl AgentSession {
+    /// Looks at the files, tells what is new of them, and returns the entries that the context needs beside the
+    /// sections.
+    pub(super) fn look_at_instructions(&mut self, look: Look) -> Vec<NewEntry> {
+        let view = self.view();
+        let path = self.store.tree().path(self.store.leaf());
+        let known = &mut self.instructions;
+        let is_another = !known.told.is_empty() && known.quotes.session != self.store.id();
+        let look = if is_another { Look::Start } else { look };
+        known.quotes.follow(self.store.id(), &path);
+        let now = sections_of(&view.context);
+        let found = known.find(&now);
+        let files = known.tell(&found, &now, look);
+        let mut entries = known.settle(&found, &now);
+        entries.extend(known.omissions(&view.context));
+        let reason = match look {
+            Look::Start => "start",
+            Look::Prompt => "changed",
+            Look::Compaction => "compaction",
+        };
+        self.tell_instructions(reason, files);
+        entries
+    }
+
+    /// Gathers all instructions in the system message after a compaction; where that cannot be written, the next
+    /// prompt does it.
+    pub(super) fn gather_instructions(&mut self) {
+        let mut entries = self.look_at_instructions(Look::Compaction);
+        let view = self.view();
+        let sections = self.instructions.changes(&sections_of(&view.context));
+        if !sections.is_empty() {
+            let system = AgentMessage::System(SystemMessage {
+                content: Content::Text(String::new()),
+                sections,
+                tools_added: Vec::new(),
+                tools_removed: Vec::new(),
+                timestamp: None,
+            });
+            entries.extend(message_entry(system).ok());
+        }
+        if let Err(error) = self.append(entries) {
+            self.fail(format!("instructions are not written: {error}"));
+        }
+    }
+
+    /// Says what the folders have to say that these calls have touched, where it is not said yet.
+    pub(super) fn say_touched_instructions(
+        &mut self,
+        calls: &[ToolCall],
+    ) -> Result<(), StoreError> {
+        let paths = calls
+            .iter()
+            .filter(|call| TOUCHING.contains(&&*call.name))
+            .filter_map(|call| call.arguments.as_ref()?.string_member("path"))
+            .filter_map(|path| self.tool_context.workspace.resolve(&path).ok());
+        let mut folders: Vec<PathBuf> = Vec::new();
+        for path in paths {
+            for folder in self.instructions.source.folders_to(&path) {
+                if !folders.contains(&folder) {
+                    folders.push(folder);
+                }
+            }
+        }
+        if folders.is_empty() {
+            return Ok(());
+        }
+        let view = self.view();
+        let path = self.store.tree().path(self.store.leaf());
+        let known = &mut self.instructions;
+        known.quotes.follow(self.store.id(), &path);
+        let now = sections_of(&view.context);
+        let sections = now.keys().filter_map(|name| name.strip_prefix(SECTION));
+        let quotes = known.quotes.newest();
+        let mut given: BTreeSet<String> = sections.map(str::to_owned).collect();
+        given.extend(quotes.iter().map(|quote| quote.path.clone()));
+        given.extend(known.standing.iter().cloned());
+        let mut entries = Vec::new();
+        let mut files = Vec::new();
+        for folder in folders {
+            let Some(file) = known.source.nested(&folder, known.room) else {
+                continue;
+            };
+            if !given.insert(file.path.clone()) {
+                continue;
+            }
+            match file.text() {
+                Some(text) => {
+                    known.room = known.room.saturating_sub(file.bytes());
+                    known.told.insert(file.path.clone(), file.fingerprint());
+                    entries.push(message(&file, text.to_owned()));
+                    files.push(file.event("loaded"));
+                }
+                // That it is of no use is said once.
+                None => files.extend(
+                    known
+                        .state(&file, None, Look::Prompt)
+                        .map(|state| file.event(state)),
+                ),
+            }
+        }
+        self.append(entries)?;
+        self.tell_instructions("touched", files);
+        Ok(())
+    }
+
+    fn tell_instructions(&self, reason: &'static str, files: Vec<InstructionFile>) {
+        if !files.is_empty() {
+            self.events
+                .send(SessionEvent::Instructions { reason, files });
+        }
+    }
+}
+
+impl Known {
+    /// Sets the sections as they should be, and returns the messages that are due: of files that a message has told
+    /// and that are not what they were.
+    fn settle(&mut self, found: &Found, now: &Sections<'_>) -> Vec<NewEntry> {
+        let is_section = |path: &str| now.contains_key(&*format!("{SECTION}{path}"));
+        let mut quoted: BTreeMap<&str, &Quote> = self
+            .quotes
+            .newest()
+            .into_iter()
+            .filter(|quote| !self.quotes.is_before_compaction(quote) && !is_section(&quote.path))
+            .map(|quote| (quote.path.as_str(), quote))
+            .collect();
+        let mut sections = Vec::new();
+        let mut entries = Vec::new();
+        for file in found.base.iter().chain(&found.nested) {
+            let Some(text) = file.text() else {
+                continue;
+            };
+            match quoted.remove(&*file.path) {
+                None => sections.push((file.section(), text.to_owned())),
+                Some(quote) if quote.hash == Some(file.fingerprint()) => {}
+                Some(_) => {
+                    let changed = prompts::instructions_changed(&file.path);
+                    entries.push(message(file, format!("{changed}\n\n{text}")));
+                }
+            }
+        }
+        entries.extend(quoted.into_keys().map(gone));
+        sections.extend(found.list());
+        self.sections = sections;
+        entries
+    }
+
+    /// Returns the edits that take messages out of the context which stand in a section since a compaction.
+    fn omissions(&self, context: &SessionContext) -> Vec<NewEntry> {
+        let moved = self.quotes.all.iter();
+        let moved = moved.filter(|quote| self.quotes.is_before_compaction(quote));
+        let moved: BTreeSet<&EntryId> = moved.map(|quote| &quote.entry).collect();
+        if moved.is_empty() {
+            return Vec::new();
+        }
+        let said = context.entries.iter();
+        let said = said.filter(|projected| !projected.messages.is_empty());
+        let said = said.filter(|projected| moved.contains(&projected.entry.id));
+        let edits = said.map(|projected| {
+            NewEntry::from(EntryDraft::ContextEdit(ContextEditDraft {
+                target: projected.entry.id.clone(),
+                replacement: None,
+            }))
+        });
+        edits.collect()
+    }
+}
+
+/// Returns why nothing was compacted; where what must stay is too much and a good part of it is instructions, that too.
+pub(super) fn why_nothing(nothing: &NothingToDo, context: &SessionContext) -> String {
+    let (NothingToDo::NothingOld { threshold, .. } | NothingToDo::CannotFit { threshold, .. }) =
+        nothing
+    else {
+        return nothing.to_string();
+    };
+    let counter = Profile::Own.counter();
+    let sections = sections_of(context);
+    let tokens: TokenCount = sections.values().map(|text| counter.text(text)).sum();
+    match tokens > threshold.scaled(1, 4) {
+        true => format!(
+            "{nothing}; of which instructions take {tokens}, see instructions.maxBytes and --no-instructions"
+        ),
+        false => nothing.to_string(),
+    }
+}
+
+/// Returns the message that tells the model of a file.
+fn message(file: &Instruction, text: String) -> NewEntry {
+    let details = json!({ "path": file.path, "hash": file.fingerprint() });
+    custom(text, &details)
+}
+
+/// Returns the message that says that a file no longer counts.
+fn gone(path: &str) -> NewEntry {
+    custom(
+        prompts::instructions_gone(&session_model::text::clean(path)),
+        &json!({ "path": path, "hash": null }),
+    )
+}
+
+fn custom(text: String, details: &serde_json::Value) -> NewEntry {
+    let draft = EntryDraft::CustomMessage(CustomMessageDraft {
+        custom_type: MESSAGE.to_owned(),
+        content: Content::Text(text),
+        display: false,
+        details: RawJson::of(details).ok(),
+    });
+    draft.into()
+}

@@ -1,0 +1,122 @@
+//! The jobs of the shell: what runs beside each other, and what each brings back.
+
+use std::time::Duration;
+
+use futures_util::future::LocalBoxFuture;
+use llm_providers::CancellationToken;
+
+use crate::machine::{Ended, Event, Job};
+use crate::runtime::AgentSession;
+use crate::runtime::answer::Given;
+use crate::runtime::background::Prepared;
+use crate::runtime::compaction::Product;
+use crate::runtime::navigation::Move;
+use crate::runtime::prompting::Shown;
+use session_store::NewEntry;
+
+/// A job that runs.
+pub(super) type Running = LocalBoxFuture<'static, (Job, Done)>;
+
+/// What a job brings back.
+pub(super) enum Done {
+    /// What hooks said of messages that are about to be sent.
+    Shown(Box<Shown>),
+    /// An answer.
+    Answer(Box<Given>),
+    /// The results of tools.
+    Results(Vec<NewEntry>),
+    /// A compaction, to the point of being written.
+    Compaction(Result<Product, Ended>),
+    /// A compaction that was prepared beside the turn; none when that failed.
+    Background(Option<Box<Prepared>>),
+    /// A move of the leaf, to the point of being written.
+    Navigation(Result<Box<Move>, Ended>),
+    /// Time is up.
+    Elapsed,
+    /// The timer was stopped.
+    Stopped,
+}
+
+impl AgentSession {
+    /// Lets `work` run; the token that it is given ends it.
+    pub(super) fn start<F>(&mut self, job: Job, work: impl FnOnce(CancellationToken) -> F)
+    where
+        F: Future<Output = Done> + 'static,
+    {
+        let cancel = CancellationToken::new();
+        self.cancels.insert(job, cancel.clone());
+        let work = work(cancel);
+        self.jobs.push(Box::pin(async move { (job, work.await) }));
+    }
+
+    pub(super) fn start_timer(&mut self, job: Job, time: Duration) {
+        self.start(job, |cancel| async move {
+            tokio::select! {
+                () = cancel.cancelled() => Done::Stopped,
+                () = tokio::time::sleep(time) => Done::Elapsed,
+            }
+        });
+    }
+
+    pub(super) fn cancel(&mut self, job: Job) {
+        if let Some(cancel) = self.cancels.get(&job) {
+            cancel.cancel();
+        }
+    }
+
+    /// Returns whether a job was told to end.
+    pub(super) fn is_cancelled(&self, job: Job) -> bool {
+        let cancel = self.cancels.get(&job);
+        cancel.is_some_and(CancellationToken::is_cancelled)
+    }
+
+    /// Takes what a job brought back, and returns what the machine is told.
+    pub(super) fn take(&mut self, job: Job, done: Done) -> Event {
+        match done {
+            Done::Shown(shown) => self.take_shown(job, *shown),
+            Done::Answer(given) => {
+                let end = given.end.clone();
+                self.answer = Some(*given);
+                Event::Answered {
+                    job,
+                    end,
+                    can_promote: self.models.can_promote(),
+                }
+            }
+            Done::Results(results) => {
+                self.results = results;
+                Event::ToolsDone { job }
+            }
+            Done::Compaction(product) => {
+                let ended = match product {
+                    // What is cancelled at the last moment is not written.
+                    Ok(_) if self.is_cancelled(job) => Ended::Cancelled,
+                    Ok(product) => self.write_product(product),
+                    Err(ended) => ended,
+                };
+                self.calls.nothing = matches!(ended, Ended::Nothing(_));
+                Event::CompactionEnded { job, ended }
+            }
+            Done::Background(prepared) => {
+                // One that was discarded does not take the place of another.
+                let prepared = prepared.filter(|_| !self.is_cancelled(job));
+                let ready = prepared.is_some();
+                if let Some(prepared) = prepared {
+                    self.prepared = Some(*prepared);
+                }
+                Event::BackgroundEnded { job, ready }
+            }
+            Done::Navigation(moved) => {
+                let ended = match moved {
+                    Ok(_) if self.is_cancelled(job) => Ended::Cancelled,
+                    Ok(moved) => self.write_move(*moved),
+                    Err(ended) => ended,
+                };
+                self.tell_cancelled_move(&ended);
+                self.move_is_over(&ended);
+                Event::NavigationEnded { job, ended }
+            }
+            Done::Elapsed | Done::Stopped => Event::Elapsed { job },
+        }
+    }
+}

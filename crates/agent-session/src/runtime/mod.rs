@@ -1,0 +1,381 @@
+//! The shell around the machine: it waits, does what the machine says, and tells it what came of it.
+//!
+//! Short work (checks, writes, moves without a summary) is done at once; models,
+//! tools, compactions and timers are jobs that run beside each other on one task.
+//! A job never writes: its product comes back here, and is written if it is
+//! still wanted.
+
+mod answer;
+mod background;
+mod call;
+mod check;
+mod command;
+mod compaction;
+mod document;
+mod effects;
+mod entries;
+mod events;
+mod handoff;
+mod hooked;
+mod images;
+mod instructions;
+mod jobs;
+mod known;
+mod navigation;
+mod notify;
+mod overflow;
+mod pins;
+mod prompting;
+mod redo;
+mod reply;
+mod report;
+mod servers;
+mod switch;
+mod tell;
+mod tools;
+mod view;
+mod waiting;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::PathBuf;
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use compaction_core::{AutoContinue, Settings, Strategy};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+use hooks::{HookSet, Notification};
+use llm_providers::{CancellationToken, Reasoning};
+use session_model::EntryId;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use crate::event::SessionEvent;
+use crate::instructions::Instructions;
+use crate::keys::SecretFilter;
+use crate::machine::{Continue, Event, Job, Machine, Policy, State, TurnEnd, transition};
+use crate::models::LiveModels;
+use crate::undoable::Replaceable;
+use agent_tools::mcp::{ServerConfig, Servers};
+use agent_tools::{ToolContext, Toolbox};
+use session_store::StoreError;
+use session_store::{LiveStore, NewEntry};
+
+use background::Prepared;
+use events::Events;
+use jobs::{Done, Running};
+use known::{Known, Look};
+use notify::{Notifier, notifier};
+
+pub use call::{Answer, Ask, Call};
+pub use command::{Command, Finished};
+pub use reply::{
+    Closed, Compacted, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport, Ran, Redone,
+    Refusal, RefusalKind, Reply, TakenBack, Undone, Unpinned,
+};
+pub use report::{ContextReport, Snapshot, StateReport, Waiting, WaitingCall};
+pub use switch::carried_pins;
+
+/// What a session is made of.
+pub struct SessionConfig {
+    /// Where it is written.
+    pub store: LiveStore,
+    /// Where the session of a handoff is made; beside this one unless given.
+    pub folder: Option<PathBuf>,
+    /// Who is asked.
+    pub models: LiveModels,
+    /// The settings.
+    pub settings: Settings,
+    /// Who may object.
+    pub hooks: Arc<HookSet>,
+    /// The tools.
+    pub tools: Toolbox,
+    /// The servers whose tools stand beside them; they are started when the session opens.
+    pub servers: Vec<ServerConfig>,
+    /// What the tools work in.
+    pub tool_context: ToolContext,
+    /// The system prompt.
+    pub system_prompt: String,
+    /// What the project and the user want agents to know.
+    pub instructions: Instructions,
+    /// How much the model should think.
+    pub reasoning: Reasoning,
+}
+
+/// A session that is lived in.
+pub struct AgentSession {
+    machine: Machine,
+    store: LiveStore,
+    folder: Option<PathBuf>,
+    models: LiveModels,
+    settings: Settings,
+    hooks: Arc<HookSet>,
+    notifier: Notifier,
+    tools: Toolbox,
+    /// Servers that are not started yet.
+    server_configs: Vec<ServerConfig>,
+    servers: Servers,
+    tool_context: ToolContext,
+    system_prompt: String,
+    instructions: Known,
+    reasoning: Reasoning,
+    events: Events,
+    /// Events of the machine that came of its own effects.
+    due: VecDeque<Event>,
+    jobs: FuturesUnordered<Running>,
+    cancels: BTreeMap<Job, CancellationToken>,
+    /// The answer that is to be written.
+    answer: Option<answer::Given>,
+    /// The results that are to be written.
+    results: Vec<NewEntry>,
+    /// Answers and results that could not be written; they go before whatever is written next.
+    unsaved: Vec<NewEntry>,
+    store_error: Option<String>,
+    /// The newest answer, when it failed and should leave the context.
+    failed: Option<EntryId>,
+    prepared: Option<Prepared>,
+    /// The compaction in whose place the one that runs is written.
+    instead: Option<Replaceable>,
+    waits: waiting::Waits,
+    /// The waiting messages that hooks have seen, each with the text that goes with it; none where they had nothing
+    /// to say.
+    shown: BTreeMap<EntryId, Option<String>>,
+    views: view::Views,
+    /// The calls that run next were begun before the session was opened.
+    resumes_calls: bool,
+    idle_timer: Option<Job>,
+    /// What is told when the compaction that runs is over.
+    result: Option<crate::event::CompactionResult>,
+    calls: call::Calls,
+    turn: Option<TurnEnd>,
+    /// The model was chosen in a turn, and the session may not say so.
+    model_is_new: bool,
+    closed: bool,
+}
+
+impl AgentSession {
+    /// Returns the session of `config`; what happens goes to `events`.
+    pub fn new(config: SessionConfig, events: UnboundedSender<SessionEvent>) -> Self {
+        let policy = policy(&config.settings);
+        let redactor = config.tool_context.redactor.clone();
+        let mut store = config.store;
+        store.set_filter(Arc::new(SecretFilter(redactor.clone())));
+        let events = Events::new(events, redactor.clone());
+        let teller = events.clone();
+        let approvals = config.tool_context.approvals.clone();
+        let approvals = approvals.telling(move |told| teller.approval(told));
+        // Until it runs, nobody is told.
+        let (notifier, _) = notifier(config.hooks.clone(), events.clone());
+        let instructions = match config.tools.names().any(|tool| tool == "read") {
+            true => config.instructions,
+            false => config.instructions.without_skills(),
+        };
+        Self {
+            machine: Machine::new(policy),
+            store,
+            folder: config.folder,
+            models: config.models,
+            settings: config.settings,
+            hooks: config.hooks,
+            notifier,
+            tools: config.tools,
+            server_configs: config.servers,
+            servers: Servers::default(),
+            tool_context: ToolContext {
+                approvals,
+                ..config.tool_context
+            },
+            system_prompt: redactor.clean_answer(&config.system_prompt),
+            instructions: Known::of(instructions.without_keys(redactor)),
+            reasoning: config.reasoning,
+            events,
+            due: VecDeque::new(),
+            jobs: FuturesUnordered::new(),
+            cancels: BTreeMap::new(),
+            answer: None,
+            results: Vec::new(),
+            unsaved: Vec::new(),
+            store_error: None,
+            failed: None,
+            prepared: None,
+            instead: None,
+            waits: waiting::Waits::default(),
+            shown: BTreeMap::new(),
+            views: view::Views::default(),
+            resumes_calls: false,
+            idle_timer: None,
+            result: None,
+            calls: call::Calls::default(),
+            turn: None,
+            model_is_new: false,
+            closed: false,
+        }
+    }
+
+    /// Returns where the session is written.
+    pub fn store(&self) -> &LiveStore {
+        &self.store
+    }
+
+    /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
+    pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) -> Finished {
+        let (notifier, notifications) = notifier(self.hooks.clone(), self.events.clone());
+        self.notifier = notifier;
+        self.open();
+        self.notify_start();
+        self.start_servers(&mut commands).await;
+        let end_of_telling = notifications.end();
+        let mut telling = pin!(notifications.run());
+        let mut told = false;
+        let mut commanded = true;
+        while !self.closed {
+            tokio::select! {
+                biased;
+                // First, so that hooks hear of the start before they are asked for anything.
+                () = &mut telling, if !told => told = true,
+                command = commands.recv(), if commanded => match command {
+                    Some(command) => self.command(command),
+                    None => {
+                        commanded = false;
+                        self.feed(Event::Close);
+                    }
+                },
+                Some((job, done)) = self.jobs.next(), if !self.jobs.is_empty() => self.finish(job, done),
+            }
+        }
+        self.settle().await;
+        self.notify(Notification::SessionShutdown { reason: "end" });
+        if !told {
+            end_of_telling.wait(telling).await;
+        }
+        std::mem::take(&mut self.servers).stop().await;
+        self.finished()
+    }
+
+    fn open(&mut self) {
+        self.events.send(SessionEvent::SessionStart {
+            session_id: self.store.id().to_owned(),
+            path: self.store.path().map(|path| path.display().to_string()),
+            cwd: self.store.cwd().to_owned(),
+            model: self.models.model.name(),
+            window: self.models.model.window.0,
+            entries: self.store.tree().len(),
+        });
+        self.tell_unknown_window();
+        // What is to be said of them is said before the model is asked.
+        self.look_at_instructions(Look::Start);
+        let waiting: Vec<_> = self.store.queued().to_vec();
+        for message in waiting {
+            // What waits from an earlier run is sent with the next message, or on resuming.
+            self.machine.memory.wait_for(message.id, message.delivery);
+        }
+    }
+
+    fn tell_unknown_window(&self) {
+        if self.models.model.window.0 == 0 {
+            self.events.notice(
+                "the model's window is not known: nothing is compacted by itself; name it with --window",
+            );
+        }
+    }
+
+    fn unwritten(&mut self, error: &StoreError) {
+        self.fail(format!("cannot write the session: {error}"));
+        self.store_error = Some(error.to_string());
+    }
+
+    /// Tells the machine what happened, and does what it says, until there is nothing to be told.
+    fn feed(&mut self, event: Event) {
+        self.due.push_back(event);
+        while let Some(event) = self.due.pop_front() {
+            let placeholder = Machine::new(self.machine.memory.policy);
+            let machine = std::mem::replace(&mut self.machine, placeholder);
+            let (machine, effects) = transition(machine, event);
+            self.machine = machine;
+            for effect in effects {
+                self.carry_out(effect);
+            }
+        }
+        if self.machine.state == State::Idle {
+            self.record_model();
+        }
+        self.stops_are_over();
+    }
+
+    fn finish(&mut self, job: Job, done: Done) {
+        let stopped = matches!(done, Done::Stopped);
+        let event = self.take(job, done);
+        self.cancels.remove(&job);
+        if !stopped {
+            self.feed(event);
+        }
+    }
+
+    /// Waits for what was told to end, so that no request is left running.
+    async fn settle(&mut self) {
+        for cancel in self.cancels.values() {
+            cancel.cancel();
+        }
+        while self.jobs.next().await.is_some() {}
+        self.record_model();
+        if let Err(error) = self.append(Vec::new()) {
+            self.store_error = Some(error.to_string());
+        }
+    }
+
+    fn finished(mut self) -> Finished {
+        let spent = self.events.spent();
+        let is_written = self.store.is_persisted();
+        let path = self.store.path().filter(|_| is_written);
+        let path = path.map(std::path::Path::to_owned);
+        self.events.send(SessionEvent::SessionEnd {
+            session_id: self.store.id().to_owned(),
+            path: path.as_ref().map(|path| path.display().to_string()),
+            entries: self.store.tree().len(),
+            usage: spent.usage,
+            cost_usd: spent.cost_usd,
+            compactions: self.waits.total,
+        });
+        self.end_is_here();
+        Finished {
+            turn: self.turn,
+            unsaved: self.store_error,
+            lost: self.unsaved.len(),
+            waiting: self.store.waiting(),
+            session_id: self.store.id().to_owned(),
+            path,
+            usage: spent.usage,
+            cost_usd: spent.cost_usd,
+            compactions: self.waits.total,
+        }
+    }
+
+    fn idle_time(&self) -> Option<Duration> {
+        let settings = &self.settings.compaction;
+        settings
+            .idle_enabled
+            .then(|| Duration::from_secs(settings.idle_timeout_seconds))
+    }
+}
+
+/// Returns what settings decide for the machine.
+fn policy(settings: &Settings) -> Policy {
+    let compaction = &settings.compaction;
+    Policy {
+        automatic: compaction.enabled && compaction.strategy.first() != Strategy::Off,
+        continues: match compaction.auto_continue {
+            AutoContinue::Never => Continue::Never,
+            AutoContinue::WhenWorkIsLeft => Continue::WhenWorkIsLeft,
+            AutoContinue::Always => Continue::Always,
+        },
+        hands_off: compaction.strategy.first() == Strategy::Handoff,
+    }
+}
+
+/// Returns an error as the text that people read.
+fn said(error: &StoreError) -> String {
+    error.to_string()
+}

@@ -1,0 +1,211 @@
+//! Telling hooks what has happened: in order, beside everything else, and never in its way.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hooks::{HookContext, HookSet, Notification};
+use llm_providers::CancellationToken;
+use serde_json::Value;
+use session_model::EntryBody;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use crate::event::CompactionResult;
+use crate::machine::Reason;
+use crate::runtime::AgentSession;
+use crate::runtime::events::Events;
+
+/// How long hooks that are still being told may go on once the session has ended.
+const AT_THE_END: Duration = Duration::from_secs(5);
+
+/// Takes what hooks are to be told; cheap to clone.
+#[derive(Clone)]
+pub(super) struct Notifier {
+    hooks: Arc<HookSet>,
+    sender: UnboundedSender<(Notification, HookContext)>,
+}
+
+/// What hooks are still to be told.
+pub(super) struct Notifications {
+    receiver: UnboundedReceiver<(Notification, HookContext)>,
+    hooks: Arc<HookSet>,
+    events: Events,
+    /// Nothing more will be told than what is told already.
+    closing: CancellationToken,
+    /// Nobody waits any more.
+    cancel: CancellationToken,
+}
+
+/// Returns both ends.
+pub(super) fn notifier(hooks: Arc<HookSet>, events: Events) -> (Notifier, Notifications) {
+    let (sender, receiver) = unbounded_channel();
+    let notifier = Notifier {
+        hooks: hooks.clone(),
+        sender,
+    };
+    let notifications = Notifications {
+        receiver,
+        hooks,
+        events,
+        closing: CancellationToken::new(),
+        cancel: CancellationToken::new(),
+    };
+    (notifier, notifications)
+}
+
+impl Notifier {
+    /// Lets hooks be told, where any of them wants to be. Nobody waits for that.
+    pub fn tell(&self, notification: Notification, context: HookContext) {
+        if self.hooks.wants(notification.point()) {
+            let _ = self.sender.send((notification, context));
+        }
+    }
+}
+
+impl Notifications {
+    /// Returns what ends the telling.
+    pub fn end(&self) -> TheEnd {
+        TheEnd {
+            closing: self.closing.clone(),
+            cancel: self.cancel.clone(),
+        }
+    }
+
+    /// Tells hooks one thing after the other, until it is to end and nothing is left.
+    pub async fn run(mut self) {
+        loop {
+            let next = tokio::select! {
+                biased;
+                next = self.receiver.recv() => next,
+                () = self.closing.cancelled() => self.receiver.try_recv().ok(),
+            };
+            let Some((notification, context)) = next else {
+                return;
+            };
+            let context = HookContext {
+                cancel: self.cancel.clone(),
+                ..context
+            };
+            let failures = self.hooks.notify(&notification, &context).await;
+            self.events.hook_failures(&failures);
+            if self.cancel.is_cancelled() {
+                return self.cut().await;
+            }
+        }
+    }
+
+    /// Says what hooks are not told any more; of the end they are, within bounds.
+    async fn cut(&mut self) {
+        let mut left = 0_usize;
+        let mut end = None;
+        while let Ok((notification, context)) = self.receiver.try_recv() {
+            match notification {
+                Notification::SessionShutdown { .. } => end = Some((notification, context)),
+                _ => left += 1,
+            }
+        }
+        if left > 0 {
+            self.events.notice(format!(
+                "hooks were still at work {} seconds after the end; they are not told of {left} things more",
+                AT_THE_END.as_secs()
+            ));
+        }
+        let Some((notification, context)) = end else {
+            return;
+        };
+        let cancel = CancellationToken::new();
+        let context = HookContext {
+            cancel: cancel.clone(),
+            ..context
+        };
+        let told = self.hooks.notify(&notification, &context);
+        let ending = async {
+            tokio::time::sleep(AT_THE_END).await;
+            cancel.cancel();
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            biased;
+            failures = told => self.events.hook_failures(&failures),
+            () = ending => {}
+        }
+    }
+}
+
+/// What ends the telling of hooks.
+pub(super) struct TheEnd {
+    closing: CancellationToken,
+    cancel: CancellationToken,
+}
+
+impl TheEnd {
+    /// Waits until everything is told, within bounds.
+    pub async fn wait(self, mut telling: Pin<&mut impl Future<Output = ()>>) {
+        self.closing.cancel();
+        if tokio::time::timeout(AT_THE_END, &mut telling)
+            .await
+            .is_err()
+        {
+            self.cancel.cancel();
+            // Who is being told ends soon; nobody else is told but of the end.
+            telling.await;
+        }
+    }
+}
+
+impl AgentSession {
+    /// Lets hooks be told what has happened.
+    pub(super) fn notify(&self, notification: Notification) {
+        self.notifier.tell(notification, self.hook_context());
+    }
+
+    /// Lets hooks be told that the session is open.
+    pub(super) fn notify_start(&self) {
+        self.notify(Notification::SessionStart {
+            entries: self.store.tree().len(),
+            model: self.models.model.name(),
+        });
+    }
+
+    /// Lets hooks be told of a compaction that is written; what prunings, elisions and handoffs write is none.
+    pub(super) fn notify_compacted(&self, reason: Reason, result: &CompactionResult) {
+        let tree = self.store.tree();
+        let id = result.entry_id.as_deref();
+        let Some(index) = id.and_then(|id| tree.find(id)) else {
+            return;
+        };
+        let Ok(EntryBody::Compaction(compaction)) = tree.entry(index).map(|entry| entry.body)
+        else {
+            return;
+        };
+        if let Some(entry) = self.entry_json(tree.id(index)) {
+            self.notify(Notification::SessionCompact {
+                entry,
+                from_extension: compaction.from_extension,
+                reason: reason.name(),
+                summary: compaction.summary.clone(),
+                trigger: match reason.is_automatic() {
+                    true => "auto",
+                    false => "manual",
+                },
+            });
+        }
+    }
+
+    /// Returns an entry as it stands in the file.
+    pub(super) fn entry_json(&self, id: &str) -> Option<Value> {
+        let tree = self.store.tree();
+        let line = tree.raw_line(tree.find(id)?).ok()?;
+        serde_json::from_slice(&line).ok()
+    }
+
+    /// Returns the session as hooks are told of it.
+    pub(super) fn hook_context(&self) -> HookContext {
+        HookContext {
+            session_id: self.store.id().to_owned(),
+            session_path: self.store.path().map(std::path::Path::to_owned),
+            cwd: self.tool_context.workspace.root().to_owned(),
+            cancel: CancellationToken::new(),
+        }
+    }
+}

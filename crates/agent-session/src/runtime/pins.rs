@@ -1,0 +1,116 @@
+//! What the user of a running session pins, and what is pinned.
+
+use compaction_core::{PinError, PinTarget, Pins, Profile};
+use session_model::{EntryDraft, EntryId};
+
+use crate::event::SessionEvent;
+use crate::machine::State;
+use crate::runtime::AgentSession;
+use crate::runtime::reply::{PinReport, Pinned, PinsReport, Refusal, RefusalKind, Unpinned};
+
+impl AgentSession {
+    /// Keeps something word for word from now on, where there is room for it.
+    pub(super) fn pin(&mut self, target: &PinTarget) -> Result<Pinned, Refusal> {
+        self.is_open()?;
+        // What is counted is what will be written.
+        let target = match target {
+            PinTarget::Entry(id) => PinTarget::Entry(id.clone()),
+            PinTarget::Text(text) => PinTarget::Text(self.events.without_keys(text)),
+        };
+        let pins = self.pins();
+        let new = pins.add(&self.path(), &target, Profile::Own.counter());
+        let new = new.map_err(|error| refused(&error))?;
+        let written = self.write_pin(new.draft)?;
+        let pinned = Pinned {
+            entry_id: match target {
+                PinTarget::Entry(id) => id.to_string(),
+                PinTarget::Text(_) => written.map(|id| id.to_string()).unwrap_or_default(),
+            },
+            tokens: new.tokens.0,
+            used_tokens: (pins.used() + new.tokens).0,
+            budget_tokens: pins.budget.0,
+        };
+        self.events.send(SessionEvent::Pinned {
+            entry_id: pinned.entry_id.clone(),
+            text: new.text,
+            tokens: pinned.tokens,
+            used_tokens: pinned.used_tokens,
+            budget_tokens: pinned.budget_tokens,
+        });
+        Ok(pinned)
+    }
+
+    /// Lets something that was pinned go.
+    pub(super) fn unpin(&mut self, id: &EntryId) -> Result<Unpinned, Refusal> {
+        self.is_open()?;
+        let pins = self.pins();
+        let removed = pins.remove(&self.path(), id);
+        let (draft, freed) = removed.map_err(|error| refused(&error))?;
+        self.write_pin(draft)?;
+        let unpinned = Unpinned {
+            entry_id: id.to_string(),
+            used_tokens: pins.used().saturating_sub(freed).0,
+            budget_tokens: pins.budget.0,
+        };
+        self.events.send(SessionEvent::Unpinned {
+            entry_id: unpinned.entry_id.clone(),
+            used_tokens: unpinned.used_tokens,
+            budget_tokens: unpinned.budget_tokens,
+        });
+        Ok(unpinned)
+    }
+
+    /// Returns what is pinned.
+    pub(super) fn pins_report(&self) -> PinsReport {
+        let pins = self.pins();
+        PinsReport {
+            used_tokens: pins.used().0,
+            budget_tokens: pins.budget.0,
+            pins: pins
+                .pins
+                .into_iter()
+                .map(|(pin, tokens)| PinReport {
+                    entry_id: pin.entry_id.to_string(),
+                    tokens: tokens.0,
+                    text: pin.text,
+                })
+                .collect(),
+        }
+    }
+
+    fn pins(&self) -> Pins {
+        let window = self.models.model.window;
+        let settings = &self.settings.compaction.pins;
+        let budget = settings.budget(window, self.threshold().as_ref());
+        Pins::of(&self.path(), budget, Profile::Own.counter())
+    }
+
+    fn is_open(&self) -> Result<(), Refusal> {
+        match self.machine.state {
+            State::Closed => Err(Refusal::refused("the session has ended")),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_pin(&mut self, draft: EntryDraft) -> Result<Option<EntryId>, Refusal> {
+        let written = self.append(vec![draft.into()]);
+        let ids = written
+            .map_err(|error| Refusal::failed(format!("cannot write the session: {error}")))?;
+        Ok(ids.into_iter().next())
+    }
+}
+
+fn refused(error: &PinError) -> Refusal {
+    let kind = match error {
+        PinError::Twice(_) | PinError::NotPinned(_) => RefusalKind::NothingToDo,
+        PinError::Unknown(_)
+        | PinError::Elsewhere(_)
+        | PinError::NoText(_)
+        | PinError::Empty
+        | PinError::OverBudget { .. } => RefusalKind::Refused,
+    };
+    Refusal {
+        kind,
+        message: error.to_string(),
+    }
+}

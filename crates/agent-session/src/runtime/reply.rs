@@ -1,0 +1,240 @@
+//! What a session answers to a call.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::event::CompactionResult;
+use crate::runtime::report::{Snapshot, StateReport};
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Reply {
+    /// It is done, and there is nothing to tell.
+    Done {},
+    /// A message is kept.
+    Kept(Kept),
+    /// A message does not wait any more.
+    TakenBack(TakenBack),
+    /// What ran has stopped, or goes on.
+    Ran(Ran),
+    /// A compaction is written.
+    Compacted(Box<Compacted>),
+    /// The leaf has moved.
+    Moved(Moved),
+    /// A compaction or a move is taken back.
+    Undone(Undone),
+    /// What was taken back has come again.
+    Redone(Redone),
+    /// Something is kept word for word.
+    Pinned(Pinned),
+    /// Something is not pinned any more.
+    Unpinned(Unpinned),
+    /// What is pinned.
+    Pins(PinsReport),
+    /// A copy goes on.
+    Forked(Forked),
+    /// Another model answers.
+    ModelSet(ModelSet),
+    /// How the session is.
+    State(Box<StateReport>),
+    /// The session as it is, for documents.
+    #[serde(skip)]
+    Snapshot(Box<Snapshot>),
+    /// The session is closed.
+    Closed(Closed),
+}
+
+/// A message that is kept until it is sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Kept {
+    /// The id that it has while it waits and in the session.
+    pub message_id: String,
+}
+
+/// A message that was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct TakenBack {
+    /// The id that it had.
+    pub message_id: String,
+    /// What it said.
+    pub text: String,
+}
+
+/// Whether something ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Ran {
+    /// Whether something ran when it was asked to stop, or runs now that it was asked to go on.
+    pub running: bool,
+}
+
+/// A compaction or a handoff that is written.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct Compacted {
+    /// What it did, as the event has it.
+    pub result: CompactionResult,
+    /// Whether the turn that it stopped goes on.
+    pub will_retry: bool,
+    /// The session that goes on: another one after a handoff.
+    pub session_id: String,
+    /// Where it is; none for one that is never written.
+    pub path: Option<String>,
+}
+
+/// A move of the leaf.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Moved {
+    /// The entry at which the session stands now; none before everything.
+    pub leaf: Option<String>,
+    /// The leaf that was left.
+    pub from: Option<String>,
+    /// The entry of the summary, where one was written.
+    pub summary_entry_id: Option<String>,
+    /// Text that returns to the editor.
+    pub editor_text: Option<String>,
+}
+
+/// What was taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Undone {
+    /// The entry that is left behind: it is still in the session, and `navigate_tree` leads back to it.
+    pub undone: String,
+    /// `compaction`, `pruning` or `branch`.
+    pub kind: &'static str,
+    /// The leaf now; none before everything.
+    pub leaf: Option<String>,
+    /// The leaf before.
+    pub from: Option<String>,
+}
+
+/// What came again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Redone {
+    /// The entry that had been taken back.
+    pub redone: String,
+    /// `compaction`, `pruning` or `branch`.
+    pub kind: &'static str,
+    /// The leaf now.
+    pub leaf: Option<String>,
+    /// The leaf before.
+    pub from: Option<String>,
+}
+
+/// Something that is kept word for word from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Pinned {
+    /// The pinned entry, or the entry that holds the text.
+    pub entry_id: String,
+    /// Its tokens.
+    pub tokens: u64,
+    /// Tokens of all pins.
+    pub used_tokens: u64,
+    /// The most that they may take.
+    pub budget_tokens: u64,
+}
+
+/// Something that is not pinned any more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unpinned {
+    /// The entry that was pinned, or that holds the text.
+    pub entry_id: String,
+    /// Tokens of the pins that are left.
+    pub used_tokens: u64,
+    /// The most that they may take.
+    pub budget_tokens: u64,
+}
+
+/// What is pinned, and what it takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PinsReport {
+    /// The pins, in the order of the file.
+    pub pins: Vec<PinReport>,
+    /// Tokens of all of them.
+    pub used_tokens: u64,
+    /// The most that they may take.
+    pub budget_tokens: u64,
+}
+
+/// A pin.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PinReport {
+    /// The pinned entry, or the entry that holds the text.
+    pub entry_id: String,
+    /// Its tokens.
+    pub tokens: u64,
+    /// The text.
+    pub text: String,
+}
+
+/// A copy of the session that goes on in its place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Forked {
+    /// The copy's id.
+    pub session_id: String,
+    /// Where it is.
+    pub path: Option<String>,
+    /// The session that stays as it was.
+    pub from: String,
+    /// Where the copy stands.
+    pub leaf: Option<String>,
+}
+
+/// The model that answers from the next request on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct ModelSet {
+    /// Its name, as `provider/model`.
+    pub model: String,
+    /// Its window in tokens; 0 when unknown.
+    pub window: u64,
+    /// The model before.
+    pub from: String,
+}
+
+/// A session that has ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Closed {
+    /// Its id.
+    pub session_id: String,
+    /// Where it is; none when nothing was written.
+    pub path: Option<String>,
+}
+
+/// Why a call came to nothing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// What kind of reason.
+    pub kind: RefusalKind,
+    /// The reason, and what to do.
+    pub message: String,
+}
+
+/// Kinds of reasons.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefusalKind {
+    /// It cannot be done now, or not with this.
+    Refused,
+    /// There is nothing to do.
+    NothingToDo,
+    /// It was tried and failed.
+    Failed,
+    /// It was cancelled.
+    Cancelled,
+}
+
+impl Refusal {
+    /// Returns that something cannot be done now, or not with this.
+    pub(super) fn refused(message: impl Into<String>) -> Self {
+        Self {
+            kind: RefusalKind::Refused,
+            message: message.into(),
+        }
+    }
+
+    /// Returns that something was tried and failed.
+    pub(super) fn failed(message: impl Into<String>) -> Self {
+        Self {
+            kind: RefusalKind::Failed,
+            message: message.into(),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Servers of tools: started when the session opens, while commands wait; ended with it.
+
+use std::pin::pin;
+use std::sync::Arc;
+
+use llm_providers::CancellationToken;
+use session_model::EntryId;
+use tokio::sync::mpsc::UnboundedReceiver;
+
+use crate::event::SessionEvent;
+use crate::machine::Event;
+use crate::runtime::{AgentSession, Ask, Command};
+use agent_tools::mcp::{Servers, Surroundings, Tell};
+use session_store::Delivery;
+
+/// What waits until the servers are there.
+enum Early {
+    Command(Command),
+    /// A message is kept, and still to be sent.
+    Said(EntryId, Delivery),
+}
+
+impl AgentSession {
+    /// Starts the servers and offers their tools. Messages that come meanwhile are kept at once, and whoever asks how
+    /// the session is gets to know; other commands are carried out in the end, in their order. Whoever closes the
+    /// session, stops what it does or goes away ends the waiting.
+    pub(super) async fn start_servers(&mut self, commands: &mut UnboundedReceiver<Command>) {
+        let configs = std::mem::take(&mut self.server_configs);
+        if configs.is_empty() {
+            return;
+        }
+        let mut early = Vec::new();
+        let events = self.events.clone();
+        let tell: Tell = Arc::new(move |event| events.send(SessionEvent::from(event)));
+        let around = Surroundings::of(&self.tool_context);
+        let cancel = CancellationToken::new();
+        let mut starting = pin!(Servers::start(&configs, &around, &cancel, &tell));
+        let mut commanded = true;
+        let servers = loop {
+            tokio::select! {
+                biased;
+                command = commands.recv(), if commanded => {
+                    if command.as_ref().is_none_or(ends_the_start) {
+                        cancel.cancel();
+                    }
+                    commanded = command.is_some();
+                    early.extend(command.and_then(|command| self.command_early(command)));
+                }
+                servers = &mut starting => break servers,
+            }
+        };
+        self.tools = self.tools.with(servers.tools());
+        self.servers = servers;
+        for early in early {
+            match early {
+                Early::Command(command) => self.command(command),
+                Early::Said(id, delivery) => self.feed(Event::Said { id, delivery }),
+            }
+        }
+    }
+
+    /// Carries out what needs no tools; returns what is left to be done.
+    fn command_early(&mut self, command: Command) -> Option<Early> {
+        match command {
+            Command::Say { text, delivery } => match self.keep(text, delivery) {
+                Ok(id) => Some(Early::Said(id, delivery)),
+                Err(why) => {
+                    self.fail(why);
+                    None
+                }
+            },
+            Command::Call(call) => match call.ask() {
+                Ask::Do(Command::Say { .. }) => {
+                    let said = self.keep_for(*call);
+                    said.map(|(id, delivery)| Early::Said(id, delivery))
+                }
+                Ask::Do(_) => Some(Early::Command(Command::Call(call))),
+                Ask::State | Ask::Snapshot | Ask::Pins => {
+                    self.call(*call);
+                    None
+                }
+            },
+            other => Some(Early::Command(other)),
+        }
+    }
+}
+
+/// Returns whether nobody waits for servers any more.
+fn ends_the_start(command: &Command) -> bool {
+    let ends = |command: &Command| matches!(command, Command::Close | Command::Abort);
+    match command {
+        Command::Call(call) => matches!(call.ask(), Ask::Do(command) if ends(command)),
+        other => ends(other),
+    }
+}

@@ -1,0 +1,209 @@
+//! What a resting session can be turned to at once: a copy of itself, the place before an edit, another model.
+
+use std::sync::Arc;
+
+use compaction_core::{carry_pins, leaf_move};
+use hooks::Notification;
+use session_model::{EntryDraft, EntryId, LabelDraft, Leaf, SessionPath};
+
+use crate::event::SessionEvent;
+use crate::machine::{Event, State};
+use crate::models::LiveModels;
+use crate::runtime::AgentSession;
+use crate::runtime::entries::leaf_name;
+use crate::runtime::reply::{Forked, ModelSet, Refusal, RefusalKind, Undone};
+use crate::undoable::{UNDO, id_of, newest_undoable};
+use session_store::StoreError;
+use session_store::{LiveStore, NewEntry};
+
+impl AgentSession {
+    /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
+    pub(super) fn undo(&mut self) -> Result<Undone, Refusal> {
+        self.needs_rest()?;
+        let path = self.path();
+        let tree = self.store.tree();
+        let found = newest_undoable(&path).ok_or_else(|| Refusal {
+            kind: RefusalKind::NothingToDo,
+            message: "no compaction, pruning or change of branch on the path".to_owned(),
+        })?;
+        let undone = tree.id(path.entries()[found.place]).to_owned();
+        let back_to = id_of(tree, found.back_to);
+        let kind = found.kind;
+        let from = leaf_name(&self.store);
+        let draft = leaf_move(UNDO, from.as_deref().map(EntryId::new).as_ref());
+        self.store
+            .append_under(back_to.as_ref(), vec![draft.into()])
+            .map_err(|error| unwritten(&error))?;
+        self.stands_elsewhere(from.clone());
+        let undone = Undone {
+            undone,
+            kind,
+            leaf: leaf_name(&self.store),
+            from,
+        };
+        self.feed(Event::Moved);
+        self.tell_context();
+        Ok(undone)
+    }
+
+    /// Goes on in a copy of the session that ends at `entry`, or where the session stands. The session itself stays
+    /// as it is; what waits is taken along.
+    pub(super) fn fork(&mut self, entry: Option<&EntryId>) -> Result<Forked, Refusal> {
+        self.needs_rest()?;
+        let leaf = match entry {
+            None => self.store.leaf(),
+            Some(id) => {
+                let found = self.store.tree().find(id).map(Leaf::At);
+                found.ok_or_else(|| Refusal::refused(format!("no entry {id} in this session")))?
+            }
+        };
+        let Some(path) = self.store.path() else {
+            return Err(Refusal::refused(
+                "the session is never written, so there is nothing to copy",
+            ));
+        };
+        let file = self.store.file().ok_or_else(|| {
+            Refusal::refused("the session has no file yet; fork it once a model has answered")
+        })?;
+        let folder = self.folder.as_deref().or_else(|| path.parent());
+        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
+        let cwd = std::path::Path::new(self.store.cwd());
+        let mut copy = LiveStore::fork(file, leaf, folder, cwd, carried_pins)
+            .map_err(|error| unwritten(&error))?;
+        copy.set_sync(self.store.sync());
+        copy.set_filter(self.store.filter());
+        self.take_place(copy).map_err(|error| unwritten(&error))
+    }
+
+    fn take_place(&mut self, mut copy: LiveStore) -> Result<Forked, StoreError> {
+        if let Err(error) = copy.take_queue(&mut self.store) {
+            // Whoever waits there must not be forgotten here.
+            self.store.take_queue(&mut copy)?;
+            if let Some(path) = copy.path() {
+                let _ = std::fs::remove_file(path);
+            }
+            return Err(error);
+        }
+        let from = self.store.id().to_owned();
+        self.notify(Notification::SessionShutdown { reason: "fork" });
+        self.adopt(copy);
+        self.events.send(SessionEvent::SessionSwitch {
+            session_id: self.store.id().to_owned(),
+            path: self.path_name(),
+            from: from.clone(),
+        });
+        self.notify(Notification::SessionStart {
+            entries: self.store.tree().len(),
+            model: self.models.model.name(),
+        });
+        self.follow_branch();
+        self.feed(Event::Moved);
+        self.tell_context();
+        Ok(Forked {
+            session_id: self.store.id().to_owned(),
+            path: self.path_name(),
+            from,
+            leaf: leaf_name(&self.store),
+        })
+    }
+
+    /// Goes on in another session: its file is kept from tools as that of the first one is, and output that is cut
+    /// goes to its own folder.
+    pub(super) fn adopt(&mut self, store: LiveStore) {
+        if let Some(path) = store.path() {
+            let workspace = (*self.tool_context.workspace).clone();
+            self.tool_context.workspace = Arc::new(workspace.with_protected(path));
+        }
+        self.tool_context.overflow = store.outputs();
+        self.store = store;
+        self.failed = None;
+        self.prepared = None;
+    }
+
+    /// Lets another model answer from the next request on.
+    pub(super) fn set_model(&mut self, models: LiveModels) -> Result<ModelSet, Refusal> {
+        let at_rest = self.machine.state == State::Idle;
+        let mut before = std::mem::replace(&mut self.models, models);
+        // A request that runs says itself who answers it; what comes behind names the new model.
+        if at_rest {
+            let change = EntryDraft::ModelChange(self.models.model.reference());
+            if let Err(error) = self.append(vec![change.into()]) {
+                self.models = before;
+                return Err(unwritten(&error));
+            }
+        }
+        self.model_is_new = !at_rest;
+        let from = before.model.name();
+        let reference = self.models.model.reference();
+        before.former.push(before.model);
+        before.former.retain(|model| model.reference() != reference);
+        self.models.former = before.former;
+        let set = ModelSet {
+            model: self.models.model.name(),
+            window: self.models.model.window.0,
+            from,
+        };
+        self.events
+            .notice(format!("{} answers from now on", set.model));
+        self.tell_unknown_window();
+        self.feed(Event::ModelChanged);
+        self.machine.memory.can_promote = self.models.can_promote();
+        self.tell_context();
+        Ok(set)
+    }
+
+    /// Writes which model answers from now on, where it was chosen while another one answered and the session does not
+    /// say so yet.
+    pub(super) fn record_model(&mut self) {
+        if !std::mem::take(&mut self.model_is_new) {
+            return;
+        }
+        let model = self.models.model.reference();
+        if self.view().context.model.as_ref() == Some(&model) {
+            return;
+        }
+        if let Err(error) = self.append(vec![EntryDraft::ModelChange(model).into()]) {
+            self.unwritten(&error);
+        }
+    }
+
+    /// Puts a label on an entry, or takes it off.
+    pub(super) fn label_entry(&mut self, id: &EntryId, text: Option<String>) {
+        if self.store.tree().find(id).is_none() {
+            return self.fail(format!("no entry {id} in this session"));
+        }
+        let draft = EntryDraft::Label(LabelDraft {
+            target: id.clone(),
+            label: text.clone(),
+        });
+        match self.append(vec![draft.into()]) {
+            Ok(_) => self.events.send(SessionEvent::Labelled {
+                entry_id: id.to_string(),
+                label: text,
+            }),
+            Err(error) => self.fail(format!("cannot write the session: {error}")),
+        }
+    }
+
+    /// Fails unless nothing goes on; what could not be written before is written first.
+    pub(super) fn needs_rest(&mut self) -> Result<(), Refusal> {
+        if self.machine.state != State::Idle {
+            return Err(Refusal::refused("the agent is busy; stop it first"));
+        }
+        self.append(Vec::new())
+            .map(drop)
+            .map_err(|error| unwritten(&error))
+    }
+}
+
+fn unwritten(error: &StoreError) -> Refusal {
+    Refusal::failed(format!("cannot write the session: {error}"))
+}
+
+/// Returns the entries that keep in a copy what was pinned in its source.
+pub fn carried_pins(source: &SessionPath<'_>, copy: &SessionPath<'_>) -> Vec<NewEntry> {
+    carry_pins(source, copy)
+        .into_iter()
+        .map(Into::into)
+        .collect()
+}

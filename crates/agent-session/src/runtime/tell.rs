@@ -1,0 +1,91 @@
+//! What the machine tells, as events.
+
+use hooks::Notification;
+
+use crate::event::SessionEvent;
+use crate::machine::{Told, TurnEnd};
+use crate::runtime::AgentSession;
+
+impl AgentSession {
+    pub(super) fn tell(&mut self, told: Told) {
+        match told {
+            Told::TurnStarted => self.events.send(SessionEvent::TurnStart),
+            Told::TurnEnded(end) => {
+                let (name, error) = match &end {
+                    TurnEnd::Done => ("done", None),
+                    TurnEnd::Failed(error) => ("failed", Some(error.clone())),
+                    TurnEnd::Aborted => ("aborted", None),
+                };
+                self.notify(Notification::TurnEnd {
+                    end: name,
+                    error: error.clone(),
+                });
+                self.events.send(SessionEvent::TurnEnd { end: name, error });
+                self.turn = Some(end);
+            }
+            Told::CompactionStarted { reason, wish, .. } => {
+                self.result = None;
+                self.waits.begin(reason);
+                let first = self.strategies(reason, wish).first().copied();
+                let strategy = first.unwrap_or_default().name();
+                let reason_name = reason.name();
+                self.events.send(match reason.is_automatic() {
+                    true => SessionEvent::AutoCompactionStart {
+                        reason: reason_name,
+                        strategy,
+                    },
+                    false => SessionEvent::CompactionStart {
+                        reason: reason_name,
+                        strategy,
+                    },
+                });
+            }
+            Told::CompactionEnded {
+                reason,
+                aborted,
+                will_retry,
+                error,
+            } => {
+                let mut result = self.result.take().filter(|_| error.is_none());
+                self.waits.end(result.as_mut());
+                self.instead = None;
+                if !reason.is_automatic() {
+                    let error = error.as_deref();
+                    self.compaction_is_over(result.clone(), aborted, will_retry, error);
+                }
+                let reason_name = reason.name();
+                match (&error, &result) {
+                    (Some(error), _) => self.notify(Notification::SessionCompactFailed {
+                        reason: reason_name,
+                        error: Some(error.clone()),
+                        aborted,
+                        will_retry,
+                    }),
+                    (None, Some(result)) => self.notify_compacted(reason, result),
+                    (None, None) => {}
+                }
+                self.events.send(match reason.is_automatic() {
+                    true => SessionEvent::AutoCompactionEnd {
+                        reason: reason_name,
+                        result,
+                        aborted,
+                        will_retry,
+                        error,
+                    },
+                    false => SessionEvent::CompactionEnd {
+                        reason: reason_name,
+                        result,
+                        aborted,
+                        will_retry,
+                        error,
+                    },
+                });
+            }
+            Told::AutomaticStopped(text) => self.events.notice(text),
+            Told::Refused(why) => self.refused(why),
+            Told::Failed(message) => self.events.error(message),
+            Told::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),
+            Told::Closed => self.closed = true,
+        }
+    }
+}

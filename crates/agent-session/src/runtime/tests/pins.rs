@@ -1,0 +1,192 @@
+//! Pins of a running session.
+
+use compaction_core::{PIN_ENTRY, PinTarget};
+use insta::assert_snapshot;
+
+use super::*;
+use crate::runtime::{Ask, Call, PinsReport, Reply};
+
+fn text(text: &str) -> Command {
+    Command::Pin(PinTarget::Text(text.to_owned()))
+}
+
+fn entry(id: &str) -> Command {
+    Command::Pin(PinTarget::Entry(EntryId::new(id)))
+}
+
+fn unpin(id: &str) -> Command {
+    Command::Unpin {
+        id: EntryId::new(id),
+    }
+}
+
+/// Asks, and waits for the answer.
+async fn call(life: &mut Life<'_>, ask: Ask) -> Result<Reply, String> {
+    let (command, mut answer) = Call::of(ask);
+    life.send(command);
+    let answered = poll_fn(|context| {
+        life.step(context);
+        match answer.try_recv() {
+            Ok(answer) => Poll::Ready(answer),
+            Err(_) => Poll::Pending,
+        }
+    });
+    answered.await.map_err(|refused| refused.message)
+}
+
+async fn pins(life: &mut Life<'_>) -> PinsReport {
+    match call(life, Ask::Pins).await {
+        Ok(Reply::Pins(pins)) => pins,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn texts_and_entries_are_pinned_listed_and_unpinned_while_the_session_lives() {
+    run(async {
+        let house = House::new(&answer("fine"));
+        let mut life = house.open_session("u:10 a:20");
+        for command in [text("never push to main"), entry("e2"), unpin("e2")] {
+            call(&mut life, Ask::Do(command)).await.unwrap();
+        }
+        assert_snapshot!(life.news(), @"
+        pinned (19; 19 of 1280): never push to main
+        pinned (33; 52 of 1280): #2 lorem ipsum dolor sit amet lorem ipsu
+        unpinned, 19 left
+        ");
+        let listed = pins(&mut life).await;
+        assert_eq!(listed.pins.len(), 1);
+        assert_eq!(listed.pins[0].text, "never push to main");
+        assert_eq!(listed.used_tokens, listed.pins[0].tokens);
+        let id = listed.pins[0].entry_id.clone();
+        // It says nothing to the model, and goes on being kept.
+        life.ask("go on").await;
+        assert_eq!(pins(&mut life).await.pins.len(), 1);
+        call(&mut life, Ask::Do(unpin(&id))).await.unwrap();
+        assert_eq!(pins(&mut life).await.pins, []);
+        let newest = house.newest_request().join("\n");
+        assert!(!newest.contains("never push"), "{newest}");
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_pin_of_a_session_without_an_answer_is_there_when_it_is_opened_again() {
+    run(async {
+        let house = House::new(&answer("fine"));
+        let mut life = house.live();
+        call(&mut life, Ask::Do(text("never push to main")))
+            .await
+            .unwrap();
+        let path = life.path.clone().unwrap();
+        life.close().await;
+        let mut again = house.open(&path);
+        let listed = pins(&mut again).await;
+        assert_eq!(listed.pins.len(), 1);
+        assert_eq!(listed.pins[0].text, "never push to main");
+        again.ask("go on").await;
+        assert_eq!(pins(&mut again).await.pins.len(), 1);
+        again.close().await;
+    });
+}
+
+#[test]
+fn what_cannot_be_pinned_is_refused_and_changes_nothing() {
+    run(async {
+        let house = House::new("").compaction(json!({ "pins": { "maxTokens": 10 } }));
+        let mut life = house.open_session("u:10 a:2000");
+        let before = house.files();
+        for command in [entry("nope"), entry("e2"), text(" "), unpin("e1")] {
+            life.send(command);
+        }
+        life.until(|event| matches!(event, SessionEvent::Error { message } if message.contains("not pinned"))).await;
+        assert_snapshot!(life.news(), @"
+        error: no entry nope in this session; agent-cli tree lists the ids
+        error: the pin takes 1553 tokens with its id, and 0 of the 10 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+        error: the text to pin is empty; say what to keep
+        error: entry e1 is not pinned; list the pins to see what is
+        ");
+        assert_eq!(house.files(), before);
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_key_in_a_pin_is_taken_out_before_it_is_written() {
+    run(async {
+        let mut house = House::new("");
+        let mut redactor = Redactor::default();
+        redactor.add("sk-0123456789abcdef0123");
+        house.redactor = Arc::new(redactor);
+        let mut life = house.open_session("u:10 a:10");
+        call(
+            &mut life,
+            Ask::Do(text("the key is sk-0123456789abcdef0123")),
+        )
+        .await
+        .unwrap();
+        let told = life.news();
+        assert!(
+            told.contains("pinned") && !told.contains("0123456789"),
+            "{told}"
+        );
+        let files = house.files();
+        let text = String::from_utf8_lossy(&files["session.jsonl"]).into_owned();
+        assert!(
+            text.contains(PIN_ENTRY) && !text.contains("0123456789"),
+            "{text}"
+        );
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_pin_outlives_the_undo_of_the_compaction_before_it() {
+    run(async {
+        let house =
+            House::new("").compaction(json!({ "strategy": "extractive", "keepRecentTokens": 100 }));
+        let mut life = house.open_session("u:300 a:1200 u:300 a:1200 u:300 a:600");
+        life.command_and(compact()).await;
+        call(&mut life, Ask::Do(text("never push to main")))
+            .await
+            .unwrap();
+        call(&mut life, Ask::Do(entry("e1"))).await.unwrap();
+        life.send(Command::Undo);
+        life.until(|event| matches!(event, SessionEvent::Navigated { .. }))
+            .await;
+        let ids: Vec<_> = pins(&mut life)
+            .await
+            .pins
+            .into_iter()
+            .map(|pin| pin.text.chars().take(18).collect::<String>())
+            .collect();
+        assert_eq!(ids, ["#1 lorem ipsum dol", "never push to main"]);
+        life.close().await;
+    });
+}
+
+#[test]
+fn a_copy_and_the_session_of_a_handoff_have_the_pins() {
+    run(async {
+        let house = House::new(&[summary("# Handoff\nall of it"), answer("on")].concat());
+        let mut life = house.open_session("u:300 a:600 u:300 a:600");
+        for command in [text("never push to main"), entry("e2")] {
+            call(&mut life, Ask::Do(command)).await.unwrap();
+        }
+        let before = pins(&mut life).await;
+        // The pins were set behind the place where the copy ends.
+        let fork = Command::Fork {
+            entry: Some(EntryId::new("e4")),
+        };
+        call(&mut life, Ask::Do(fork)).await.unwrap();
+        let texts = |pins: &PinsReport| {
+            let mut texts: Vec<_> = pins.pins.iter().map(|pin| pin.text.clone()).collect();
+            texts.sort();
+            texts
+        };
+        assert_eq!(texts(&pins(&mut life).await), texts(&before));
+        life.command_and(Command::Handoff { focus: None }).await;
+        assert_eq!(texts(&pins(&mut life).await), texts(&before));
+        life.close().await;
+    });
+}

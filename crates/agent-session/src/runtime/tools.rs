@@ -1,0 +1,255 @@
+//! The calls of an answer: which are open, and running them beside each other where they cannot disturb each other.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures_util::future::join_all;
+use hooks::{HookContext, HookPoint, HookSet, Notification, ToolCallEvent, ToolCallResult};
+use serde_json::Value;
+use session_model::json::RawJson;
+use session_model::{
+    AgentMessage, Block, Content, EntryBody, EntryDraft, MessageDraft, ToolCall, ToolResultMessage,
+};
+
+use crate::event::SessionEvent;
+use crate::machine::Job;
+use crate::runtime::AgentSession;
+use crate::runtime::entries::drafted;
+use crate::runtime::events::Events;
+use crate::runtime::hooked::{cancelled_by, unless_cancelled};
+use crate::runtime::jobs::Done;
+use crate::runtime::notify::Notifier;
+use agent_tools::{History, Repeat, ToolContext, ToolOutput, Toolbox, Workspace};
+use session_store::NewEntry;
+
+/// How much of an output an event tells, in characters.
+const TOLD: usize = 2000;
+
+/// What the model is told of a call that was cancelled in time.
+const NOT_RUN: &str = "cancelled before it ran";
+
+impl AgentSession {
+    pub(super) fn run_tools(&mut self, job: Job) {
+        let calls = self.pending_calls();
+        let after_crash = std::mem::take(&mut self.resumes_calls);
+        let batch = Batch {
+            tools: self.tools.clone(),
+            context: ToolContext {
+                history: Some(History {
+                    tree: self.store.tree().clone(),
+                    leaf: self.store.leaf(),
+                }),
+                ..self.tool_context.clone()
+            },
+            hooks: self.hooks.clone(),
+            hook_context: self.hook_context(),
+            notifier: self.notifier.clone(),
+            events: self.events.clone(),
+            after_crash,
+        };
+        self.start(job, |cancel| async move {
+            let context = ToolContext {
+                cancel,
+                ..batch.context.clone()
+            };
+            let hook_context = HookContext {
+                cancel: context.cancel.clone(),
+                ..batch.hook_context.clone()
+            };
+            let batch = Batch {
+                context,
+                hook_context,
+                ..batch
+            };
+            Done::Results(batch.run(calls).await)
+        });
+    }
+
+    /// Returns the calls of the newest answer that have no result yet.
+    pub(super) fn pending_calls(&self) -> Vec<ToolCall> {
+        let tree = self.store.tree();
+        let path = tree.path(self.store.leaf());
+        let mut answered = Vec::new();
+        for index in path.entries().iter().rev() {
+            let Ok(entry) = tree.entry(*index) else {
+                continue;
+            };
+            let EntryBody::Message(message) = &entry.body else {
+                continue;
+            };
+            match &**message {
+                AgentMessage::ToolResult(result) => answered.push(result.tool_call_id.clone()),
+                AgentMessage::Assistant(_) => {
+                    let calls = message.tool_calls();
+                    let open = calls.filter(|call| !answered.contains(&call.id));
+                    return open.cloned().collect();
+                }
+                AgentMessage::System(_) => {}
+                _ => return Vec::new(),
+            }
+        }
+        Vec::new()
+    }
+}
+
+struct Batch {
+    tools: Toolbox,
+    context: ToolContext,
+    hooks: Arc<HookSet>,
+    hook_context: HookContext,
+    notifier: Notifier,
+    events: Events,
+    after_crash: bool,
+}
+
+impl Batch {
+    /// Runs calls in groups: those of one group run at once, the groups one after the other. Results have the order
+    /// of the calls.
+    async fn run(&self, calls: Vec<ToolCall>) -> Vec<NewEntry> {
+        let mut results = Vec::with_capacity(calls.len());
+        for group in groups(&calls, &self.context.workspace) {
+            results.extend(join_all(group.iter().map(|call| self.one(call))).await);
+        }
+        results
+    }
+
+    async fn one(&self, call: &ToolCall) -> NewEntry {
+        let started = Instant::now();
+        let arguments = call
+            .arguments
+            .as_ref()
+            .map_or(Value::Null, RawJson::to_value);
+        self.events.send(SessionEvent::ToolStart {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: arguments.clone(),
+        });
+        if self.context.cancel.is_cancelled() {
+            let output = ToolOutput::error(NOT_RUN);
+            self.events.send(SessionEvent::ToolEnd {
+                call_id: call.id.clone(),
+                name: call.name.clone(),
+                is_error: true,
+                seconds: 0.0,
+                output: output.content.joined_text("\n"),
+            });
+            return entry(call, &output);
+        }
+        let lost = self.after_crash && self.tools.repeat(&call.name) == Repeat::Unsafe;
+        let output = match lost {
+            false => self.allowed(call, &arguments).await,
+            true => ToolOutput::error(
+                "the session was interrupted while this call ran, and its result is lost; it may have been carried out: look before you repeat it",
+            ),
+        };
+        // What a hook says of a call is cleaned as well.
+        let output = output.without_keys(&self.context.redactor);
+        let text = output.content.joined_text("\n");
+        self.events.send(SessionEvent::ToolEnd {
+            call_id: call.id.clone(),
+            name: call.name.clone(),
+            is_error: output.is_error,
+            seconds: started.elapsed().as_secs_f64(),
+            output: text.chars().take(TOLD).collect(),
+        });
+        let told = Notification::ToolResult {
+            call_id: call.id.clone(),
+            tool: call.name.clone(),
+            arguments,
+            is_error: output.is_error,
+            output: text,
+        };
+        self.notifier.tell(told, self.hook_context.clone());
+        entry(call, &output)
+    }
+
+    /// Runs a call unless a hook, the settings or the user are against it.
+    async fn allowed(&self, call: &ToolCall, arguments: &Value) -> ToolOutput {
+        if self.hooks.wants(HookPoint::ToolCall) {
+            let event = ToolCallEvent {
+                call_id: &call.id,
+                tool: &call.name,
+                arguments,
+            };
+            let asked = self.hooks.tool_call(&event, &self.hook_context);
+            let Some(asked) = unless_cancelled(&self.context.cancel, asked).await else {
+                return ToolOutput::error(NOT_RUN);
+            };
+            self.events.hook_failures(&asked.failures);
+            if let ToolCallResult::Block { reason } = asked.result {
+                let hook = asked.decided_by.as_deref();
+                return ToolOutput::error(cancelled_by(hook, reason.as_deref(), "this call"));
+            }
+        }
+        self.tools.run(call, &self.context).await
+    }
+}
+
+fn entry(call: &ToolCall, output: &ToolOutput) -> NewEntry {
+    let result = |content| {
+        AgentMessage::ToolResult(ToolResultMessage {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            content,
+            is_error: output.is_error,
+            timestamp: None,
+        })
+    };
+    let draft = drafted(result(output.content.clone())).unwrap_or_else(|error| {
+        // What cannot be written is said instead of lost.
+        let text = Content::Blocks(vec![Block::text(error.to_string())]);
+        MessageDraft::new(result(text))
+            .unwrap_or_else(|error| MessageDraft::user(error.to_string()))
+    });
+    let details = output.details.as_ref();
+    let details = details.and_then(|details| RawJson::of(details).ok());
+    let draft = match details {
+        Some(details) => draft.with_details(details),
+        None => draft,
+    };
+    EntryDraft::Message(Box::new(draft)).into()
+}
+
+/// Parts calls into groups that may run at once: a command runs alone, and so does each call on a file that another
+/// one of the group names. Who searches reads everything, and runs beside no change.
+fn groups<'a>(calls: &'a [ToolCall], workspace: &Workspace) -> Vec<Vec<&'a ToolCall>> {
+    let path_of = |call: &ToolCall| path_of(call, workspace);
+    let mut groups: Vec<Vec<&'a ToolCall>> = Vec::new();
+    for call in calls {
+        let fits = |group: &Vec<&ToolCall>| {
+            let alone = call.name == "bash" || group.iter().any(|other| other.name == "bash");
+            let path = path_of(call);
+            let same = path.is_some() && group.iter().any(|other| path_of(other) == path);
+            let reads = reads(call) && group.iter().all(|other| reads(other));
+            let mixed = searches(call) && group.iter().any(|other| changes(other))
+                || changes(call) && group.iter().any(|other| searches(other));
+            !alone && !mixed && (!same || reads)
+        };
+        match groups.last_mut() {
+            Some(group) if fits(group) => group.push(call),
+            _ => groups.push(vec![call]),
+        }
+    }
+    groups
+}
+
+/// Returns whether a call looks at files that it does not name.
+fn searches(call: &ToolCall) -> bool {
+    matches!(call.name.as_str(), "grep" | "find" | "ls")
+}
+
+fn reads(call: &ToolCall) -> bool {
+    call.name == "read" || searches(call)
+}
+
+fn changes(call: &ToolCall) -> bool {
+    matches!(call.name.as_str(), "write" | "edit")
+}
+
+/// Returns the file that a call names, in the one spelling that it has.
+fn path_of(call: &ToolCall, workspace: &Workspace) -> Option<PathBuf> {
+    let path = call.arguments.as_ref()?.string_member("path")?;
+    let resolved = workspace.resolve(&path);
+    Some(resolved.unwrap_or_else(|_| PathBuf::from(&*path)))
+}

@@ -1,0 +1,110 @@
+//! The context as it is: built once for all that look at it between two writes.
+
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
+
+use compaction_core::{Measure, OpenTodos, Profile, Strategy, measure};
+use session_model::{Leaf, SessionContext, SessionPath, build_context};
+
+use crate::runtime::AgentSession;
+use crate::runtime::images::ToolImages;
+use session_store::LiveStore;
+
+/// The context of the session at its leaf.
+pub(super) struct View {
+    place: Place,
+    /// The context.
+    pub context: SessionContext,
+    measured: OnceCell<Measure>,
+}
+
+impl View {
+    /// Returns how large the context is; `path` is its path.
+    pub fn measured(&self, path: &SessionPath<'_>) -> Measure {
+        *self
+            .measured
+            .get_or_init(|| measure(path, &self.context, Profile::Own))
+    }
+}
+
+/// What a context was built of: entries are only ever added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    session: String,
+    entries: usize,
+    leaf: Leaf,
+}
+
+impl Place {
+    fn of(store: &LiveStore) -> Self {
+        Self {
+            session: store.id().to_owned(),
+            entries: store.tree().len(),
+            leaf: store.leaf(),
+        }
+    }
+}
+
+/// What was built and read last.
+#[derive(Default)]
+pub(super) struct Views {
+    newest: RefCell<Option<Rc<View>>>,
+    /// The todo list, and the session that it is of.
+    todos: RefCell<(String, OpenTodos)>,
+    /// The images of tools, and the session that they are of.
+    images: RefCell<(String, ToolImages)>,
+}
+
+impl AgentSession {
+    /// Returns the path to the leaf.
+    pub(super) fn path(&self) -> SessionPath<'_> {
+        self.store.tree().path(self.store.leaf())
+    }
+
+    /// Returns the context, which is built anew only when something was written.
+    pub(super) fn view(&self) -> Rc<View> {
+        let mut newest = self.views.newest.borrow_mut();
+        let place = Place::of(&self.store);
+        if let Some(view) = newest.as_ref().filter(|view| view.place == place) {
+            return view.clone();
+        }
+        // Not both at once: the one before goes first.
+        *newest = None;
+        let view = Rc::new(View {
+            place,
+            context: build_context(&self.path(), Profile::Own.context_rules()),
+            measured: OnceCell::new(),
+        });
+        newest.insert(view).clone()
+    }
+
+    /// Returns whether there are so many images of tools that a compaction is due for them.
+    pub(super) fn images_due(&self) -> bool {
+        let compaction = &self.settings.compaction;
+        let restore = &compaction.restore;
+        if !restore.image_trigger || compaction.strategy.first() != Strategy::Restore {
+            return false;
+        }
+        let mut images = self.views.images.borrow_mut();
+        if images.0 != self.store.id() {
+            *images = (self.store.id().to_owned(), ToolImages::default());
+        }
+        images.1.follow(&self.path());
+        images.1.are(restore.image_trigger_count)
+    }
+
+    /// Notes that a compaction for the sake of images begins.
+    pub(super) fn images_tried(&self) {
+        self.views.images.borrow_mut().1.tried();
+    }
+
+    /// Returns whether a todo list of this branch says that work is left.
+    pub(super) fn has_open_todos(&self) -> bool {
+        let mut todos = self.views.todos.borrow_mut();
+        if todos.0 != self.store.id() {
+            *todos = (self.store.id().to_owned(), OpenTodos::default());
+        }
+        todos.1.follow(&self.path());
+        !todos.1.open().is_empty()
+    }
+}

@@ -1,0 +1,71 @@
+//! How long users wait for compactions.
+//!
+//! The wait begins when a compaction holds up the turn or the message that it was found due for, and ends when that
+//! goes on. One that was prepared beside the turn holds it up only while it is written, or while the rest of it is
+//! waited for. A compaction of an idle session holds up nobody until somebody says something.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::event::{CompactionResult, CompactionTotals};
+use crate::machine::Reason;
+
+/// What is waited for, and what has been.
+#[derive(Debug, Default)]
+pub(super) struct Waits {
+    /// The compaction that runs.
+    running: Option<Running>,
+    /// All of this run.
+    pub total: CompactionTotals,
+}
+
+#[derive(Debug)]
+struct Running {
+    reason: Reason,
+    /// Since when somebody waits.
+    since: Option<Instant>,
+}
+
+impl Waits {
+    /// A compaction begins.
+    pub fn begin(&mut self, reason: Reason) {
+        let since = match reason {
+            Reason::Idle => None,
+            Reason::Manual
+            | Reason::Overflow
+            | Reason::Incomplete
+            | Reason::Threshold
+            | Reason::Image => Some(Instant::now()),
+        };
+        self.running = Some(Running { reason, since });
+    }
+
+    /// Somebody says something, and waits from now on.
+    pub fn said(&mut self) {
+        if let Some(running) = &mut self.running {
+            running.since.get_or_insert_with(Instant::now);
+        }
+    }
+
+    /// The compaction is over; its result, where it has one, is told how long it was waited for.
+    pub fn end(&mut self, result: Option<&mut CompactionResult>) {
+        let Some(running) = self.running.take() else {
+            return;
+        };
+        let waited = running
+            .since
+            .map_or(Duration::ZERO, |since| since.elapsed());
+        let waited = waited.as_secs_f64();
+        if running.reason.is_automatic() {
+            self.total.waited_seconds += waited;
+            if let Some(result) = &result {
+                self.total.automatic += 1;
+                self.total.prepared += usize::from(result.prepared);
+            }
+        }
+        if let Some(result) = result {
+            result.waited_seconds = waited;
+        }
+    }
+}

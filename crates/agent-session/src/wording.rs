@@ -1,0 +1,102 @@
+//! Figures and outcomes in words, the same in events and in commands.
+
+use compaction_core::{Freshness, ImageOutcome, Outcome, Restored, TokenCount};
+
+/// Returns a token figure for people: `950`, `31.8k`, `1.2M`.
+pub fn tokens(count: TokenCount) -> String {
+    let tenths = |unit: u64| {
+        let tenths = count.0.saturating_add(unit / 20) / (unit / 10);
+        format!("{}.{}", tenths / 10, tenths % 10)
+    };
+    match count.0 {
+        0..1000 => count.to_string(),
+        1000..999_950 => format!("{}k", tenths(1000)),
+        _ => format!("{}M", tenths(1_000_000)),
+    }
+}
+
+/// Returns `count` and the noun, in the plural where it belongs.
+pub fn counted(count: usize, noun: &str) -> String {
+    match (count, noun) {
+        (1, noun) => format!("1 {noun}"),
+        (_, "entry") => format!("{count} entries"),
+        (_, "match") => format!("{count} matches"),
+        (_, "matching entry") => format!("{count} matching entries"),
+        (_, "branch") => format!("{count} branches"),
+        (_, noun) => format!("{count} {noun}s"),
+    }
+}
+
+/// Returns on one line what comes back, and apart from it what became of the rest.
+pub fn restored_in_words(restored: &Restored) -> String {
+    let of = |outcome: Outcome| {
+        let files = restored.files.iter();
+        files.filter(move |file| file.outcome == outcome)
+    };
+    let mut back = Vec::new();
+    let embedded = of(Outcome::Embedded).count();
+    if embedded > 0 {
+        let sum: TokenCount = of(Outcome::Embedded).map(|file| file.tokens).sum();
+        let changed = of(Outcome::Embedded)
+            .filter(|file| file.freshness == Freshness::Changed)
+            .count();
+        let changed = match changed {
+            0 => String::new(),
+            changed => format!(", {changed} changed since"),
+        };
+        let files = counted(embedded, "file");
+        back.push(format!("{files} ({}{changed})", tokens(sum)));
+    }
+    let files = |outcome: Outcome, word: &str| {
+        let count = of(outcome).count();
+        (count > 0).then(|| format!("{} {word}", counted(count, "file")))
+    };
+    back.extend(files(Outcome::Reference, "only named"));
+    let shown = restored.images_shown().count();
+    if shown > 0 {
+        let sum: TokenCount = restored.images_shown().map(|image| image.tokens).sum();
+        back.push(format!("{} ({})", counted(shown, "image"), tokens(sum)));
+    }
+    let images = |outcome: ImageOutcome, word: &str| {
+        let images = restored.images.iter();
+        let count = images.filter(|image| image.outcome == outcome).count();
+        (count > 0).then(|| format!("{} {word}", counted(count, "image")))
+    };
+    let left_out: Vec<String> = [
+        files(Outcome::Missing, "missing"),
+        files(Outcome::Binary, "no text"),
+        files(Outcome::Unreadable, "not readable"),
+        files(Outcome::LeftOut, "without room"),
+        images(ImageOutcome::OverBudget, "without room"),
+        images(ImageOutcome::TooLarge, "too large"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut line = match back.is_empty() {
+        true => "brought back: nothing".to_owned(),
+        false => format!("brought back: {}", back.join(", ")),
+    };
+    if !left_out.is_empty() {
+        line.push_str(&format!("; left out: {}", left_out.join(", ")));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tokens;
+    use compaction_core::TokenCount;
+
+    #[test]
+    fn figures_are_short_and_never_jump_a_unit() {
+        let shown = [
+            0, 999, 1000, 1049, 1050, 31_849, 999_949, 999_950, 12_345_678,
+        ]
+        .map(|count| tokens(TokenCount(count)));
+        let want = [
+            "0", "999", "1.0k", "1.0k", "1.1k", "31.8k", "999.9k", "1.0M", "12.3M",
+        ];
+        assert_eq!(shown, want);
+    }
+}

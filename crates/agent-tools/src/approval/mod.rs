@@ -1,0 +1,418 @@
+//! Who may do what: policies from the settings, answers that were remembered, and the question itself.
+
+mod memory;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use llm_providers::CancellationToken;
+use tokio::sync::oneshot;
+
+use crate::output::ToolOutput;
+
+pub use memory::Memory;
+pub use rules::{Rule, Rules, Ruling, Subject};
+
+/// Whether a tool may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// It may.
+    Allow,
+    /// Somebody is to be asked; where nobody can be, it may not.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+/// Returns the policy that a tool has among these: its own, that of its server, or that of all.
+pub fn policy_of(policies: &BTreeMap<String, Policy>, tool: &str) -> Option<Policy> {
+    let server = tool
+        .split_once("__")
+        .map(|(server, _)| format!("{server}__*"));
+    let names = [Some(tool), server.as_deref(), Some("*")];
+    let mut found = names
+        .iter()
+        .flatten()
+        .filter_map(|name| policies.get(*name));
+    found.next().copied()
+}
+
+/// What was answered to the question whether a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It may, this once.
+    Once,
+    /// It may, and so may every call like it in this project.
+    Always,
+    /// It may not, this once.
+    Deny,
+    /// It may not, nor any call like it in this project.
+    Never,
+}
+
+impl Decision {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Once, Self::Always, Self::Deny, Self::Never];
+
+    /// Returns the name that events and RPC use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Always => "always",
+            Self::Deny => "deny",
+            Self::Never => "never",
+        }
+    }
+
+    /// Returns the decision of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|decision| decision.name() == name)
+    }
+
+    const fn allows(self) -> bool {
+        match self {
+            Self::Once | Self::Always => true,
+            Self::Deny | Self::Never => false,
+        }
+    }
+}
+
+/// A call that somebody is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The call's id.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it would do: the command, for `bash`.
+    pub subject: String,
+}
+
+impl Question {
+    /// Returns what an answer is remembered under: the subject, and for a tool of a server its name alone, since the
+    /// arguments of its calls vary.
+    fn remembered(&self) -> &str {
+        match self.tool.contains("__") {
+            true => &self.tool,
+            false => self.subject.trim(),
+        }
+    }
+
+    /// Returns whether another question is about the same.
+    fn is_same(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.remembered() == other.remembered()
+    }
+}
+
+/// What is told of questions.
+#[derive(Debug, Clone, Copy)]
+pub enum Told<'a> {
+    /// One is asked.
+    Asked(&'a Question),
+    /// One is answered, or nobody waits for the answer any more.
+    Ended(&'a Question, Option<Decision>),
+    /// Answers cannot be remembered, and why.
+    NotRemembered(&'a str),
+}
+
+/// Hears what is told.
+type Tell = dyn Fn(Told<'_>) + Send + Sync;
+
+/// Decides about tool calls; cheap to clone.
+#[derive(Clone)]
+pub struct Approvals {
+    policies: Arc<BTreeMap<String, Policy>>,
+    can_ask: bool,
+    memory: Option<Arc<Result<Memory, String>>>,
+    tell: Option<Arc<Tell>>,
+    asking: Arc<Mutex<Asking>>,
+}
+
+/// What is asked and was answered in this session.
+#[derive(Default)]
+struct Asking {
+    /// How many questions there have been.
+    count: u64,
+    waiting: Vec<Waiting>,
+    /// What was answered for good: it holds in this session also where nothing can be remembered.
+    answered: Rules,
+    /// What was told of answers that cannot be remembered.
+    fault: Option<String>,
+}
+
+/// A question that waits for its answer.
+struct Waiting {
+    number: u64,
+    question: Question,
+    answer: oneshot::Sender<Decision>,
+}
+
+impl Approvals {
+    /// Returns approvals with a policy for each named tool; `can_ask` says whether somebody answers questions.
+    /// Answers hold for this session only.
+    pub fn new(policies: BTreeMap<String, Policy>, can_ask: bool) -> Self {
+        Self {
+            policies: Arc::new(policies),
+            can_ask,
+            memory: None,
+            tell: None,
+            asking: Arc::default(),
+        }
+    }
+
+    /// Returns the same with answers that are remembered for the project; or with the reason why they cannot be, which
+    /// is told when it matters.
+    #[must_use]
+    pub fn remembering(self, memory: Result<Memory, String>) -> Self {
+        Self {
+            memory: Some(Arc::new(memory)),
+            ..self
+        }
+    }
+
+    /// Returns the same, telling whoever answers of every question and its end.
+    #[must_use]
+    pub fn telling(self, tell: impl Fn(Told<'_>) + Send + Sync + 'static) -> Self {
+        Self {
+            tell: Some(Arc::new(tell)),
+            ..self
+        }
+    }
+
+    /// Returns approvals that allow everything, for tests and for tools that were allowed as a whole.
+    pub fn allow_all() -> Self {
+        Self::new([("*".to_owned(), Policy::Allow)].into(), false)
+    }
+
+    /// Returns the policy of a tool: its own, that of its server, or that of all; none where none is set.
+    pub fn policy(&self, tool: &str) -> Option<Policy> {
+        policy_of(&self.policies, tool)
+    }
+
+    /// Waits until it is known whether the call may run: `Ok`, or the result that says why not. Where no policy is
+    /// set for the tool, that of `otherwise` holds.
+    pub async fn decide(
+        &self,
+        question: &Question,
+        otherwise: Policy,
+        cancel: &CancellationToken,
+    ) -> Result<(), ToolOutput> {
+        let tool = &question.tool;
+        let (remembered, fault) = self.remembered(question);
+        let policy = match (self.policy(tool).unwrap_or(otherwise), &fault) {
+            // What the user denies for good is not known, so nothing runs unasked.
+            (Policy::Allow, Some(_)) => Policy::Ask,
+            (policy, _) => policy,
+        };
+        match (policy, remembered) {
+            (_, Some(Ruling::Denied)) => {
+                return Err(ToolOutput::error(
+                    "the user never allows this in this project; do it another way, or ask what to do instead",
+                ));
+            }
+            (Policy::Deny, _) => {
+                return Err(ToolOutput::error(format!(
+                    "{tool} is not allowed here; do it with the other tools, or say what is to be run"
+                )));
+            }
+            (Policy::Allow, _) | (Policy::Ask, Some(Ruling::Allowed)) => return Ok(()),
+            (Policy::Ask, None) if !self.can_ask || self.tell.is_none() => {
+                return Err(ToolOutput::error(match fault {
+                    Some(fault) => format!(
+                        "whether the user denies this cannot be looked up and nobody can be asked; ask the user to mend the file or to move it away: {fault}"
+                    ),
+                    None => format!(
+                        "{tool} has to be allowed and nobody can be asked; run again with --allow {tool}"
+                    ),
+                }));
+            }
+            (Policy::Ask, None) => {}
+        }
+        let decision = self.ask(question, cancel).await;
+        let ruling = match decision {
+            None | Some(Decision::Once | Decision::Deny) => None,
+            Some(Decision::Always) => Some(Ruling::Allowed),
+            Some(Decision::Never) => Some(Ruling::Denied),
+        };
+        if let Some(ruling) = ruling {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => {}
+                () = self.remember(question, ruling) => {}
+            }
+        }
+        match decision {
+            None => Err(ToolOutput::cancelled()),
+            Some(decision) if decision.allows() => Ok(()),
+            Some(_) => Err(ToolOutput::error(
+                "the user does not allow this; do it another way, or ask what to do instead",
+            )),
+        }
+    }
+
+    /// Returns why a call must not run without a question, `None` where it may; nobody is asked. Where no policy is set
+    /// for the tool, that of `otherwise` holds.
+    pub fn unasked(&self, question: &Question, otherwise: Policy) -> Option<&'static str> {
+        let (remembered, fault) = self.remembered(question);
+        let policy = self.policy(&question.tool).unwrap_or(otherwise);
+        match (policy, remembered, fault) {
+            (_, Some(Ruling::Denied), _) => Some("denied by a rule"),
+            (Policy::Deny, _, _) => Some("denied by the settings"),
+            (Policy::Ask | Policy::Allow, Some(Ruling::Allowed), None)
+            | (Policy::Allow, None, None) => None,
+            // As for a call: what the user denies for good is not known.
+            (Policy::Ask | Policy::Allow, Some(Ruling::Allowed) | None, Some(_)) => {
+                Some("the rules of the project cannot be read; mend the file of approvals")
+            }
+            (Policy::Ask, None, None) => {
+                Some("has to be allowed, and nobody is asked; allow read for it")
+            }
+        }
+    }
+
+    /// Answers the question about a call; returns whether it was waited for. What is answered for good answers every
+    /// question about the same.
+    pub fn answer(&self, call_id: &str, decision: Decision) -> bool {
+        let mut asking = self.asking();
+        let mut waiting = asking.waiting.iter();
+        let Some(place) = waiting.position(|waiting| waiting.question.call_id == call_id) else {
+            return false;
+        };
+        let Waiting {
+            question, answer, ..
+        } = asking.waiting.remove(place);
+        let taken = answer.send(decision).is_ok();
+        let ruling = match decision {
+            Decision::Once | Decision::Deny => return taken,
+            Decision::Always => Ruling::Allowed,
+            Decision::Never => Ruling::Denied,
+        };
+        if let Ok(rule) = Rule::exact(&question.tool, question.remembered()) {
+            asking.answered.add(rule, ruling);
+        }
+        let same = |waiting: &mut Waiting| waiting.question.is_same(&question);
+        for waiting in asking.waiting.extract_if(.., same) {
+            let _ = waiting.answer.send(decision);
+        }
+        taken
+    }
+
+    /// Asks, and waits for the answer; none when that was cancelled.
+    async fn ask(&self, question: &Question, cancel: &CancellationToken) -> Option<Decision> {
+        let (answer, receiver) = oneshot::channel();
+        let number = {
+            let mut asking = self.asking();
+            asking.count += 1;
+            let number = asking.count;
+            let question = question.clone();
+            asking.waiting.push(Waiting {
+                number,
+                question,
+                answer,
+            });
+            number
+        };
+        // Also when nobody waits for this any more.
+        let _gone = Gone {
+            approvals: self,
+            number,
+        };
+        self.tell(Told::Asked(question));
+        let decision = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            decision = receiver => decision.ok(),
+        };
+        self.tell(Told::Ended(question, decision));
+        decision
+    }
+
+    /// Returns what was answered to the same question before, in this session or any other of the project; and why
+    /// that of the others is not known.
+    fn remembered(&self, question: &Question) -> (Option<Ruling>, Option<String>) {
+        let (tool, subject) = (&question.tool, question.remembered());
+        let here = self.asking().answered.ruling(tool, subject);
+        let (kept, fault) = match self.memory.as_deref() {
+            Some(Ok(memory)) => match memory.rules() {
+                Ok(rules) => (rules.ruling(tool, subject), None),
+                Err(fault) => {
+                    self.tell_fault(&fault);
+                    (None, Some(fault))
+                }
+            },
+            // Where nothing can be kept, nothing was.
+            Some(Err(_)) | None => (None, None),
+        };
+        let ruling = match (here, kept) {
+            (Some(Ruling::Denied), _) | (_, Some(Ruling::Denied)) => Some(Ruling::Denied),
+            (here, kept) => here.or(kept),
+        };
+        (ruling, fault)
+    }
+
+    /// Keeps an answer for the sessions to come.
+    async fn remember(&self, question: &Question, ruling: Ruling) {
+        let Some(memory) = self.memory.clone() else {
+            return;
+        };
+        let rule = Rule::exact(&question.tool, question.remembered());
+        let kept = tokio::task::spawn_blocking(move || match &*memory {
+            Ok(memory) => memory.add(rule?, ruling),
+            Err(why) => Err(why.clone()),
+        });
+        match kept.await {
+            Ok(Ok(())) => {}
+            Ok(Err(fault)) => self.tell_fault(&fault),
+            Err(error) => self.tell_fault(&error.to_string()),
+        }
+    }
+
+    /// Tells once why answers are not remembered.
+    fn tell_fault(&self, fault: &str) {
+        let known = self.asking().fault.replace(fault.to_owned());
+        if known.as_deref() != Some(fault) {
+            self.tell(Told::NotRemembered(fault));
+        }
+    }
+
+    fn tell(&self, told: Told<'_>) {
+        if let Some(tell) = &self.tell {
+            tell(told);
+        }
+    }
+
+    fn asking(&self) -> MutexGuard<'_, Asking> {
+        self.asking.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Takes a question from those that wait.
+struct Gone<'a> {
+    approvals: &'a Approvals,
+    number: u64,
+}
+
+impl Drop for Gone<'_> {
+    fn drop(&mut self) {
+        let mut asking = self.approvals.asking();
+        asking
+            .waiting
+            .retain(|waiting| waiting.number != self.number);
+    }
+}
+
+impl fmt::Debug for Approvals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Approvals")
+            .field("policies", &self.policies)
+            .field("can_ask", &self.can_ask)
+            .field("memory", &self.memory)
+            .finish_non_exhaustive()
+    }
+}

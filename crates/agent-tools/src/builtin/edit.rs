@@ -1,0 +1,228 @@
+//! `edit`: exact pieces of a file replaced by others, all of them or none.
+
+use std::fs::Metadata;
+use std::io::Read as _;
+
+use llm_providers::{BoxFuture, Redactor};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::{parse, schema};
+use super::diff;
+use super::replace::replace;
+use super::replacement::{Change, find_changes};
+use crate::context::{ToolContext, ToolLimits};
+use crate::file::{Gate, Identity, Target, blocking, reason};
+use crate::output::ToolOutput;
+use crate::text::{beginning, clip_lines, count};
+use crate::tool::{AgentTool, Repeat};
+use crate::workspace::Workspace;
+use crate::workspace::place::{Place, Purpose};
+
+/// The tool.
+pub(super) struct Edit;
+
+/// Either `edits`, which models are told of, or the members of one edit, which some send all the same.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The file, from the workspace on or absolute.
+    path: String,
+    /// The replacements. Each is looked for in the file as it is now, and none may touch another.
+    #[schemars(required, length(min = 1))]
+    edits: Option<Vec<Replacement>>,
+    #[schemars(skip)]
+    old_text: Option<String>,
+    #[schemars(skip)]
+    new_text: Option<String>,
+    #[schemars(skip)]
+    all: Option<bool>,
+}
+
+/// One replacement.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Replacement {
+    /// The text to replace, exactly as it is in the file, spaces included. It must occur once; take as many
+    /// lines around it as that needs.
+    pub(super) old_text: String,
+    /// The text to put in its place.
+    pub(super) new_text: String,
+    /// Replaces every occurrence instead of the only one.
+    pub(super) all: Option<bool>,
+}
+
+impl Arguments {
+    fn replacements(self) -> Result<(String, Vec<Replacement>), String> {
+        let one = self.old_text.is_some() || self.new_text.is_some() || self.all.is_some();
+        let edits = match (self.edits, self.old_text, self.new_text) {
+            (Some(_), _, _) if one => {
+                return Err(
+                    "edits: stands beside old_text, new_text or all; move those into edits"
+                        .to_owned(),
+                );
+            }
+            (Some(edits), _, _) if edits.is_empty() => {
+                return Err("edits: is empty; give at least one replacement".to_owned());
+            }
+            (Some(edits), _, _) => edits,
+            (None, Some(old_text), Some(new_text)) => vec![Replacement {
+                old_text,
+                new_text,
+                all: self.all,
+            }],
+            (None, Some(_), None) => return Err("new_text: is missing".to_owned()),
+            (None, None, Some(_)) => return Err("old_text: is missing".to_owned()),
+            (None, None, None) => {
+                return Err("edits: is missing; give a list of old_text and new_text".to_owned());
+            }
+        };
+        Ok((self.path, edits))
+    }
+}
+
+impl AgentTool for Edit {
+    fn name(&self) -> &str {
+        "edit"
+    }
+
+    fn description(&self) -> &str {
+        "Replaces pieces of a file. Each old_text must stand in the file exactly so, and once; when one \
+         of them does not, nothing is changed. Returns what changed as a diff."
+    }
+
+    fn parameters(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Unsafe
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let parsed = parse(arguments).and_then(Arguments::replacements);
+            let (path, edits) = match parsed {
+                Ok(parsed) => parsed,
+                Err(message) => return ToolOutput::error(message),
+            };
+            let workspace = context.workspace.clone();
+            let limits = context.limits;
+            let redactor = context.redactor.clone();
+            blocking(self.name(), context, move |gate| {
+                change(&workspace, &path, &edits, &limits, &redactor, gate)
+            })
+            .await
+        })
+    }
+}
+
+fn change(
+    workspace: &Workspace,
+    path: &str,
+    edits: &[Replacement],
+    limits: &ToolLimits,
+    redactor: &Redactor,
+    gate: &Gate,
+) -> Result<ToolOutput, String> {
+    let said = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
+    let place = workspace.locate_to_change(path)?;
+    let original = Original::read(place, limits.edit_bytes).map_err(said)?;
+    let changes = find_changes(&original.text, edits, gate).map_err(said)?;
+    let lost = original
+        .replace(&apply(&original.text, &changes), gate)
+        .map_err(said)?;
+    // Before it is cut, so that no part of a key stays.
+    let diff = diff::unified(path, &original.text, &changes);
+    let mut diff = redactor.clean_answer(&diff);
+    if let Some(clipped) = clip_lines(&diff, limits.line_chars) {
+        diff = clipped;
+    }
+    let fits = beginning(&diff, limits.output_bytes, limits.output_lines);
+    let left = diff[fits..].lines().count();
+    diff.truncate(fits);
+    if left > 0 {
+        let left = count(left, "line");
+        diff.push_str(&format!("[{left} of the diff left out]\n"));
+    }
+    let replacements = count(changes.len(), "replacement");
+    let notice = lost.map_or(String::new(), |lost| format!("[{lost}]\n"));
+    let text = format!("edited {path}: {replacements}\n{notice}{diff}");
+    let details = json!({ "diff": diff, "replacements": changes.len() });
+    Ok(ToolOutput::text(text).with_details(details))
+}
+
+fn apply(text: &str, changes: &[Change]) -> String {
+    let mut edited = String::with_capacity(text.len());
+    let mut at = 0;
+    for change in changes {
+        edited.push_str(&text[at..change.range.start]);
+        edited.push_str(&change.text);
+        at = change.range.end;
+    }
+    edited.push_str(&text[at..]);
+    edited
+}
+
+/// A file as it was when it was read.
+#[derive(Debug)]
+pub(super) struct Original {
+    place: Place,
+    found: Metadata,
+    text: String,
+}
+
+impl Original {
+    /// Reads the file, which must be text of at most `most` bytes that may be written.
+    pub(super) fn read(place: Place, most: u64) -> Result<Self, String> {
+        let (found, bytes) = contents(&place, most)?;
+        // Opening it for writing tells whether that is allowed; replacing it would not.
+        let writable = place.open(Purpose::TryWrite);
+        writable.map_err(|error| reason(&error))?;
+        let text = String::from_utf8(bytes)
+            .ok()
+            .filter(|text| !text.contains('\0'))
+            .ok_or("is no UTF-8 text; change it with a command")?;
+        Ok(Self { place, found, text })
+    }
+
+    /// Puts `edited` in its place, unless the file is another by now; returns what did not stay as it was.
+    pub(super) fn replace(&self, edited: &str, gate: &Gate) -> Result<Option<String>, String> {
+        let target = Target::Old(self.found.clone());
+        replace(&self.place, edited.as_bytes(), &target, gate, || {
+            let same = self.is_unchanged()?;
+            same.then_some(())
+                .ok_or_else(|| "somebody else changed it meanwhile; read it again".to_owned())
+        })
+    }
+
+    fn is_unchanged(&self) -> Result<bool, String> {
+        // Clocks of file systems tick slowly: two changes in a tick have one time, so bytes are compared too.
+        let (found, bytes) = contents(&self.place, u64::MAX)?;
+        let same = Identity::of(&found) == Identity::of(&self.found);
+        Ok(same && bytes == self.text.as_bytes())
+    }
+}
+
+fn contents(place: &Place, most: u64) -> Result<(Metadata, Vec<u8>), String> {
+    let opened = place.open(Purpose::Read);
+    let (file, found) = opened.map_err(|error| reason(&error))?;
+    let mut bytes = Vec::new();
+    let large = || format!("is larger than {most} bytes; change it with a command");
+    if found.len() > most {
+        return Err(large());
+    }
+    let bound = found.len().saturating_add(1);
+    file.take(bound)
+        .read_to_end(&mut bytes)
+        .map_err(|error| reason(&error))?;
+    match bytes.len() as u64 == found.len() {
+        true => Ok((found, bytes)),
+        false => Err("it changes while it is read; try again".to_owned()),
+    }
+}

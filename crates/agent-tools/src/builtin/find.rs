@@ -1,0 +1,131 @@
+//! `find`: files and folders by their names.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+
+use llm_providers::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::{parse, schema};
+use super::listing::Listing;
+use super::walk::{Pattern, walk};
+use crate::context::{ToolContext, ToolLimits};
+use crate::file::{Gate, blocking, reason};
+use crate::kind::Kind;
+use crate::output::ToolOutput;
+use crate::tool::{AgentTool, Repeat};
+use crate::workspace::Workspace;
+
+/// How many names are shown when the call says nothing.
+const SHOWN: usize = 1000;
+
+/// The tool.
+pub(super) struct Find;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// A pattern for names: *.rs for names anywhere below the folder, src/**/*.rs for paths from the folder on.
+    pattern: String,
+    /// The folder to look in, from the workspace on or absolute. Without it, the workspace.
+    path: Option<String>,
+    /// How many names to show: 1000 when nothing is said.
+    limit: Option<NonZeroUsize>,
+}
+
+impl AgentTool for Find {
+    fn name(&self) -> &str {
+        "find"
+    }
+
+    fn description(&self) -> &str {
+        "Finds files and folders by name, sorted by path; folders end in /. What .gitignore names is left out, \
+         hidden files are not; links are not followed."
+    }
+
+    fn parameters(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Safe
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let ready = parse::<Arguments>(arguments).and_then(|arguments| {
+                let pattern = Pattern::new(&arguments.pattern);
+                let pattern = pattern.map_err(|reason| format!("pattern: {reason}"))?;
+                Ok((arguments, pattern))
+            });
+            let (arguments, pattern) = match ready {
+                Ok(ready) => ready,
+                Err(message) => return ToolOutput::error(message),
+            };
+            let workspace = context.workspace.clone();
+            let limits = context.limits;
+            blocking(self.name(), context, move |gate| {
+                find(&workspace, &arguments, &pattern, &limits, gate)
+            })
+            .await
+        })
+    }
+}
+
+fn find(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    pattern: &Pattern,
+    limits: &ToolLimits,
+    gate: &Gate,
+) -> Result<ToolOutput, String> {
+    let place = match &arguments.path {
+        Some(path) => workspace.locate(path)?,
+        None => workspace.top(),
+    };
+    let shown = arguments.path.as_deref().unwrap_or(".");
+    let said = |reason: String| format!("cannot look in {shown}: {reason}");
+    let kind = place.kind().map_err(|error| said(reason(&error)))?;
+    kind.check_folder().map_err(|error| said(reason(&error)))?;
+    let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
+    let mut listing = Listing::new(limits);
+    let mut more = false;
+    let passed = walk(&place, gate, |found| {
+        if !pattern.matches(&found.names) {
+            return ControlFlow::Continue(());
+        }
+        let mut line = workspace.shown(found.place.path());
+        if found.kind == Kind::Folder {
+            line.push('/');
+        }
+        more = listing.lines() == limit || !listing.add(&line);
+        match more {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    let passed = passed.map_err(said)?;
+    let lines = listing.lines();
+    let mut notices = Vec::new();
+    if lines == 0 {
+        notices.push("no name matches; ignored files were not looked at".to_owned());
+    }
+    if more {
+        let hint = match listing.is_full() {
+            true => "narrow the pattern, or name a folder in path",
+            false => "narrow the pattern, name a folder in path, or set limit",
+        };
+        notices.push(format!(
+            "the first {lines} are shown and there are more; {hint}"
+        ));
+    }
+    notices.extend(passed.notices());
+    let details = json!({ "shown": lines, "more": more });
+    Ok(ToolOutput::text(listing.into_text(&notices)).with_details(details))
+}

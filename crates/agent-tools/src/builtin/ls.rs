@@ -1,0 +1,134 @@
+//! `ls`: the names in a folder.
+
+use std::num::NonZeroUsize;
+
+use llm_providers::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::{parse, schema};
+use super::listing::Listing;
+use super::walk::list;
+use crate::context::{ToolContext, ToolLimits};
+use crate::file::{Gate, blocking, reason};
+use crate::kind::Kind;
+use crate::output::ToolOutput;
+use crate::text::{count, one_line};
+use crate::tool::{AgentTool, Repeat};
+use crate::workspace::Workspace;
+
+/// How many names are shown when the call says nothing.
+const SHOWN: usize = 1000;
+
+/// The tool.
+pub(super) struct Ls;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The folder, from the workspace on or absolute. Without it, the workspace.
+    path: Option<String>,
+    /// How many names to show: 1000 when nothing is said.
+    limit: Option<NonZeroUsize>,
+}
+
+impl AgentTool for Ls {
+    fn name(&self) -> &str {
+        "ls"
+    }
+
+    fn description(&self) -> &str {
+        "Lists a folder by name, hidden and ignored files included: folders end in /, links show where they \
+         lead, files have their size."
+    }
+
+    fn parameters(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Safe
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: Arguments = match parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(message) => return ToolOutput::error(message),
+            };
+            let workspace = context.workspace.clone();
+            let limits = context.limits;
+            blocking(self.name(), context, move |gate| {
+                show(&workspace, &arguments, &limits, gate)
+            })
+            .await
+        })
+    }
+}
+
+fn show(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    limits: &ToolLimits,
+    gate: &Gate,
+) -> Result<ToolOutput, String> {
+    let place = match &arguments.path {
+        Some(path) => workspace.locate(path)?,
+        None => workspace.top(),
+    };
+    let shown = arguments.path.as_deref().unwrap_or(".");
+    let said = |reason: String| format!("cannot list {shown}: {reason}");
+    let kind = place.kind().map_err(|error| said(reason(&error)))?;
+    kind.check_folder().map_err(|error| said(reason(&error)))?;
+    let folder = place.folder().map_err(|error| said(reason(&error)))?;
+    let listed = list(&folder, gate).map_err(|error| said(reason(&error)))?;
+    let total = listed.names.len();
+    let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
+    let mut listing = Listing::new(limits);
+    for (name, kind) in listed.names.iter().take(limit) {
+        if gate.is_closed() {
+            return Err("cancelled".to_owned());
+        }
+        let mut line = one_line(&name.to_string_lossy());
+        match kind {
+            Kind::Folder => line.push('/'),
+            Kind::File => {
+                if let Ok(found) = folder.symlink_metadata(name) {
+                    let bytes = usize::try_from(found.len()).unwrap_or(usize::MAX);
+                    line.push_str(&format!(" ({})", count(bytes, "byte")));
+                }
+            }
+            Kind::Link => {
+                let target = folder.read_link_contents(name);
+                let target = target.map(|target| one_line(&target.to_string_lossy()));
+                line.push_str(&format!(" -> {}", target.as_deref().unwrap_or("?")));
+            }
+            Kind::Pipe | Kind::Socket | Kind::Device | Kind::Other => {
+                line.push_str(&format!(" ({})", kind.name()));
+            }
+        }
+        if !listing.add(&line) {
+            break;
+        }
+    }
+    let lines = listing.lines();
+    let mut notices = Vec::new();
+    if total == 0 {
+        notices.push("the folder is empty".to_owned());
+    }
+    if lines < total || listed.more {
+        let more = if listed.more { "more than " } else { "" };
+        let hint = match listing.is_full() {
+            true => "use find with a pattern",
+            false => "set limit to see more, or use find with a pattern",
+        };
+        notices.push(format!("{lines} of {more}{total} names are shown; {hint}"));
+    }
+    let details = json!({ "entries": total, "shown": lines });
+    Ok(ToolOutput::text(listing.into_text(&notices)).with_details(details))
+}

@@ -1,0 +1,395 @@
+//! `read`: the lines of a text file, or an image.
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read as _};
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::Arc;
+
+use llm_providers::{BoxFuture, PieceRedactor, Redactor};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use session_model::{Block, ImageBlock};
+
+use super::arguments::{parse, schema};
+use super::image;
+use crate::context::{ToolContext, ToolLimits};
+use crate::file::{Gate, blocking, reason};
+use crate::output::ToolOutput;
+use crate::text::{REPLACEMENT, count, more_in_line, without_controls};
+use crate::tool::{AgentTool, Repeat};
+use crate::workspace::Workspace;
+use crate::workspace::place::{Place, Purpose};
+
+/// How many bytes are read at once.
+const BLOCK: usize = 64 * 1024;
+
+/// How much behind what is shown of a line is looked at for the rest of a key, in bytes.
+const BEHIND: usize = 16 * 1024;
+
+/// In how many first bytes a NUL tells a binary file.
+const SNIFFED: usize = 8000;
+
+/// The tool.
+pub(super) struct Read;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The file, from the workspace on or absolute.
+    path: String,
+    /// The first line to show, counted from 1. Without it, the first one.
+    offset: Option<NonZeroU64>,
+    /// How many lines to show. Without it, as many as fit.
+    limit: Option<NonZeroU64>,
+}
+
+impl AgentTool for Read {
+    fn name(&self) -> &str {
+        "read"
+    }
+
+    fn description(&self) -> &str {
+        "Shows a text file as it is, or an image (PNG, JPEG, GIF, WebP). Of a long file only a part is \
+         shown; a notice at the end then names the offset to read on with."
+    }
+
+    fn parameters(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Safe
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: Arguments = match parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(message) => return ToolOutput::error(message),
+            };
+            let workspace = context.workspace.clone();
+            let overflow = context.overflow.clone();
+            let limits = context.limits;
+            let redactor = context.redactor.clone();
+            blocking(self.name(), context, move |gate| {
+                let place = locate(&workspace, overflow.as_deref(), &arguments.path)?;
+                show(&place, &arguments, &limits, &redactor, gate)
+                    .map_err(|reason| format!("cannot read {}: {reason}", arguments.path))
+            })
+            .await
+        })
+    }
+}
+
+/// Returns the place of the file: in the workspace, or the whole text of output that was cut.
+fn locate(workspace: &Workspace, overflow: Option<&Path>, path: &str) -> Result<Place, String> {
+    let kept = overflow.and_then(|folder| {
+        let found = Path::new(path).canonicalize().ok()?;
+        let folder = folder.canonicalize().ok()?;
+        let inside = found.parent() == Some(folder.as_path());
+        let named = Path::new(path).is_absolute() && inside;
+        named.then(|| Place::in_folder(&folder, found.file_name()?).ok())?
+    });
+    kept.map_or_else(|| workspace.locate(path), Ok)
+}
+
+fn show(
+    place: &Place,
+    arguments: &Arguments,
+    limits: &ToolLimits,
+    redactor: &Arc<Redactor>,
+    gate: &Gate,
+) -> Result<ToolOutput, String> {
+    let opened = place.open(Purpose::Read);
+    let (file, found) = opened.map_err(|error| reason(&error))?;
+    let mut reader = BufReader::with_capacity(BLOCK, file);
+    let start = reader.fill_buf().map_err(|error| reason(&error))?;
+    let magic = &start[..start.len().min(image::MAGIC)];
+    if let Some(mime_type) = image::mime_type(magic) {
+        return show_image(reader, found.len(), mime_type, arguments, limits);
+    }
+    if start[..start.len().min(SNIFFED)].contains(&0) {
+        return Err(binary());
+    }
+    show_text(reader, arguments, limits, redactor, gate)
+}
+
+fn binary() -> String {
+    "is a binary file, neither text nor an image; look at it with a command".to_owned()
+}
+
+fn show_image(
+    reader: BufReader<File>,
+    length: u64,
+    mime_type: &str,
+    arguments: &Arguments,
+    limits: &ToolLimits,
+) -> Result<ToolOutput, String> {
+    let most = limits.image_bytes;
+    let mut bytes = Vec::new();
+    if length <= most {
+        let mut bounded = reader.take(most.saturating_add(1));
+        bounded
+            .read_to_end(&mut bytes)
+            .map_err(|error| reason(&error))?;
+    }
+    if length > most || bytes.len() as u64 > most {
+        return Err(format!(
+            "the image has {length} bytes and at most {most} are shown; make a smaller copy"
+        ));
+    }
+    let said = format!("{}: {mime_type}, {} bytes", arguments.path, bytes.len());
+    let image = Block::Image(ImageBlock {
+        data: image::base64(&bytes).into(),
+        mime_type: mime_type.to_owned(),
+    });
+    let details = json!({ "mime_type": mime_type, "bytes": bytes.len() });
+    Ok(ToolOutput::blocks(vec![Block::text(said), image]).with_details(details))
+}
+
+fn show_text(
+    reader: BufReader<File>,
+    arguments: &Arguments,
+    limits: &ToolLimits,
+    redactor: &Arc<Redactor>,
+    gate: &Gate,
+) -> Result<ToolOutput, String> {
+    let said = |error: io::Error| reason(&error);
+    let first = arguments.offset.map_or(1, NonZeroU64::get);
+    let most = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
+    let most = most.min(limits.output_lines.max(1) as u64);
+    // A character has at most four bytes.
+    let kept = limits.line_chars.saturating_mul(4);
+    let width = kept.min(limits.output_bytes).max(4);
+    let mut lines = Lines::new(reader, width + BEHIND, gate);
+
+    let mut before = 0;
+    while before < first - 1 && lines.skip().map_err(said)? {
+        before += 1;
+    }
+    let mut page = Page {
+        width,
+        redactor: redactor.clone(),
+        ..Page::default()
+    };
+    while page.lines < most {
+        let Some(line) = lines.next().map_err(said)? else {
+            break;
+        };
+        let number = first + page.lines;
+        if !page.add(&line, number, limits)? {
+            page.more = true;
+            break;
+        }
+    }
+    page.more = page.more || lines.more().map_err(said)?;
+    if page.lines == 0 && first > 1 {
+        let lines = count(usize::try_from(before).unwrap_or(usize::MAX), "line");
+        return Err(format!(
+            "offset: {first} is past the end; the file has {lines}"
+        ));
+    }
+    Ok(page.into_output(first))
+}
+
+/// What is shown of a file.
+#[derive(Default)]
+struct Page {
+    /// How much of a line is shown, in bytes.
+    width: usize,
+    redactor: Arc<Redactor>,
+    text: String,
+    lines: u64,
+    more: bool,
+    crlf: bool,
+    controls: bool,
+}
+
+impl Page {
+    /// Adds a line; returns false when it does not fit any more.
+    fn add(&mut self, line: &Line<'_>, number: u64, limits: &ToolLimits) -> Result<bool, String> {
+        let mut bytes = line.bytes;
+        // Of a line that was cut no more than its newline may be missing here.
+        if line.ended && line.dropped <= 1 {
+            bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+            if let Some(rest) = bytes.strip_suffix(b"\r") {
+                bytes = rest;
+                self.crlf = true;
+            }
+        }
+        let text = match std::str::from_utf8(bytes) {
+            Ok(text) => text,
+            Err(error) if line.dropped > 0 && error.error_len().is_none() => {
+                std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => {
+                return Err(format!(
+                    "line {number} is no UTF-8 text; look at the file with a command"
+                ));
+            }
+        };
+        if text.contains('\0') {
+            return Err(binary());
+        }
+        let text = match number {
+            1 => text.strip_prefix('\u{feff}').unwrap_or(text),
+            _ => text,
+        };
+        let is_long = text.len() > self.width || text.chars().nth(limits.line_chars).is_some();
+        let (text, held) = match is_long || line.dropped > 1 {
+            true => self.without_keys(text, line.dropped > 1),
+            false => (Cow::Borrowed(text), 0),
+        };
+        let cleaned = without_controls(&text);
+        let text = cleaned.as_deref().unwrap_or(&text);
+        let end = text.char_indices().nth(limits.line_chars);
+        let end = end.map_or(text.len(), |(at, _)| at);
+        let end = end.min(text.floor_char_boundary(self.width));
+        let newline = usize::from(line.ended);
+        let left = text.len() - end + held + line.dropped.saturating_sub(newline);
+        let mut shown = Cow::Borrowed(&text[..end]);
+        if left > 0 {
+            shown.to_mut().push_str(&more_in_line(left));
+        }
+        if self.lines > 0 && self.text.len() + shown.len() + 1 > limits.output_bytes {
+            return Ok(false);
+        }
+        self.controls |= cleaned.is_some();
+        self.text.push_str(&shown);
+        if line.ended {
+            self.text.push('\n');
+        }
+        self.lines += 1;
+        Ok(true)
+    }
+
+    /// Returns a line that is to be cut without keys, so that no part of one stays. Where it goes on, what may be the
+    /// beginning of a key is held back, so many bytes.
+    fn without_keys(&self, line: &str, goes_on: bool) -> (Cow<'static, str>, usize) {
+        let mut pieces = PieceRedactor::new(self.redactor.clone());
+        let mut clean = pieces.push(line);
+        let rest = pieces.finish();
+        let held = match goes_on {
+            true => rest.len(),
+            false => {
+                clean.push_str(&rest);
+                0
+            }
+        };
+        (Cow::Owned(clean), held)
+    }
+
+    fn into_output(self, first: u64) -> ToolOutput {
+        let mut text = self.text;
+        let mut notices = Vec::new();
+        if self.lines == 0 {
+            notices.push("the file is empty".to_owned());
+        }
+        let next = first + self.lines;
+        if self.more {
+            let last = next - 1;
+            notices.push(format!(
+                "lines {first} to {last} are shown and more follow; read on with offset {next}"
+            ));
+        }
+        if self.crlf {
+            notices.push("lines end in CR LF; edit keeps that".to_owned());
+        }
+        if self.controls {
+            notices.push(format!("control characters are shown as {REPLACEMENT}"));
+        }
+        for notice in notices {
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            text.push_str(&format!("[{notice}]\n"));
+        }
+        let next_offset = self.more.then_some(next);
+        let details =
+            json!({ "first_line": first, "lines": self.lines, "next_offset": next_offset });
+        ToolOutput::text(text).with_details(details)
+    }
+}
+
+/// A line, of a long one its beginning.
+struct Line<'a> {
+    bytes: &'a [u8],
+    dropped: usize,
+    ended: bool,
+}
+
+/// The lines of a file, each held only as far as it is shown.
+struct Lines<'a, R> {
+    from: R,
+    kept: usize,
+    line: Vec<u8>,
+    gate: &'a Gate,
+}
+
+impl<'a, R: BufRead> Lines<'a, R> {
+    fn new(from: R, kept: usize, gate: &'a Gate) -> Self {
+        Self {
+            from,
+            kept,
+            line: Vec::new(),
+            gate,
+        }
+    }
+
+    /// Returns the next line, or `None` at the end.
+    fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        self.line.clear();
+        let advance = self.advance(self.kept)?;
+        Ok(advance.map(|(dropped, ended)| Line {
+            bytes: &self.line,
+            dropped,
+            ended,
+        }))
+    }
+
+    /// Passes over a line; returns false at the end.
+    fn skip(&mut self) -> io::Result<bool> {
+        Ok(self.advance(0)?.is_some())
+    }
+
+    /// Returns whether something follows.
+    fn more(&mut self) -> io::Result<bool> {
+        Ok(!fill(&mut self.from, self.gate)?.is_empty())
+    }
+
+    /// Goes to the end of the line; returns how many bytes were not kept and whether a newline came.
+    fn advance(&mut self, keep: usize) -> io::Result<Option<(usize, bool)>> {
+        let mut dropped = 0;
+        let mut begun = false;
+        loop {
+            let block = fill(&mut self.from, self.gate)?;
+            if block.is_empty() {
+                return Ok(begun.then_some((dropped, false)));
+            }
+            begun = true;
+            let end = block.iter().position(|byte| *byte == b'\n');
+            let used = end.map_or(block.len(), |at| at + 1);
+            let taken = used.min(keep.saturating_sub(self.line.len()));
+            self.line.extend_from_slice(&block[..taken]);
+            dropped += used - taken;
+            self.from.consume(used);
+            if end.is_some() {
+                return Ok(Some((dropped, true)));
+            }
+        }
+    }
+}
+
+fn fill<'a>(from: &'a mut impl BufRead, gate: &Gate) -> io::Result<&'a [u8]> {
+    match gate.is_closed() {
+        true => Err(io::Error::other("cancelled")),
+        false => from.fill_buf(),
+    }
+}

@@ -1,0 +1,340 @@
+//! `read` and `write`.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+use session_model::Block;
+
+use super::{House, text};
+use crate::builtin::image;
+use crate::builtin::replace::replace;
+use crate::file::{Gate, Target};
+
+#[tokio::test]
+async fn a_text_is_shown_as_it_is() {
+    let house = House::new();
+    house.put("file", "one\n\ttwo ü\n\nlast");
+    let shown = house.good("read", json!({ "path": "file" })).await;
+    assert_eq!(shown, "one\n\ttwo ü\n\nlast");
+    house.put("empty", "");
+    let shown = house.good("read", json!({ "path": "empty" })).await;
+    assert_eq!(shown, "[the file is empty]\n");
+}
+
+#[tokio::test]
+async fn a_page_names_the_next_offset() {
+    let house = House::new();
+    house.put("file", "1\n2\n3\n4\n5\n");
+    let page = json!({ "path": "file", "offset": 2, "limit": 2 });
+    let shown = house.run("read", page).await;
+    assert_snapshot!(text(&shown), @"
+    2
+    3
+    [lines 2 to 3 are shown and more follow; read on with offset 4]
+    ");
+    assert_eq!(shown.details.unwrap()["next_offset"], 4);
+    let end = json!({ "path": "file", "offset": 4, "limit": 2 });
+    assert_eq!(house.good("read", end).await, "4\n5\n");
+    let past = json!({ "path": "file", "offset": 6 });
+    assert_snapshot!(house.bad("read", past).await, @"cannot read file: offset: 6 is past the end; the file has 5 lines");
+    let zero = json!({ "path": "file", "offset": 0 });
+    assert_snapshot!(house.bad("read", zero).await, @"the arguments do not fit: offset: invalid value: integer `0`, expected a nonzero u64");
+}
+
+#[tokio::test]
+async fn pages_join_to_the_file() {
+    let mut house = House::new();
+    house.context.limits.output_bytes = 40;
+    house.context.limits.output_lines = 7;
+    let lines: Vec<String> = (0..50).map(|line| "é".repeat(line % 12)).collect();
+    let whole = lines.join("\n");
+    house.put("file", &whole);
+    let mut joined = String::new();
+    let mut offset = json!(1);
+    while !offset.is_null() {
+        let page = house
+            .run("read", json!({ "path": "file", "offset": offset }))
+            .await;
+        let shown = text(&page);
+        let notice = shown.find("[lines ").unwrap_or(shown.len());
+        assert!(notice <= 40, "{shown}");
+        joined.push_str(&shown[..notice]);
+        offset = page.details.unwrap()["next_offset"].clone();
+    }
+    assert_eq!(joined, whole);
+}
+
+#[tokio::test]
+async fn a_long_line_is_cut() {
+    let mut house = House::new();
+    house.context.limits.line_chars = 5;
+    house.put("file", "üüüüü\nüüüüüü\nabcdefgh");
+    let shown = house.good("read", json!({ "path": "file" })).await;
+    assert_snapshot!(shown, @"
+    üüüüü
+    üüüüü [2 more bytes in this line]
+    abcde [3 more bytes in this line]
+    ");
+    house.put("huge", format!("{}\nnext\n", "x".repeat(1_000_000)));
+    let shown = house.good("read", json!({ "path": "huge" })).await;
+    assert_snapshot!(shown, @"
+    xxxxx [999995 more bytes in this line]
+    next
+    ");
+}
+
+#[tokio::test]
+async fn a_huge_file_is_never_held_whole() {
+    let house = House::new();
+    let file = File::create(house.path("huge")).unwrap();
+    std::io::Write::write_all(&mut &file, &b"text\n".repeat(3000)).unwrap();
+    // The rest is a hole: no disk is needed, and holding it would take more memory than there may be.
+    file.set_len(1 << 41).unwrap();
+    let shown = house
+        .good("read", json!({ "path": "huge", "limit": 1 }))
+        .await;
+    assert_snapshot!(shown, @"
+    text
+    [lines 1 to 1 are shown and more follow; read on with offset 2]
+    ");
+}
+
+#[tokio::test]
+async fn line_ends_and_control_characters_are_told() {
+    let house = House::new();
+    house.put("file", "\u{feff}one\r\ntwo\u{1b}[1m\u{7}\r\n");
+    let shown = house.good("read", json!({ "path": "file" })).await;
+    assert_snapshot!(shown, @"
+    one
+    two�[1m�
+    [lines end in CR LF; edit keeps that]
+    [control characters are shown as �]
+    ");
+}
+
+#[tokio::test]
+async fn an_image_is_a_block() {
+    let mut house = House::new();
+    let images: [(&[u8], &str); 4] = [
+        (b"\x89PNG\r\n\x1a\n\0\0\0\0", "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a\x01\0", "image/gif"),
+        (b"RIFF\x01\0\0\0WEBPVP8 ", "image/webp"),
+    ];
+    for (bytes, mime_type) in images {
+        // The name does not count.
+        house.put("image.txt", bytes);
+        let output = house.run("read", json!({ "path": "image.txt" })).await;
+        let Some(Block::Image(image)) = output.content.blocks().get(1) else {
+            panic!("{output:?}");
+        };
+        assert_eq!(image.mime_type, mime_type);
+        assert_eq!(&*image.data, image::base64(bytes));
+    }
+    house.context.limits.image_bytes = 15;
+    let shown = house.bad("read", json!({ "path": "image.txt" })).await;
+    assert_snapshot!(shown, @"cannot read image.txt: the image has 16 bytes and at most 15 are shown; make a smaller copy");
+}
+
+#[test]
+fn base64_is_that_of_rfc_4648() {
+    let spelled: Vec<String> = ["", "f", "fo", "foo", "foob", "fooba", "foobar"]
+        .iter()
+        .map(|plain| image::base64(plain.as_bytes()))
+        .collect();
+    let expected = [
+        "", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy",
+    ];
+    assert_eq!(spelled, expected);
+    assert_eq!(image::base64(&[0xfb, 0xff, 0xfe]), "+//+");
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_told_apart() {
+    let house = House::new();
+    fs::create_dir(house.path("folder")).unwrap();
+    house.put("binary", b"ELF\0\x01");
+    house.put("latin", b"caf\xe9\n");
+    house.put("late", [&b"x\n".repeat(8000)[..], b"a\0b\n"].concat());
+    house.fifo("fifo");
+    let _socket = std::os::unix::net::UnixListener::bind(house.path("socket")).unwrap();
+    let mut shown = Vec::new();
+    for path in ["missing", "folder", "binary", "latin", "fifo", "socket"] {
+        shown.push(house.bad("read", json!({ "path": path })).await);
+        if path != "missing" && path != "binary" && path != "latin" {
+            let write = json!({ "path": path, "content": "x" });
+            shown.push(house.bad("write", write).await);
+        }
+        let edit = json!({ "path": path, "old_text": "a", "new_text": "b" });
+        shown.push(house.bad("edit", edit).await);
+    }
+    let late = json!({ "path": "late", "offset": 8001 });
+    shown.push(house.bad("read", late).await);
+    assert_snapshot!(shown.join("\n"), @"
+    cannot read missing: does not exist
+    cannot edit missing: does not exist; nothing was changed
+    cannot read folder: is a folder, not a file; name a file in it
+    cannot write folder: is a folder, not a file; name a file in it
+    cannot edit folder: is a folder, not a file; name a file in it; nothing was changed
+    cannot read binary: is a binary file, neither text nor an image; look at it with a command
+    cannot edit binary: is no UTF-8 text; change it with a command; nothing was changed
+    cannot read latin: line 1 is no UTF-8 text; look at the file with a command
+    cannot edit latin: is no UTF-8 text; change it with a command; nothing was changed
+    cannot read fifo: is a named pipe, not a regular file; leave it alone
+    cannot write fifo: is a named pipe, not a regular file; leave it alone
+    cannot edit fifo: is a named pipe, not a regular file; leave it alone; nothing was changed
+    cannot read socket: is a socket, not a regular file; leave it alone
+    cannot write socket: is a socket, not a regular file; leave it alone
+    cannot edit socket: is a socket, not a regular file; leave it alone; nothing was changed
+    cannot read late: is a binary file, neither text nor an image; look at it with a command
+    ");
+}
+
+#[tokio::test]
+async fn a_device_is_left_alone() {
+    let mut house = House::new();
+    let devices = crate::Workspace::open("/dev".as_ref()).unwrap();
+    house.context.workspace = std::sync::Arc::new(devices);
+    let shown = house.bad("read", json!({ "path": "zero" })).await;
+    assert_snapshot!(shown, @"cannot read zero: is a device, not a regular file; leave it alone");
+    let write = json!({ "path": "null", "content": "x" });
+    assert_snapshot!(house.bad("write", write).await, @"cannot write null: is a device, not a regular file; leave it alone");
+}
+
+#[tokio::test]
+async fn write_makes_and_replaces() {
+    let house = House::new();
+    let new = json!({ "path": "a/b/file", "content": "one\ntwo" });
+    let made = house.run("write", new).await;
+    assert_snapshot!(text(&made), @"made a/b/file: 7 bytes, 2 lines");
+    assert_eq!(
+        made.details,
+        Some(json!({ "new": true, "bytes": 7, "lines": 2 }))
+    );
+    assert_eq!(house.content("a/b/file"), "one\ntwo");
+    fs::set_permissions(house.path("a/b/file"), Permissions::from_mode(0o754)).unwrap();
+    let again = json!({ "path": "a/b/file", "content": "" });
+    let replaced = house.run("write", again).await;
+    assert_snapshot!(text(&replaced), @"replaced a/b/file: 0 bytes, 0 lines");
+    assert_eq!(replaced.details.unwrap()["new"], Value::Bool(false));
+    let mode = house
+        .path("a/b/file")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
+    assert_eq!(mode & 0o7777, 0o754);
+    let names = fs::read_dir(house.path("a/b")).unwrap().count();
+    assert_eq!(names, 1, "something passing was left");
+    let folder = json!({ "path": "a/new/", "content": "" });
+    assert_snapshot!(house.bad("write", folder).await, @"cannot write a/new/: names a folder; name a file in it");
+}
+
+#[tokio::test]
+async fn a_new_file_has_the_permissions_that_others_get() {
+    let house = House::new();
+    house.put("usual", "");
+    house
+        .good("write", json!({ "path": "new", "content": "" }))
+        .await;
+    let mode = |name: &str| house.path(name).metadata().unwrap().permissions().mode();
+    assert_eq!(mode("new"), mode("usual"));
+}
+
+#[test]
+fn a_closed_gate_leaves_everything_as_it_was() {
+    let house = House::new();
+    house.put("file", "one");
+    let gate = Gate::default();
+    assert!(gate.close());
+    let place = house.place("file");
+    let target = Target::at(&place).unwrap();
+    let refused = replace(&place, b"two", &target, &gate, || Ok(()));
+    assert_eq!(refused, Err("cancelled".to_owned()));
+    let new = house.place("a/b/new");
+    let refused = replace(&new, b"two", &Target::New, &gate, || Ok(()));
+    assert_eq!(refused, Err("cancelled".to_owned()));
+    assert_eq!(house.content("file"), "one");
+    assert_eq!(fs::read_dir(house.path("")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_gate_turns_once() {
+    let gate = Gate::default();
+    assert!(gate.pass());
+    assert!(!gate.close());
+    assert!(!gate.is_closed());
+}
+
+#[test]
+fn a_new_file_takes_nobodys_place() {
+    let house = House::new();
+    let place = house.place("file");
+    let target = Target::at(&place).unwrap();
+    let made = replace(&place, b"ours", &target, &Gate::default(), || {
+        house.put("file", "theirs");
+        Ok(())
+    });
+    assert!(made.unwrap_err().contains("meanwhile"));
+    assert_eq!(house.content("file"), "theirs");
+}
+
+#[tokio::test]
+async fn nothing_is_done_once_cancelled() {
+    let house = House::new();
+    house.put("file", "one");
+    house.context.cancel.cancel();
+    let calls = [
+        ("read", json!({ "path": "file" })),
+        ("write", json!({ "path": "file", "content": "two" })),
+        (
+            "edit",
+            json!({ "path": "file", "old_text": "one", "new_text": "two" }),
+        ),
+        ("bash", json!({ "command": "echo two > file" })),
+        ("grep", json!({ "pattern": "one" })),
+        ("find", json!({ "pattern": "file" })),
+        ("ls", json!({})),
+    ];
+    for (tool, arguments) in calls {
+        assert_eq!(house.bad(tool, arguments).await, "cancelled");
+    }
+    assert_eq!(house.content("file"), "one");
+}
+
+#[tokio::test]
+async fn a_long_read_is_cancelled() {
+    let house = House::new();
+    let file = File::create(house.path("huge")).unwrap();
+    std::io::Write::write_all(&mut &file, &b"text\n".repeat(20_000)).unwrap();
+    file.set_len(1 << 41).unwrap();
+    // Without a cancellation this reads through two terabytes.
+    let read = house.run("read", json!({ "path": "huge", "offset": 1_000_000 }));
+    let cancel = async {
+        tokio::task::yield_now().await;
+        house.context.cancel.cancel();
+    };
+    let (output, ()) = tokio::join!(read, cancel);
+    assert_eq!(text(&output), "cancelled");
+}
+
+#[tokio::test]
+async fn no_part_of_a_key_is_shown_where_a_line_is_cut() {
+    const KEY: &str = "sk-0123456789abcdefghijklmnopqrstuvwxyz";
+    let mut house = super::bash::knowing(KEY);
+    house.context.limits.line_chars = 100;
+    let clean = |shown: &str| !shown.contains("sk-0") && !shown.contains("wxyz");
+    for before in [60, 80, 99, 100, 101, 16_700, 16_750, 16_784, 16_790] {
+        let line = format!("{}{KEY}{}\n", "x".repeat(before), "y".repeat(100));
+        house.put("file", format!("first\n{line}last\n"));
+        let shown = house.good("read", json!({ "path": "file" })).await;
+        assert!(clean(&shown), "{before}: {shown}");
+        assert!(shown.contains("more bytes in this line") && shown.ends_with("last\n"));
+        let edit = json!({ "path": "file", "old_text": "first", "new_text": "one" });
+        house.put("file", format!("first {line}"));
+        let diff = house.good("edit", edit).await;
+        assert!(clean(&diff), "{before}: {diff}");
+    }
+}

@@ -1,0 +1,86 @@
+//! `write`: a file's whole content.
+
+use llm_providers::BoxFuture;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::arguments::{parse, schema};
+use super::replace::replace;
+use crate::context::ToolContext;
+use crate::file::{Gate, Target, blocking};
+use crate::output::ToolOutput;
+use crate::text::count;
+use crate::tool::{AgentTool, Repeat};
+use crate::workspace::Workspace;
+
+/// The tool.
+pub(super) struct Write;
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Arguments {
+    /// The file, from the workspace on or absolute.
+    path: String,
+    /// All that the file is to hold.
+    content: String,
+}
+
+impl AgentTool for Write {
+    fn name(&self) -> &str {
+        "write"
+    }
+
+    fn description(&self) -> &str {
+        "Makes a file, or replaces all that is in it. Missing folders are made. To change a part of a \
+         file, use edit."
+    }
+
+    fn parameters(&self) -> Value {
+        schema::<Arguments>()
+    }
+
+    fn repeat(&self) -> Repeat {
+        Repeat::Safe
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        Box::pin(async move {
+            let arguments: Arguments = match parse(arguments) {
+                Ok(arguments) => arguments,
+                Err(message) => return ToolOutput::error(message),
+            };
+            let workspace = context.workspace.clone();
+            blocking(self.name(), context, move |gate| {
+                put(&workspace, &arguments, gate)
+            })
+            .await
+        })
+    }
+}
+
+fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<ToolOutput, String> {
+    let Arguments { path, content } = arguments;
+    let said = |reason: String| format!("cannot write {path}: {reason}");
+    let place = workspace.locate_to_change(path)?;
+    if path.ends_with('/') {
+        return Err(said("names a folder; name a file in it".to_owned()));
+    }
+    let target = Target::at(&place).map_err(said)?;
+    let lost = replace(&place, content.as_bytes(), &target, gate, || Ok(())).map_err(said)?;
+    let (is_new, verb) = match target {
+        Target::New => (true, "made"),
+        Target::Old(_) => (false, "replaced"),
+    };
+    let bytes = count(content.len(), "byte");
+    let lines = count(content.lines().count(), "line");
+    let notice = lost.map_or(String::new(), |lost| format!("\n[{lost}]"));
+    let text = format!("{verb} {path}: {bytes}, {lines}{notice}");
+    let details =
+        json!({ "new": is_new, "bytes": content.len(), "lines": content.lines().count() });
+    Ok(ToolOutput::text(text).with_details(details))
+}

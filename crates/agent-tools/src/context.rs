@@ -1,0 +1,77 @@
+//! What a tool works in, and its limits.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use llm_providers::{CancellationToken, Redactor};
+use session_model::{Leaf, SessionTree};
+
+use crate::approval::Approvals;
+use crate::workspace::Workspace;
+
+/// What a tool works in.
+#[derive(Debug, Clone)]
+pub struct ToolContext {
+    /// The folder that tools stay in.
+    pub workspace: Arc<Workspace>,
+    /// Ends a running call.
+    pub cancel: CancellationToken,
+    /// What a call may take and return.
+    pub limits: ToolLimits,
+    /// Decides about calls that have to be allowed.
+    pub approvals: Approvals,
+    /// The folder for the whole text of output that was cut; without one that text is lost.
+    pub overflow: Option<PathBuf>,
+    /// Environment variables that never reach a command, besides those whose name tells.
+    pub secret_variables: Vec<String>,
+    /// Takes keys out of whatever a call returns.
+    pub redactor: Arc<Redactor>,
+    /// The session as it was when the calls began, for tools that look into it; none where there is none.
+    pub history: Option<History>,
+}
+
+/// What a call may take and return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolLimits {
+    /// The longest text of a result, in bytes, notices aside.
+    pub output_bytes: usize,
+    /// The most lines of a result, notices aside.
+    pub output_lines: usize,
+    /// The longest line of a result, in characters.
+    pub line_chars: usize,
+    /// The most that is kept of a command's output in the overflow folder, in bytes.
+    pub full_output_bytes: u64,
+    /// The largest image that is shown, in bytes.
+    pub image_bytes: u64,
+    /// The largest file that is edited, in bytes.
+    pub edit_bytes: u64,
+    /// How long a command may run when the call says nothing.
+    pub bash_timeout: Duration,
+    /// The longest that a call may ask for.
+    pub bash_timeout_most: Duration,
+}
+
+impl Default for ToolLimits {
+    fn default() -> Self {
+        Self {
+            output_bytes: 50_000,
+            output_lines: 2000,
+            line_chars: 2000,
+            full_output_bytes: 100_000_000,
+            image_bytes: 5_000_000,
+            edit_bytes: 10_000_000,
+            bash_timeout: Duration::from_secs(120),
+            bash_timeout_most: Duration::from_secs(600),
+        }
+    }
+}
+
+/// A session at one of its entries.
+#[derive(Debug, Clone)]
+pub struct History {
+    /// The entries, those of other branches and what compactions took out of the context included.
+    pub tree: SessionTree,
+    /// Where it stands.
+    pub leaf: Leaf,
+}

@@ -1,0 +1,149 @@
+//! Files as tools meet them: looked at on a thread that may wait, and not changed once a call is cancelled.
+
+use std::fs::Metadata;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use tokio::task::spawn_blocking;
+
+use crate::context::ToolContext;
+use crate::output::ToolOutput;
+use crate::workspace::place::{Place, Purpose};
+
+const OPEN: u8 = 0;
+const PASSED: u8 = 1;
+const CLOSED: u8 = 2;
+
+/// What stands between a call and its effect: either the call passes, or a cancellation closes it.
+#[derive(Debug, Default)]
+pub struct Gate(AtomicU8);
+
+impl Gate {
+    /// Returns true when the effect may take place; from then on the call cannot be cancelled.
+    pub fn pass(&self) -> bool {
+        self.turn(PASSED)
+    }
+
+    /// Returns true when the effect will never take place.
+    pub fn close(&self) -> bool {
+        self.turn(CLOSED)
+    }
+
+    /// Returns true once it was closed.
+    pub fn is_closed(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == CLOSED
+    }
+
+    fn turn(&self, to: u8) -> bool {
+        let turned = self
+            .0
+            .compare_exchange(OPEN, to, Ordering::SeqCst, Ordering::SeqCst);
+        turned.is_ok()
+    }
+}
+
+/// Closes the gate when nobody waits for the call any more.
+struct Waiting(Arc<Gate>);
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Runs `work` on a thread that may wait for the file system. A cancellation is answered at once, unless the
+/// work has passed its gate, after which it is nearly done.
+pub async fn blocking<F>(tool: &str, context: &ToolContext, work: F) -> ToolOutput
+where
+    F: FnOnce(&Gate) -> Result<ToolOutput, String> + Send + 'static,
+{
+    let gate = Arc::new(Gate::default());
+    let waiting = Waiting(gate.clone());
+    let mut task = spawn_blocking(move || work(&gate));
+    let joined = tokio::select! {
+        biased;
+        joined = &mut task => joined,
+        () = context.cancel.cancelled() => {
+            if waiting.0.close() {
+                return ToolOutput::cancelled();
+            }
+            task.await
+        }
+    };
+    match joined {
+        Ok(Ok(output)) => output,
+        Ok(Err(message)) => ToolOutput::error(message),
+        Err(_) => ToolOutput::failed(tool),
+    }
+}
+
+/// Returns what the system said in words.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotADirectory => "leads through something that is no folder".to_owned(),
+        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        _ => {
+            let text = error.to_string();
+            text.split(" at path ")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        }
+    }
+}
+
+/// What tells whether a file is still the one that was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    length: u64,
+    modified: Option<std::time::SystemTime>,
+    #[cfg(unix)]
+    node: (u64, u64),
+}
+
+impl Identity {
+    /// Returns it.
+    pub fn of(found: &Metadata) -> Self {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt;
+        Self {
+            length: found.len(),
+            modified: found.modified().ok(),
+            #[cfg(unix)]
+            node: (found.dev(), found.ino()),
+        }
+    }
+}
+
+/// What stands where a file is to be written.
+#[derive(Debug)]
+pub(crate) enum Target {
+    /// Nothing.
+    New,
+    /// A file that may be replaced.
+    Old(Metadata),
+}
+
+impl Target {
+    /// Returns what stands at `place`, or why it may not be replaced.
+    pub(crate) fn at(place: &Place) -> Result<Self, String> {
+        match place.open(Purpose::TryWrite) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::New),
+            Err(error) => Err(reason(&error)),
+            Ok((_, found)) => Ok(Self::Old(found)),
+        }
+    }
+}
+
+/// Opens a regular file outside of any workspace, and nothing that could make us wait or do something by being
+/// opened.
+pub fn open_regular(path: &std::path::Path) -> Result<(std::fs::File, Metadata), String> {
+    let names = path.parent().zip(path.file_name());
+    let (folder, name) = names.ok_or("names no file")?;
+    let place = Place::in_folder(folder, name).map_err(|error| reason(&error))?;
+    place.open(Purpose::Read).map_err(|error| reason(&error))
+}

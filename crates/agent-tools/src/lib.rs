@@ -1,0 +1,37 @@
+//! Tools for coding agents.
+//!
+//! [`AgentTool`] is what a model can call; [`Toolbox`] offers tools and runs calls: it checks the arguments, asks
+//! [`approval`] where a call needs it, and cleans what comes back. The built-in tools stay inside a [`Workspace`];
+//! [`mcp`] starts servers of the Model Context Protocol and offers their tools next to them.
+//!
+//! ```
+//! use agent_tools::Toolbox;
+//!
+//! let tools = Toolbox::builtin();
+//! let names: Vec<&str> = tools.names().collect();
+//! assert_eq!(names, ["read", "write", "edit", "bash", "grep", "find", "ls"]);
+//! ```
+//!
+//! **Invariants.** No tool leaves the workspace, whatever links do meanwhile. A call that needs approval runs only after
+//! an answer. Output is bounded, without control characters and without known secrets. A call never fails: errors are
+//! results that tell the model what to do.
+
+pub mod approval;
+mod builtin;
+mod context;
+mod file;
+mod kind;
+pub mod mcp;
+mod output;
+pub mod text;
+mod tool;
+mod toolbox;
+pub mod workspace;
+
+pub use builtin::{parse as parse_arguments, schema as arguments_schema};
+pub use context::{History, ToolContext, ToolLimits};
+pub use file::{Identity, blocking, open_regular, reason};
+pub use output::ToolOutput;
+pub use tool::{AgentTool, Repeat};
+pub use toolbox::{Toolbox, is_of_files};
+pub use workspace::{Workspace, WorkspaceError};

@@ -1,0 +1,308 @@
+//! One server: starting it, asking for its tools, calling them, and what becomes of it.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use llm_providers::{CancellationToken, Redactor};
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, JsonObject, PaginatedRequestParams,
+};
+use rmcp::service::{ClientInitializeError, RunningService, serve_client};
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::{Peer, RoleClient, ServiceError};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use super::ServerEvent;
+use super::config::ServerConfig;
+use super::handler::Handler;
+use super::listing::{Listed, Listing, Room};
+use super::process::{Process, SAID_CHARS, noise};
+use super::stream::{LINE_BYTES, Noticed};
+use super::text::{cleaned, one_line};
+use super::{Surroundings, Tell};
+
+/// How long a call waits for the reason why its server is gone.
+const REASON: Duration = Duration::from_secs(7);
+
+/// How long the output of a server that has ended is read: others may hold it for ever.
+const REST: Duration = Duration::from_millis(200);
+
+/// How many pages of tools are asked for.
+const PAGES: usize = 200;
+
+/// A server that is ready.
+pub(super) struct Connected {
+    /// The way to it.
+    pub link: Arc<Link>,
+    /// Its tools.
+    pub listing: Listing,
+    /// Looks after it until it ends.
+    pub tending: JoinHandle<()>,
+}
+
+/// Whether a server can be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    Ready,
+    /// It cannot, and why.
+    Gone(String),
+}
+
+/// The way to a server.
+#[derive(Debug)]
+pub(super) struct Link {
+    server: String,
+    peer: Peer<RoleClient>,
+    state: watch::Receiver<State>,
+    noticed: Noticed,
+    redactor: Arc<Redactor>,
+    call_timeout: Duration,
+}
+
+/// Why a call has no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Miss {
+    Cancelled,
+    Failed(String),
+}
+
+impl Link {
+    /// Calls a tool. Whoever drops this tells the server that nobody waits any more.
+    pub async fn call(
+        &self,
+        tool: &Listed,
+        arguments: JsonObject,
+        cancel: &CancellationToken,
+    ) -> Result<CallToolResult, Miss> {
+        if let State::Gone(why) = &*self.state.borrow() {
+            return Err(Miss::Failed(self.gone(why)));
+        }
+        let call = CallToolRequestParams::new(tool.own.clone()).with_arguments(arguments);
+        let answered = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(Miss::Cancelled),
+            answered = timeout(self.call_timeout, self.peer.call_tool_once(call)) => answered,
+        };
+        if matches!(answered, Ok(Ok(_) | Err(ServiceError::McpError(_)))) {
+            self.noticed.answered();
+        }
+        let error = match answered {
+            Ok(Ok(CallToolResponse::Complete(result))) => return Ok(result),
+            Ok(Ok(_)) => "it asks for more before it answers, which is not supported".to_owned(),
+            Ok(Err(ServiceError::McpError(error))) => {
+                format!("it refused: {}", cleaned(&error.message, SAID_CHARS))
+            }
+            Ok(Err(ServiceError::UnexpectedResponse)) => {
+                "its answer is none that the protocol knows".to_owned()
+            }
+            Ok(Err(error)) => match self.reason(cancel).await? {
+                Some(why) => return Err(Miss::Failed(self.gone(&why))),
+                None => one_line(&error.to_string(), SAID_CHARS),
+            },
+            Err(_) => format!(
+                "no answer within {} seconds (mcpServers.{}.callTimeoutSeconds); it was told to stop{}",
+                self.call_timeout.as_secs_f64(),
+                self.server,
+                self.redactor.clean(&noise(&self.noticed))
+            ),
+        };
+        let said = format!("{}: {error}", tool.name);
+        Err(Miss::Failed(said))
+    }
+
+    /// Waits until it is known why the server is gone.
+    async fn reason(&self, cancel: &CancellationToken) -> Result<Option<String>, Miss> {
+        let mut state = self.state.clone();
+        let gone = state.wait_for(|state| *state != State::Ready);
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => Err(Miss::Cancelled),
+            known = timeout(REASON, gone) => Ok(match known.ok().and_then(Result::ok).as_deref() {
+                Some(State::Gone(why)) => Some(why.clone()),
+                Some(State::Ready) | None => None,
+            }),
+        }
+    }
+
+    fn gone(&self, why: &str) -> String {
+        let server = &self.server;
+        format!(
+            "tool server {server} is gone: {why}; do without its tools until the session is started again"
+        )
+    }
+}
+
+/// Starts a server and asks for its tools; an error says what went wrong, in words of the server as well. After
+/// `stop` it is ended, after `cancel` it is given up if it is not there yet.
+pub(super) async fn connect(
+    config: &ServerConfig,
+    around: &Surroundings,
+    cancel: &CancellationToken,
+    stop: CancellationToken,
+    tell: &Tell,
+) -> Result<Connected, String> {
+    let (process, lines, input) = Process::start(config, around)?;
+    let transport = AsyncRwTransport::new_client(lines, input).with_max_line_length(LINE_BYTES);
+    let handler = Handler {
+        workspace: around.workspace.clone(),
+    };
+    let noticed = process.noticed();
+    let opening = async {
+        let service = serve_client(handler, transport).await.map_err(Fault::of)?;
+        let listing = list(config, around, &service, &noticed).await?;
+        Ok((service, listing))
+    };
+    let opened = tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(Fault::Own("its start was cancelled".to_owned())),
+        opened = timeout(config.start_timeout, opening) => opened.unwrap_or_else(|_| {
+            Err(Fault::Own(format!(
+                "it was not ready within {} seconds (mcpServers.{}.startTimeoutSeconds)",
+                config.start_timeout.as_secs_f64(),
+                config.name
+            )))
+        }),
+    };
+    let (service, listing) = match opened {
+        Ok(opened) => opened,
+        Err(Fault::Own(what)) => return Err(process.kill(&what).await),
+        Err(Fault::Closed) => return Err(process.explain().await),
+    };
+    let (sender, state) = watch::channel(State::Ready);
+    let link = Arc::new(Link {
+        server: config.name.clone(),
+        peer: service.peer().clone(),
+        state,
+        noticed: process.noticed(),
+        redactor: around.redactor.clone(),
+        call_timeout: config.call_timeout,
+    });
+    let tending = Tending {
+        name: config.name.clone(),
+        state: sender,
+        tell: tell.clone(),
+        stop,
+    };
+    let tending = tokio::spawn(tending.run(service, process));
+    Ok(Connected {
+        link,
+        listing,
+        tending,
+    })
+}
+
+/// Looks after a server.
+struct Tending {
+    name: String,
+    state: watch::Sender<State>,
+    tell: Tell,
+    stop: CancellationToken,
+}
+
+impl Tending {
+    /// Waits until the server ends, or ends it.
+    async fn run(self, service: RunningService<RoleClient, Handler>, mut process: Process) {
+        let close = service.cancellation_token();
+        let mut closed = pin!(service.waiting());
+        let stopped = tokio::select! {
+            biased;
+            () = self.stop.cancelled() => true,
+            _ = &mut closed => false,
+            () = process.ended() => {
+                // A child may hold its output; what is written there already is read.
+                let _ = timeout(REST, &mut closed).await;
+                false
+            }
+        };
+        if stopped {
+            let why = "the session has ended".to_owned();
+            self.state.send_replace(State::Gone(why));
+            // That closes its input.
+            close.cancel();
+            return process.leave(closed).await;
+        }
+        let why = process.explain().await;
+        (self.tell)(ServerEvent::State {
+            name: self.name,
+            state: "gone",
+            tools: 0,
+            error: Some(why.clone()),
+        });
+        self.state.send_replace(State::Gone(why));
+        close.cancel();
+    }
+}
+
+/// What went wrong in a start.
+enum Fault {
+    /// In our words, and those of the server that fit in.
+    Own(String),
+    /// It closed its output.
+    Closed,
+}
+
+impl Fault {
+    fn of(error: ClientInitializeError) -> Self {
+        match error {
+            ClientInitializeError::ConnectionClosed(_)
+            | ClientInitializeError::TransportError { .. } => Self::Closed,
+            ClientInitializeError::JsonRpcError(error) => Self::Own(format!(
+                "it refused to begin: {}",
+                one_line(&error.message, SAID_CHARS)
+            )),
+            other => Self::Own(one_line(&format!("it began oddly: {other}"), SAID_CHARS)),
+        }
+    }
+
+    fn of_listing(error: ServiceError) -> Self {
+        match error {
+            ServiceError::TransportClosed | ServiceError::TransportSend(_) => Self::Closed,
+            ServiceError::McpError(error) => Self::Own(format!(
+                "it refused to list its tools: {}",
+                one_line(&error.message, SAID_CHARS)
+            )),
+            other => {
+                let said = format!("its list of tools cannot be used: {other}");
+                Self::Own(one_line(&said, SAID_CHARS))
+            }
+        }
+    }
+}
+
+/// Asks for all tools, page by page.
+async fn list(
+    config: &ServerConfig,
+    around: &Surroundings,
+    service: &RunningService<RoleClient, Handler>,
+    noticed: &Noticed,
+) -> Result<Listing, Fault> {
+    let mut listing = Listing::new(around.redactor.clone());
+    let about = service.peer_info();
+    if about.is_some_and(|about| about.capabilities.tools.is_none()) {
+        listing.note_missing(config);
+        return Ok(listing);
+    }
+    let mut cursor = None;
+    for _ in 0..PAGES {
+        let page = PaginatedRequestParams::default().with_cursor(cursor.take());
+        let listed = service.list_tools(Some(page)).await;
+        let listed = listed.map_err(Fault::of_listing)?;
+        noticed.answered();
+        for tool in listed.tools {
+            if listing.add(config, tool) == Room::Full {
+                return Ok(listing);
+            }
+        }
+        cursor = listed.next_cursor;
+        if cursor.is_none() {
+            listing.note_missing(config);
+            return Ok(listing);
+        }
+    }
+    let said = format!("all behind the first {PAGES} pages, which is the most");
+    listing.left_out.push(said);
+    Ok(listing)
+}

@@ -1,0 +1,355 @@
+//! The folders that tools stay in, held open.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+
+pub mod place;
+
+use place::{Guard, Root};
+pub use place::{Place, Purpose};
+
+/// The most links that one path may lead through.
+const MOST_LINKS: usize = 40;
+
+/// The folder of a project's settings, wherever in the workspace it is.
+const SETTINGS_FOLDER: &str = ".agent-cli";
+
+/// Where git keeps a repository: a folder, or a file that names one.
+const REPOSITORY: &str = ".git";
+
+/// What a tool works in: folders that are held open. A name is looked up once, and what it names is opened from
+/// the held folder on without following a link, so that nobody who changes names meanwhile can lead a tool out.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    root: Arc<Root>,
+    /// Folders beside the root.
+    more: Vec<Arc<Root>>,
+    guard: Arc<Guard>,
+}
+
+/// Why a path names no file that may be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Astray {
+    /// It leads out.
+    Outside,
+    /// It leads nowhere, for this reason.
+    Nowhere(String),
+    /// What it names is left alone, for this reason.
+    Protected(&'static str),
+}
+
+/// Why a workspace cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WorkspaceError {
+    /// The folder cannot be opened.
+    #[error("cannot open {}: {source}", path.display())]
+    Open {
+        /// The folder.
+        path: PathBuf,
+        /// What the system reported.
+        #[source]
+        source: io::Error,
+    },
+    /// The path leads to something else.
+    #[error("{} is no folder; name the folder to work in", .0.display())]
+    NoFolder(PathBuf),
+}
+
+/// What may be done in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Files are read and changed.
+    Change,
+    /// Files are read.
+    Read,
+}
+
+impl Workspace {
+    /// Returns the workspace in the folder `root`.
+    ///
+    /// # Errors
+    /// There is no such folder, or it cannot be opened.
+    pub fn open(root: &Path) -> Result<Self, WorkspaceError> {
+        Ok(Self {
+            root: open(root, Access::Change)?,
+            more: Vec::new(),
+            guard: Arc::default(),
+        })
+    }
+
+    /// Returns the same, with another folder whose files may be read and changed.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn with_folder(mut self, path: &Path) -> Result<Self, WorkspaceError> {
+        self.more.push(open(path, Access::Change)?);
+        Ok(self)
+    }
+
+    /// Returns the same, with another folder whose files may be read, also where it is in a protected one.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn with_readable(mut self, path: &Path) -> Result<Self, WorkspaceError> {
+        self.more.push(open(path, Access::Read)?);
+        Ok(self)
+    }
+
+    /// Returns the same, with a file or folder that is neither read nor changed, wherever it is and whether or not
+    /// it is there yet.
+    #[must_use]
+    pub fn with_protected(mut self, path: &Path) -> Self {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        let walked = walk(Path::new("/"), &absolute);
+        let found = walked.unwrap_or(absolute);
+        let mut guard = (*self.guard).clone();
+        guard.protect(found);
+        self.guard = Arc::new(guard);
+        self
+    }
+
+    /// Returns the folder, without links in its path.
+    pub fn root(&self) -> &Path {
+        &self.root.path
+    }
+
+    /// Returns the file that `path` (relative to the root, or absolute) names, links resolved, whether it
+    /// exists or not; or why it may not be touched.
+    pub fn resolve(&self, path: &str) -> Result<PathBuf, String> {
+        self.locate(path).map(Place::into_path)
+    }
+
+    /// Returns what [`Workspace::resolve`] does, for a file that is to be changed: settings are refused, because
+    /// they would be in force at the next start.
+    pub fn resolve_to_change(&self, path: &str) -> Result<PathBuf, String> {
+        self.locate_to_change(path).map(Place::into_path)
+    }
+
+    /// Returns the one name by which rules know what `path` names: from the root on where it is in it, links resolved.
+    /// What cannot be touched keeps the name that it was given.
+    pub fn named(&self, path: &str) -> String {
+        let Ok(found) = self.follow(self.root(), path) else {
+            return path.to_owned();
+        };
+        let within = found.strip_prefix(&self.root.path).unwrap_or(&found);
+        match within.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => within.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// Returns the place of a file that is to be read.
+    pub fn locate(&self, path: &str) -> Result<Place, String> {
+        self.locate_from(self.root(), path)
+            .map_err(|astray| match astray {
+                Astray::Outside => self.outside(path),
+                Astray::Nowhere(reason) => format!("path: {reason}"),
+                Astray::Protected(reason) => format!("path: {path}: {reason}"),
+            })
+    }
+
+    /// Returns the place of a file that is to be read and whose path, where it is relative, begins at `base`, which
+    /// has no links in it.
+    pub fn locate_from(&self, base: &Path, path: &str) -> Result<Place, Astray> {
+        let found = self.follow(base, path)?;
+        let root = self.root_of(&found, |_| true).ok_or(Astray::Outside)?;
+        let place = Place::new(root, self.guard.clone(), found);
+        match place.is_protected() {
+            true => Err(Astray::Protected(place::PROTECTED)),
+            false => Ok(place),
+        }
+    }
+
+    /// Returns the place of a file that is to be changed.
+    pub fn locate_to_change(&self, path: &str) -> Result<Place, String> {
+        let readable = self.locate(path)?;
+        let found = readable.into_path();
+        let root = self.root_of(&found, |access| access == Access::Change);
+        let Some(root) = root else {
+            return Err(format!(
+                "path: {path}: its folder may be read and not changed; say what is to be changed there"
+            ));
+        };
+        // The root counts too, when it is the folder of settings itself.
+        let above = root.path.parent().unwrap_or(&root.path);
+        let within = found.strip_prefix(above).unwrap_or(&found);
+        // Some file systems do not tell upper case from lower.
+        let is = |component: Component<'_>, name| component.as_os_str().eq_ignore_ascii_case(name);
+        if within.components().any(|at| is(at, SETTINGS_FOLDER)) {
+            return Err(format!(
+                "path: {path}: settings in {SETTINGS_FOLDER} are the user's alone; say what is to be changed there"
+            ));
+        }
+        // As it was given too: the name may be that of a link.
+        let mut names = within.components().chain(Path::new(path).components());
+        if names.any(|at| is(at, REPOSITORY)) {
+            return Err(format!(
+                "path: {path}: what is in {REPOSITORY} makes git run commands; change it with a git command"
+            ));
+        }
+        let place = Place::new(root, self.guard.clone(), found);
+        match place.is_protected() {
+            true => Err(format!("path: {path}: {}", place::PROTECTED)),
+            false => Ok(place),
+        }
+    }
+
+    /// Returns the place of the root.
+    pub fn top(&self) -> Place {
+        let path = self.root.path.clone();
+        Place::new(self.root.clone(), self.guard.clone(), path)
+    }
+
+    /// Returns how a model is told of a path: from the root on where it is in it.
+    pub fn shown(&self, path: &Path) -> String {
+        let within = path.strip_prefix(&self.root.path).unwrap_or(path);
+        match within.as_os_str().is_empty() {
+            true => ".".to_owned(),
+            false => crate::text::one_line(&within.to_string_lossy()),
+        }
+    }
+
+    /// Returns the deepest folder that holds `path`.
+    fn root_of(&self, path: &Path, fits: impl Fn(Access) -> bool) -> Option<Arc<Root>> {
+        let roots = self.roots().filter(|root| fits(root.access));
+        let holding = roots.filter(|root| path.starts_with(&root.path));
+        holding
+            .max_by_key(|root| root.path.components().count())
+            .cloned()
+    }
+
+    fn roots(&self) -> impl Iterator<Item = &Arc<Root>> {
+        std::iter::once(&self.root).chain(&self.more)
+    }
+
+    /// Returns what `path` names, which is in one of the folders.
+    fn follow(&self, base: &Path, path: &str) -> Result<PathBuf, Astray> {
+        let nowhere = |reason: &str| Astray::Nowhere(reason.to_owned());
+        if path.is_empty() {
+            return Err(nowhere("is empty; name a file of the workspace"));
+        }
+        if path.contains('\0') {
+            return Err(nowhere("holds a NUL character, which no file name has"));
+        }
+        if path == "~" || path.starts_with("~/") {
+            let what = "~ stands for nothing here; name the file from the workspace on";
+            return Err(Astray::Nowhere(format!("{path}: {what}")));
+        }
+        let walked = walk(base, Path::new(path));
+        let at = match &walked {
+            Ok(found) => found,
+            Err((at, _)) => at,
+        };
+        if self.root_of(at, |_| true).is_none() {
+            return Err(Astray::Outside);
+        }
+        walked.map_err(|(_, reason)| Astray::Nowhere(format!("{path}: {reason}")))
+    }
+
+    fn outside(&self, path: &str) -> String {
+        let root = self.root.path.display();
+        let more: Vec<String> = self
+            .more
+            .iter()
+            .map(|folder| folder.path.display().to_string())
+            .collect();
+        match more.as_slice() {
+            [] => format!(
+                "path: {path}: outside the workspace {root}; only files in it may be touched"
+            ),
+            more => format!(
+                "path: {path}: outside the workspace {root} and the folders beside it ({}); only files in them may be touched",
+                more.join(", ")
+            ),
+        }
+    }
+}
+
+fn open(path: &Path, access: Access) -> Result<Arc<Root>, WorkspaceError> {
+    let failed = |source| WorkspaceError::Open {
+        path: path.to_owned(),
+        source,
+    };
+    let resolved = path.canonicalize().map_err(failed)?;
+    if !resolved.is_dir() {
+        return Err(WorkspaceError::NoFolder(path.to_owned()));
+    }
+    let dir = Dir::open_ambient_dir(&resolved, ambient_authority()).map_err(failed)?;
+    Ok(Arc::new(Root {
+        path: resolved,
+        dir,
+        access,
+    }))
+}
+
+/// One step of a path.
+enum Step {
+    /// To a name.
+    Down(OsString),
+    /// To the folder above.
+    Up,
+}
+
+/// Follows `path` from `root` one name at a time, through links. An error says how far it came.
+fn walk(root: &Path, path: &Path) -> Result<PathBuf, (PathBuf, String)> {
+    let mut at = root.to_owned();
+    let mut steps = VecDeque::new();
+    let mut links = 0;
+    let mut missing = false;
+    lead(path, &mut at, &mut steps);
+    while let Some(step) = steps.pop_front() {
+        let name = match step {
+            Step::Down(name) => name,
+            Step::Up if missing => {
+                let reason = "goes up from a folder that does not exist; leave the .. out";
+                return Err((at, reason.to_owned()));
+            }
+            Step::Up => {
+                at.pop();
+                continue;
+            }
+        };
+        let next = at.join(name);
+        match next.symlink_metadata() {
+            Ok(found) if found.is_symlink() => {
+                links += 1;
+                let target = match next.read_link() {
+                    Ok(target) if links <= MOST_LINKS => target,
+                    Ok(_) => return Err((at, "leads through a ring of links".to_owned())),
+                    Err(error) => return Err((at, crate::file::reason(&error))),
+                };
+                lead(&target, &mut at, &mut steps);
+            }
+            Ok(_) => at = next,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                missing = true;
+                at = next;
+            }
+            Err(error) => return Err((at, crate::file::reason(&error))),
+        }
+    }
+    Ok(at)
+}
+
+/// Puts the steps of `path` in front of those to come.
+fn lead(path: &Path, at: &mut PathBuf, steps: &mut VecDeque<Step>) {
+    let mut found = Vec::new();
+    for component in path.components() {
+        match component {
+            Component::Prefix(_) | Component::RootDir => at.push(component),
+            Component::CurDir => {}
+            Component::ParentDir => found.push(Step::Up),
+            Component::Normal(name) => found.push(Step::Down(name.to_owned())),
+        }
+    }
+    for step in found.into_iter().rev() {
+        steps.push_front(step);
+    }
+}

@@ -1,0 +1,289 @@
+//! Where sessions live: one folder for each working directory, and what is in them.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use session_model::text::{clean, first_line};
+use session_model::{AgentMessage, EntryBody, EntryKind, SessionTree, Timestamp, decode_bytes};
+
+use crate::error::StoreError;
+use crate::lock::SessionLock;
+use crate::pending::{Held, read_pending, session_path};
+
+/// The variable that names the root of all sessions.
+pub const SESSION_DIR_VARIABLE: &str = "AGENT_CLI_SESSION_DIR";
+
+/// How much of a session is read to list it, in bytes.
+const BEGINNING: u64 = 256 * 1024;
+
+/// The most characters of a folder's name that tell the working directory.
+const READABLE: usize = 56;
+
+/// Returns the folder that holds all sessions: `given`, else what the environment says, else a place below the
+/// user's home.
+pub fn sessions_root(given: Option<&Path>) -> Result<PathBuf, StoreError> {
+    root_of(given, |name| std::env::var_os(name), std::env::home_dir())
+}
+
+fn root_of(
+    given: Option<&Path>,
+    variable: impl Fn(&str) -> Option<OsString>,
+    home: Option<PathBuf>,
+) -> Result<PathBuf, StoreError> {
+    let named = |name| variable(name).filter(|value| !value.is_empty());
+    let root = match (given, named(SESSION_DIR_VARIABLE)) {
+        (Some(given), _) => given.to_owned(),
+        (None, Some(folder)) => PathBuf::from(folder),
+        (None, None) => {
+            // The rule of the XDG folders: a relative one counts for nothing.
+            let data = named("XDG_DATA_HOME").map(PathBuf::from);
+            let data = data.filter(|data| data.is_absolute());
+            let home = home.filter(|home| home.is_absolute());
+            let data = data.or_else(|| Some(home?.join(".local/share")));
+            let data = data.ok_or_else(|| {
+                StoreError::Usage(format!(
+                    "no home folder is known; say where sessions are with --session-dir DIR or {SESSION_DIR_VARIABLE}"
+                ))
+            })?;
+            data.join("agent-cli").join("sessions")
+        }
+    };
+    std::path::absolute(&root).map_err(|error| StoreError::io("open", root, error))
+}
+
+/// Returns the folder for sessions that work in `cwd`: its name can be read, and a hash at its end keeps two
+/// directories apart that read the same. A link to a directory is that directory.
+pub fn folder_for(root: &Path, cwd: &Path) -> PathBuf {
+    let cwd = cwd
+        .canonicalize()
+        .or_else(|_| std::path::absolute(cwd))
+        .unwrap_or_else(|_| cwd.to_owned());
+    // Without a slash at its end and the like, which name the same directory.
+    let cwd: PathBuf = cwd.components().collect();
+    let readable: String = cwd
+        .to_string_lossy()
+        .chars()
+        .map(|character| match character {
+            character if character.is_alphanumeric() => character,
+            '.' | '_' => character,
+            _ => '-',
+        })
+        .collect();
+    let readable = readable.trim_matches(['-', '.']);
+    // The end of a path says more than its beginning.
+    let skipped = readable.chars().count().saturating_sub(READABLE);
+    let readable: String = match readable {
+        "" => "root".to_owned(),
+        readable => readable.chars().skip(skipped).collect(),
+    };
+    let hash = fnv(cwd.as_os_str().as_encoded_bytes());
+    root.join(format!("{readable}-{hash:016x}"))
+}
+
+/// Returns the 64-bit FNV-1a hash, which is the same on every machine and in every version.
+fn fnv(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// What a list tells of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionRow {
+    /// Where its file is, or will be.
+    pub path: PathBuf,
+    /// Its id.
+    pub id: String,
+    /// The folder that it works in.
+    pub cwd: String,
+    /// When it began, if its header says so.
+    pub started: Option<Timestamp>,
+    /// When its file was last written.
+    pub modified: Timestamp,
+    /// How long it is, in bytes.
+    pub bytes: u64,
+    /// The name that was given to it in its beginning.
+    pub name: Option<String>,
+    /// What the user said first.
+    pub first_prompt: Option<String>,
+    /// A program that is running has it open.
+    pub locked: bool,
+    /// False when there was no answer yet, so that it has no file.
+    pub persisted: bool,
+    /// How many messages wait to be sent.
+    pub pending: usize,
+}
+
+/// Returns the sessions below `root`, the last written first: those that work in `cwd`, or all. Of each only
+/// the beginning is read. Files that are no session of version 1 to 3 with a header are passed over.
+pub fn list(root: &Path, cwd: Option<&Path>) -> Result<Vec<SessionRow>, StoreError> {
+    let mut rows = Vec::new();
+    match cwd {
+        Some(cwd) => list_folder(&folder_for(root, cwd), &mut rows)?,
+        None => {
+            list_folder(root, &mut rows)?;
+            for folder in entries(root)? {
+                if folder.is_dir() {
+                    list_folder(&folder, &mut rows)?;
+                }
+            }
+        }
+    }
+    rows.sort_by(|one, other| (other.modified, &other.path).cmp(&(one.modified, &one.path)));
+    Ok(rows)
+}
+
+/// Returns the session of `cwd` that was written last, or `None` when there is none.
+pub fn newest(root: &Path, cwd: &Path) -> Result<Option<PathBuf>, StoreError> {
+    let rows = list(root, Some(cwd))?;
+    Ok(rows.into_iter().next().map(|row| row.path))
+}
+
+/// Returns the session whose id is `id`, or the only one whose id begins so.
+pub fn find(root: &Path, id: &str) -> Result<PathBuf, StoreError> {
+    let mut rows = list(root, None)?;
+    rows.retain(|row| !id.is_empty() && row.id.starts_with(id));
+    if rows.iter().any(|row| row.id == id) {
+        rows.retain(|row| row.id == id);
+    }
+    let id = clean(id);
+    match rows.as_slice() {
+        [row] => Ok(row.path.clone()),
+        [] => Err(StoreError::Usage(format!(
+            "no session {id} in {}; agent-cli sessions list --all shows those that are there",
+            root.display()
+        ))),
+        rows => {
+            let found = rows.iter().map(|row| {
+                let what = row.name.as_ref().or(row.first_prompt.as_ref());
+                let what = first_line(what.map_or("", String::as_str), 40);
+                format!("\n  {}  {what}", row.path.display())
+            });
+            Err(StoreError::Usage(format!(
+                "{} sessions are called {id}; name more of the id, or the file:{}",
+                rows.len(),
+                found.collect::<String>()
+            )))
+        }
+    }
+}
+
+fn list_folder(folder: &Path, rows: &mut Vec<SessionRow>) -> Result<(), StoreError> {
+    for path in entries(folder)? {
+        if path.extension().is_none_or(|end| end != "jsonl") {
+            continue;
+        }
+        // A session that somebody moves or removes while the list is made is not in it.
+        let row = match session_path(&path) {
+            None => persisted_row(&path),
+            Some(session) if session.symlink_metadata().is_err() => {
+                unpersisted_row(&path, &session)
+            }
+            Some(_) => None,
+        };
+        rows.extend(row);
+    }
+    Ok(())
+}
+
+/// Returns what is in a folder; nothing when there is no such folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let failed = |error| StoreError::io("read", folder, error);
+    let found = match std::fs::read_dir(folder) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(error)),
+    };
+    let paths = found.map(|entry| entry.map(|entry| entry.path()));
+    paths.collect::<io::Result<Vec<PathBuf>>>().map_err(failed)
+}
+
+fn persisted_row(path: &Path) -> Option<SessionRow> {
+    let file = File::open(path).ok()?;
+    let metadata = file.metadata().ok()?;
+    if !metadata.is_file() {
+        return None;
+    }
+    let mut beginning = Vec::new();
+    file.take(BEGINNING).read_to_end(&mut beginning).ok()?;
+    if beginning.len() as u64 == BEGINNING {
+        // The line that was cut off is no damage.
+        let end = beginning.iter().rposition(|byte| *byte == b'\n');
+        beginning.truncate(end.map_or(0, |end| end + 1));
+    }
+    let tree = decode_bytes(beginning).tree;
+    // An unreadable pending file is for whoever opens the session.
+    let held = read_pending(path).ok().flatten().map(|(held, ..)| held);
+    let waits = held.map(|held| held.queue).unwrap_or_default();
+    let waits = waits
+        .iter()
+        .filter(|queued| tree.find(&queued.id).is_none());
+    let pending = waits.count();
+    row(path, &tree, &metadata, pending, None)
+}
+
+fn unpersisted_row(pending: &Path, session: &Path) -> Option<SessionRow> {
+    let metadata = std::fs::metadata(pending).ok()?;
+    let (
+        Held {
+            session: log,
+            queue,
+            ..
+        },
+        ..,
+    ) = read_pending(session).ok()??;
+    let first = queue.first().map(|queued| queued.text.clone());
+    let row = row(session, log.tree(), &metadata, queue.len(), first)?;
+    Some(SessionRow {
+        persisted: false,
+        ..row
+    })
+}
+
+fn row(
+    path: &Path,
+    tree: &SessionTree,
+    metadata: &std::fs::Metadata,
+    pending: usize,
+    first_queued: Option<String>,
+) -> Option<SessionRow> {
+    let header = tree.header().filter(|header| header.version <= 3)?;
+    let modified = metadata.modified().ok()?;
+    let modified = jiff::Timestamp::try_from(modified).ok()?;
+    Some(SessionRow {
+        path: path.to_owned(),
+        id: header.id.clone(),
+        cwd: header.cwd.clone(),
+        started: Timestamp::parse(&header.timestamp),
+        modified: Timestamp::from_millis(modified.as_millisecond()),
+        bytes: metadata.len(),
+        name: tree.name(),
+        first_prompt: first_prompt(tree).or(first_queued),
+        locked: SessionLock::holder(path).is_some(),
+        persisted: true,
+        pending,
+    })
+}
+
+/// Returns what the user said first, if that is text.
+fn first_prompt(tree: &SessionTree) -> Option<String> {
+    let messages = tree
+        .indices()
+        .filter(|index| tree.kind(*index) == EntryKind::Message);
+    let mut bodies = messages.filter_map(|index| Some(tree.entry(index).ok()?.body));
+    bodies.find_map(|body| {
+        let EntryBody::Message(message) = body else {
+            return None;
+        };
+        let AgentMessage::User(user) = &*message else {
+            return None;
+        };
+        let text = user.content.joined_text("\n");
+        Some(text).filter(|text| !text.trim().is_empty())
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,165 @@
+//! The lock of a session: an advisory lock on a file beside it, held while the session may be written.
+
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::error::StoreError;
+use crate::new_file::folder_of;
+
+/// A held lock; dropping it gives it back and removes its file.
+///
+/// The lock stands on a file of its own, because a session that is replaced
+/// (by `migrate`) is another file afterwards, and a lock on the old one would
+/// protect nothing. Readers never lock.
+#[derive(Debug)]
+pub struct SessionLock {
+    file: File,
+    path: PathBuf,
+}
+
+impl SessionLock {
+    /// Returns where the lock of `session` is.
+    pub fn path_for(session: &Path) -> PathBuf {
+        let mut name = session.as_os_str().to_owned();
+        name.push(".lock");
+        PathBuf::from(name)
+    }
+
+    /// Takes the lock of `session`, or says who holds it.
+    pub fn acquire(session: &Path) -> Result<Self, StoreError> {
+        // A link and its target are one session.
+        let session = std::fs::canonicalize(session)
+            .map_err(|error| StoreError::io("open", session, error))?;
+        Self::take(&session)
+    }
+
+    /// Takes the lock of a session whose file is not there yet; its folder is.
+    pub fn acquire_unpersisted(session: &Path) -> Result<Self, StoreError> {
+        Self::take(&canonical_unpersisted(session)?)
+    }
+
+    /// Returns the process that says it holds the lock of `session`, without a look at the lock itself,
+    /// which would take it for a moment. On systems that list processes, one that is gone holds nothing.
+    pub fn holder(session: &Path) -> Option<u32> {
+        let session = std::fs::canonicalize(session)
+            .or_else(|_| canonical_unpersisted(session))
+            .ok()?;
+        let held = content(&Self::path_for(&session))?;
+        let pid = std::str::from_utf8(&held).ok()?.trim().parse().ok()?;
+        let processes = Path::new("/proc");
+        let gone =
+            processes.join("self").exists() && !processes.join(u32::to_string(&pid)).exists();
+        (!gone).then_some(pid)
+    }
+
+    fn take(session: &Path) -> Result<Self, StoreError> {
+        let path = Self::path_for(session);
+        loop {
+            refuse_foreign(session, &path)?;
+            let mut options = OpenOptions::new();
+            options.create(true).read(true).write(true).truncate(false);
+            let file = options
+                .open(&path)
+                .map_err(|error| StoreError::io("create the lock", &path, error))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => {
+                    let holder = content(&path).unwrap_or_default();
+                    let holder = String::from_utf8_lossy(&holder);
+                    let holder = match holder.trim() {
+                        "" => "another process".to_owned(),
+                        pid => format!("process {pid}"),
+                    };
+                    return Err(StoreError::session(
+                        session,
+                        format!(
+                            "locked by {holder}; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork"
+                        ),
+                    ));
+                }
+                Err(TryLockError::Error(error)) => {
+                    return Err(StoreError::io("lock", &path, error));
+                }
+            }
+            // The holder before may have removed the file between our opening and locking it.
+            if !same_file(&file, &path) {
+                continue;
+            }
+            let mut lock = Self { file, path };
+            let pid = std::process::id().to_string();
+            // The pid only serves the message above.
+            let _ = lock.file.set_len(0);
+            let _ = lock.file.write_all(pid.as_bytes());
+            return Ok(lock);
+        }
+    }
+}
+
+/// Returns the path without links of a file that is not there, in a folder that is.
+fn canonical_unpersisted(session: &Path) -> Result<PathBuf, StoreError> {
+    let folder = folder_of(session);
+    let folder =
+        std::fs::canonicalize(folder).map_err(|error| StoreError::io("open", folder, error))?;
+    match session.file_name() {
+        Some(name) => Ok(folder.join(name)),
+        None => Err(StoreError::session(
+            session,
+            "no name of a file; name a session file",
+        )),
+    }
+}
+
+/// Refuses a file that only has the name of a lock: a link, a folder, or a file that holds anything but a
+/// process id. Writing a lock over it would destroy somebody's work.
+fn refuse_foreign(session: &Path, path: &Path) -> Result<(), StoreError> {
+    let foreign = match path.symlink_metadata() {
+        Err(_) => false,
+        Ok(found) if !found.is_file() || found.len() > LONGEST_PID => true,
+        // A lock whose holder just removed it is no foreign file.
+        Ok(_) => content(path).is_some_and(|held| !held.iter().all(u8::is_ascii_digit)),
+    };
+    match foreign {
+        false => Ok(()),
+        true => Err(StoreError::session(
+            session,
+            format!(
+                "{} stands where the lock belongs and is no lock; move it away, or write a copy with --out FILE",
+                path.display()
+            ),
+        )),
+    }
+}
+
+/// The most digits of a process id.
+const LONGEST_PID: u64 = 20;
+
+/// Returns what a small file holds, be it text or not.
+fn content(path: &Path) -> Option<Vec<u8>> {
+    let mut held = Vec::new();
+    let file = File::open(path).ok()?;
+    file.take(LONGEST_PID + 1).read_to_end(&mut held).ok()?;
+    Some(held)
+}
+
+#[cfg(unix)]
+fn same_file(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), std::fs::metadata(path)) {
+        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn same_file(_: &File, path: &Path) -> bool {
+    path.exists()
+}
+
+impl Drop for SessionLock {
+    fn drop(&mut self) {
+        // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file.
+        let _ = std::fs::remove_file(&self.path);
+        let _ = self.file.unlock();
+    }
+}

@@ -1,0 +1,250 @@
+//! The pending file: what was typed and is not in the session's file yet.
+//!
+//! JSON lines beside the session, for its owner alone, only ever appended to and removed as a whole. Of an
+//! unpersisted session it holds the header and the entries as well. A line that was cut off counts for nothing:
+//! whoever wrote it was never told that it is safe.
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use session_model::EntryId;
+
+use crate::append::{AppendError, SyncPolicy, append_lines};
+use crate::error::StoreError;
+use crate::in_memory_log::InMemoryLog;
+use crate::new_file::{folder_of, sync_folder};
+use crate::queue::Queued;
+
+/// How the name of a pending file ends.
+const ENDING: &str = ".pending.jsonl";
+
+/// How the names of sessions end that this program makes.
+const SESSION_ENDING: &str = ".jsonl";
+
+/// A line of a pending file that is no line of a session.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Note {
+    /// The id of the session that the file belongs to.
+    Of(String),
+    /// A message that waits.
+    Queued(Queued),
+    /// Messages that wait no longer.
+    Taken(Vec<EntryId>),
+}
+
+impl Note {
+    fn line(&self) -> String {
+        serde_json::to_string(self).unwrap_or_else(|_| unreachable!("texts can be spelt"))
+    }
+}
+
+/// Returns where the pending file of `session` is.
+pub fn pending_path(session: &Path) -> PathBuf {
+    let name = session.file_name().unwrap_or_default();
+    let stem = Path::new(name)
+        .extension()
+        .is_some_and(|end| end == "jsonl");
+    let mut name = match stem {
+        true => session.file_stem().unwrap_or_default().to_owned(),
+        false => name.to_owned(),
+    };
+    name.push(ENDING);
+    session.with_file_name(name)
+}
+
+/// Returns the session that a file of this name waits beside, or `None` when it is no pending file.
+pub fn session_path(path: &Path) -> Option<PathBuf> {
+    let stem = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+    Some(path.with_file_name(format!("{stem}{SESSION_ENDING}")))
+}
+
+/// What a pending file says.
+#[derive(Debug)]
+pub struct Held {
+    /// The header and the entries of a session that was unpersisted when they were written.
+    pub session: InMemoryLog,
+    /// The messages that wait, those aside that are entries of [`session`](Self::session) by now.
+    pub queue: Vec<Queued>,
+    /// The id of the session that it belongs to.
+    pub owner: Option<String>,
+}
+
+impl Held {
+    fn of(bytes: &[u8]) -> Self {
+        let mut lines = Vec::new();
+        let mut queue: Vec<Queued> = Vec::new();
+        let mut owner = None;
+        for line in bytes.split(|byte| *byte == b'\n') {
+            match serde_json::from_slice(line) {
+                Ok(Note::Of(id)) => owner = Some(id),
+                Ok(Note::Queued(queued)) => queue.push(queued),
+                Ok(Note::Taken(ids)) => queue.retain(|queued| !ids.contains(&queued.id)),
+                Err(_) if serde_json::from_slice::<IgnoredAny>(line).is_ok() => {
+                    lines.extend_from_slice(line);
+                    lines.push(b'\n');
+                }
+                Err(_) => {}
+            }
+        }
+        let session = InMemoryLog::of(lines);
+        queue.retain(|queued| session.tree().find(&queued.id).is_none());
+        let header = session.tree().header().map(|header| header.id.clone());
+        Self {
+            session,
+            queue,
+            owner: owner.or(header),
+        }
+    }
+}
+
+/// Returns what the pending file of `session` says, its length, and whether it ends in a newline; `None` when
+/// there is no such file.
+pub fn read_pending(session: &Path) -> Result<Option<(Held, u64, bool)>, StoreError> {
+    let path = pending_path(session);
+    match std::fs::read(&path) {
+        Ok(bytes) => {
+            let ends = bytes.last().is_none_or(|byte| *byte == b'\n');
+            Ok(Some((Held::of(&bytes), bytes.len() as u64, ends)))
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(StoreError::io("read", path, error)),
+    }
+}
+
+/// A pending file that its session's owner writes; there may be none yet.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    path: PathBuf,
+    /// Its length, and whether it ends in a newline.
+    file: Option<(u64, bool)>,
+}
+
+impl Pending {
+    /// Returns the pending file of `session`, which is not there yet.
+    pub(crate) fn new(session: &Path) -> Self {
+        Self {
+            path: pending_path(session),
+            file: None,
+        }
+    }
+
+    /// Returns the pending file of `session`, and what it says.
+    pub(crate) fn open(session: &Path) -> Result<(Self, Option<Held>), StoreError> {
+        let mut pending = Self::new(session);
+        let held = read_pending(session)?.map(|(held, length, ends)| {
+            pending.file = Some((length, ends));
+            held
+        });
+        Ok((pending, held))
+    }
+
+    /// Returns where it is, or will be.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns true when there is a file.
+    pub(crate) fn exists(&self) -> bool {
+        self.file.is_some()
+    }
+
+    /// Writes that a message waits; `before` gives what a new file begins with.
+    pub(crate) fn queue(
+        &mut self,
+        queued: &Queued,
+        before: impl FnOnce() -> Vec<String>,
+        policy: SyncPolicy,
+    ) -> Result<(), StoreError> {
+        self.write(before, &[Note::Queued(queued.clone()).line()], policy)
+    }
+
+    /// Writes that messages wait no longer, when there is a file that says they do.
+    pub(crate) fn take(&mut self, ids: &[EntryId], policy: SyncPolicy) -> Result<(), StoreError> {
+        match self.exists() {
+            true => self.write(Vec::new, &[Note::Taken(ids.to_vec()).line()], policy),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns how the pending file of a session begins that has a file of its own.
+    pub(crate) fn owned_by(session: &str) -> Vec<String> {
+        vec![Note::Of(session.to_owned()).line()]
+    }
+
+    /// Writes lines, behind `before` where the file is new. After an error it is as it was.
+    pub(crate) fn write(
+        &mut self,
+        before: impl FnOnce() -> Vec<String>,
+        lines: &[String],
+        policy: SyncPolicy,
+    ) -> Result<(), StoreError> {
+        let path = &self.path;
+        // What waits is all that there is of it, so no interval is waited for.
+        let policy = match policy {
+            SyncPolicy::Always | SyncPolicy::Interval => SyncPolicy::Always,
+            SyncPolicy::Never => SyncPolicy::Never,
+        };
+        let mut options = OpenOptions::new();
+        options.append(true);
+        let (length, ends, all) = match self.file {
+            Some((length, ends)) => (length, ends, lines.to_vec()),
+            None => {
+                options.create_new(true);
+                #[cfg(unix)]
+                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+                (0, true, [before(), lines.to_vec()].concat())
+            }
+        };
+        let failed = |error| StoreError::io("append to", path, error);
+        let mut file: File = options.open(path).map_err(failed)?;
+        let appended = append_lines(&mut file, length, ends, &all, policy);
+        match appended {
+            Ok(length) => {
+                if self.file.is_none() && policy == SyncPolicy::Always {
+                    sync_folder(folder_of(path));
+                }
+                self.file = Some((length, true));
+                Ok(())
+            }
+            Err(error) => {
+                if self.file.is_none() {
+                    // It is empty, for what was written was taken back.
+                    let _ = std::fs::remove_file(path);
+                }
+                Err(match error {
+                    AppendError::Changed => StoreError::session(
+                        path,
+                        "changed while it was open (another program wrote to it); open the session again",
+                    ),
+                    AppendError::Io(error) => failed(error),
+                })
+            }
+        }
+    }
+
+    /// Removes the file.
+    pub(crate) fn remove(&mut self) -> Result<(), StoreError> {
+        match std::fs::remove_file(&self.path) {
+            Ok(()) => sync_folder(folder_of(&self.path)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(StoreError::io("remove", &self.path, error)),
+        }
+        self.file = None;
+        Ok(())
+    }
+}
+
+/// Makes a folder for sessions, and those that it is in; only its owner may look into what is new.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(folder)
+        .map_err(|error| StoreError::io("create the folder", folder, error))
+}

@@ -1,0 +1,802 @@
+//! What a living session keeps: after every crash, every failure, and with two who want it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use proptest::prelude::*;
+use session_model::{
+    AgentMessage, AssistantMessage, Block, Content, EntryBody, EntryDraft, EntryId, Leaf,
+    MessageDraft, ModelRef, SessionPath, StopReason, SystemMessage,
+};
+use tempfile::TempDir;
+
+use crate::error::ErrorKind;
+use crate::pending::pending_path;
+use crate::{Delivery, LiveStore, NewEntry, Queued};
+use crate::{SessionFile, SyncPolicy};
+
+/// A folder for sessions, in memory where the system has a place there: every append is synced.
+fn place() -> TempDir {
+    let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
+    folder.expect("a folder for the test")
+}
+
+fn message(message: AgentMessage) -> NewEntry {
+    let draft = MessageDraft::new(message).expect("a message that can be written");
+    EntryDraft::Message(Box::new(draft)).into()
+}
+
+fn user(text: &str) -> NewEntry {
+    EntryDraft::Message(Box::new(MessageDraft::user(text))).into()
+}
+
+fn answer(text: &str) -> NewEntry {
+    message(AgentMessage::Assistant(AssistantMessage {
+        content: Content::Blocks(vec![Block::text(text)]),
+        api: "test".to_owned(),
+        provider: "test".to_owned(),
+        model: "test".to_owned(),
+        usage: None,
+        stop_reason: StopReason::Stop,
+        error_message: None,
+        timestamp: None,
+    }))
+}
+
+/// What every start writes.
+fn start() -> Vec<NewEntry> {
+    let model = ModelRef {
+        provider: "test".to_owned(),
+        model_id: "test".to_owned(),
+    };
+    let system = message(AgentMessage::System(SystemMessage {
+        content: Content::Text("be brief".to_owned()),
+        sections: Vec::new(),
+        tools_added: Vec::new(),
+        tools_removed: Vec::new(),
+        timestamp: None,
+    }));
+    let level = EntryDraft::ThinkingLevelChange("high".to_owned());
+    vec![EntryDraft::ModelChange(model).into(), level.into(), system]
+}
+
+/// Returns every name below `folder` with its bytes; locks and folders aside.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(at) = folders.pop() {
+        for entry in std::fs::read_dir(&at).into_iter().flatten().flatten() {
+            let path = entry.path();
+            let name = path.strip_prefix(folder).expect("below the folder");
+            let name = name.display().to_string();
+            match path.is_dir() {
+                true => folders.push(path),
+                false if name.ends_with(".lock") => {}
+                false => drop(found.insert(name, std::fs::read(&path).expect("a file"))),
+            }
+        }
+    }
+    found
+}
+
+/// Returns a folder with these files: what a crash left.
+fn crashed(files: &BTreeMap<String, Vec<u8>>) -> TempDir {
+    let folder = place();
+    for (name, bytes) in files {
+        std::fs::write(folder.path().join(name), bytes).expect("written");
+    }
+    folder
+}
+
+/// Returns the name of the session's file.
+fn name(store: &LiveStore) -> String {
+    let name = store.path().and_then(Path::file_name);
+    name.expect("a name").to_string_lossy().into_owned()
+}
+
+fn name_of_pending(store: &LiveStore) -> String {
+    let path = pending_path(store.path().expect("a path"));
+    path.file_name()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// Returns the texts of the path to the leaf, as `role: text`.
+fn said(store: &LiveStore) -> Vec<String> {
+    let tree = store.tree();
+    let path = tree.path(store.leaf());
+    let bodies = path.entries().iter().map(|index| tree.entry(*index));
+    bodies
+        .filter_map(|entry| match entry.expect("readable").body {
+            EntryBody::Message(message) => {
+                Some(format!("{}: {}", message.role(), message.display_text()))
+            }
+            _ => None,
+        })
+        .collect()
+}
+
+fn waiting(store: &LiveStore) -> Vec<&str> {
+    let queued = store.queued().iter();
+    queued.map(|queued| queued.text.as_str()).collect()
+}
+
+/// Opens what a crash left in `files` by the name of the session.
+fn reopened(files: &BTreeMap<String, Vec<u8>>, name: &str) -> (TempDir, LiveStore) {
+    let folder = crashed(files);
+    let store = LiveStore::open(&folder.path().join(name)).expect("it opens");
+    (folder, store)
+}
+
+#[test]
+fn an_aborted_start_leaves_nothing() {
+    let place = place();
+    let folder = place.path().join("sessions/project");
+    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
+    store.append(start()).expect("appended");
+    assert_eq!(store.tree().len(), 3);
+    assert!(!store.is_persisted());
+    drop(store);
+    assert!(!place.path().join("sessions").exists());
+}
+
+#[test]
+fn what_was_typed_is_safe_before_the_first_answer() {
+    let place = place();
+    let folder = place.path().join("sessions/project");
+    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
+    store.append(start()).expect("appended");
+    store.append(vec![user("hello")]).expect("appended");
+    let waits = store
+        .queue("and then".to_owned(), Delivery::FollowUp)
+        .expect("queued");
+    assert_eq!(
+        files(&folder).keys().collect::<Vec<_>>(),
+        [&name_of_pending(&store)]
+    );
+    let (_crashed, again) = reopened(&files(&folder), &name(&store));
+    assert!(!again.is_persisted());
+    assert_eq!((again.id(), again.cwd()), (store.id(), "/project"));
+    assert_eq!(said(&again), ["system: be brief", "user: hello"]);
+    assert_eq!(again.queued(), [waits]);
+    assert_eq!(again.bytes(), store.bytes());
+}
+
+#[test]
+fn the_first_answer_brings_the_file() {
+    for policy in [SyncPolicy::Always, SyncPolicy::Interval, SyncPolicy::Never] {
+        let place = place();
+        let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+        store.set_sync(policy);
+        store.append(start()).expect("appended");
+        store.append(vec![user("hello")]).expect("appended");
+        let before = files(place.path());
+        let pending = before[&name_of_pending(&store)].clone();
+        store
+            .append(vec![answer("hi"), user("more")])
+            .expect("appended");
+        assert!(store.is_persisted());
+        store.append(vec![answer("done")]).expect("appended");
+        let after = files(place.path());
+        assert_eq!(after.keys().collect::<Vec<_>>(), [&name(&store)]);
+        let bytes = &after[&name(&store)];
+        assert!(
+            bytes.starts_with(&pending),
+            "the lines are those that were kept"
+        );
+        assert_eq!(bytes.len() as u64, store.bytes());
+        let path = store.path().map(PathBuf::from).expect("a path");
+        let want = said(&store);
+        assert_eq!(want.len(), 5, "{want:?}");
+        drop(store);
+        let opened = SessionFile::open(&path).expect("it opens");
+        assert_eq!(opened.decoded.diagnostics, []);
+        assert_eq!(said(&LiveStore::open(&path).expect("it opens")), want);
+        assert_eq!(files(place.path()), after);
+    }
+}
+
+#[test]
+fn birth_never_writes_over_a_file() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    store.append(vec![user("hello")]).expect("appended");
+    let path = store.path().map(PathBuf::from).expect("a path");
+    let before = files(place.path());
+    std::fs::write(&path, "somebody else's").expect("written");
+    let error = store.append(vec![answer("hi")]).expect_err("it is taken");
+    assert_eq!(error.kind(), ErrorKind::Session);
+    assert!(error.to_string().contains("exists already"), "{error}");
+    assert_eq!(std::fs::read(&path).expect("read"), b"somebody else's");
+    std::fs::remove_file(&path).expect("removed");
+    assert_eq!(files(place.path()), before, "nothing else changed");
+    assert_eq!(
+        (said(&store), store.is_persisted()),
+        (vec!["user: hello".to_owned()], false)
+    );
+    // It is locked all the same, and goes on as if nothing had been.
+    assert!(LiveStore::open(&path).is_err());
+    store.append(vec![answer("hi")]).expect("appended");
+    assert_eq!(said(&store), ["user: hello", "assistant: hi"]);
+    assert!(store.is_persisted());
+}
+
+#[test]
+fn a_birth_that_fails_changes_nothing() {
+    let place = place();
+    let folder = place.path().join("sessions");
+    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
+    store.append(vec![user("hello")]).expect("appended");
+    let before = files(&folder);
+    let aside = place.path().join("aside");
+    std::fs::rename(&folder, &aside).expect("moved");
+    assert!(store.append(vec![answer("hi")]).is_err());
+    assert!(store.append(vec![user("more")]).is_err());
+    assert!(store.queue("later".to_owned(), Delivery::Prompt).is_err());
+    assert_eq!(said(&store), ["user: hello"]);
+    assert_eq!(waiting(&store), [""; 0]);
+    std::fs::rename(&aside, &folder).expect("moved back");
+    assert_eq!(files(&folder), before);
+    store.append(vec![answer("hi")]).expect("appended");
+    assert_eq!(said(&store), ["user: hello", "assistant: hi"]);
+}
+
+#[test]
+fn a_crash_at_any_step_of_the_birth_loses_nothing_and_sends_nothing_twice() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    store.append(start()).expect("appended");
+    store
+        .queue("first".to_owned(), Delivery::Prompt)
+        .expect("queued");
+    let first = store.queued()[0].id.clone();
+    store.send_queued(&[first]).expect("sent");
+    store
+        .queue("second".to_owned(), Delivery::Steer)
+        .expect("queued");
+    let before = files(place.path());
+    store.append(vec![answer("hi")]).expect("appended");
+    let after = files(place.path());
+    let (name, pending) = (name(&store), name_of_pending(&store));
+    assert_eq!(after[&pending], before[&pending], "a message still waits");
+
+    // While the new file is written it has a passing name.
+    let born = &after[&name];
+    for stop in [0, 1, born.len() / 2, born.len()] {
+        let mut torn = before.clone();
+        torn.insert(".tmpAbCdEf".to_owned(), born[..stop].to_vec());
+        let (_folder, again) = reopened(&torn, &name);
+        assert!(!again.is_persisted());
+        assert_eq!(said(&again), ["system: be brief", "user: first"]);
+        assert_eq!(waiting(&again), ["second"]);
+    }
+    // It has its name, and the pending file is still there.
+    let (folder, mut again) = reopened(&after, &name);
+    assert!(again.is_persisted());
+    assert_eq!(
+        said(&again),
+        ["system: be brief", "user: first", "assistant: hi"]
+    );
+    assert_eq!(waiting(&again), ["second"]);
+    let second = again.queued()[0].id.clone();
+    let sent = again
+        .send_queued(std::slice::from_ref(&second))
+        .expect("sent");
+    assert_eq!(sent, [second]);
+    assert_eq!(files(folder.path()).keys().collect::<Vec<_>>(), [&name]);
+}
+
+/// Runs `act` on what is left of a pending file after each of its bytes, with the messages and the texts that
+/// whole lines of it tell.
+fn check_every_byte_of_pending(
+    files: &BTreeMap<String, Vec<u8>>,
+    name: &str,
+    pending: &str,
+    whole: &[(usize, Vec<String>, Vec<String>)],
+) {
+    let bytes = &files[pending];
+    for stop in 0..=bytes.len() {
+        let mut torn = files.clone();
+        torn.insert(pending.to_owned(), bytes[..stop].to_vec());
+        let folder = crashed(&torn);
+        let path = folder.path().join(name);
+        // A line needs no newline to be whole.
+        let known = whole
+            .iter()
+            .rev()
+            .find(|(end, ..)| *end <= stop || *end == stop + 1 && stop > 0);
+        let Some((_, texts, waits)) = known else {
+            let error = LiveStore::open(&path).expect_err("no header yet");
+            assert_eq!(error.kind(), ErrorKind::Session, "stopped at {stop}");
+            continue;
+        };
+        let mut store = LiveStore::open(&path).expect("it opens");
+        assert_eq!(
+            (&said(&store), &owned(&store)),
+            (texts, waits),
+            "stopped at {stop}"
+        );
+        store
+            .queue("next".to_owned(), Delivery::Prompt)
+            .expect("queued");
+        drop(store);
+        let store = LiveStore::open(&path).expect("it opens");
+        let mut more = waits.clone();
+        more.push("next".to_owned());
+        assert_eq!(
+            (&said(&store), &owned(&store)),
+            (texts, &more),
+            "stopped at {stop}"
+        );
+    }
+}
+
+fn owned(store: &LiveStore) -> Vec<String> {
+    waiting(store).into_iter().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_pending_file_of_an_unpersisted_session_that_stops_at_any_byte_loses_nothing() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut whole = Vec::new();
+    // Each line of the first write comes by itself: the header, what every start writes, the prompt.
+    store.append(start()).expect("appended");
+    store.append(vec![user("hello")]).expect("appended");
+    let pending = name_of_pending(&store);
+    let first = files(place.path())[&pending].clone();
+    let ends = first.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    for ((at, _), line) in ends.zip(0..) {
+        let texts = ["system: be brief", "user: hello"];
+        let texts = texts[..usize::saturating_sub(line, 2)].iter();
+        whole.push((
+            at + 1,
+            texts.map(|text| (*text).to_owned()).collect(),
+            Vec::new(),
+        ));
+    }
+    let mut note = |store: &LiveStore| {
+        let length = files(place.path())[&pending].len();
+        whole.push((length, said(store), owned(store)));
+    };
+    for text in ["one", "two \u{1F600}\n\"quoted\"", "three"] {
+        store
+            .queue(text.to_owned(), Delivery::Steer)
+            .expect("queued");
+        note(&store);
+    }
+    let ids: Vec<EntryId> = store
+        .queued()
+        .iter()
+        .map(|queued| queued.id.clone())
+        .collect();
+    assert!(store.drop_queued(&ids[0]).expect("dropped").is_some());
+    note(&store);
+    store.send_queued(&ids[1..2]).expect("sent");
+    note(&store);
+    assert_eq!(waiting(&store), ["three"]);
+    check_every_byte_of_pending(&files(place.path()), &name(&store), &pending, &whole);
+}
+
+#[test]
+fn a_pending_file_of_a_born_session_that_stops_at_any_byte_loses_nothing() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    store
+        .append(vec![user("hello"), answer("hi")])
+        .expect("appended");
+    let pending = name_of_pending(&store);
+    let mut whole = vec![(0, said(&store), Vec::new())];
+    for text in ["one", "two", "three"] {
+        store
+            .queue(text.to_owned(), Delivery::FollowUp)
+            .expect("queued");
+        whole.push((
+            files(place.path())[&pending].len(),
+            said(&store),
+            owned(&store),
+        ));
+    }
+    let id = store.queued()[1].id.clone();
+    assert!(store.drop_queued(&id).expect("dropped").is_some());
+    whole.push((
+        files(place.path())[&pending].len(),
+        said(&store),
+        owned(&store),
+    ));
+    check_every_byte_of_pending(&files(place.path()), &name(&store), &pending, &whole);
+}
+
+#[test]
+fn a_message_that_is_sent_while_the_program_ends_is_sent_once() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    store
+        .append(vec![user("hello"), answer("hi")])
+        .expect("appended");
+    let Queued { id, .. } = store
+        .queue("next".to_owned(), Delivery::Prompt)
+        .expect("queued");
+    let before = files(place.path());
+    store.send_queued(std::slice::from_ref(&id)).expect("sent");
+    let after = files(place.path());
+    let (name, pending) = (name(&store), name_of_pending(&store));
+    assert!(!after.contains_key(&pending), "nothing waits any more");
+    // The append stops at any byte, and the pending file is as it was.
+    for stop in before[&name].len()..=after[&name].len() {
+        let mut torn = before.clone();
+        torn.insert(name.clone(), after[&name][..stop].to_vec());
+        let (folder, mut again) = reopened(&torn, &name);
+        let whole = stop + 1 >= after[&name].len();
+        assert_eq!(again.tree().find(&id).is_some(), whole, "stopped at {stop}");
+        assert_eq!(
+            again.queued().len(),
+            usize::from(!whole),
+            "stopped at {stop}"
+        );
+        let left = files(folder.path());
+        assert_eq!(left.contains_key(&pending), !whole, "stopped at {stop}");
+        if !whole {
+            again.send_queued(std::slice::from_ref(&id)).expect("sent");
+        }
+        assert!(
+            again.send_queued(std::slice::from_ref(&id)).is_err(),
+            "not twice"
+        );
+        let want = ["user: hello", "assistant: hi", "user: next"];
+        assert_eq!(said(&again), want, "stopped at {stop}");
+    }
+}
+
+#[test]
+fn the_second_who_opens_a_session_is_refused() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    store.append(vec![user("hello")]).expect("appended");
+    let path = store.path().map(PathBuf::from).expect("a path");
+    let refused = || LiveStore::open(&path).expect_err("locked").to_string();
+    let unpersisted = refused();
+    for part in ["locked by process", "agent-cli inspect", "--fork"] {
+        assert!(unpersisted.contains(part), "{unpersisted}");
+    }
+    store.append(vec![answer("hi")]).expect("appended");
+    assert_eq!(refused(), unpersisted, "the lock is held through the birth");
+    drop(store);
+    LiveStore::open(&path).expect("it is free");
+    assert_eq!(files(place.path()).len(), 1);
+}
+
+#[test]
+fn a_session_in_memory_leaves_no_file() {
+    let place = place();
+    let mut store = LiveStore::in_memory(place.path());
+    store.append(start()).expect("appended");
+    let ids = store
+        .append(vec![user("hello"), answer("hi")])
+        .expect("appended");
+    store
+        .append_under(Some(&ids[0]), vec![answer("hey")])
+        .expect("appended");
+    let queued = store
+        .queue("next".to_owned(), Delivery::Prompt)
+        .expect("queued");
+    let dropped = store
+        .queue("never".to_owned(), Delivery::Prompt)
+        .expect("queued");
+    assert_eq!(
+        store.drop_queued(&dropped.id).expect("dropped"),
+        Some(dropped)
+    );
+    store.send_queued(&[queued.id]).expect("sent");
+    let want = [
+        "system: be brief",
+        "user: hello",
+        "assistant: hey",
+        "user: next",
+    ];
+    assert_eq!(said(&store), want);
+    assert_eq!((store.path(), store.is_persisted()), (None, false));
+    drop(store);
+    assert_eq!(
+        std::fs::read_dir(place.path()).expect("a folder").count(),
+        0
+    );
+}
+
+#[test]
+fn entries_are_a_chain_and_a_move_is_another_parent() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let ids = store
+        .append(vec![user("one"), answer("two"), user("three")])
+        .expect("appended");
+    let parent = |store: &LiveStore, id: &EntryId| {
+        let tree = store.tree();
+        let parent = tree.parent(tree.find(id).expect("an entry"));
+        parent.map(|parent| EntryId::new(tree.id(parent)))
+    };
+    assert_eq!(parent(&store, &ids[2]), Some(ids[1].clone()));
+    let moved = store
+        .append_under(Some(&ids[0]), vec![answer("again")])
+        .expect("appended");
+    assert_eq!(
+        store.leaf(),
+        Leaf::At(store.tree().find(&moved[0]).expect("an entry"))
+    );
+    assert_eq!(said(&store), ["user: one", "assistant: again"]);
+    let root = store
+        .append_under(None, vec![user("anew")])
+        .expect("appended");
+    assert_eq!(parent(&store, &root[0]), None);
+
+    let path = store.path().map(PathBuf::from).expect("a path");
+    let before = std::fs::read(&path).expect("read");
+    let unknown = EntryId::new("nobody");
+    assert!(store.append_under(Some(&unknown), vec![user("x")]).is_err());
+    for id in [ids[0].clone(), EntryId::new("")] {
+        let taken = NewEntry {
+            id: Some(id),
+            ..user("x")
+        };
+        assert!(store.append(vec![user("y"), taken]).is_err());
+    }
+    assert_eq!(store.append(Vec::new()).expect("nothing"), []);
+    assert_eq!(std::fs::read(&path).expect("read"), before);
+    assert_eq!(said(&store), ["user: anew"]);
+}
+
+#[test]
+fn nothing_is_attached_under_a_damaged_line() {
+    let folder = place();
+    let path = folder.path().join("s.jsonl");
+    let text = concat!(
+        r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/p"}"#,
+        "\n",
+        r#"{"type":"message","id":"e1","parentId":null,"message":{"role":"user","content":"x"}}"#,
+        "\n",
+        r#"{"type":"message","id":"e2","parentId":"e1","message":{"role":"user","content":"y"}}"#,
+        "\n",
+        r#"{"type":"message","id":"e3","parentId":"e2","message":{"role":"user","con #### :"z"}}"#,
+        "\n",
+    );
+    std::fs::write(&path, text).expect("written");
+    let mut store = LiveStore::open(&path).expect("it opens");
+    let tree = store.tree();
+    let last = tree.find("e3").expect("its head can be read");
+    assert!(tree.entry(last).is_err(), "its body cannot");
+    let ids = store.append(vec![user("on")]).expect("appended");
+    let tree = store.tree();
+    let parent = tree.parent(tree.find(&ids[0]).expect("an entry"));
+    assert_eq!(parent, tree.find("e2"));
+}
+
+#[test]
+fn a_fork_copies_the_lines_of_the_path() {
+    let folder = place();
+    let source = folder.path().join("s.jsonl");
+    let mut text = test_support::session("u:5 a:5 u:6 a:7 ^e2 u:8 a:9");
+    // Lines keep their spelling, whatever it is.
+    text = text
+        .replace("\"e2\",", "\"e2\", ")
+        .replace("\"id\":\"e1\"", "\"id\" :\"e1\",\"own\":1.50");
+    text.push_str(
+        "{\"type\":\"later\",\"id\":\"e7\",\"parentId\":\"e6\",\"\\u0061\":[1e3, 2]}\r\n",
+    );
+    std::fs::write(&source, &text).expect("written");
+    let session = SessionFile::open(&source).expect("it opens");
+    let at = Leaf::At(session.tree().find("e4").expect("an entry"));
+    let to = folder.path().join("forks/project");
+    let cwd = Path::new("/elsewhere");
+    for (leaf, lines) in [
+        (at, vec![1, 2, 3, 4]),
+        (session.tree().leaf(), vec![1, 2, 5, 6, 7]),
+        (Leaf::Root, vec![]),
+    ] {
+        let mut store = LiveStore::fork(&session, leaf, &to, cwd, nothing).expect("forked");
+        assert!(store.is_persisted());
+        assert_eq!(store.cwd(), "/elsewhere");
+        let header = store.tree().header().expect("a header");
+        assert_eq!(header.parent_session.as_deref(), source.to_str());
+        let copy = std::fs::read_to_string(store.path().expect("a path")).expect("text");
+        let (_, copy) = copy.split_once('\n').expect("a header");
+        let all: Vec<&str> = text
+            .split('\n')
+            .map(|line| line.trim_end_matches('\r'))
+            .collect();
+        let want: String = lines
+            .iter()
+            .map(|line| format!("{}\n", all[*line]))
+            .collect();
+        assert_eq!(copy, want);
+        let before = store.tree().len();
+        store.append(vec![user("on")]).expect("appended");
+        assert_eq!(store.tree().len(), before + 1);
+    }
+    assert_eq!(std::fs::read_to_string(&source).expect("text"), text);
+    let old = folder.path().join("old.jsonl");
+    std::fs::write(&old, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n").expect("written");
+    let old = SessionFile::open(&old).expect("it opens");
+    let error = LiveStore::fork(&old, old.tree().leaf(), &to, cwd, nothing).expect_err("version 1");
+    assert!(error.to_string().contains("agent-cli migrate"), "{error}");
+}
+
+#[test]
+fn a_named_session_is_refused_where_something_stands() {
+    let folder = place();
+    let path = folder.path().join("mine.jsonl");
+    let cwd = Path::new("/project");
+    let mut store = LiveStore::create_at(&path, cwd, None).expect("free");
+    store.append(vec![user("hello")]).expect("appended");
+    assert!(
+        LiveStore::create_at(&path, cwd, None).is_err(),
+        "it was begun"
+    );
+    store.append(vec![answer("hi")]).expect("appended");
+    assert_eq!(store.path(), Some(path.as_path()));
+    drop(store);
+    let before = files(folder.path());
+    assert!(LiveStore::create_at(&path, cwd, None).is_err(), "it exists");
+    assert_eq!(files(folder.path()), before);
+}
+
+#[test]
+fn a_pending_file_of_another_session_is_left_alone() {
+    let folder = place();
+    let path = folder.path().join("s.jsonl");
+    let mut store = LiveStore::create_at(&path, Path::new("/project"), None).expect("free");
+    store
+        .append(vec![user("one"), answer("two")])
+        .expect("appended");
+    store
+        .queue("three".to_owned(), Delivery::Prompt)
+        .expect("queued");
+    drop(store);
+    std::fs::write(&path, test_support::session("u:5 a:5")).expect("written");
+    let before = files(folder.path());
+    let error = LiveStore::open(&path).expect_err("not its own");
+    assert!(error.to_string().contains("another session"), "{error}");
+    assert_eq!(files(folder.path()), before);
+}
+
+#[test]
+fn a_message_that_waited_before_anything_was_said_leaves_nothing_when_it_is_dropped() {
+    let place = place();
+    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    store.append(start()).expect("appended");
+    let Queued { id, .. } = store
+        .queue("x".to_owned(), Delivery::Prompt)
+        .expect("queued");
+    assert_eq!(files(place.path()).len(), 1);
+    store.drop_queued(&id).expect("dropped");
+    assert_eq!(store.drop_queued(&id).expect("no such message"), None);
+    assert_eq!(files(place.path()).len(), 0);
+    // What was kept back is written with what comes next.
+    store.append(vec![user("hello")]).expect("appended");
+    let (_folder, again) = reopened(&files(place.path()), &name(&store));
+    assert_eq!(said(&again), ["system: be brief", "user: hello"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_the_owner_may_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &Path| {
+        let metadata = std::fs::metadata(path).expect("it is there");
+        metadata.permissions().mode() & 0o777
+    };
+    let place = place();
+    let folder = place.path().join("sessions/project");
+    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
+    let path = store.path().map(PathBuf::from).expect("a path");
+    store.append(vec![user("hello")]).expect("appended");
+    assert_eq!(mode(&pending_path(&path)), 0o600);
+    store.append(vec![answer("hi")]).expect("appended");
+    store
+        .queue("later".to_owned(), Delivery::Prompt)
+        .expect("queued");
+    assert_eq!((mode(&path), mode(&pending_path(&path))), (0o600, 0o600));
+    assert_eq!(
+        (mode(&folder), mode(&place.path().join("sessions"))),
+        (0o700, 0o700)
+    );
+    let source = SessionFile::open(&path).expect("it opens");
+    let forks = place.path().join("forks");
+    let fork = LiveStore::fork(
+        &source,
+        source.tree().leaf(),
+        &forks,
+        Path::new("/p"),
+        nothing,
+    );
+    let fork = fork.expect("forked");
+    assert_eq!(
+        (mode(fork.path().expect("a path")), mode(&forks)),
+        (0o600, 0o700)
+    );
+}
+
+/// What a user and an agent do.
+#[derive(Debug, Clone)]
+enum Step {
+    Say,
+    Answer,
+    Queue,
+    /// Sends so many of the messages that wait.
+    Send(usize),
+    Drop,
+    /// The program ends, orderly or not, and is started again.
+    Reopen,
+}
+
+fn any_steps() -> impl Strategy<Value = Vec<Step>> {
+    let step = prop_oneof![
+        2 => Just(Step::Say),
+        1 => Just(Step::Answer),
+        4 => Just(Step::Queue),
+        2 => (1..3_usize).prop_map(Step::Send),
+        1 => Just(Step::Drop),
+        2 => Just(Step::Reopen),
+    ];
+    prop::collection::vec(step, 1..25)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    #[test]
+    fn whatever_happens_every_message_is_there_once(steps in any_steps()) {
+        let mut folder = place();
+        let mut store = LiveStore::create(folder.path(), Path::new("/project"), None);
+        let name = name(&store);
+        let (mut texts, mut waits): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
+        for (number, step) in steps.iter().enumerate() {
+            let text = format!("#{number}");
+            match step {
+                Step::Say => {
+                    store.append(vec![user(&text)]).expect("appended");
+                    texts.push(format!("user: {text}"));
+                }
+                Step::Answer => {
+                    store.append(vec![answer(&text)]).expect("appended");
+                    texts.push(format!("assistant: {text}"));
+                }
+                Step::Queue => {
+                    store.queue(text.clone(), Delivery::Steer).expect("queued");
+                    waits.push(text);
+                }
+                Step::Send(count) => {
+                    let sent = (*count).min(waits.len());
+                    let ids: Vec<EntryId> = store.queued()[..sent].iter().map(|queued| queued.id.clone()).collect();
+                    prop_assert_eq!(&store.send_queued(&ids).expect("sent"), &ids);
+                    texts.extend(waits.drain(..sent).map(|text| format!("user: {text}")));
+                }
+                Step::Drop => {
+                    if let Some(id) = store.queued().last().map(|queued| queued.id.clone()) {
+                        store.drop_queued(&id).expect("dropped");
+                        waits.pop();
+                    }
+                }
+                Step::Reopen if texts.is_empty() && waits.is_empty() => {}
+                Step::Reopen => {
+                    let left = crashed(&files(folder.path()));
+                    store = LiveStore::open(&left.path().join(&name)).expect("it opens");
+                    folder = left;
+                }
+            }
+            prop_assert_eq!(&said(&store), &texts);
+            prop_assert_eq!(&owned(&store), &waits);
+            // What a crash right now would leave.
+            if !texts.is_empty() || !waits.is_empty() {
+                let (_left, again) = reopened(&files(folder.path()), &name);
+                prop_assert_eq!(&said(&again), &texts);
+                prop_assert_eq!(&owned(&again), &waits);
+            }
+            prop_assert_eq!(store.is_persisted(), texts.iter().any(|text| text.starts_with("assistant")));
+        }
+    }
+}
+
+/// Carries nothing into a fork.
+fn nothing(_: &SessionPath<'_>, _: &SessionPath<'_>) -> Vec<NewEntry> {
+    Vec::new()
+}
