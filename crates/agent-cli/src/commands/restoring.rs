@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
 use crate::session::approval::{Approvals, Memory};
-use crate::session::folder::sessions_root;
+use crate::session::folder::{is_kept, sessions_root};
 use crate::session::servers;
 use crate::session::tools::restoring::{Disk, Stopped, unseen};
 
@@ -121,15 +121,11 @@ fn own_folder(
     let settings = global.load_app_settings()?;
     // Where no such folder is known, no session lies in it.
     let sessions = sessions_root(settings.session.dir.as_deref().map(Path::new)).ok();
-    let session = session.canonicalize().ok();
     let around = Around {
         here: std::env::current_dir().ok().map(real),
         home: home.filter(|home| home.is_absolute()).map(real),
         temp: real(std::env::temp_dir()),
-        is_ours: sessions
-            .map(real)
-            .zip(session)
-            .is_some_and(|(sessions, session)| session.starts_with(sessions)),
+        is_ours: sessions.is_some_and(|sessions| is_kept(&sessions, session)),
     };
     Ok(match around.why_not(&folder) {
         Some(why) => Err(not_read(why)),

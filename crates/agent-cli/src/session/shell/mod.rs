@@ -257,7 +257,7 @@ impl AgentSession {
         self.events.send(SessionEvent::SessionStart {
             session_id: self.store.id().to_owned(),
             path: self.store.path().map(|path| path.display().to_string()),
-            cwd: self.store.cwd().to_owned(),
+            cwd: self.folder_of_tools(),
             model: self.models.model.name(),
             window: self.models.model.window.0,
             entries: self.store.tree().len(),
@@ -270,6 +270,12 @@ impl AgentSession {
             // What waits from an earlier run is sent with the next message, or on resuming.
             self.machine.memory.wait_for(message.id, message.delivery);
         }
+    }
+
+    /// Returns the folder that tools work in; the header of the session may name another.
+    fn folder_of_tools(&self) -> String {
+        let root = self.tool_context.workspace.root();
+        root.display().to_string()
     }
 
     fn tell_unknown_window(&self) {
