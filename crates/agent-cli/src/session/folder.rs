@@ -227,6 +227,8 @@ fn born_row(path: &Path) -> Option<SessionRow> {
     let tree = decode_bytes(beginning).tree;
     // An unreadable pending file is for whoever opens the session.
     let held = read_pending(path).ok().flatten().map(|(held, ..)| held);
+    let id = tree.header().map(|header| header.id.as_str());
+    let held = held.filter(|held| id.is_some_and(|id| held.belongs_to(id)));
     let waits = held.map(|held| held.queue).unwrap_or_default();
     let waits = waits
         .iter()

@@ -164,7 +164,7 @@ impl Prepared {
         let approvals = approvals.remembering(memory);
         let mut store = which.store(&root, &cwd)?;
         let workspace = match store.path() {
-            Some(session) => workspace.with_protected(session),
+            Some(session) => workspace.with_protected_session(session),
             None => workspace,
         };
         store.set_sync(settings.session.sync.into());

@@ -112,7 +112,7 @@ impl AgentSession {
     pub(super) fn adopt(&mut self, store: LiveStore) {
         if let Some(path) = store.path() {
             let workspace = (*self.tool_context.workspace).clone();
-            self.tool_context.workspace = Arc::new(workspace.with_protected(path));
+            self.tool_context.workspace = Arc::new(workspace.with_protected_session(path));
         }
         self.tool_context.overflow = store.outputs();
         self.store = store;

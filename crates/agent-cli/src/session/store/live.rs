@@ -285,6 +285,7 @@ impl LiveStore {
                 pending.queue(&queued, || grown.to_lines(), self.policy)?;
             }
             Place::Born(born) => {
+                born.writer.check_lock()?;
                 let owner = || Pending::owned_by(&self.id);
                 born.pending.queue(&queued, owner, self.policy)?;
             }
@@ -380,14 +381,20 @@ impl LiveStore {
         let policy = self.policy;
         match &mut self.place {
             Place::Memory(_) => Ok(()),
-            Place::Unborn(unborn) if self.queue.is_empty() && !unborn.worth => {
-                unborn.pending.remove()
+            Place::Unborn(unborn) => {
+                if let Some(lock) = &unborn.lock {
+                    lock.check(&unborn.path)?;
+                }
+                match self.queue.is_empty() && !unborn.worth {
+                    true => unborn.pending.remove(),
+                    false => unborn.pending.take(gone, policy),
+                }
             }
-            Place::Unborn(unborn) => unborn.pending.take(gone, policy),
             Place::Born(born) if !born.pending.exists() => Ok(()),
             Place::Born(_) if !self.queue.is_empty() && gone.is_empty() => Ok(()),
             Place::Born(born) => {
-                // What is taken away here must be safe there.
+                // What another program waits with is not taken away, and what is taken away here must be safe there.
+                born.writer.check_lock()?;
                 born.writer.sync()?;
                 match self.queue.is_empty() {
                     true => born.pending.remove(),

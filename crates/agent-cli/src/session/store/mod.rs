@@ -8,6 +8,7 @@ mod grown;
 mod live;
 mod open;
 mod pending;
+mod sidecars;
 mod unborn;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,7 @@ pub use live::LiveStore;
 #[cfg(test)]
 pub(crate) use pending::pending_path;
 pub(crate) use pending::{Held, read_pending, session_path};
+pub(crate) use sidecars::{is_sidecar, sidecars};
 
 /// A message that waits to be sent: typed while the agent was busy, or before the session's file exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

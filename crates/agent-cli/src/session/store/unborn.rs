@@ -22,12 +22,13 @@ pub(super) struct Unborn {
 }
 
 impl Unborn {
-    /// Makes the folder and takes the lock, unless that is done.
+    /// Makes the folder and takes the lock; where that is done, checks that the lock is still held.
     pub(super) fn hold_lock(&mut self) -> Result<(), Error> {
-        if self.lock.is_none() {
-            make_folder(folder_of(&self.path))?;
-            self.lock = Some(SessionLock::acquire_unborn(&self.path)?);
+        if let Some(lock) = &self.lock {
+            return lock.check(&self.path);
         }
+        make_folder(folder_of(&self.path))?;
+        self.lock = Some(SessionLock::acquire_unborn(&self.path)?);
         Ok(())
     }
 

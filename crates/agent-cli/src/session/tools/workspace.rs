@@ -11,6 +11,7 @@ use cap_std::fs::Dir;
 
 use super::place::{Guard, Place, Root};
 use crate::error::Error;
+use crate::session::store::{is_sidecar, sidecars};
 
 /// The most links that one path may lead through.
 const MOST_LINKS: usize = 40;
@@ -95,6 +96,16 @@ impl Workspace {
         self
     }
 
+    /// Returns the same, with a session and what stands next to it neither read nor changed.
+    #[must_use]
+    pub fn with_protected_session(self, session: &Path) -> Self {
+        let sidecars = sidecars(session);
+        let sidecars = sidecars.iter();
+        sidecars.fold(self.with_protected(session), |workspace, sidecar| {
+            workspace.with_protected(sidecar)
+        })
+    }
+
     /// Returns the folder, without links in its path.
     pub fn root(&self) -> &Path {
         &self.root.path
@@ -174,8 +185,9 @@ impl Workspace {
                 "path: {path}: what is in {REPOSITORY} makes git run commands; change it with a git command"
             ));
         }
+        let is_sidecar = is_sidecar(&found);
         let place = Place::new(root, self.guard.clone(), found);
-        match place.is_protected() {
+        match is_sidecar || place.is_protected() {
             true => Err(format!("path: {path}: {}", super::place::PROTECTED)),
             false => Ok(place),
         }
