@@ -134,7 +134,7 @@ function play(one, bin, folder) {
   const run = { events: [], files: [], wrong: null };
   try {
     for (const { prompt, code = 0, args = [] } of one.runs) {
-      const begun = run.files.length > 0 ? ["--session", run.files[0]] : ["--session-dir", sessions];
+      const begun = ["--session-dir", sessions, ...(run.files.length > 0 ? ["--session", run.files[0]] : [])];
       const done = runBinary(bin, ["-p", prompt, "--mode", "json", "--provider", `scripted:${script}`, ...begun, ...args], { cwd: place, env, timeout: 600000 });
       run.events.push(...done.stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line)));
       run.files = sessionsIn(sessions);

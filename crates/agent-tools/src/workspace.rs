@@ -31,6 +31,7 @@ pub struct Workspace {
     /// Folders beside the root.
     more: Vec<Arc<Root>>,
     guard: Arc<Guard>,
+    is_unchanged: Option<fn(&Path) -> bool>,
 }
 
 /// Why a path names no file that may be read.
@@ -81,6 +82,7 @@ impl Workspace {
             root: open(root, Access::Change)?,
             more: Vec::new(),
             guard: Arc::default(),
+            is_unchanged: None,
         })
     }
 
@@ -112,6 +114,14 @@ impl Workspace {
         let mut guard = (*self.guard).clone();
         guard.protect(found);
         self.guard = Arc::new(guard);
+        self
+    }
+
+    /// Returns the same, with the files that `is_protected` knows by their names never changed, those of every session
+    /// for example.
+    #[must_use]
+    pub fn with_unchanged(mut self, is_protected: fn(&Path) -> bool) -> Self {
+        self.is_unchanged = Some(is_protected);
         self
     }
 
@@ -194,8 +204,11 @@ impl Workspace {
                 "path: {path}: what is in {REPOSITORY} makes git run commands; change it with a git command"
             ));
         }
+        let is_unchanged = self
+            .is_unchanged
+            .is_some_and(|is_unchanged| is_unchanged(&found));
         let place = Place::new(root, self.guard.clone(), found);
-        match place.is_protected() {
+        match is_unchanged || place.is_protected() {
             true => Err(format!("path: {path}: {}", place::PROTECTED)),
             false => Ok(place),
         }

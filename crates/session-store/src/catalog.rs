@@ -53,6 +53,20 @@ fn root_of(
     std::path::absolute(&root).map_err(|error| StoreError::io("open", root, error))
 }
 
+/// Returns whether the file of `session` lies below `root`, where our own program keeps sessions; a link there that
+/// leads out does not count.
+pub fn is_kept(root: &Path, session: &Path) -> bool {
+    let real = match (session.canonicalize(), session.parent()) {
+        (Ok(real), _) => Some(real),
+        // A session that is not yet persisted has a folder only.
+        (Err(_), Some(folder)) => folder.canonicalize().ok(),
+        (Err(_), None) => None,
+    };
+    let root = root.canonicalize().ok();
+    root.zip(real)
+        .is_some_and(|(root, real)| real.starts_with(root))
+}
+
 /// Returns the folder for sessions that work in `cwd`: its name can be read, and a hash at its end keeps two
 /// directories apart that read the same. A link to a directory is that directory.
 pub fn folder_for(root: &Path, cwd: &Path) -> PathBuf {
@@ -216,6 +230,8 @@ fn persisted_row(path: &Path) -> Option<SessionRow> {
     let tree = decode_bytes(beginning).tree;
     // An unreadable pending file is for whoever opens the session.
     let held = read_pending(path).ok().flatten().map(|(held, ..)| held);
+    let id = tree.header().map(|header| header.id.as_str());
+    let held = held.filter(|held| id.is_some_and(|id| held.belongs_to(id)));
     let waits = held.map(|held| held.queue).unwrap_or_default();
     let waits = waits
         .iter()

@@ -34,6 +34,7 @@ pub mod pending;
 mod progress;
 mod queue;
 mod replace;
+mod sidecars;
 mod source;
 #[cfg(test)]
 mod tests;
@@ -50,5 +51,6 @@ pub use new_file::{Contents, NewFile, check_new};
 pub use progress::ReadObserver;
 pub use queue::{Delivery, NewEntry, Queued};
 pub use replace::replace_session;
+pub use sidecars::{is_sidecar, sidecars};
 pub use source::FileSource;
 pub use writer::{STDIN_IN_PLACE, SessionWriter};

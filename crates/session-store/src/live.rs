@@ -285,6 +285,7 @@ impl LiveStore {
                 pending.queue(&queued, || log.to_lines(), self.policy)?;
             }
             Place::Persisted(persisted) => {
+                persisted.writer.check_lock()?;
                 let owner = || Pending::owned_by(&self.id);
                 persisted.pending.queue(&queued, owner, self.policy)?;
             }
@@ -380,14 +381,20 @@ impl LiveStore {
         let policy = self.policy;
         match &mut self.place {
             Place::Memory(_) => Ok(()),
-            Place::Unpersisted(unpersisted) if self.queue.is_empty() && !unpersisted.worth => {
-                unpersisted.pending.remove()
+            Place::Unpersisted(unpersisted) => {
+                if let Some(lock) = &unpersisted.lock {
+                    lock.check(&unpersisted.path)?;
+                }
+                match self.queue.is_empty() && !unpersisted.worth {
+                    true => unpersisted.pending.remove(),
+                    false => unpersisted.pending.take(gone, policy),
+                }
             }
-            Place::Unpersisted(unpersisted) => unpersisted.pending.take(gone, policy),
             Place::Persisted(persisted) if !persisted.pending.exists() => Ok(()),
             Place::Persisted(_) if !self.queue.is_empty() && gone.is_empty() => Ok(()),
             Place::Persisted(persisted) => {
-                // What is taken away here must be safe there.
+                // What another program waits with is not taken away, and what is taken away here must be safe there.
+                persisted.writer.check_lock()?;
                 persisted.writer.sync()?;
                 match self.queue.is_empty() {
                     true => persisted.pending.remove(),

@@ -53,6 +53,21 @@ impl SessionLock {
         (!gone).then_some(pid)
     }
 
+    /// Checks that the lock is still the file at its path. Where another file took its place, whoever locked that
+    /// one may write `session` too.
+    pub(crate) fn check(&self, session: &Path) -> Result<(), StoreError> {
+        match same_file(&self.file, &self.path) {
+            true => Ok(()),
+            false => Err(StoreError::session(
+                session,
+                format!(
+                    "its lock {} was replaced or removed while the session was open, so another program may write it; nothing was written; open the session again",
+                    self.path.display()
+                ),
+            )),
+        }
+    }
+
     fn take(session: &Path) -> Result<Self, StoreError> {
         let path = Self::path_for(session);
         loop {
@@ -158,8 +173,11 @@ fn same_file(_: &File, path: &Path) -> bool {
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
-        // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file.
-        let _ = std::fs::remove_file(&self.path);
+        // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file. Another file in
+        // its place is somebody else's.
+        if same_file(&self.file, &self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
         let _ = self.file.unlock();
     }
 }

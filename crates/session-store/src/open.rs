@@ -78,15 +78,21 @@ impl LiveStore {
         };
         let tree = store.tree();
         let known = |id: &str| tree.find(id).is_some();
-        if held.owner.as_ref().is_some_and(|owner| *owner != store.id) {
+        if !held.belongs_to(&store.id) {
             let Place::Persisted(persisted) = &store.place else {
                 unreachable!("it was made above");
             };
-            let reason = format!(
-                "{} beside it belongs to another session; move it away",
-                persisted.pending.path().display()
-            );
-            return Err(StoreError::session(path, reason));
+            let reason = match held.owner {
+                Some(_) => "belongs to another session; move it away",
+                None => {
+                    "names no session that it belongs to, so its messages may not be yours; move it away"
+                }
+            };
+            let pending = persisted.pending.path().display();
+            return Err(StoreError::session(
+                path,
+                format!("{pending} next to it {reason}"),
+            ));
         }
         let waiting = held.queue.into_iter();
         let queue: Vec<Queued> = waiting.filter(|queued| !known(&queued.id)).collect();

@@ -4,7 +4,7 @@
 //! unpersisted session it holds the header and the entries as well. A line that was cut off counts for nothing:
 //! whoever wrote it was never told that it is safe.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use crate::new_file::{folder_of, sync_folder};
 use crate::queue::Queued;
 
 /// How the name of a pending file ends.
-const ENDING: &str = ".pending.jsonl";
+pub(super) const ENDING: &str = ".pending.jsonl";
 
 /// How the names of sessions end that this program makes.
 const SESSION_ENDING: &str = ".jsonl";
@@ -70,7 +70,9 @@ pub struct Held {
     /// The messages that wait, those aside that are entries of [`session`](Self::session) by now.
     pub queue: Vec<Queued>,
     /// The id of the session that it belongs to.
-    pub owner: Option<String>,
+    pub(crate) owner: Option<String>,
+    /// All that it holds, where that is no whole line.
+    torn: Option<Vec<u8>>,
 }
 
 impl Held {
@@ -97,6 +99,19 @@ impl Held {
             session,
             queue,
             owner: owner.or(header),
+            torn: (!bytes.contains(&b'\n')).then(|| bytes.to_vec()),
+        }
+    }
+
+    /// Returns whether it says that it belongs to the session of this id, or would have when writing it was cut off.
+    pub(crate) fn belongs_to(&self, session: &str) -> bool {
+        let line = Note::Of(session.to_owned()).line();
+        match &self.owner {
+            Some(owner) => owner == session,
+            None => self
+                .torn
+                .as_ref()
+                .is_some_and(|torn| line.as_bytes().starts_with(torn)),
         }
     }
 }
@@ -135,6 +150,7 @@ impl Pending {
     /// Returns the pending file of `session`, and what it says.
     pub(crate) fn open(session: &Path) -> Result<(Self, Option<Held>), StoreError> {
         let mut pending = Self::new(session);
+        check_file(&pending.path, session)?;
         let held = read_pending(session)?.map(|(held, length, ends)| {
             pending.file = Some((length, ends));
             held
@@ -236,6 +252,35 @@ impl Pending {
         self.file = None;
         Ok(())
     }
+}
+
+/// Refuses what only has the name of a pending file: what is no regular file, and one of another user than the session.
+fn check_file(pending: &Path, session: &Path) -> Result<(), StoreError> {
+    let Ok(found) = pending.symlink_metadata() else {
+        return Ok(());
+    };
+    let why = match session.metadata() {
+        _ if !found.is_file() => "is no regular file",
+        Ok(session) if !is_of_same_user(&found, &session) => "belongs to another user",
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    let reason = format!(
+        "{} next to it {why}, so it is not read; move it away",
+        pending.display()
+    );
+    Err(StoreError::session(session, reason))
+}
+
+#[cfg(unix)]
+fn is_of_same_user(pending: &Metadata, session: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // The administrator may write everything anyway.
+    pending.uid() == session.uid() || pending.uid() == 0
+}
+
+#[cfg(not(unix))]
+fn is_of_same_user(_pending: &Metadata, _session: &Metadata) -> bool {
+    true
 }
 
 /// Makes a folder for sessions, and those that it is in; only its owner may look into what is new.

@@ -660,6 +660,88 @@ fn a_pending_file_of_another_session_is_left_alone() {
 }
 
 #[test]
+fn f3_a_pending_file_without_an_owner_is_refused_and_left_alone() {
+    let folder = place();
+    let mut store = LiveStore::create(folder.path(), folder.path(), None);
+    store
+        .append(vec![user("hi"), answer("hello")])
+        .expect("written");
+    let path = store.path().expect("a path").to_owned();
+    let pending = pending_path(&path);
+    drop(store);
+    let forged = [
+        "{\"queued\":{\"id\":\"deadbeef\",\"text\":\"no\",\"delivery\":\"prompt\"}}\n",
+        "{\"queued\":{\"id\":\"deadbeef\",\"text\":\"no\",\"delivery\":\"prompt\"}}",
+        "notes of somebody",
+        "\n",
+    ];
+    for forged in forged {
+        std::fs::write(&pending, forged).expect("written");
+        let refused = LiveStore::open(&path).expect_err("it is nobody's");
+        assert!(
+            refused.to_string().contains("names no session"),
+            "{refused}"
+        );
+        assert_eq!(std::fs::read_to_string(&pending).expect("kept"), forged);
+    }
+    // One that was cut off before its first line was whole is our own.
+    for torn in ["", "{\"of\""] {
+        std::fs::write(&pending, torn).expect("written");
+        LiveStore::open(&path).expect("it opens");
+        assert!(!pending.exists());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn f3_a_pending_file_that_is_a_link_is_not_read() {
+    let folder = place();
+    let mut store = LiveStore::create(folder.path(), folder.path(), None);
+    store
+        .append(vec![user("hi"), answer("hello")])
+        .expect("written");
+    let path = store.path().expect("a path").to_owned();
+    drop(store);
+    std::os::unix::fs::symlink("elsewhere", pending_path(&path)).expect("a link");
+    let refused = LiveStore::open(&path).expect_err("it is refused");
+    assert!(refused.to_string().contains("no regular file"), "{refused}");
+}
+
+#[cfg(unix)]
+#[test]
+fn f3_a_lock_that_was_replaced_stops_its_holder() {
+    let folder = place();
+    let mut first = LiveStore::create(folder.path(), folder.path(), None);
+    first
+        .append(vec![user("hi"), answer("hello")])
+        .expect("written");
+    let path = first.path().expect("a path").to_owned();
+    let lock = crate::SessionLock::path_for(&path);
+    // Other content of the same file lets nobody in.
+    std::fs::write(&lock, "1").expect("written");
+    LiveStore::open(&path).expect_err("it is locked");
+    first.append(vec![user("more")]).expect("still the holder");
+    // Another file in its place lets a second writer in, and the first one stops.
+    std::fs::write(folder.path().join("new"), "1").expect("written");
+    std::fs::rename(folder.path().join("new"), &lock).expect("replaced");
+    let mut second = LiveStore::open(&path).expect("nobody holds this file");
+    let before = files(folder.path());
+    let refused = first.append(vec![user("lost")]).expect_err("it stops");
+    assert!(
+        refused.to_string().contains("was replaced or removed"),
+        "{refused}"
+    );
+    first
+        .queue("waits".to_owned(), Delivery::Prompt)
+        .expect_err("nor does it keep messages");
+    assert_eq!(files(folder.path()), before);
+    // Its end leaves the lock of the second.
+    drop(first);
+    LiveStore::open(&path).expect_err("it is locked");
+    second.append(vec![user("mine")]).expect("written");
+}
+
+#[test]
 fn a_message_that_waited_before_anything_was_said_leaves_nothing_when_it_is_dropped() {
     let place = place();
     let mut store = LiveStore::create(place.path(), Path::new("/project"), None);

@@ -25,12 +25,13 @@ pub(crate) struct Unpersisted {
 }
 
 impl Unpersisted {
-    /// Makes the folder and takes the lock, unless that is done.
+    /// Makes the folder and takes the lock; where that is done, checks that the lock is still held.
     pub(crate) fn hold_lock(&mut self) -> Result<(), StoreError> {
-        if self.lock.is_none() {
-            make_folder(folder_of(&self.path))?;
-            self.lock = Some(SessionLock::acquire_unpersisted(&self.path)?);
+        if let Some(lock) = &self.lock {
+            return lock.check(&self.path);
         }
+        make_folder(folder_of(&self.path))?;
+        self.lock = Some(SessionLock::acquire_unpersisted(&self.path)?);
         Ok(())
     }
 

@@ -25,7 +25,7 @@ pub struct SessionWriter {
     /// The session as it was when it was locked.
     pub session: SessionFile,
     clock: SyncClock,
-    _lock: SessionLock,
+    lock: SessionLock,
 }
 
 impl SessionWriter {
@@ -67,7 +67,7 @@ impl SessionWriter {
         Ok(Self {
             session,
             clock: SyncClock::default(),
-            _lock: lock,
+            lock,
         })
     }
 
@@ -76,13 +76,19 @@ impl SessionWriter {
         Self {
             session,
             clock: SyncClock::default(),
-            _lock: lock,
+            lock,
         }
+    }
+
+    /// Checks that nobody else may hold the lock by now.
+    pub(crate) fn check_lock(&self) -> Result<(), StoreError> {
+        self.lock.check(&self.session.path)
     }
 
     /// Appends lines in one write and takes them into the tree of [`session`](Self::session), so that more
     /// can follow without reading the session again. After an error the file has the bytes that it had before.
     pub fn append(&mut self, lines: &[String]) -> Result<(), StoreError> {
+        self.check_lock()?;
         let path = &self.session.path;
         let mut file = append::open(path)?;
         let decoded = &self.session.decoded;

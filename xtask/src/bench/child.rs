@@ -5,9 +5,9 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use session_store::{SessionFile, SessionWriter, SyncPolicy, append_lines};
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
 use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
+use session_store::{SessionFile, SessionWriter, SyncPolicy, append_lines};
 
 use super::{compacting, trim};
 use crate::run::Outcome;

@@ -1,7 +1,8 @@
-//! Whether the files of the folder that a session names may be read without a word of the user.
+//! Whether the folder that a session names is used without a word of the user: to read files in it, or to work in it.
 //!
-//! **Invariant.** What a session says of itself is a stranger's word: it opens the project that the user stands in, or
-//! one that our own program wrote down, and never what the user or the system keeps apart.
+//! **Invariant.** The header of a session file is untrusted unless our own program keeps the file. An untrusted header
+//! opens the project that the user is in for reading, and for work no folder but the one that the user is in. What
+//! the user or the system keeps apart is never read.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -41,6 +42,14 @@ pub(super) struct Around {
 }
 
 impl Around {
+    /// Returns why tools do not work in `folder`, which has no links in it; `None` where they do.
+    pub fn why_not_work_in(&self, folder: &Path) -> Option<&'static str> {
+        match self.is_ours || self.here.as_deref() == Some(folder) {
+            true => None,
+            false => Some("is not the one that you are in"),
+        }
+    }
+
     /// Returns why the files of `folder`, which has no links in it, are not read; `None` where they are.
     pub fn why_not(&self, folder: &Path) -> Option<&'static str> {
         let home = self.home.as_deref();
@@ -130,6 +139,31 @@ mod tests {
             ..around
         };
         assert!(is_read(&ours, "/home/u/notes") && is_read(&ours, "/srv/x"));
+    }
+
+    #[test]
+    fn a_stranger_chooses_no_folder_to_work_in() {
+        let around = user("/home/u/work/project");
+        let works = |around: &Around, folder: &str| {
+            let folder = Path::new(folder);
+            around.why_not_work_in(folder).is_none()
+        };
+        assert!(works(&around, "/home/u/work/project"));
+        for folder in ["/", "/home/u", "/home/u/work", "/home/u/work/project/src"] {
+            assert!(!works(&around, folder), "{folder}");
+            let ours = Around {
+                is_ours: true,
+                ..around.clone()
+            };
+            assert!(works(&ours, folder), "{folder}");
+        }
+        assert!(!works(
+            &Around {
+                here: None,
+                ..around
+            },
+            "/"
+        ));
     }
 
     #[test]

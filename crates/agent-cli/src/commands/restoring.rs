@@ -20,7 +20,7 @@ use crate::extensions::secret_variables;
 use crate::models::block_on;
 use agent_session::restoring::{Disk, Stopped, unseen};
 use agent_tools::approval::{Approvals, Memory};
-use session_store::catalog::sessions_root;
+use session_store::catalog::{is_kept, sessions_root};
 
 /// What was found on the disk.
 #[derive(Debug, Clone, Default)]
@@ -120,15 +120,11 @@ fn own_folder(
     let settings = global.load_app_settings()?;
     // Where no such folder is known, no session lies in it.
     let sessions = sessions_root(settings.session.dir.as_deref().map(Path::new)).ok();
-    let session = session.canonicalize().ok();
     let around = Around {
         here: std::env::current_dir().ok().map(real),
         home: home.filter(|home| home.is_absolute()).map(real),
         temp: real(std::env::temp_dir()),
-        is_ours: sessions
-            .map(real)
-            .zip(session)
-            .is_some_and(|(sessions, session)| session.starts_with(sessions)),
+        is_ours: sessions.is_some_and(|sessions| is_kept(&sessions, session)),
     };
     Ok(match around.why_not(&folder) {
         Some(why) => Err(not_read(why)),

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 
 use compaction_core::TokenCount;
-use llm_providers::catalog::{Catalog, Resolved, Selection};
 use llm_providers::HttpClient;
+use llm_providers::catalog::{Catalog, Resolved, Selection};
 
 use super::{candidates, http, remote, usage, wire};
 use crate::args::{NativeArg, WireArg};

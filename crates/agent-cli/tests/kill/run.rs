@@ -199,6 +199,8 @@ impl Life {
         command.arg("--provider");
         command.arg(format!("scripted:{}", self.script.display()));
         command.arg("--session").arg(self.session());
+        // Calls that a kill left without a result run again only where the user allows their tool by name.
+        command.args(["--allow", "read", "--allow", "write"]);
         command.args(["--mode", "json"]);
         if with_prompt {
             command.args(["-p", script::PROMPT]);

@@ -144,6 +144,11 @@ pub enum Event {
         /// The work.
         job: Job,
     },
+    /// Messages that were to be written wait on, because hooks were stopped before they had seen them.
+    Withheld {
+        /// The work.
+        job: Job,
+    },
     /// Entries could not be written; they are kept in memory.
     StoreFailed {
         /// The work.

@@ -305,6 +305,12 @@ impl World {
                 job,
                 error: "disk full".to_owned(),
             },
+            // Hooks that were stopped have not seen what was to be sent.
+            Work::Store(Write::Messages(_))
+                if self.machine.memory.wanted.is_some() && dice.one_in(2) =>
+            {
+                Event::Withheld { job }
+            }
             Work::Store(_) => Event::Stored { job },
             Work::Ask => Event::Answered {
                 job,

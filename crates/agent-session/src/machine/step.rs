@@ -103,6 +103,10 @@ impl Step {
                 } if awaited == job => self.stored(write),
                 other => other,
             },
+            Event::Withheld { job } => match state {
+                State::Storing { job: awaited, .. } if awaited == job => self.withheld(),
+                other => other,
+            },
             Event::StoreFailed { job, error } => match state {
                 State::Storing { job: awaited, .. } if awaited == job => self.store_failed(&error),
                 other => other,

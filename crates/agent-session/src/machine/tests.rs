@@ -141,6 +141,7 @@ fn parse(machine: &Machine, line: &str) -> Event {
             error: Some(rest.to_owned()),
         },
         "stored" => Event::Stored { job },
+        "withheld" => Event::Withheld { job },
         "store-failed" => Event::StoreFailed {
             job,
             error: rest.to_owned(),
@@ -566,6 +567,31 @@ fn an_abort_stops_the_tools_and_keeps_their_results() {
     abort -> cancel#5
     tools -> store#6 results
     stored -> [turn aborted], [rest], idle#7
+    ");
+}
+
+#[test]
+fn bug6_messages_that_are_withheld_wait() {
+    assert_snapshot!(run("say a; checked | abort; withheld; say b; checked"), @"
+    abort -> cancel#2
+    withheld -> [rest, 1 wait], idle#3
+    say b -> check#4 before_prompt
+    checked -> store#5 a
+    ");
+    assert_snapshot!(run("asking | answered calls; stored; tools; steer s; stored; checked; abort; withheld"), @"
+    answered calls -> store#4 answer
+    stored -> tools#5
+    tools -> store#6 results
+    steer s -> -
+    stored -> check#7 between_tools
+    checked -> store#8 s
+    abort -> cancel#8
+    withheld -> [turn aborted], [rest, 1 wait], idle#9
+    ");
+    assert_snapshot!(run("say a; checked | compact; withheld; ended well"), @"
+    compact -> cancel#2
+    withheld -> [compaction#3 manual], compact#3 manual configured
+    ended well -> [manual over], store#4 a
     ");
 }
 

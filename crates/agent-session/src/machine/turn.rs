@@ -51,6 +51,17 @@ impl Step {
         }
     }
 
+    /// Does what is wanted in the place of sending; where that was taken back, the messages are sent after all.
+    pub(super) fn withheld(&mut self) -> State {
+        if self.memory.wanted == Some(AfterStop::GoOn) {
+            self.memory.wanted = None;
+        }
+        match self.memory.in_turn {
+            true => self.ask(),
+            false => self.follow(Next::Send),
+        }
+    }
+
     pub(super) fn store_failed(&mut self, error: &str) -> State {
         let error = format!("cannot write the session: {error}");
         if self.memory.in_turn {

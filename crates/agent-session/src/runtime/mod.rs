@@ -173,6 +173,7 @@ impl AgentSession {
             true => config.instructions,
             false => config.instructions.without_skills(),
         };
+        let workspace = switch::without_session(&config.tool_context.workspace, &store);
         Self {
             machine: Machine::new(policy),
             store,
@@ -186,6 +187,7 @@ impl AgentSession {
             servers: Servers::default(),
             tool_context: ToolContext {
                 approvals,
+                workspace,
                 ..config.tool_context
             },
             system_prompt: redactor.clean_answer(&config.system_prompt),
@@ -259,7 +261,7 @@ impl AgentSession {
         self.events.send(SessionEvent::SessionStart {
             session_id: self.store.id().to_owned(),
             path: self.store.path().map(|path| path.display().to_string()),
-            cwd: self.store.cwd().to_owned(),
+            cwd: self.folder_of_tools(),
             model: self.models.model.name(),
             window: self.models.model.window.0,
             entries: self.store.tree().len(),
@@ -272,6 +274,12 @@ impl AgentSession {
             // What waits from an earlier run is sent with the next message, or on resuming.
             self.machine.memory.wait_for(message.id, message.delivery);
         }
+    }
+
+    /// Returns the folder that tools work in; the header of the session may name another.
+    fn folder_of_tools(&self) -> String {
+        let root = self.tool_context.workspace.root();
+        root.display().to_string()
     }
 
     fn tell_unknown_window(&self) {

@@ -98,6 +98,10 @@ impl AgentSession {
                 job,
                 verdict: self.check(point),
             },
+            // A message that hooks have not seen is shown to them when it is sent after all.
+            Then::Write(Write::Messages(ids)) if !self.unseen(&ids).is_empty() => {
+                Event::Withheld { job }
+            }
             Then::Write(write) => self.stored(job, &write),
         }
     }

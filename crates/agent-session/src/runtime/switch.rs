@@ -13,8 +13,9 @@ use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::reply::{Forked, ModelSet, Refusal, RefusalKind, Undone};
 use crate::undoable::{UNDO, id_of, newest_undoable};
+use agent_tools::Workspace;
 use session_store::StoreError;
-use session_store::{LiveStore, NewEntry};
+use session_store::{LiveStore, NewEntry, is_sidecar, sidecars};
 
 impl AgentSession {
     /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
@@ -110,10 +111,7 @@ impl AgentSession {
     /// Goes on in another session: its file is kept from tools as that of the first one is, and output that is cut
     /// goes to its own folder.
     pub(super) fn adopt(&mut self, store: LiveStore) {
-        if let Some(path) = store.path() {
-            let workspace = (*self.tool_context.workspace).clone();
-            self.tool_context.workspace = Arc::new(workspace.with_protected(path));
-        }
+        self.tool_context.workspace = without_session(&self.tool_context.workspace, &store);
         self.tool_context.overflow = store.outputs();
         self.store = store;
         self.failed = None;
@@ -198,6 +196,21 @@ impl AgentSession {
 
 fn unwritten(error: &StoreError) -> Refusal {
     Refusal::failed(format!("cannot write the session: {error}"))
+}
+
+/// Returns a workspace whose tools neither read nor change the session and its sidecars, nor change those of others.
+pub(super) fn without_session(workspace: &Workspace, store: &LiveStore) -> Arc<Workspace> {
+    let workspace = workspace.clone().with_unchanged(is_sidecar);
+    let Some(session) = store.path() else {
+        return Arc::new(workspace);
+    };
+    let sidecars = sidecars(session);
+    let protected = sidecars
+        .iter()
+        .fold(workspace.with_protected(session), |workspace, sidecar| {
+            workspace.with_protected(sidecar)
+        });
+    Arc::new(protected)
 }
 
 /// Returns the entries that keep in a copy what was pinned in its source.

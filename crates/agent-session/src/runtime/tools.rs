@@ -20,6 +20,8 @@ use crate::runtime::events::Events;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
 use crate::runtime::jobs::Done;
 use crate::runtime::notify::Notifier;
+use crate::wording::counted;
+use agent_tools::approval::Approvals;
 use agent_tools::{History, Repeat, ToolContext, ToolOutput, Toolbox, Workspace};
 use session_store::NewEntry;
 
@@ -33,9 +35,15 @@ impl AgentSession {
     pub(super) fn run_tools(&mut self, job: Job) {
         let calls = self.pending_calls();
         let after_crash = std::mem::take(&mut self.resumes_calls);
+        let approvals = match after_crash {
+            true => self.tool_context.approvals.for_opened(),
+            false => self.tool_context.approvals.clone(),
+        };
+        self.tell_of_opened(&calls, &approvals);
         let batch = Batch {
             tools: self.tools.clone(),
             context: ToolContext {
+                approvals,
                 history: Some(History {
                     tree: self.store.tree().clone(),
                     leaf: self.store.leaf(),
@@ -64,6 +72,28 @@ impl AgentSession {
             };
             Done::Results(batch.run(calls).await)
         });
+    }
+
+    /// Says which calls that stood in the session when it was opened do not run unasked.
+    fn tell_of_opened(&self, calls: &[ToolCall], approvals: &Approvals) {
+        let names = calls.iter().map(|call| call.name.as_str());
+        let mut names: Vec<&str> = names
+            .filter(|name| approvals.is_untrusted(name))
+            .filter(|name| self.tools.repeat(name) == Repeat::Safe)
+            .collect();
+        let count = counted(names.len(), "call");
+        names.dedup();
+        let what = match (names.as_slice(), approvals.can_ask()) {
+            ([], _) => return,
+            (_, true) => "run only when you allow them",
+            (_, false) => {
+                "are not run, because nobody can be asked; --allow TOOL runs those of a tool"
+            }
+        };
+        let names = names.join(", ");
+        let notice =
+            format!("{count} without a result in the opened session ({names}): such calls {what}");
+        self.events.notice(notice);
     }
 
     /// Returns the calls of the newest answer that have no result yet.

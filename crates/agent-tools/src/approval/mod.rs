@@ -128,6 +128,10 @@ type Tell = dyn Fn(Told<'_>) + Send + Sync;
 #[derive(Clone)]
 pub struct Approvals {
     policies: Arc<BTreeMap<String, Policy>>,
+    /// The tools that the user allowed by name for this run.
+    named: Arc<BTreeMap<String, Policy>>,
+    /// The calls come from a session that was opened, not from a model that was asked in this run.
+    are_opened: bool,
     can_ask: bool,
     memory: Option<Arc<Result<Memory, String>>>,
     tell: Option<Arc<Tell>>,
@@ -159,11 +163,44 @@ impl Approvals {
     pub fn new(policies: BTreeMap<String, Policy>, can_ask: bool) -> Self {
         Self {
             policies: Arc::new(policies),
+            named: Arc::default(),
+            are_opened: false,
             can_ask,
             memory: None,
             tell: None,
             asking: Arc::default(),
         }
+    }
+
+    /// Returns the same for a run whose user allowed these tools by name, on its command line.
+    #[must_use]
+    pub fn with_named(self, tools: &[&str]) -> Self {
+        let named = tools.iter().map(|tool| ((*tool).to_owned(), Policy::Allow));
+        Self {
+            named: Arc::new(named.collect()),
+            ..self
+        }
+    }
+
+    /// Returns the same for calls that stood in a session when it was opened. Whoever wrote the file chose them, so each
+    /// runs only once somebody says so, whatever policies and rules allow; a tool that was named for this run is
+    /// said.
+    #[must_use]
+    pub fn for_opened(&self) -> Self {
+        Self {
+            are_opened: true,
+            ..self.clone()
+        }
+    }
+
+    /// Returns whether somebody answers questions.
+    pub fn can_ask(&self) -> bool {
+        self.can_ask && self.tell.is_some()
+    }
+
+    /// Returns whether a call of `tool` needs a yes of its own, because it stood in an opened session.
+    pub fn is_untrusted(&self, tool: &str) -> bool {
+        self.are_opened && policy_of(&self.named, tool).is_none()
     }
 
     /// Returns the same with answers that are remembered for the project; or with the reason why they cannot be, which
@@ -205,11 +242,15 @@ impl Approvals {
     ) -> Result<(), ToolOutput> {
         let tool = &question.tool;
         let (remembered, fault) = self.remembered(question);
+        let untrusted = self.is_untrusted(tool);
         let policy = match (self.policy(tool).unwrap_or(otherwise), &fault) {
             // What the user denies for good is not known, so nothing runs unasked.
             (Policy::Allow, Some(_)) => Policy::Ask,
+            (Policy::Allow, None) if untrusted => Policy::Ask,
             (policy, _) => policy,
         };
+        // A rule is about what a model asks for.
+        let remembered = remembered.filter(|ruling| *ruling == Ruling::Denied || !untrusted);
         match (policy, remembered) {
             (_, Some(Ruling::Denied)) => {
                 return Err(ToolOutput::error(
@@ -222,7 +263,12 @@ impl Approvals {
                 )));
             }
             (Policy::Allow, _) | (Policy::Ask, Some(Ruling::Allowed)) => return Ok(()),
-            (Policy::Ask, None) if !self.can_ask || self.tell.is_none() => {
+            (Policy::Ask, None) if !self.can_ask() && untrusted => {
+                return Err(ToolOutput::error(
+                    "not run: the session was opened from a file that ends in this call, and nobody could be asked; call again what is still wanted",
+                ));
+            }
+            (Policy::Ask, None) if !self.can_ask() => {
                 return Err(ToolOutput::error(match fault {
                     Some(fault) => format!(
                         "whether the user denies this cannot be looked up and nobody can be asked; ask the user to mend the file or to move it away: {fault}"

@@ -44,6 +44,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     let (event_sender, events) = unbounded_channel();
     let (commands, command_receiver) = unbounded_channel();
     let redactor = prepared.config.tool_context.redactor.clone();
+    let cwd = prepared.config.tool_context.workspace.root().to_owned();
     let session = AgentSession::new(prepared.config, event_sender);
     let models = Models {
         args: args.clone(),
@@ -58,7 +59,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     let (finished, ended) = block_on(both)?;
     let (id, path) = &ended.session;
     let path = path.as_ref().filter(|path| LiveStore::exists(path));
-    let go_on = path.map(|path| GoOn::of(args, global).command(id, path));
+    let go_on = path.map(|path| GoOn::of(args, global).command(id, path, &cwd));
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));
         return Err(Error::Stopped(format!("stopped{hint}")));

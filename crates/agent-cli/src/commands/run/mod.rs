@@ -13,6 +13,7 @@ mod script;
 mod which;
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
 
 use compaction_core::TokenCount;
 use serde_json::json;
@@ -86,7 +87,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     };
     let (finished, ()) = block_on(both)?;
     let ended = Ended {
-        go_on: go_on(&driver, &GoOn::of(args, global)),
+        go_on: go_on(&driver, &GoOn::of(args, global), &cwd),
         cwd: cwd.display().to_string(),
         is_text: args.mode.unwrap_or_default() == ModeArg::Text && !global.json,
         finished,
@@ -96,10 +97,10 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
 }
 
 /// Returns the command that goes on with the session, where something of it is on the disk.
-fn go_on(driver: &Driver, go_on: &GoOn) -> Option<String> {
+fn go_on(driver: &Driver, go_on: &GoOn, cwd: &Path) -> Option<String> {
     let (id, path) = &driver.session;
     let path = path.as_ref().filter(|path| LiveStore::exists(path))?;
-    Some(go_on.command(id, path))
+    Some(go_on.command(id, path, cwd))
 }
 
 /// A run that is over.

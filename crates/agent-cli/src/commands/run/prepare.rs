@@ -90,7 +90,11 @@ impl Prepared {
         if user == User::Away && prompt.is_none() && script.is_none() {
             which.check_work()?;
         }
-        let (cwd, copied) = match (&args.cwd, which.cwd(), &script) {
+        let own = match &args.cwd {
+            Some(_) => None,
+            None => which.cwd(&root, &here)?,
+        };
+        let (cwd, copied) = match (&args.cwd, own, &script) {
             (Some(_), ..) => (here.clone(), false),
             // The tools work where the session has worked.
             (None, Some(cwd), _) => (cwd, false),
@@ -157,12 +161,9 @@ impl Prepared {
         let trusted = script.is_some() && user == User::Away;
         let policies = policies(&settings, trusted, &allowed)?;
         let approvals = Approvals::new(policies, can_ask || user == User::There);
+        let approvals = approvals.with_named(&allowed);
         let approvals = approvals.remembering(memory);
         let mut store = which.store(&root, &cwd)?;
-        let workspace = match store.path() {
-            Some(session) => workspace.with_protected(session),
-            None => workspace,
-        };
         store.set_sync(settings.session.sync.into());
         let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
         let tool_context = ToolContext {

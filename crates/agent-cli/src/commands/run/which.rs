@@ -7,13 +7,14 @@ use clap::ValueEnum;
 use session_model::SessionTree;
 
 use crate::args::{Global, RunArgs};
+use crate::commands::own_folder::Around;
 use crate::commands::run::given::Given;
 use crate::commands::shell_name;
 use crate::error::Error;
 use crate::files::open_session;
 use session_store::LiveStore;
 use session_store::SessionFile;
-use session_store::catalog::{find, folder_for, newest};
+use session_store::catalog::{find, folder_for, is_kept, newest};
 
 /// The session that arguments name. Nothing of it is made yet.
 pub(super) enum Which {
@@ -88,10 +89,43 @@ impl Which {
         }
     }
 
-    /// Returns the folder that the session has worked in so far.
-    pub fn cwd(&self) -> Option<PathBuf> {
-        let cwd = &self.tree()?.header()?.cwd;
-        (!cwd.is_empty()).then(|| PathBuf::from(cwd))
+    /// Returns the folder that the session has worked in so far, unless its header may not choose one; `root` holds
+    /// the sessions that are kept, and the user is in `here`.
+    pub fn cwd(&self, root: &Path, here: &Path) -> Result<Option<PathBuf>, Error> {
+        let header = self.tree().and_then(SessionTree::header);
+        let named = header.map(|header| PathBuf::from(&header.cwd));
+        let Some(cwd) = named.filter(|cwd| !cwd.as_os_str().is_empty()) else {
+            return Ok(None);
+        };
+        // One that is not there is refused as such.
+        let Ok(folder) = cwd.canonicalize() else {
+            return Ok(Some(cwd));
+        };
+        let path = self.path();
+        let around = Around {
+            here: here.canonicalize().ok(),
+            is_ours: path.is_some_and(|path| is_kept(root, path)),
+            ..Around::default()
+        };
+        match around.why_not_work_in(&folder) {
+            None => Ok(Some(cwd)),
+            Some(why) => Err(Error::session(
+                path.unwrap_or(&cwd),
+                format!(
+                    "its working folder {} {why}, and a session file from elsewhere does not choose where tools work; name the folder with --cwd DIR",
+                    crate::ui::clean(&cwd.display().to_string())
+                ),
+            )),
+        }
+    }
+
+    /// Returns the file of the session that is opened or copied.
+    fn path(&self) -> Option<&Path> {
+        match self {
+            Self::New | Self::At(_) | Self::Memory => None,
+            Self::Open(store) => store.path(),
+            Self::Fork(source) => Some(source.path.as_path()),
+        }
     }
 
     /// Returns an error where the session has nothing that it could go on with by itself.
@@ -116,13 +150,8 @@ impl Which {
 
     /// Returns the error for a working folder that is gone.
     pub fn without_folder(&self, cwd: &Path) -> Error {
-        let path = match self {
-            Self::New | Self::At(_) | Self::Memory => None,
-            Self::Open(store) => store.path(),
-            Self::Fork(source) => Some(source.path.as_path()),
-        };
         Error::session(
-            path.unwrap_or(cwd),
+            self.path().unwrap_or(cwd),
             format!(
                 "its working folder {} is gone; name another with --cwd DIR",
                 cwd.display()
@@ -165,6 +194,7 @@ fn named(root: &Path, id: &str, option: &str) -> Result<PathBuf, Error> {
 pub(in crate::commands) struct GoOn {
     options: String,
     by_id: bool,
+    names_folder: bool,
 }
 
 impl GoOn {
@@ -194,16 +224,26 @@ impl GoOn {
         Self {
             options,
             by_id: args.session_dir.is_none() && args.session.is_none(),
+            names_folder: args.cwd.is_some(),
         }
     }
 
-    /// Returns the command that goes on with a session.
-    pub fn command(&self, id: &str, path: &Path) -> String {
+    /// Returns the command that goes on with a session that works in `cwd`, for a user who stays in this folder.
+    pub fn command(&self, id: &str, path: &Path, cwd: &Path) -> String {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let which = match self.by_id && name.contains(id) {
             true => format!("--resume {id}"),
-            false => format!("--session {}", shell_name(path)),
+            false => format!("--session {}{}", shell_name(path), self.cwd(cwd)),
         };
         format!("agent-cli {which}{}", self.options)
+    }
+
+    /// Returns the option that names the folder, where the file that is named next to it does not choose it.
+    fn cwd(&self, cwd: &Path) -> String {
+        let here = std::env::current_dir().and_then(std::fs::canonicalize);
+        match self.names_folder || here.is_ok_and(|here| here != cwd) {
+            true if !self.by_id => format!(" --cwd {}", shell_name(cwd)),
+            true | false => String::new(),
+        }
     }
 }

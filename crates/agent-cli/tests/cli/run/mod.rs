@@ -12,6 +12,7 @@ mod keys;
 mod model;
 mod stop;
 mod text;
+mod trust;
 mod which;
 
 use std::collections::BTreeMap;

@@ -729,10 +729,42 @@ fn a_message_that_is_shown_as_it_is_written_cannot_be_taken_back() {
         auto-compaction threshold context-full
         auto-compacted context-full by scripted/script
         error: message [ID] is being sent; abort to stop the turn
-        user: lorem ipsum dolor sit amet lorem ipsum d
-        user: left
-        turn aborted
+        idle, 2 wait
         ");
+        life.close().await;
+    });
+}
+
+#[test]
+fn bug6_a_message_that_hooks_have_not_seen_is_withheld() {
+    run(async {
+        let script = [window(8192), answer("a"), answer("b"), summaries()];
+        let hangs = super::cancelling::Hangs::at(HookPoint::BeforePrompt).after(1);
+        let mut house = House::new(&script.concat())
+            .compaction(json!({ "keepRecentTokens": 500 }))
+            .hook(hangs);
+        let path = house.session(LONG);
+        let mut life = house.open(&path);
+        life.say(&words(3000));
+        life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
+            .await;
+        life.deliver("left", Delivery::Steer);
+        life.until(|event| matches!(event, SessionEvent::AutoCompactionEnd { .. }))
+            .await;
+        life.command_and(Command::Abort).await;
+        assert!(!life.written().contains("user: left"));
+        life.close().await;
+        // They wait on the disk, and hooks see them when they are sent after all.
+        house.hooks = Arc::new(HookSet::default());
+        let hook = context(&["noted"]);
+        let log = hook.log.clone();
+        let house = house.hook(hook);
+        let mut life = house.open(&path);
+        life.said = vec![words(3000), "left".to_owned()];
+        life.command_and(Command::Resume).await;
+        let noted = noted(&log);
+        assert!(noted.contains("before_prompt left"), "{noted}");
+        assert!(life.written().contains("user: left"));
         life.close().await;
     });
 }

@@ -32,8 +32,14 @@ const OLD: &str = "u:300 a:1200 u:300 a:1200 u:10";
 
 /// Resumes; returns what was told, and what was written behind the session.
 async fn resumed(script: &str, lines: &str) -> (String, String) {
-    let house =
+    resumed_with(Approvals::allow_all(), script, lines).await
+}
+
+/// Does the same with these approvals.
+async fn resumed_with(approvals: Approvals, script: &str, lines: &str) -> (String, String) {
+    let mut house =
         House::new(&[script, &summaries()].concat()).compaction(json!({ "keepRecentTokens": 500 }));
+    house.approvals = approvals;
     house.put("a.txt", "text of a");
     let path = house.file(lines);
     let before = written(&path).lines().count();
@@ -79,7 +85,10 @@ fn a_read_without_a_result_is_repeated_and_a_command_is_not() {
             { "type": "toolCall", "id": "2", "name": "bash", "arguments": { "command": "touch ran" } },
             { "type": "toolCall", "id": "3", "name": "edit", "arguments": { "path": "a.txt", "old": "a", "new": "b" } },
         ]});
-        let (told, new) = resumed(&answer("I see"), &ending_in("u:10", "toolUse", &calls)).await;
+        let lines = ending_in("u:10", "toolUse", &calls);
+        // Policies alone let no call of an opened session run: `read` is named as on the command line.
+        let approvals = Approvals::allow_all().with_named(&["read"]);
+        let (told, new) = resumed_with(approvals, &answer("I see"), &lines).await;
         assert_snapshot!(told, @"
         tool read
         tool bash failed
@@ -92,6 +101,28 @@ fn a_read_without_a_result_is_repeated_and_a_command_is_not() {
         toolResult: text of a
         toolResult: the session was interrupted while this call ran, and its res
         toolResult: the session was interrupted while this call ran, and its res
+        assistant (stop): I see
+        ");
+    });
+}
+
+#[test]
+fn f1_a_read_without_a_result_is_not_repeated_unasked() {
+    run(async {
+        let calls = json!({ "content": [
+            { "type": "toolCall", "id": "1", "name": "read", "arguments": { "path": "a.txt" } },
+        ]});
+        let lines = ending_in("u:10", "toolUse", &calls);
+        let (told, new) = resumed(&answer("I see"), &lines).await;
+        assert_snapshot!(told, @"
+        notice: 1 call without a result in the opened session (read): such calls are not run, because nobody can be asked; --allow TOOL runs those of a tool
+        tool read failed
+        answer (stop): I see
+        turn done
+        ");
+        assert_snapshot!(new, @"
+        system: 
+        toolResult: not run: the session was opened from a file that ends in thi
         assistant (stop): I see
         ");
     });

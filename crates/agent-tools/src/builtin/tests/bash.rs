@@ -371,7 +371,7 @@ fn secrets_do_not_reach_a_command() {
     const MARK: &str = "TOOLS_TEST_INSIDE";
     if std::env::var_os(MARK).is_none() {
         // Variables come from outside: the test runs itself again with some.
-        let path = "session::tools::tests::bash::secrets_do_not_reach_a_command";
+        let path = "builtin::tests::bash::secrets_do_not_reach_a_command";
         let inside = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", path, "--nocapture"])
             .env(MARK, "1")

@@ -1,0 +1,94 @@
+//! The files that stand next to a session and belong to it: what waits, the lock, and the outputs that were cut.
+//!
+//! Whoever writes one of them speaks in the user's name, or lets a second writer in. So tools leave them alone by their
+//! names, those of every session.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::lock::SessionLock;
+use crate::pending::{ENDING, pending_path};
+
+/// How the names of the others end, behind the name of the session.
+const BEHIND: [&str; 2] = [".lock", ".outputs"];
+
+/// The most of a first line that is read to see whether it is a header, in bytes.
+const HEADER: u64 = 64 * 1024;
+
+/// Returns the files next to `session` that only its owner writes, whether or not they are there.
+pub fn sidecars(session: &Path) -> [PathBuf; 2] {
+    // A link and its target are one session.
+    let real = session.canonicalize();
+    let session = real.as_deref().unwrap_or(session);
+    [pending_path(session), SessionLock::path_for(session)]
+}
+
+/// Returns whether a file has, or is in a folder that has, the name of a sidecar of a session.
+pub fn is_sidecar(path: &Path) -> bool {
+    path.ancestors().any(|at| {
+        let Some(name) = at.file_name().and_then(|name| name.to_str()) else {
+            return false;
+        };
+        // Some file systems do not tell upper case from lower.
+        let small = name.to_ascii_lowercase();
+        small.ends_with(ENDING)
+            || BEHIND.iter().any(|end| {
+                small.strip_suffix(end).is_some_and(|session| {
+                    let session = name.get(..session.len()).unwrap_or_default();
+                    small[..session.len()].ends_with(".jsonl")
+                        || is_session(&at.with_file_name(session))
+                })
+            })
+    })
+}
+
+/// Returns whether a regular file begins as a session does, whatever its name.
+fn is_session(path: &Path) -> bool {
+    let is_file = path.metadata().is_ok_and(|found| found.is_file());
+    let Some(file) = is_file.then(|| File::open(path).ok()).flatten() else {
+        return false;
+    };
+    let mut line = Vec::new();
+    let read = BufReader::new(file.take(HEADER)).read_until(b'\n', &mut line);
+    let header: Option<Value> = serde_json::from_slice(&line).ok();
+    read.is_ok() && header.is_some_and(|header| header["type"] == "session")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::is_sidecar;
+
+    #[test]
+    fn sidecars_are_known_by_their_names() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::write(at("log"), "{\"type\":\"session\",\"id\":\"s\"}\n").unwrap();
+        fs::write(at("Cargo"), "[package]\n").unwrap();
+        for name in [
+            "s.pending.jsonl",
+            "S.Pending.JSONL",
+            "s.jsonl.lock",
+            "s.jsonl.outputs",
+            "s.jsonl.outputs/1.txt",
+            "log.lock",
+            "log.outputs/1.txt",
+        ] {
+            assert!(is_sidecar(&at(name)), "{name}");
+        }
+        for name in [
+            "Cargo.lock",
+            "s.jsonl",
+            "pending.jsonl",
+            "x.lock",
+            ".lock",
+            "outputs/x",
+        ] {
+            assert!(!is_sidecar(&at(name)), "{name}");
+        }
+    }
+}
