@@ -48,7 +48,7 @@ pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use encode::{
     BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft,
-    EntryDraft, FirstKept, HeaderDraft, LabelDraft, SessionInfoDraft, Stamp,
+    EntryDraft, FirstKept, HeaderDraft, LabelDraft, SessionInfoDraft, Stamp, stamp_write,
 };
 pub use entry::{
     BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,

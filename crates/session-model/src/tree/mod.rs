@@ -6,6 +6,7 @@ mod kinds;
 mod link;
 mod path;
 mod replaced;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
