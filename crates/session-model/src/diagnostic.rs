@@ -33,6 +33,8 @@ pub enum DiagnosticKind {
     MissingFinalNewline,
     /// The last line is cut off.
     TornTail,
+    /// A write of several entries that count only together was cut off.
+    UnfinishedWrite,
     /// A line is not a JSON object that can be read.
     DamagedLine,
     /// A line is longer than 4 GiB.

@@ -14,6 +14,8 @@ pub struct Stamp {
     pub parent: Option<EntryId>,
     /// When it is written.
     pub timestamp: Timestamp,
+    /// The last entry of the same write, where this one counts only together with it.
+    pub part_of: Option<EntryId>,
 }
 
 /// The first entry that a compaction keeps.
@@ -132,6 +134,20 @@ pub struct SessionInfoDraft {
 }
 
 impl EntryDraft {
+    /// Returns true for what replaces, edits or adds to what the model sees of other entries.
+    fn changes_context(&self) -> bool {
+        match self {
+            Self::Compaction(_) | Self::BranchSummary(_) | Self::ContextEdit(_) => true,
+            Self::Custom(_)
+            | Self::CustomMessage(_)
+            | Self::Message(_)
+            | Self::Label(_)
+            | Self::SessionInfo(_)
+            | Self::ModelChange(_)
+            | Self::ThinkingLevelChange(_) => false,
+        }
+    }
+
     /// Returns the line of the entry: one JSON object without a line ending.
     pub fn stamp(&self, stamp: &Stamp) -> String {
         match self {
@@ -189,6 +205,34 @@ impl EntryDraft {
             ),
         }
     }
+}
+
+/// Returns the lines of entries that are written at once, as a chain under `parent`.
+///
+/// What changes the context counts as a whole or not at all: the entries of a pruning, a compaction or a branch
+/// summary name the last entry of the write, and [`decode_bytes`](crate::decode_bytes) sets them aside where that one
+/// is missing. Messages before them count by themselves.
+pub fn stamp_write(
+    entries: &[(EntryId, EntryDraft)],
+    parent: Option<EntryId>,
+    timestamp: Timestamp,
+) -> Vec<String> {
+    let changes = entries.iter().any(|(_, draft)| draft.changes_context());
+    let is_message = |(_, draft): &(EntryId, EntryDraft)| matches!(draft, EntryDraft::Message(_));
+    let first = entries.iter().position(|entry| !is_message(entry));
+    let first = first.filter(|_| changes).unwrap_or(entries.len());
+    let last = entries.last().map(|(id, _)| id);
+    let mut parent = parent;
+    let stamped = entries.iter().enumerate().map(|(place, (id, draft))| {
+        let is_part = place >= first && Some(id) != last;
+        draft.stamp(&Stamp {
+            id: id.clone(),
+            parent: parent.replace(id.clone()),
+            timestamp,
+            part_of: last.filter(|_| is_part).cloned(),
+        })
+    });
+    stamped.collect()
 }
 
 impl CompactionDraft {
@@ -276,8 +320,10 @@ fn line(
     optional: &[(&str, Option<String>)],
 ) -> String {
     let parent = stamp.parent.as_deref().map_or("null".to_owned(), quoted);
+    let part_of = stamp.part_of.as_deref().map(quoted);
+    let part_of = part_of.map_or_else(String::new, |last| format!(",\"partOf\":{last}"));
     let mut out = format!(
-        "{{\"type\":\"{kind}\",\"id\":{},\"parentId\":{parent},\"timestamp\":\"{}\"",
+        "{{\"type\":\"{kind}\",\"id\":{},\"parentId\":{parent}{part_of},\"timestamp\":\"{}\"",
         quoted(&stamp.id),
         stamp.timestamp
     );

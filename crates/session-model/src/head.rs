@@ -43,6 +43,8 @@ pub(crate) struct EntryHead<'a> {
     pub id: Option<Cow<'a, str>>,
     /// The parent as written: `Some(None)` for null, `None` when the member is missing.
     pub parent: Option<Option<Cow<'a, str>>>,
+    /// The last entry of the write that it is part of, where it counts only with that one.
+    pub part_of: Option<Cow<'a, str>>,
     pub repair: Option<Repair>,
 }
 
@@ -67,17 +69,19 @@ pub(crate) fn plain_head(line: &[u8]) -> Option<EntryHead<'_>> {
     let rest = rest.strip_prefix(b",\"id\":\"")?;
     let (id, rest) = plain_string(rest)?;
     let rest = rest.strip_prefix(b",\"parentId\":")?;
-    let parent = match rest.strip_prefix(b"\"") {
-        Some(rest) => Some(Cow::Borrowed(plain_string(rest)?.0)),
-        None => {
-            rest.strip_prefix(b"null")?;
-            None
+    let (parent, rest) = match rest.strip_prefix(b"\"") {
+        Some(rest) => {
+            let (parent, rest) = plain_string(rest)?;
+            (Some(Cow::Borrowed(parent)), rest)
         }
+        None => (None, rest.strip_prefix(b"null")?),
     };
+    let part_of = rest.strip_prefix(b",\"partOf\":\"").and_then(plain_string);
     Some(EntryHead {
         kind: Cow::Borrowed(kind),
         id: Some(Cow::Borrowed(id)),
         parent: Some(parent),
+        part_of: part_of.map(|(last, _)| Cow::Borrowed(last)),
         repair: None,
     })
 }
@@ -99,6 +103,8 @@ struct WireHead {
     id: Option<String>,
     #[serde(deserialize_with = "json::present")]
     parent_id: Option<Option<String>>,
+    #[serde(deserialize_with = "json::text")]
+    part_of: Option<String>,
     #[serde(deserialize_with = "json::count")]
     version: Option<i64>,
     #[serde(deserialize_with = "json::text")]
@@ -127,7 +133,9 @@ fn whole_head(line: &[u8]) -> Head<'_> {
                     }
                     value.is_number()
                 }
-                "type" | "id" | "timestamp" | "cwd" | "parentSession" => value.is_string(),
+                "type" | "id" | "partOf" | "timestamp" | "cwd" | "parentSession" => {
+                    value.is_string()
+                }
                 "parentId" => value.is_string() || value.is_null(),
                 _ => false,
             });
@@ -159,6 +167,7 @@ fn whole_head(line: &[u8]) -> Head<'_> {
             kind: Cow::Owned(kind),
             id: wire.id.map(Cow::Owned),
             parent: wire.parent_id.map(|parent| parent.map(Cow::Owned)),
+            part_of: wire.part_of.map(Cow::Owned),
             repair,
         }),
     }
@@ -170,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_common_spelling_and_any_other_give_the_same_head() {
-        let common = br#"{"type":"message","id":"a1","parentId":"a0","x":1}"#;
-        let other = br#"{ "parentId":"a0", "x":1, "id":"a1", "type":"message" }"#;
+        let common = br#"{"type":"message","id":"a1","parentId":"a0","partOf":"a2","x":1}"#;
+        let other = br#"{ "parentId":"a0", "x":1, "partOf":"a2", "id":"a1", "type":"message" }"#;
         assert!(plain_head(common).is_some() && plain_head(other).is_none());
         assert_eq!(read_head(common), read_head(other));
         let null = br#"{"type":"custom","id":"a","parentId":null}"#;

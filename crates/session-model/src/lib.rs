@@ -49,7 +49,7 @@ pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use encode::{
     BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft,
-    EntryDraft, FirstKept, HeaderDraft, LabelDraft, SessionInfoDraft, Stamp,
+    EntryDraft, FirstKept, HeaderDraft, LabelDraft, SessionInfoDraft, Stamp, stamp_write,
 };
 pub use entry::{
     BranchSummary, Compaction, Entry, EntryBody, EntryId, EntryKind, FileDetails, ModelRef,
@@ -66,7 +66,7 @@ pub use message::{
 };
 pub use migrate::{MigrateError, migrate_lines};
 pub use pairing::{RoleOrder, check_pairs, pair_calls};
-pub use source::{LineSource, SourceError, Span};
+pub use source::{LineSource, SourceError, SourceFailure, Span};
 pub use timestamp::Timestamp;
 pub use tree::{
     AppendEntryError, Decoded, Decoder, EntryIndex, Leaf, SessionPath, SessionTree, Turn,

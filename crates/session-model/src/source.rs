@@ -38,6 +38,15 @@ pub enum SourceError {
     },
 }
 
+/// The reads of a source that have failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFailure {
+    /// How many there are.
+    pub count: u64,
+    /// Why the first one failed.
+    pub reason: String,
+}
+
 /// Gives the bytes of a line on demand, so that a session need not be in memory.
 ///
 /// In memory it is a byte vector; over a file it reads blocks. The tree holds
@@ -45,6 +54,12 @@ pub enum SourceError {
 pub trait LineSource: Send + Sync {
     /// Returns the bytes of `span`.
     fn line(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError>;
+
+    /// Returns which reads have failed so far. Who reads may pass over an entry that is damaged; one that could not
+    /// be read is another matter, and whoever writes a summary asks here first.
+    fn failure(&self) -> Option<SourceFailure> {
+        None
+    }
 }
 
 impl LineSource for Vec<u8> {

@@ -580,6 +580,7 @@ fn any_stamp() -> impl Strategy<Value = Stamp> {
         id: EntryId::new(&id),
         parent: (!root).then(|| EntryId::new("root")),
         timestamp: Timestamp::from_millis(millis),
+        part_of: None,
     })
 }
 
@@ -1061,6 +1062,7 @@ fn messages_are_spelt_as_peers_spell_them() {
         id: EntryId::new("22a2720e"),
         parent: None,
         timestamp: Timestamp::from_millis(1_778_547_747_762),
+        part_of: None,
     };
     let written = |draft: MessageDraft| EntryDraft::Message(Box::new(draft)).stamp(&stamp);
     let answer = AgentMessage::Assistant(AssistantMessage {

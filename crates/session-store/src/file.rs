@@ -8,7 +8,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use session_model::{
-    Decoded, Decoder, EntryDraft, EntryId, EntryKind, HeaderDraft, SessionTree, Stamp, Timestamp,
+    Decoded, Decoder, EntryDraft, EntryId, EntryKind, HeaderDraft, SessionTree, Timestamp,
+    stamp_write,
 };
 
 use crate::error::StoreError;
@@ -151,20 +152,12 @@ impl SessionFile {
         drafts: &[EntryDraft],
         parent: Option<&EntryId>,
     ) -> (Vec<String>, Vec<EntryId>) {
-        let timestamp = now();
-        let mut parent = parent.cloned();
         let mut ids = Vec::new();
-        let mut lines = Vec::new();
-        for draft in drafts {
-            let id = self.fresh_id(&ids);
-            lines.push(draft.stamp(&Stamp {
-                id: id.clone(),
-                parent: parent.replace(id.clone()),
-                timestamp,
-            }));
-            ids.push(id);
+        for _ in drafts {
+            ids.push(self.fresh_id(&ids));
         }
-        (lines, ids)
+        let named: Vec<_> = ids.iter().cloned().zip(drafts.iter().cloned()).collect();
+        (stamp_write(&named, parent.cloned(), now()), ids)
     }
 }
 

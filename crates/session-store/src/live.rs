@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use session_model::{
     AgentMessage, EntryBody, EntryDraft, EntryId, EntryIndex, Leaf, MessageDraft, SessionTree,
-    Stamp,
+    stamp_write,
 };
 
 use crate::append::SyncPolicy;
@@ -231,11 +231,10 @@ impl LiveStore {
 
     fn stamped(
         &self,
-        mut parent: Option<EntryId>,
+        parent: Option<EntryId>,
         entries: Vec<NewEntry>,
     ) -> Result<(Vec<String>, Vec<EntryId>), StoreError> {
-        let timestamp = now();
-        let mut lines = Vec::new();
+        let mut named = Vec::new();
         let mut ids: Vec<EntryId> = Vec::new();
         for entry in entries {
             let id = match entry.id {
@@ -251,15 +250,12 @@ impl LiveStore {
                 }
                 Some(id) => id,
             };
-            let line = entry.draft.stamp(&Stamp {
-                id: id.clone(),
-                parent: parent.replace(id.clone()),
-                timestamp,
-            });
-            lines.push(self.filter.line(line));
-            ids.push(id);
+            ids.push(id.clone());
+            named.push((id, entry.draft));
         }
-        Ok((lines, ids))
+        let lines = stamp_write(&named, parent, now()).into_iter();
+        let lines = lines.map(|line| self.filter.line(line));
+        Ok((lines.collect(), ids))
     }
 
     /// Keeps a message until it is sent, and returns it. It is on the disk by then, except in memory.

@@ -3,19 +3,34 @@
 use std::borrow::Cow;
 use std::fs::File;
 use std::io;
+use std::sync::{Mutex, PoisonError};
 
-use session_model::{LineSource, SourceError, Span};
+use session_model::{LineSource, SourceError, SourceFailure, Span};
 
 /// A file whose lines are read on demand, without a position that threads would share.
 #[derive(Debug)]
 pub struct FileSource {
     file: File,
+    failure: Mutex<Option<SourceFailure>>,
 }
 
 impl FileSource {
     /// Returns a source over an open file.
     pub fn new(file: File) -> Self {
-        Self { file }
+        Self {
+            file,
+            failure: Mutex::new(None),
+        }
+    }
+
+    fn note_failure(&self, error: &io::Error) {
+        let reason = match error.kind() {
+            io::ErrorKind::UnexpectedEof => "it became shorter while it was open".to_owned(),
+            _ => error.to_string(),
+        };
+        let mut failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner);
+        let first = SourceFailure { count: 0, reason };
+        failure.get_or_insert(first).count += 1;
     }
 
     #[cfg(unix)]
@@ -42,7 +57,11 @@ impl FileSource {
 impl LineSource for FileSource {
     fn line(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError> {
         let mut buffer = vec![0; span.len as usize];
-        match self.read_at(&mut buffer, span.offset) {
+        let read = self.read_at(&mut buffer, span.offset);
+        if let Err(error) = &read {
+            self.note_failure(error);
+        }
+        match read {
             Ok(()) => Ok(Cow::Owned(buffer)),
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {
                 Err(SourceError::OutOfBounds { span })
@@ -52,5 +71,10 @@ impl LineSource for FileSource {
                 source: Box::new(error),
             }),
         }
+    }
+
+    fn failure(&self) -> Option<SourceFailure> {
+        let failure = self.failure.lock();
+        failure.unwrap_or_else(PoisonError::into_inner).clone()
     }
 }

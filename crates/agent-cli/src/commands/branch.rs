@@ -10,6 +10,7 @@ use serde::Serialize;
 use session_model::{Diagnostic, EntryDraft, EntryId, SessionPath};
 
 use crate::args::{BranchArgs, Global};
+use crate::commands::unreadable::Unreadable;
 use crate::commands::{Opened, Outcome, named_leaf};
 use crate::error::Error;
 use crate::models::{Models, Wanted};
@@ -100,6 +101,8 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
             }
         }
     };
+    let noticed = opened.session().decoded.diagnostics.iter();
+    Unreadable::check(opened.session(), noticed.chain(&plan.diagnostics))?;
     let draft = summary.clone().unwrap_or_else(|| plan.move_only());
     let ids = opened.commit(&destination, &[draft], plan.new_leaf.as_ref())?;
     let id = ids.first();

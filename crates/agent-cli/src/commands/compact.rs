@@ -17,6 +17,7 @@ use crate::commands::plan::{
     plan_input, refuse_small_window,
 };
 use crate::commands::restoring::{self, Found};
+use crate::commands::unreadable::Unreadable;
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::models::{Models, Wanted, block_on, no_summary};
@@ -95,7 +96,9 @@ pub(super) fn run_at(
         Destination::InPlace => Some(shell_name(&opened.session().path)),
         Destination::DryRun => None,
     };
-    document["diagnostics"] = json!(all_diagnostics(opened.session(), &context));
+    let diagnostics = all_diagnostics(opened.session(), &context);
+    let unreadable = Unreadable::check(opened.session(), diagnostics.iter().copied())?;
+    document["diagnostics"] = json!(diagnostics);
     document["written_to"] = json!(match &destination {
         Destination::Out(path) => Some(path.display().to_string()),
         Destination::InPlace => Some(opened.session().path.display().to_string()),
@@ -142,6 +145,7 @@ pub(super) fn run_at(
                 seconds,
                 report: &report,
                 notes: &notes,
+                unreadable: unreadable.text(),
             };
             Ok(outcome(&compacted, &context, &ids, document, &facts))
         }

@@ -7,6 +7,7 @@ use session_model::{
 };
 
 use crate::args::DoctorArgs;
+use crate::commands::unreadable::refuse_failed_reads;
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::open_session;
@@ -40,6 +41,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
     let (messages, paired) = context.to_llm(RoleOrder::Any);
     diagnostics.extend(paired);
     diagnostics.extend(check_pairs(&messages, RoleOrder::Any));
+    refuse_failed_reads(tree, &session.path)?;
     let worst = diagnostics.iter().map(|said| said.severity).max();
     let document = json!({
         "entries": tree.len(),
@@ -65,5 +67,13 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
         None => format!("  {}\n", styled(GOOD, "no damage")),
         Some(_) => diagnostics_text(&diagnostics),
     });
-    Ok(Outcome::done(&document, text))
+    let errors = diagnostics.iter();
+    let errors = errors.filter(|said| said.severity == Severity::Error);
+    Ok(match errors.count() {
+        0 => Outcome::done(&document, text),
+        errors => {
+            let found = format!("found {}", counted(errors, "error"));
+            Outcome::failed(found, &document, text)
+        }
+    })
 }

@@ -16,6 +16,7 @@ use session_model::{
 };
 
 use crate::args::{Global, HandoffArgs};
+use crate::commands::unreadable::{Unreadable, refuse_failed_reads};
 use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::files::{open_session, write_new};
@@ -50,11 +51,13 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     };
     let mut out = json!({ "diagnostics": all_diagnostics(&session, &context) });
     let plan = plan_for(own).map_err(|error| Error::Usage(error.to_string()))?;
+    Unreadable::check(&session, all_diagnostics(&session, &context))?;
     let Some(plan) = plan else {
         return Ok(Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out));
     };
     let started = Instant::now();
     let (document, report) = document(&models, &path, &context, &plan_for)?;
+    refuse_failed_reads(session.tree(), &session.path)?;
     let tokens = TokenCount(document.chars().count() as u64 / 4);
     let written = match &args.out {
         None => None,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use session_model::{SessionTree, decode_bytes};
 
 use crate::args::{AgainstArg, Global, LossArgs};
+use crate::commands::unreadable::refuse_failed_reads;
 use crate::commands::{Outcome, migrated};
 use crate::error::Error;
 use crate::files::open_session;
@@ -42,6 +43,7 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
             Some(ours.ok_or(Error::Cancelled)?)
         }
     };
+    refuse_failed_reads(tree, &session.path)?;
     let mut document = json!(report);
     if let Some(ours) = &ours {
         for (place, loss) in ours.compactions.iter().enumerate() {

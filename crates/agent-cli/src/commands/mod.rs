@@ -29,6 +29,7 @@ mod sessions;
 mod summaries;
 mod tree;
 mod undo;
+mod unreadable;
 
 pub(crate) use plan::Edits;
 pub use rpc::{reference as rpc_reference, schema_text as rpc_schema_text};
@@ -337,6 +338,8 @@ impl Opened {
     ) -> Result<Vec<EntryId>, Error> {
         crate::cancel::check()?;
         let (parent, skipped) = self.session().readable_parent(parent);
+        let read = self.session();
+        unreadable::refuse_failed_reads(read.tree(), &read.path)?;
         if let Some(skipped) = skipped {
             let place = parent.as_deref().unwrap_or("the beginning");
             anstream::eprintln!(

@@ -18,6 +18,7 @@ use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_cont
 use crate::args::{Global, PlanArgs};
 use crate::commands::order::{self, Order, Passed};
 use crate::commands::restoring::{self, Found};
+use crate::commands::unreadable::Unreadable;
 use crate::commands::{Outcome, all_diagnostics, plan_options};
 use crate::error::Error;
 use crate::files::open_session;
@@ -146,7 +147,9 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
         global.profile(),
         &found,
     );
-    document["diagnostics"] = json!(all_diagnostics(&session, &context));
+    let diagnostics = all_diagnostics(&session, &context);
+    Unreadable::check(&session, diagnostics.iter().copied())?;
+    document["diagnostics"] = json!(diagnostics);
     document["passed_over"] = json!(order.passed);
     refuse_small_window(&planned)?;
     let notes = [found.notes(), order::notes(&order.passed)].concat();

@@ -22,6 +22,8 @@ pub struct CardFacts<'a> {
     pub report: &'a ModelReport,
     /// What else is to be known.
     pub notes: &'a [String],
+    /// What of the session cannot be read.
+    pub unreadable: Option<String>,
 }
 
 /// Returns the card.
@@ -179,7 +181,10 @@ fn facts_lines(
     }
     row(
         "lost",
-        "nothing: every entry is still in the file".to_owned(),
+        match &facts.unreadable {
+            None => "nothing: every entry is still in the file".to_owned(),
+            Some(unreadable) => clean(unreadable),
+        },
     );
     if let Some(path) = facts.written_to {
         row("read", format!("agent-cli context {path}"));

@@ -162,13 +162,15 @@ fn damage_that_leaves_entries_is_no_refusal() {
     );
     let output = unchanged_by(&env, || env.run(&["doctor", "s.jsonl"]));
     assert_snapshot!(output, @"
-    exit 0
+    exit 1
     --- stdout
     24 entries on 26 lines
       error   line 1: not readable as JSON; set aside
       error   line 26: not readable as JSON; set aside
       warning line 26: the last line is cut off; it is kept and set aside
       warning no session header can be read; the entries are opened without it
+    --- stderr
+    error: found 2 errors
     ");
 }
 

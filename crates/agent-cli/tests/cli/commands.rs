@@ -206,8 +206,8 @@ fn help() {
 
               [default: own]
 
-    Exit codes: 0 done; 1 failed; 2 usage or settings; 3 nothing to do; 4 the session
-    cannot be used; 5 a provider failed; 130 cancelled.
+    Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing
+    to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
 
     A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Nothing
     is changed unless --in-place is given; --out writes a copy and never overwrites.

@@ -26,12 +26,14 @@ fn zeroes_inside_cost_one_line() {
     let messages = env.messages("s.jsonl");
     let bytes = sample_with_zeroes(&env);
     assert_snapshot!(env.run(&["doctor", "s.jsonl"]), @"
-    exit 0
+    exit 1
     --- stdout
     24 entries on 26 lines
       error   line 11: not readable as JSON; set aside
+    --- stderr
+    error: found 1 error
     ");
-    assert_eq!(env.run_on(&bytes, &["doctor", "-"]).code, Some(0));
+    assert_eq!(env.run_on(&bytes, &["doctor", "-"]).code, Some(1));
     assert_eq!(env.messages("s.jsonl"), messages);
     // It is written to as any other, and the zeroes stay.
     env.run_with(&["compact", "s.jsonl", "--in-place"], &SMALL)
@@ -47,10 +49,12 @@ fn zeroes_behind_the_first_block_cost_one_line() {
     bytes.extend([0; 100]);
     env.write("s.jsonl", [&bytes[..], b"\n"].concat());
     assert_snapshot!(env.run(&["doctor", "s.jsonl"]), @"
-    exit 0
+    exit 1
     --- stdout
     2 entries on 4 lines
       error   line 4: not readable as JSON; set aside
+    --- stderr
+    error: found 1 error
     ");
     assert_eq!(env.messages("s.jsonl").as_array().map(Vec::len), Some(2));
 }
@@ -143,7 +147,10 @@ fn a_compaction_follows_an_entry_that_can_be_read() {
     let before = env.read("s.jsonl");
     let output = env.run_with(&["compact", "s.jsonl", "--in-place"], &SMALL);
     assert_eq!(output.code, Some(0), "{output}");
-    assert_snapshot!(output.stderr, @"warning x2 cannot be read; what is written follows e24 instead");
+    assert_snapshot!(output.stderr, @"
+    warning 2 damaged lines that cannot be read (lines 26, 27); run agent-cli doctor s.jsonl
+    warning x2 cannot be read; what is written follows e24 instead
+    ");
     assert_eq!(added(&env, &before)["parentId"], "e24");
 }
 
@@ -354,4 +361,111 @@ fn styles_are_on_where_a_terminal_is_assumed() {
         without_styles(&shown),
         env.run(&["inspect", "s.jsonl"]).stdout
     );
+}
+
+/// Writes the sample with a line that is cut off and one whose body is damaged.
+fn sample_with_damage(env: &TestEnv) {
+    let text = test_support::session(SAMPLE);
+    let lines: Vec<String> = (1..)
+        .zip(text.lines())
+        .map(|(number, line)| match number {
+            3 => line[..line.len() - 20].to_owned(),
+            22 => line.replace("\"message\":", "\"message\"::"),
+            _ => line.to_owned(),
+        })
+        .collect();
+    env.write("s.jsonl", lines.join("\n") + "\n");
+}
+
+#[test]
+fn f4_commands_that_plan_warn_of_damage() {
+    let env = TestEnv::new();
+    sample_with_damage(&env);
+    let warning = "2 damaged lines that cannot be read (lines 3, 22); run agent-cli doctor s.jsonl";
+    for command in [
+        &["plan", "s.jsonl"][..],
+        &["compact", "s.jsonl", "--dry-run"],
+        &["compact", "s.jsonl", "--dry-run", "--json"],
+        &[
+            "compare",
+            "s.jsonl",
+            "--strategies",
+            "extractive,prune-only",
+        ],
+    ] {
+        let output = env.run_with(command, &SMALL);
+        assert_eq!(output.code, Some(0), "{command:?}: {output}");
+        assert!(output.stderr.contains(warning), "{command:?}: {output}");
+    }
+    let handoff = env.run(&["handoff", "s.jsonl", "--out", "new.jsonl"]);
+    assert_eq!(handoff.code, Some(0), "{handoff}");
+    assert!(handoff.stderr.contains(warning), "{handoff}");
+    let branch = env.run(&["branch", "s.jsonl", "--to", "e9", "--dry-run"]);
+    assert!(branch.stderr.contains("cannot be read (line"), "{branch}");
+    let document = env
+        .run_with(&["compact", "s.jsonl", "--dry-run", "--json"], &SMALL)
+        .json();
+    let said = document["diagnostics"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let lines: Vec<_> = said
+        .iter()
+        .filter(|said| said["severity"] == "error")
+        .map(|said| said["line"].clone())
+        .collect();
+    assert_eq!(lines, [json!(3), json!(22)]);
+}
+
+#[test]
+fn f4_the_card_does_not_call_a_damaged_session_whole() {
+    let env = TestEnv::new();
+    sample_with_damage(&env);
+    let card = env
+        .run_with(&["compact", "s.jsonl", "--in-place"], &SMALL)
+        .success();
+    let lost = card
+        .lines()
+        .find(|line| line.trim_start().starts_with("lost"));
+    let lost = lost.unwrap_or_default();
+    assert!(lost.contains("2 damaged lines"), "{card}");
+    assert!(!card.contains("every entry is still in the file"), "{card}");
+    let whole = TestEnv::sample();
+    let output = whole.run_with(&["compact", "s.jsonl", "--dry-run"], &SMALL);
+    assert_eq!(output.stderr, "");
+}
+
+#[test]
+fn f4_a_read_that_fails_is_told_from_damage() {
+    let env = sample_with_a_damaged_end();
+    let session = agent_cli::store::SessionFile::open(&env.path("s.jsonl")).expect("it opens");
+    let tree = session.tree();
+    let lost = tree.indices().filter(|index| tree.entry(*index).is_err());
+    assert_eq!((lost.count(), tree.source_failure()), (2, None));
+    // Another program cuts the file off.
+    env.write("s.jsonl", "");
+    let entries = tree.indices();
+    let lost = entries.filter(|index| tree.entry(*index).is_err()).count();
+    let count = tree.source_failure().map(|failure| failure.count);
+    assert_eq!((lost, count), (tree.len(), Some(lost as u64)));
+}
+
+#[test]
+fn doctor_fails_on_errors_and_not_on_warnings() {
+    let env = TestEnv::new();
+    sample_with_damage(&env);
+    let output = env.run(&["doctor", "s.jsonl"]);
+    assert_eq!(
+        (output.code, &*output.stderr),
+        (Some(1), "error: found 2 errors\n")
+    );
+    assert_eq!(env.run(&["doctor", "s.jsonl", "--json"]).code, Some(1));
+    let text = test_support::session(SAMPLE);
+    env.write(
+        "s.jsonl",
+        text.replacen("\"parentId\":\"e3\"", "\"parentId\":\"gone\"", 1),
+    );
+    let output = env.run(&["doctor", "s.jsonl"]);
+    assert!(output.stdout.contains("warning"), "{output}");
+    assert_eq!(output.code, Some(0));
 }

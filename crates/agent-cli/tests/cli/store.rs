@@ -54,11 +54,17 @@ fn seen(path: &Path) -> Seen {
 
 /// Checks a session to which `appended` was written, stopped after each byte.
 fn check_every_offset(original: &[u8], appended: &[u8]) {
+    check_offsets(original, appended, 1);
+}
+
+/// Checks a session to which `appended` was written, stopped around each line break and at each `step`th byte.
+fn check_offsets(original: &[u8], appended: &[u8], step: usize) {
     // Thousands of appends are synced: in memory, where the system has a place there.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.expect("a folder for the test");
     let path = folder.path().join("torn.jsonl");
-    // What a reader sees after each whole line; a line needs no newline to be whole.
+    // What a reader sees after each whole line; a line needs no newline to be whole. The lines of a change of the
+    // context count only together.
     let mut whole: Vec<(usize, Seen)> = Vec::new();
     let ends = appended
         .iter()
@@ -68,12 +74,21 @@ fn check_every_offset(original: &[u8], appended: &[u8]) {
         std::fs::write(&path, [original, &appended[..end]].concat()).expect("written");
         whole.push((end, seen(&path)));
     }
-    assert!(
-        whole.iter().all(|(_, seen)| seen.diagnostics.is_empty()),
-        "no line is damaged"
-    );
+    let (before, after) = (&whole[0].1, &whole[whole.len() - 1].1);
+    for (end, seen) in &whole {
+        let unfinished = seen.diagnostics.contains(&DiagnosticKind::UnfinishedWrite);
+        assert_eq!(seen.diagnostics.len(), usize::from(unfinished));
+        let want = if unfinished { before } else { seen };
+        assert_eq!(
+            (&seen.ids, &seen.messages),
+            (&want.ids, &want.messages),
+            "f2: half of a change counts at {end}"
+        );
+    }
+    assert!(before.diagnostics.is_empty() && after.diagnostics.is_empty());
 
-    for stop in 0..=appended.len() {
+    let near_break = |stop: usize| whole.iter().any(|(end, _)| end.abs_diff(stop) < 3);
+    for stop in (0..=appended.len()).filter(|stop| stop % step == 0 || near_break(*stop)) {
         let torn = [original, &appended[..stop]].concat();
         std::fs::write(&path, &torn).expect("written");
         let (end, want) = whole
@@ -92,9 +107,12 @@ fn check_every_offset(original: &[u8], appended: &[u8]) {
             std::cmp::Ordering::Less => &[DiagnosticKind::MissingFinalNewline],
             std::cmp::Ordering::Greater => &[DiagnosticKind::DamagedLine, DiagnosticKind::TornTail],
         };
-        let odd = got.diagnostics.iter().find(|kind| !allowed.contains(kind));
+        // Whether a write is finished was checked above.
+        let odd = |kind: &&DiagnosticKind| **kind != DiagnosticKind::UnfinishedWrite;
+        let noticed: Vec<_> = got.diagnostics.iter().filter(odd).collect();
+        let odd = noticed.iter().find(|kind| !allowed.contains(kind));
         assert_eq!(
-            (odd, got.diagnostics.is_empty()),
+            (odd, noticed.is_empty()),
             (None, allowed.is_empty()),
             "stopped at {stop}"
         );
@@ -127,12 +145,15 @@ fn check_every_offset(original: &[u8], appended: &[u8]) {
             "stopped at {stop}"
         );
         // Torn bytes stay, as a line that is set aside. One that happens to end in `}` is no longer
-        // told by its last byte, but by its body: an entry beside the path that cannot be read.
+        // told by its last byte, but by its body: an entry beside the path that cannot be read, or one of the
+        // unfinished write.
+        let unfinished = after.diagnostics.contains(&DiagnosticKind::UnfinishedWrite);
         let set_aside = after.diagnostics.contains(&DiagnosticKind::DamagedLine);
         assert_eq!(got.lost, 0, "stopped at {stop}");
-        assert_eq!(
-            usize::from(set_aside) + after.lost,
-            usize::from(stop > *end),
+        let torn = usize::from(set_aside) + after.lost;
+        let want = usize::from(stop > *end);
+        assert!(
+            torn == want || unfinished && torn < want,
             "stopped at {stop}"
         );
     }
@@ -159,6 +180,148 @@ fn a_compaction_that_stops_at_any_byte_loses_nothing() {
     let lines = appended.iter().filter(|byte| **byte == b'\n').count();
     assert!(lines > 1, "edits come before the compaction");
     check_every_offset(&original, &appended);
+}
+
+/// Options under which the example session is worth pruning.
+const PRUNE: [&str; 6] = [
+    "--strategy",
+    "prune-only",
+    "--set",
+    "compaction.prune.minimumSavings=100",
+    "--set",
+    "compaction.prune.protectTokens=200",
+];
+
+/// A session with many tool results and, before them, a branch that was left.
+fn session_to_prune() -> TestEnv {
+    let env = TestEnv::new();
+    let turns: Vec<String> = (1..7)
+        .map(|turn| format!("u:20 call:c{turn}:5 res:c{turn}:600 a:30"))
+        .collect();
+    env.session("s.jsonl", &turns.join(" | "));
+    env.run(&["branch", "s.jsonl", "--to", "e20", "--in-place"])
+        .success();
+    env
+}
+
+#[test]
+fn f2_a_torn_pruning_changes_nothing() {
+    let env = session_to_prune();
+    let prune = [&["compact", "s.jsonl", "--in-place"], &PRUNE[..]].concat();
+    let (original, appended) = appended(&env, &prune);
+    let lines = appended.iter().filter(|byte| **byte == b'\n').count();
+    assert!(lines > 3, "several edits come before the mark: {lines}");
+    check_every_offset(&original, &appended);
+}
+
+#[test]
+fn f2_doctor_names_a_torn_pruning_and_undo_passes_over_it() {
+    let env = session_to_prune();
+    let (original, messages) = (env.read("s.jsonl"), env.messages("s.jsonl"));
+    let undone_before = env.json(&["undo", "s.jsonl", "--dry-run"]);
+    let prune = [&["compact", "s.jsonl", "--in-place"], &PRUNE[..]].concat();
+    let (_, appended) = appended(&env, &prune);
+    let undone_after = env.json(&["undo", "s.jsonl", "--dry-run"]);
+    assert_eq!(undone_after["kind"], "pruning");
+    let ends = appended.iter().enumerate();
+    let ends = ends.filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at);
+    let ends: Vec<usize> = ends.collect();
+    // At each end of a line but the last, and within the line after it.
+    for stop in ends[..ends.len() - 1]
+        .iter()
+        .flat_map(|end| [end + 1, end + 60])
+    {
+        env.write("s.jsonl", [&original[..], &appended[..stop]].concat());
+        let found = env.run(&["doctor", "s.jsonl", "--json"]).json();
+        let found = found["diagnostics"].as_array().cloned().unwrap_or_default();
+        let unfinished = found
+            .iter()
+            .filter(|said| said["kind"] == "unfinished_write");
+        assert_eq!(unfinished.count(), 1, "stopped at {stop}: {found:?}");
+        assert_eq!(env.messages("s.jsonl"), messages, "stopped at {stop}");
+        let undone = env.json(&["undo", "s.jsonl", "--dry-run"]);
+        for key in ["kind", "undone", "leaf", "left_behind"] {
+            assert_eq!(undone[key], undone_before[key], "stopped at {stop}");
+        }
+        // It is pruned anew, and that is undone.
+        env.run(&prune).success();
+        assert_ne!(env.messages("s.jsonl"), messages, "stopped at {stop}");
+        let undone = env.json(&["undo", "s.jsonl", "--in-place"]);
+        assert_eq!(undone["kind"], "pruning");
+        assert_eq!(env.messages("s.jsonl"), messages, "stopped at {stop}");
+    }
+}
+
+#[test]
+fn f2_a_torn_restoration_or_replacement_changes_nothing() {
+    let env = TestEnv::sample();
+    env.write("src/lib.rs", "fn main() {}\n".repeat(40));
+    env.write("notes.md", "a note\n".repeat(40));
+    let small = crate::env::SMALL;
+    let restore = [
+        "compact",
+        "s.jsonl",
+        "--in-place",
+        "--strategy",
+        "restore",
+        "--workspace",
+        ".",
+    ];
+    let (original, written) = appended(&env, &[&restore[..], &small].concat());
+    let lines = written.iter().filter(|byte| **byte == b'\n').count();
+    assert!(lines > 1, "what is brought back follows the compaction");
+    check_offsets(&original, &written, 61);
+    let redo = ["redo", "s.jsonl", "--in-place", "--strategy", "extractive"];
+    let (original, written) = appended(&env, &[&redo[..], &small].concat());
+    let lines = written.iter().filter(|byte| **byte == b'\n').count();
+    assert!(lines > 1, "the move comes before the compaction");
+    check_offsets(&original, &written, 61);
+}
+
+#[test]
+fn f2_what_a_peer_adds_after_a_torn_pruning_follows_the_entry_before_it() {
+    let env = session_to_prune();
+    let messages = env.messages("s.jsonl");
+    let prune = [&["compact", "s.jsonl", "--in-place"], &PRUNE[..]].concat();
+    let (original, appended) = appended(&env, &prune);
+    let mut ends = appended
+        .iter()
+        .enumerate()
+        .filter(|(_, byte)| **byte == b'\n');
+    let end = ends.nth(1).expect("two edits").0 + 1;
+    let edits = String::from_utf8_lossy(&appended[..end]).into_owned();
+    let last: serde_json::Value =
+        serde_json::from_str(edits.lines().last().expect("an edit")).expect("JSON");
+    let message = serde_json::json!({
+        "type": "message", "id": "peer", "parentId": last["id"],
+        "message": { "role": "user", "content": "go on" },
+    });
+    let bytes = [
+        &original[..],
+        edits.as_bytes(),
+        format!("{message}\n").as_bytes(),
+    ]
+    .concat();
+    env.write("s.jsonl", &bytes);
+    let after = env.messages("s.jsonl");
+    let (after, before) = (after.as_array().expect("a list"), messages.as_array());
+    assert_eq!(Some(&after[..after.len() - 1].to_vec()), before);
+}
+
+#[test]
+fn f2_edits_of_older_files_count_as_before() {
+    let env = session_to_prune();
+    let prune = [&["compact", "s.jsonl", "--in-place"], &PRUNE[..]].concat();
+    let (original, appended) = appended(&env, &prune);
+    let messages = env.messages("s.jsonl");
+    let mut older = original;
+    for line in String::from_utf8_lossy(&appended).lines() {
+        let mut entry: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        entry.as_object_mut().expect("an entry").remove("partOf");
+        older.extend(format!("{entry}\n").bytes());
+    }
+    env.write("s.jsonl", &older);
+    assert_eq!(env.messages("s.jsonl"), messages);
 }
 
 #[test]

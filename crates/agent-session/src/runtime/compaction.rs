@@ -115,11 +115,22 @@ impl CompactionJob {
         tokio::task::yield_now().await;
         let started = Instant::now();
         let (mut worst, mut passed) = (None, Vec::new());
+        let failed_reads = || {
+            self.tree
+                .source_failure()
+                .map_or(0, |failure| failure.count)
+        };
+        let failed_before = failed_reads();
         for strategy in &self.strategies {
             if self.cancel.is_cancelled() {
                 return Err(Ended::Cancelled);
             }
             let mut done = self.by(*strategy).await;
+            if failed_reads() > failed_before {
+                let failure = self.tree.source_failure();
+                let reason = failure.map_or_else(String::new, |failure| failure.reason);
+                return Err(Ended::Failed(format!("cannot read the session: {reason}")));
+            }
             if let Ok(product) = &mut done {
                 let seconds = started.elapsed().as_secs_f64();
                 let result = match product {

@@ -87,6 +87,7 @@ impl Grown {
             id: EntryId::new(&format!("n{}", self.entries)),
             parent: id_of(&self.tree, to),
             timestamp: Timestamp::from_millis(0),
+            part_of: None,
         });
         self.push(&line);
     }

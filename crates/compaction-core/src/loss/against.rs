@@ -86,6 +86,7 @@ pub fn loss_of_ours(
                 id: entry.id.clone(),
                 parent: entry.parent.clone(),
                 timestamp: entry.timestamp.unwrap_or(Timestamp::from_millis(0)),
+                part_of: None,
             };
             let is_compaction = |draft: &&EntryDraft| matches!(draft, EntryDraft::Compaction(_));
             let draft = applied.drafts.iter().find(is_compaction);

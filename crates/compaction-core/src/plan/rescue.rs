@@ -204,6 +204,7 @@ impl Elision {
             id: EntryId::new("edit"),
             parent: None,
             timestamp: Timestamp::from_millis(0),
+            part_of: None,
         })
     }
 }

@@ -209,6 +209,7 @@ pub fn compact(text: &str, needles: &[Needle], case: Case, seed: u64) -> Result<
             id: id.clone(),
             parent: parent.replace(id),
             timestamp: Timestamp::from_millis(1_790_000_000_000),
+            part_of: None,
         };
         after.push_str(&draft.stamp(&stamp));
         after.push('\n');

@@ -85,6 +85,7 @@ pub fn appended(text: &str, parent: Option<&str>, drafts: &[EntryDraft]) -> Stri
             id: id.clone(),
             parent: parent.replace(id),
             timestamp,
+            part_of: None,
         };
         text.push_str(&draft.stamp(&stamp));
         text.push('\n');

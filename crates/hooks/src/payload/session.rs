@@ -86,6 +86,7 @@ fn spelt(message: &AgentMessage) -> Option<Value> {
         id: EntryId::new(""),
         parent: None,
         timestamp: NO_TIME,
+        part_of: None,
     });
     let mut entry = RawJson::parse(&line).ok()?.to_value();
     let mut message = entry.get_mut("message")?.take();

@@ -12,6 +12,7 @@ use crate::head::{EntryHead, Head, Repair, plain_head, read_head};
 use crate::json;
 use crate::source::LineSource;
 use crate::tree::kinds::Kinds;
+use crate::tree::unfinished::UnfinishedWrite;
 use crate::tree::{NO_PARENT, Row, SessionTree, hash_id};
 
 /// A tree, and what was noticed while its lines were read.
@@ -45,11 +46,11 @@ pub struct Decoder {
     /// The beginning of a line whose end has not come yet.
     carry: Vec<u8>,
     offset: u64,
-    line: u64,
+    pub(super) line: u64,
     header: Option<crate::head::Header>,
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
     kinds: Kinds,
-    ids: String,
+    pub(super) ids: String,
     /// Some entry states its id.
     has_ids: bool,
     /// Entries whose parent is not the entry before them, with the id that they name.
@@ -59,6 +60,8 @@ pub struct Decoder {
     pub(super) diagnostics: Vec<Diagnostic>,
     carriage_returns: Counted,
     blanks: Counted,
+    /// The write of several entries whose last one has not come yet.
+    pub(super) unfinished: Option<UnfinishedWrite>,
     /// The line at hand is the last one and has no line feed.
     in_tail: bool,
 }
@@ -130,6 +133,7 @@ impl Decoder {
                 self.say(Severity::Note, kind, text);
             }
         }
+        self.set_unfinished_aside();
         self.say_counted();
         if self.header.is_none() && !self.rows.is_empty() {
             let kind = DiagnosticKind::MissingHeader;
@@ -233,6 +237,11 @@ impl Decoder {
             true => Head::Damaged,
             false => read_head(body),
         };
+        // A torn line that ends in a brace must not finish a write once more lines follow it.
+        let head = match self.finishes_write(&head) && !json::is_json(body) {
+            true => Head::Damaged,
+            false => head,
+        };
         match head {
             Head::Header(header, repair) => {
                 self.say_repaired(repair);
@@ -268,6 +277,7 @@ impl Decoder {
     }
 
     fn take_entry(&mut self, head: &EntryHead<'_>, offset: u64, len: u32) {
+        self.follow_write(head);
         let row = self.rows.len() as u32;
         let previous = row.checked_sub(1).unwrap_or(NO_PARENT);
         let position = self.rows.len() as u64 + 1;

@@ -6,6 +6,7 @@ mod kinds;
 mod link;
 mod path;
 mod replaced;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -15,7 +16,7 @@ use hashbrown::HashTable;
 use crate::body::{BodyError, Known, ReadEntry, read_entry};
 use crate::entry::{Entry, EntryBody, EntryId, EntryKind};
 use crate::head::Header;
-use crate::source::{LineSource, SourceError, Span};
+use crate::source::{LineSource, SourceError, SourceFailure, Span};
 
 pub use append::AppendEntryError;
 pub use decode::{Decoded, Decoder, decode_bytes};
@@ -184,6 +185,11 @@ impl SessionTree {
     /// Returns the bytes of an entry's line as they were written.
     pub fn raw_line(&self, index: EntryIndex) -> Result<Vec<u8>, SourceError> {
         Ok(self.source.line(self.span(index))?.into_owned())
+    }
+
+    /// Returns which reads of entries have failed since the session was opened, damage not counted.
+    pub fn source_failure(&self) -> Option<SourceFailure> {
+        self.source.failure()
     }
 
     /// Returns the first bytes of an entry's line, at most `most` of them: enough to look at, not to read.

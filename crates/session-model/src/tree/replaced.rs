@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::source::{LineSource, SourceError, Span};
+use crate::source::{LineSource, SourceError, SourceFailure, Span};
 use crate::tree::{EntryIndex, SessionTree};
 
 /// A source in which some lines are others.
@@ -19,6 +19,10 @@ impl LineSource for Replaced {
             Some(line) => Ok(Cow::Borrowed(line)),
             None => self.below.line(span),
         }
+    }
+
+    fn failure(&self) -> Option<SourceFailure> {
+        self.below.failure()
     }
 }
 

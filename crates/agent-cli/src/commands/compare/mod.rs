@@ -13,11 +13,12 @@ use serde_json::json;
 use session_model::{SessionContext, SessionPath, Usage, build_context};
 
 use crate::args::{CompareArgs, Global, ModelArgs, PlanArgs, SessionArgs, WindowArgs};
-use crate::commands::Outcome;
 use crate::commands::compact::{Done, execute};
 use crate::commands::order;
 use crate::commands::plan::{Planned, own_limits, plan, refuse_small_window};
 use crate::commands::restoring;
+use crate::commands::unreadable::Unreadable;
+use crate::commands::{Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::files::{open_session, write_new};
 use crate::models::{Models, Wanted};
@@ -161,9 +162,11 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     {
         return Err(first);
     }
+    let diagnostics = all_diagnostics(&session, &context);
+    Unreadable::check(&session, diagnostics.iter().copied())?;
     let document = json!({
         "strategies": rows,
-        "diagnostics": session.decoded.diagnostics,
+        "diagnostics": diagnostics,
     });
     if rows.iter().all(|row| row.nothing_to_do.is_some()) {
         let reasons = rows.iter().filter_map(Row::remark);

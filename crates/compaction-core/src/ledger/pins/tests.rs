@@ -207,6 +207,7 @@ fn what_is_pinned_and_unpinned_is_read_back() {
             id: EntryId::new(id),
             parent: Some(EntryId::new("e2")),
             timestamp: session_model::Timestamp::from_millis(0),
+            part_of: None,
         })
     };
     let text = PinTarget::Text("  keep \"this\" ".to_owned());
@@ -305,6 +306,7 @@ fn a_copy_of_a_path_has_the_same_pins() {
                 id: EntryId::new(&format!("n{place}")),
                 parent: Some(EntryId::new("p1")),
                 timestamp: session_model::Timestamp::from_millis(0),
+                part_of: None,
             }));
         }
         let more: Vec<&str> = lines.iter().map(String::as_str).collect();
