@@ -33,7 +33,7 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
     let messages: Vec<_> = context.messages().collect();
     let is_prompt = |message: &AgentMessage| matches!(message, AgentMessage::User(_));
     let prompts = messages.iter().filter(|(_, message)| is_prompt(message));
-    let turns = turns_before(context) + prompts.count();
+    let turns = turns_before(context).saturating_add(prompts.count());
     let said = messages.iter().map(|(_, message)| Said::from(&***message));
     let calls = answered_calls(said);
     let mut found = Vec::new();
@@ -93,7 +93,7 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
             | AgentMessage::CompactionSummary(_)
             | AgentMessage::Other { .. } => {}
         }
-        turn -= usize::from(is_prompt(message));
+        turn = turn.saturating_sub(usize::from(is_prompt(message)));
     }
     (found, turns)
 }
