@@ -54,6 +54,7 @@ fn compared(most: TokenCount) -> Outcome<Compared> {
         let applied = applied.map_err(|error| error.to_string())?;
         let draft = applied.drafts.last().ok_or("no compaction")?;
         draft.stamp(&Stamp {
+            part_of: None,
             id: EntryId::new("plain001"),
             parent: path.leaf_id().map(EntryId::new),
             timestamp: Timestamp::from_millis(1_767_225_600_000),

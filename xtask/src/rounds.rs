@@ -137,6 +137,7 @@ fn compact_once(text: &str) -> Outcome<(Row, u64, String)> {
     let id = EntryId::new(&format!("c{:07x}", session.tree.len()));
     let lines = applied.drafts.iter().map(|draft| {
         draft.stamp(&Stamp {
+            part_of: None,
             id: id.clone(),
             parent: Some(plan.leaf.clone()),
             timestamp: Timestamp::from_millis(1_773_200_000_000),

@@ -1,8 +1,8 @@
 //! Results that stay as they are: skills that the agent has read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use session_model::{AgentMessage, EntryId, Said, SessionContext, ToolCall, match_calls};
+use session_model::{AgentMessage, EntryId, Said, SessionContext, answered_calls};
 
 use crate::files::{FileAction, file_call};
 
@@ -20,14 +20,7 @@ const SKILL_TOOL: &str = "skill";
 pub(crate) fn skill_results(context: &SessionContext) -> BTreeSet<EntryId> {
     let messages: Vec<_> = context.messages().collect();
     let said = messages.iter().map(|(_, message)| Said::from(&***message));
-    let calls: BTreeMap<usize, (usize, &str)> = match_calls(said)
-        .into_iter()
-        .map(|(call, result)| (result, call))
-        .collect();
-    let call_of = |place: usize| -> Option<&ToolCall> {
-        let (answer, id) = calls.get(&place)?;
-        messages[*answer].1.tool_calls().find(|call| call.id == *id)
-    };
+    let calls = answered_calls(said);
     let mut kept = BTreeSet::new();
     let mut read: Vec<(&EntryId, String)> = Vec::new();
     for (place, (id, message)) in messages.iter().enumerate() {
@@ -37,7 +30,7 @@ pub(crate) fn skill_results(context: &SessionContext) -> BTreeSet<EntryId> {
         if result.tool_name == SKILL_TOOL {
             kept.insert((*id).clone());
         }
-        if let Some((FileAction::Read, path)) = call_of(place).and_then(file_call)
+        if let Some((FileAction::Read, path)) = calls.get(&place).and_then(|call| file_call(call))
             && !result.is_error
         {
             read.push((id, path.trim_start_matches("./").to_owned()));

@@ -1,12 +1,11 @@
 //! Pruning: old tool output leaves the context, by edits that can be undone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use session_model::{
     AgentMessage, Block, Content, ContextEditDraft, CustomDraft, EntryDraft, EntryId, Said,
-    SessionContext, SessionPath, build_context,
+    SessionContext, SessionPath, answered_calls, build_context,
     json::{self, RawJson},
-    match_calls,
 };
 
 use crate::files::{FileAction, file_call};
@@ -252,15 +251,9 @@ fn results<'a>(
 ) -> Vec<ContextResult<'a>> {
     let messages: Vec<_> = context.messages().collect();
     let said = messages.iter().map(|(_, message)| Said::from(&***message));
-    let matched = match_calls(said);
-    let calls: BTreeMap<usize, (usize, &str)> = matched
-        .into_iter()
-        .map(|(call, result)| (result, call))
-        .collect();
+    let calls = answered_calls(said);
     let read_by = |place: usize| {
-        let (answer, id) = calls.get(&place)?;
-        let mut made = messages[*answer].1.tool_calls();
-        let call = made.find(|call| call.id == *id)?;
+        let call = calls.get(&place)?;
         let (action, path) = file_call(call)?;
         let arguments = call.arguments.as_ref();
         let part = arguments.is_some_and(|raw| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::llm::LlmMessage;
-use crate::message::{AgentMessage, Content};
+use crate::message::{AgentMessage, Content, ToolCall};
 
 /// A message as the rule sees it.
 #[derive(Debug, Clone, Copy)]
@@ -45,31 +45,52 @@ pub fn match_calls<'a>(
     said: impl IntoIterator<Item = Said<'a>>,
 ) -> BTreeMap<(usize, &'a str), usize> {
     let mut results = BTreeMap::new();
-    let mut open: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    each_pair(said, |answer, call, result| {
+        results.insert((answer, call.id.as_str()), result);
+    });
+    results
+}
+
+/// Returns, by the places of results, the call that each of them answers.
+pub fn answered_calls<'a>(
+    said: impl IntoIterator<Item = Said<'a>>,
+) -> BTreeMap<usize, &'a ToolCall> {
+    let mut calls = BTreeMap::new();
+    each_pair(said, |_, call, result| {
+        calls.insert(result, call);
+    });
+    calls
+}
+
+/// Gives the place of an answer, a call of it, and the place of the result, for every call with a result.
+fn each_pair<'a>(
+    said: impl IntoIterator<Item = Said<'a>>,
+    mut pair: impl FnMut(usize, &'a ToolCall, usize),
+) {
+    let mut open: BTreeMap<&str, Vec<(usize, &ToolCall)>> = BTreeMap::new();
     for (place, said) in said.into_iter().enumerate() {
         match said {
             Said::Answer(content) => {
                 for call in content.tool_calls() {
-                    let places = open.entry(&call.id).or_default();
-                    if places.last() != Some(&place) {
-                        places.push(place);
+                    let calls = open.entry(&call.id).or_default();
+                    if calls.last().is_none_or(|(answer, _)| *answer != place) {
+                        calls.push((place, call));
                     }
                 }
             }
             Said::Result(id) => {
-                if let Some(call) = open.get_mut(id).and_then(Vec::pop) {
-                    results.insert((call, id), place);
+                if let Some((answer, call)) = open.get_mut(id).and_then(Vec::pop) {
+                    pair(answer, call, place);
                 }
             }
             Said::Other => {}
         }
     }
-    results
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Said, match_calls};
+    use super::{Said, answered_calls, match_calls};
     use crate::message::{Block, Content, ToolCall};
 
     #[test]
@@ -90,5 +111,8 @@ mod tests {
         ];
         let matched: Vec<_> = match_calls(said).into_iter().collect();
         assert_eq!(matched, [((0, "call_0"), 1), ((3, "call_0"), 4)]);
+        let answered = answered_calls(said).into_iter();
+        let answered: Vec<_> = answered.map(|(result, call)| (result, &*call.id)).collect();
+        assert_eq!(answered, [(1, "call_0"), (4, "call_0")]);
     }
 }

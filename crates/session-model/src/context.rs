@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::entry::{Compaction, Entry, EntryBody, EntryId, EntryKind, ModelRef};
 use crate::llm::{LlmMessage, Wording, acknowledgement, convert_to_llm, resumed};
 use crate::message::{AgentMessage, Block, Content, current_system};
@@ -56,7 +56,8 @@ pub struct SessionContext {
     pub thinking_level: String,
     /// The model in force.
     pub model: Option<ModelRef>,
-    /// What was noticed while bodies were read.
+    /// What was noticed while bodies were read; of each kind at most [`Diagnostics::LISTED`], the last of which counts
+    /// the others.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -91,12 +92,15 @@ impl SessionContext {
     }
 }
 
-/// Returns the context of `path`. Bodies outside the context are not read.
+/// Returns the context of `path`.
+///
+/// Bodies outside the context are read only for what they set for it: the newest changes of the model (an assistant's
+/// message is one) and of the thinking level, the system message with which the session begins, and the edits of that.
 pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionContext {
     let mut builder = Builder {
         path,
         rules,
-        diagnostics: Vec::new(),
+        diagnostics: Diagnostics::default(),
     };
     let places = builder.context_places();
     let boundary = places.first().copied();
@@ -146,7 +150,7 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
         system,
         thinking_level,
         model,
-        diagnostics: builder.diagnostics,
+        diagnostics: builder.diagnostics.into_vec(),
     }
 }
 
@@ -228,7 +232,7 @@ const FIRST_ENTRIES: usize = 8;
 struct Builder<'a, 'p> {
     path: &'p SessionPath<'a>,
     rules: ContextRules,
-    diagnostics: Vec<Diagnostic>,
+    diagnostics: Diagnostics,
 }
 
 impl Builder<'_, '_> {

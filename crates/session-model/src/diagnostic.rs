@@ -1,5 +1,6 @@
 //! What was noticed about a session that is not as it should be, and what was done about it.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Serialize;
@@ -39,6 +40,8 @@ pub enum DiagnosticKind {
     DamagedLine,
     /// A line is longer than 4 GiB.
     OversizedLine,
+    /// The session has more entries, or longer ids, than can be numbered: their ids take more than 4 GiB.
+    TooManyEntries,
     /// A line is valid JSON, but no entry (it has no `type`).
     NotAnEntry,
     /// The first readable line is not a session header.
@@ -82,6 +85,17 @@ pub struct Diagnostic {
     pub entry_id: Option<EntryId>,
     /// One sentence fragment: what was found and what was done.
     pub message: String,
+    /// How many more of its kind there are that are not listed; on the last one of them that is.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more: u64,
+}
+
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Diagnostic {
@@ -93,7 +107,13 @@ impl Diagnostic {
             line: None,
             entry_id: None,
             message: message.into(),
+            more: 0,
         }
+    }
+
+    /// Returns how many it stands for: itself, and those of its kind that are not listed.
+    pub fn count(&self) -> u64 {
+        self.more.saturating_add(1)
     }
 
     /// Returns the same diagnostic, said of `line`.
@@ -116,6 +136,64 @@ impl fmt::Display for Diagnostic {
         if let Some(line) = self.line {
             write!(f, "line {line}: ")?;
         }
-        f.write_str(&self.message)
+        f.write_str(&self.message)?;
+        match self.more {
+            0 => Ok(()),
+            more => write!(f, " ({more} more of this kind are not listed)"),
+        }
+    }
+}
+
+/// Diagnostics as they are collected: the first [`LISTED`](Self::LISTED) of each kind, and how many more there are. So
+/// a session takes no more memory the more of it is damaged.
+#[derive(Debug, Clone, Default)]
+pub struct Diagnostics {
+    listed: Vec<Diagnostic>,
+    kinds: BTreeMap<DiagnosticKind, OfKind>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct OfKind {
+    count: u64,
+    listed: u64,
+    /// The place of the last that is listed.
+    last: usize,
+}
+
+impl Diagnostics {
+    /// How many diagnostics of one kind are listed.
+    pub const LISTED: u64 = 1000;
+
+    /// Adds a diagnostic.
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        let kind = self.kinds.entry(diagnostic.kind).or_default();
+        kind.count = kind.count.saturating_add(diagnostic.count());
+        if kind.listed < Self::LISTED {
+            kind.listed += 1;
+            kind.last = self.listed.len();
+            diagnostic.more = 0;
+            self.listed.push(diagnostic);
+        }
+    }
+
+    /// Returns how many of a kind there are, listed or not.
+    pub fn count(&self, kind: DiagnosticKind) -> u64 {
+        self.kinds.get(&kind).map_or(0, |kind| kind.count)
+    }
+
+    /// Returns those that are listed, in the order in which they came; the last of each kind counts the others.
+    pub fn into_vec(mut self) -> Vec<Diagnostic> {
+        for kind in self.kinds.values() {
+            self.listed[kind.last].more = kind.count.saturating_sub(kind.listed);
+        }
+        self.listed
+    }
+}
+
+impl Extend<Diagnostic> for Diagnostics {
+    fn extend<I: IntoIterator<Item = Diagnostic>>(&mut self, diagnostics: I) {
+        for diagnostic in diagnostics {
+            self.push(diagnostic);
+        }
     }
 }

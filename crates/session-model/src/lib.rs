@@ -44,9 +44,9 @@ mod timestamp;
 mod tree;
 
 pub use body::BodyError;
-pub use calls::{Said, match_calls};
+pub use calls::{Said, answered_calls, match_calls};
 pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
-pub use diagnostic::{Diagnostic, DiagnosticKind, Severity};
+pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 pub use encode::{
     BranchSummaryDraft, CompactionDraft, ContextEditDraft, CustomDraft, CustomMessageDraft,
     EntryDraft, FirstKept, HeaderDraft, LabelDraft, SessionInfoDraft, Stamp, stamp_write,

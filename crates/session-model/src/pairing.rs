@@ -1,11 +1,11 @@
 //! The check of a projection before it is sent: calls and results are paired, roles are in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::calls::{Said, match_calls};
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::llm::{LlmMessage, acknowledgement, missing_result_text, orphan_result_text};
-use crate::message::{AssistantMessage, Block, Content, StopReason, ToolCall, ToolResultMessage};
+use crate::message::{AssistantMessage, Block, Content, StopReason, ToolResultMessage};
 
 /// Which orders of roles the receiver accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,7 +26,7 @@ pub fn pair_calls(
     messages: Vec<LlmMessage>,
     order: RoleOrder,
 ) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
-    let mut diagnostics = Vec::new();
+    let mut diagnostics = Diagnostics::default();
     let matched = match_calls(messages.iter().map(Said::from));
     let mut results: BTreeMap<(usize, String), usize> = matched
         .into_iter()
@@ -47,10 +47,12 @@ pub fn pair_calls(
                     continue; // an empty failed attempt says nothing
                 }
                 paired.push(LlmMessage::Assistant(answer));
-                for call in calls {
-                    let result = results.remove(&(place, call.id.clone()));
-                    let result = result.and_then(|at| messages[at].take());
-                    paired.push(result.unwrap_or_else(|| missing_result(&call, &mut diagnostics)));
+                for (id, name) in calls {
+                    let call = (place, id);
+                    let result = results.remove(&call).and_then(|at| messages[at].take());
+                    let (_, id) = call;
+                    let missing = || missing_result(id, name, &mut diagnostics);
+                    paired.push(result.unwrap_or_else(missing));
                 }
             }
             LlmMessage::ToolResult(result) => {
@@ -63,34 +65,31 @@ pub fn pair_calls(
     if order == RoleOrder::Alternating {
         paired = merge_neighbours(paired);
     }
-    (paired, diagnostics)
+    (paired, diagnostics.into_vec())
 }
 
 /// Returns what is wrong with the pairs and roles of `messages`: nothing, for what [`pair_calls`] returned.
 pub fn check_pairs(messages: &[LlmMessage], order: RoleOrder) -> Vec<Diagnostic> {
-    let mut diagnostics = Vec::new();
-    let mut open: Vec<String> = Vec::new();
+    let mut diagnostics = Diagnostics::default();
+    let mut open = OpenCalls::default();
     let unpaired =
         |text: String| Diagnostic::new(Severity::Error, DiagnosticKind::UnpairedToolCall, text);
+    let unanswered = |id: &str| unpaired(format!("call {id} has no result"));
     let mut previous: Option<&LlmMessage> = None;
     for message in messages {
         if let LlmMessage::ToolResult(result) = message {
-            let place = open.iter().position(|id| *id == result.tool_call_id);
-            match place {
-                Some(place) => drop(open.remove(place)),
-                None => diagnostics.push(unpaired(format!(
-                    "result {} answers no open call",
-                    result.tool_call_id
-                ))),
+            let id = &result.tool_call_id;
+            if !open.close(id) {
+                diagnostics.push(unpaired(format!("result {id} answers no open call")));
             }
         } else {
-            diagnostics.extend(
-                open.drain(..)
-                    .map(|id| unpaired(format!("call {id} has no result"))),
-            );
+            diagnostics.extend(open.take().map(unanswered));
         }
         if let LlmMessage::Assistant(answer) = message {
-            open.extend(answer.content.tool_calls().map(|call| call.id.clone()));
+            answer
+                .content
+                .tool_calls()
+                .for_each(|call| open.add(&call.id));
         }
         let repeats = previous.is_some_and(|previous| previous.role() == message.role());
         let alternates = matches!(message, LlmMessage::User(_) | LlmMessage::Assistant(_));
@@ -101,24 +100,57 @@ pub fn check_pairs(messages: &[LlmMessage], order: RoleOrder) -> Vec<Diagnostic>
         }
         previous = Some(message);
     }
-    diagnostics.extend(
-        open.into_iter()
-            .map(|id| unpaired(format!("call {id} has no result"))),
-    );
-    diagnostics
+    diagnostics.extend(open.take().map(unanswered));
+    diagnostics.into_vec()
 }
 
-/// Takes calls that repeat an id within one answer out of it, and returns the calls that remain.
-fn drop_repeated_calls(content: &mut Content, diagnostics: &mut Vec<Diagnostic>) -> Vec<ToolCall> {
-    let mut calls: Vec<ToolCall> = Vec::new();
+/// The calls of an answer that have no result yet.
+#[derive(Default)]
+struct OpenCalls<'a> {
+    calls: Vec<Option<&'a str>>,
+    places: BTreeMap<&'a str, VecDeque<usize>>,
+}
+
+impl<'a> OpenCalls<'a> {
+    fn add(&mut self, id: &'a str) {
+        self.places
+            .entry(id)
+            .or_default()
+            .push_back(self.calls.len());
+        self.calls.push(Some(id));
+    }
+
+    /// Closes the first call of an id; returns whether there is one.
+    fn close(&mut self, id: &str) -> bool {
+        let place = self.places.get_mut(id).and_then(VecDeque::pop_front);
+        if let Some(place) = place {
+            self.calls[place] = None;
+        }
+        place.is_some()
+    }
+
+    /// Returns the calls that are left, in their order, and forgets them.
+    fn take(&mut self) -> impl Iterator<Item = &'a str> + use<'a> {
+        self.places.clear();
+        std::mem::take(&mut self.calls).into_iter().flatten()
+    }
+}
+
+/// Takes calls that repeat an id within one answer out of it, and returns ids and names of the calls that remain.
+fn drop_repeated_calls(
+    content: &mut Content,
+    diagnostics: &mut Diagnostics,
+) -> Vec<(String, String)> {
+    let mut calls = Vec::new();
+    let mut known = BTreeSet::new();
     if let Content::Blocks(blocks) = content {
         blocks.retain(|block| {
             let Block::ToolCall(call) = block else {
                 return true;
             };
-            let fresh = calls.iter().all(|known| known.id != call.id);
+            let fresh = known.insert(call.id.clone());
             if fresh {
-                calls.push(call.clone());
+                calls.push((call.id.clone(), call.name.clone()));
             } else {
                 let text = format!(
                     "call {} stands twice in one answer; the first counts",
@@ -133,23 +165,20 @@ fn drop_repeated_calls(content: &mut Content, diagnostics: &mut Vec<Diagnostic>)
     calls
 }
 
-fn missing_result(call: &ToolCall, diagnostics: &mut Vec<Diagnostic>) -> LlmMessage {
-    let text = format!(
-        "call {} ({}) has no result; a marked one is sent",
-        call.id, call.name
-    );
+fn missing_result(id: String, name: String, diagnostics: &mut Diagnostics) -> LlmMessage {
+    let text = format!("call {id} ({name}) has no result; a marked one is sent");
     let kind = DiagnosticKind::UnpairedToolCall;
     diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
     LlmMessage::ToolResult(ToolResultMessage {
-        tool_call_id: call.id.clone(),
-        tool_name: call.name.clone(),
+        tool_call_id: id,
+        tool_name: name,
         content: Content::Blocks(vec![Block::text(missing_result_text())]),
         is_error: true,
         timestamp: None,
     })
 }
 
-fn told_result(result: ToolResultMessage, diagnostics: &mut Vec<Diagnostic>) -> LlmMessage {
+fn told_result(result: ToolResultMessage, diagnostics: &mut Diagnostics) -> LlmMessage {
     let text = format!(
         "result {} ({}) answers no call of this context; it is told as text",
         result.tool_call_id, result.tool_name

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 
 use session_model::{
-    AgentMessage, Block, Content, ContextRules, Decoded, EntryIndex, Leaf, LlmMessage, RoleOrder,
-    SessionContext, SessionTree, Wording, build_context, check_pairs, convert_to_llm, decode_bytes,
-    migrate_lines, pair_calls,
+    AgentMessage, Block, Content, ContextRules, Decoded, Diagnostic, EntryIndex, Leaf, LlmMessage,
+    RoleOrder, SessionContext, SessionTree, Wording, build_context, check_pairs, convert_to_llm,
+    decode_bytes, migrate_lines, pair_calls,
 };
 use test_support::session;
 
@@ -1000,6 +1000,40 @@ fn a_call_that_stands_twice_in_one_answer_counts_once() {
     assert_eq!(check_pairs(&messages, RoleOrder::Any), []);
     assert_eq!(blocks(messages[1].content()), "<call t> + and");
     assert_eq!(said.len(), 1);
+}
+
+/// Looking every call up among all others would take minutes here.
+#[test]
+fn forty_thousand_calls_of_one_answer_find_their_results() {
+    const CALLS: usize = 40_000;
+    let calls = (0..CALLS).map(|call| {
+        format!(r#"{{"type":"toolCall","id":"t{call}","name":"read","arguments":{{}}}}"#)
+    });
+    let calls = calls.collect::<Vec<_>>().join(",");
+    let mut lines = vec![format!(
+        r#"{{"type":"message","id":"a","parentId":"e1","message":{{"role":"assistant","content":[{calls}],"stopReason":"toolUse"}}}}"#
+    )];
+    // The last result comes first.
+    let mut parent = "a".to_owned();
+    for call in (0..CALLS).rev() {
+        lines.push(format!(
+            r#"{{"type":"message","id":"r{call}","parentId":"{parent}","message":{{"role":"toolResult","toolCallId":"t{call}","toolName":"read","content":[{{"type":"text","text":"{call}"}}]}}}}"#
+        ));
+        parent = format!("r{call}");
+    }
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    let context = context(&open_lines("u:2", &lines), ContextRules::Own);
+    let (messages, said) = context.to_llm(RoleOrder::Any);
+    assert_eq!((messages.len(), said), (CALLS + 2, Vec::new()));
+    assert_eq!(messages[2].content().joined_text(""), "0");
+    assert_eq!(check_pairs(&messages, RoleOrder::Any), []);
+    let mut unpaired = messages;
+    unpaired.swap(0, 1);
+    let told = check_pairs(&unpaired, RoleOrder::Any);
+    assert_eq!(
+        told.iter().map(Diagnostic::count).sum::<u64>(),
+        2 * CALLS as u64
+    );
 }
 
 #[test]

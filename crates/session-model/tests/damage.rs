@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use session_model::{
-    AgentMessage, ContextRules, Decoded, DiagnosticKind, Leaf, RoleOrder, SessionPath, Severity,
-    build_context, check_pairs, decode_bytes,
+    AgentMessage, ContextRules, Decoded, Diagnostic, DiagnosticKind, Leaf, RoleOrder, SessionPath,
+    Severity, build_context, check_pairs, decode_bytes,
 };
 
 const HEADER: &str =
@@ -127,6 +127,31 @@ fn a_torn_last_line_is_set_aside_and_the_rest_reads() {
     ! DamagedLine: line 5: not readable as JSON; set aside
     ! TornTail: line 5: the last line is cut off; it is kept and set aside
     ");
+}
+
+/// Kept one by one, the diagnostics of a file of short lines take many times its size.
+#[test]
+fn of_many_damaged_lines_the_first_are_listed_and_all_are_counted() {
+    let mut lines = chain();
+    lines.splice(2..2, std::iter::repeat_n("x".to_owned(), 100_000));
+    let decoded = decode_bytes(text(&lines));
+    assert_eq!(decoded.diagnostics.len(), 1000);
+    let damaged = &decoded.diagnostics[999];
+    assert_eq!(
+        (damaged.kind, damaged.line),
+        (DiagnosticKind::DamagedLine, Some(1002))
+    );
+    assert_eq!((damaged.more, damaged.count()), (99_000, 99_001));
+    assert_eq!(
+        damaged.to_string(),
+        "line 1002: not readable as JSON; set aside (99000 more of this kind are not listed)"
+    );
+    let counted = decoded
+        .diagnostics
+        .iter()
+        .filter(|said| said.more > 0)
+        .count();
+    assert_eq!(counted, 1);
 }
 
 #[test]
@@ -341,7 +366,7 @@ fn twenty_thousand_damaged_lines_in_a_chain_are_bridged_for_each_child() {
         assert_eq!(elsewhere.count(), 0);
         let said = decoded.diagnostics.iter();
         let missing = said.filter(|said| said.kind == DiagnosticKind::MissingParent);
-        assert_eq!(missing.count(), LONG);
+        assert_eq!(missing.map(Diagnostic::count).sum::<u64>(), LONG as u64);
     }
 }
 

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use session_model::{
-    ContextRules, Diagnostic, DiagnosticKind, EntryId, RoleOrder, Severity, build_context,
-    check_pairs,
+    ContextRules, Diagnostic, DiagnosticKind, Diagnostics, EntryId, RoleOrder, Severity,
+    build_context, check_pairs,
 };
 
 use crate::args::DoctorArgs;
@@ -16,7 +16,8 @@ use crate::ui::{BOLD, GOOD, counted, styled};
 pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
     let session = open_session(&args.session)?;
     let tree = session.tree();
-    let mut diagnostics = session.decoded.diagnostics.clone();
+    let mut diagnostics = Diagnostics::default();
+    diagnostics.extend(session.decoded.diagnostics.iter().cloned());
     for index in tree.indices() {
         if index.as_usize() % 4096 == 0 {
             crate::cancel::check()?;
@@ -42,6 +43,7 @@ pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
     diagnostics.extend(paired);
     diagnostics.extend(check_pairs(&messages, RoleOrder::Any));
     refuse_failed_reads(tree, &session.path)?;
+    let diagnostics = diagnostics.into_vec();
     let worst = diagnostics.iter().map(|said| said.severity).max();
     let document = json!({
         "entries": tree.len(),

@@ -347,7 +347,8 @@ impl Report<'_> {
             }
         }
         if !self.diagnostics.is_empty() {
-            let title = format!("Noticed  {}", self.diagnostics.len());
+            let count: u64 = self.diagnostics.iter().map(Diagnostic::count).sum();
+            let title = format!("Noticed  {count}");
             out.push_str(&format!("\n{}\n", styled(BOLD, &title)));
             out.push_str(&diagnostics_text(self.diagnostics));
         }

@@ -407,8 +407,10 @@ fn diagnostics_text(diagnostics: &[Diagnostic]) -> String {
         format!("  {label} {}\n", crate::ui::clean(&said.to_string()))
     });
     let mut text: String = lines.collect();
-    if let Some(more @ 1..) = diagnostics.len().checked_sub(SHOWN_DIAGNOSTICS) {
-        text.push_str(&format!("  ... {more} more; --json tells all\n"));
+    let left = diagnostics.iter().skip(SHOWN_DIAGNOSTICS);
+    let left: u64 = left.map(Diagnostic::count).sum();
+    if left > 0 {
+        text.push_str(&format!("  ... {left} more; --json lists them\n"));
     }
     text
 }

@@ -438,7 +438,7 @@ fn f4_the_card_does_not_call_a_damaged_session_whole() {
 #[test]
 fn f4_a_read_that_fails_is_told_from_damage() {
     let env = sample_with_a_damaged_end();
-    let session = agent_cli::store::SessionFile::open(&env.path("s.jsonl")).expect("it opens");
+    let session = session_store::SessionFile::open(&env.path("s.jsonl")).expect("it opens");
     let tree = session.tree();
     let lost = tree.indices().filter(|index| tree.entry(*index).is_err());
     assert_eq!((lost.count(), tree.source_failure()), (2, None));

@@ -1,7 +1,7 @@
 //! What a single call does: change files, run a command, set todos, read.
 
 use serde_json::Value;
-use session_model::ToolCall;
+use session_model::{ToolCall, json::RawJson};
 
 use crate::files::{FileAction, file_call};
 
@@ -16,7 +16,7 @@ const COMMAND: usize = 160;
 const LOOKED_AT: usize = 4000;
 
 /// What a call does.
-pub(super) enum Deed {
+pub(super) enum Deed<'a> {
     /// It changes files.
     Files(Vec<FileWork>),
     /// It runs a command, in a folder where that is said.
@@ -25,13 +25,13 @@ pub(super) enum Deed {
         dir: Option<String>,
     },
     /// It sets or changes a list of todos.
-    Todos(Value),
+    Todos(&'a RawJson),
     /// All of a file was read.
     Read(String),
 }
 
 /// Returns the deed of a call that reads all of a file.
-pub(super) fn whole_read(call: &ToolCall) -> Option<Deed> {
+pub(super) fn whole_read(call: &ToolCall) -> Option<Deed<'_>> {
     let (FileAction::Read, path) = file_call(call)? else {
         return None;
     };
@@ -123,10 +123,10 @@ pub(super) fn describe(call: &ToolCall) -> String {
 }
 
 /// Returns what a call does, as far as it counts.
-pub(super) fn deed(call: &ToolCall) -> Option<Deed> {
+pub(super) fn deed(call: &ToolCall) -> Option<Deed<'_>> {
     let arguments = call.arguments.as_ref()?;
     if is_todo_tool(&call.name) {
-        return Some(Deed::Todos(arguments.to_value()));
+        return Some(Deed::Todos(arguments));
     }
     let name = plain_name(&call.name);
     match name.as_str() {

@@ -121,6 +121,11 @@ pub(super) struct Facts {
     pub succeeded: Vec<String>,
 }
 
+/// Adds to a count. An earlier summary, which anybody may have written, says where it starts, so it may be at its end.
+pub(super) fn add(count: &mut usize, more: usize) {
+    *count = count.saturating_add(more);
+}
+
 impl Item {
     /// Returns the fact with its entry in parentheses.
     pub(super) fn line(&self) -> String {
@@ -131,7 +136,7 @@ impl Item {
 impl LeftOut {
     /// Notes one more item.
     pub(super) fn add(&mut self, id: &str) {
-        self.count += 1;
+        add(&mut self.count, 1);
         self.name(id);
     }
 

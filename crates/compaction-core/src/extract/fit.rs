@@ -7,7 +7,7 @@
 //! rest of the quotes. What goes is counted, and its ids are named.
 
 use super::ExtractKind;
-use super::facts::{Facts, FileWork, Item, LeftOut, Request};
+use super::facts::{Facts, FileWork, Item, LeftOut, Request, add};
 use super::sections::render;
 use super::text::cut_middle;
 
@@ -88,7 +88,7 @@ fn share(facts: &mut Facts, gauge: Gauge<'_>) {
         );
     }
     keep_newest(&mut facts.decisions, DECISIONS);
-    facts.done_left += keep_newest(&mut facts.done, DONE);
+    add(&mut facts.done_left, keep_newest(&mut facts.done, DONE));
     keep_newest(&mut facts.passed, PASSED);
     keep_newest(&mut facts.notes, NOTES);
     keep_newest(&mut facts.blocked, BLOCKED);
@@ -99,7 +99,7 @@ fn share(facts: &mut Facts, gauge: Gauge<'_>) {
     facts.open.truncate(OPEN);
     // No path is shorter than a token, and no details are shorter than six.
     let most = usize::try_from(cap).unwrap_or(usize::MAX);
-    facts.files_left += keep_newest(&mut facts.files, most);
+    add(&mut facts.files_left, keep_newest(&mut facts.files, most));
     let details = facts.files.len().saturating_sub(most / 6);
     facts.files[..details].iter_mut().for_each(FileWork::strip);
 }
@@ -202,7 +202,7 @@ const STEPS: [Step; 31] = [
     // What stays to the last.
     |facts| {
         let file = oldest(&mut facts.files, 0)?;
-        facts.files_left += 1;
+        add(&mut facts.files_left, 1);
         Some(file.path)
     },
     |facts| to_left(&mut facts.rules, &mut facts.rules_left, 0),
@@ -242,7 +242,7 @@ fn newest<T>(list: &mut Vec<T>, keep: usize) -> Option<T> {
 
 fn finished(facts: &mut Facts, keep: usize) -> Option<String> {
     let gone = oldest(&mut facts.done, keep)?;
-    facts.done_left += 1;
+    add(&mut facts.done_left, 1);
     Some(gone)
 }
 

@@ -1,10 +1,12 @@
 //! What the user says to a record: rules, figures, wishes, choices, and what they take back.
 
+use std::collections::BTreeSet;
+
 use super::figures::{figures, has_figure, replaces_earlier, subjects};
 use super::notes::{Change, Noted, RuleNote, Spoken};
 use super::record::{
-    DECISIONS, Decision, FIGURES, FigureNote, NOTES, REPORTED, Record, STEPS, Step, keep_newest,
-    replaces, take_back,
+    DECISIONS, Decision, FIGURES, FigureNote, NOTES, REPORTED, Record, Step, push_newest, replaces,
+    take_back,
 };
 use super::refusals;
 use super::said::{Saying, sayings};
@@ -28,9 +30,10 @@ impl Record {
             .filter(|sentence| speech::closes(&sentence.text));
         self.steps_are_done(place, closing);
         // A rule is told as a rule.
+        let stated: BTreeSet<&str> = rules.iter().copied().collect();
         let others = said
             .iter()
-            .filter(|sentence| !rules.contains(&sentence.text.as_str()));
+            .filter(|sentence| !stated.contains(sentence.text.as_str()));
         let others: Vec<Sentence> = others.cloned().collect();
         self.note_decisions(place, &others);
         for rule in rules.iter().copied() {
@@ -49,7 +52,9 @@ impl Record {
         }
         let of_rule = |text: &str| {
             let mut rules = rules.iter();
-            rules.any(|rule| rule.contains(text.trim_end_matches('…')) || text.contains(*rule))
+            stated.contains(text)
+                || rules
+                    .any(|rule| rule.contains(text.trim_end_matches('…')) || text.contains(*rule))
         };
         for figure in figures(said, "") {
             if of_rule(&figure.text) {
@@ -57,9 +62,8 @@ impl Record {
             }
             let newer = FigureNote::new(place, figure.text);
             self.user_gives(&newer);
-            self.said_figures.push(newer);
+            push_newest(&mut self.said_figures, newer, FIGURES);
         }
-        keep_newest(&mut self.said_figures, FIGURES);
         self.sayings(place, said, rules);
         if !text.trim().is_empty() {
             self.spoken.push(Spoken {
@@ -102,18 +106,16 @@ impl Record {
                 Saying::Step => self.add_step(noted, false),
                 Saying::Choice => {
                     let chosen = subjects(&said.choice);
-                    self.decisions.push(Decision::new(noted, chosen, false));
+                    let decision = Decision::new(noted, chosen, false);
+                    push_newest(&mut self.decisions, decision, DECISIONS);
                 }
                 Saying::Note if has_figure(&noted.text) => {}
                 Saying::Note => {
                     self.notes.retain(|earlier| earlier.text != noted.text);
-                    self.notes.push(noted);
+                    push_newest(&mut self.notes, noted, NOTES);
                 }
             }
         }
-        keep_newest(&mut self.decisions, DECISIONS);
-        keep_newest(&mut self.steps, STEPS);
-        keep_newest(&mut self.notes, NOTES);
     }
 
     /// A figure of the user, be it in a rule, takes back what was said of the same thing.
@@ -121,27 +123,29 @@ impl Record {
         let (place, text) = (newer.noted.place, &newer.noted.text);
         let change = replaces_earlier(text);
         let old = |earlier: &FigureNote| replaces(newer, change, earlier);
-        let gone = self.said_figures.iter();
-        let gone = gone.filter(|earlier| earlier.noted.text != *text && old(earlier));
-        let gone: Vec<(usize, Option<String>)> = gone
-            .map(|earlier| {
-                (
-                    earlier.noted.place,
-                    newer.quantity.value_since(&earlier.quantity),
-                )
-            })
-            .collect();
-        for list in [&mut self.said_figures, &mut self.answered_figures] {
-            take_back(&mut self.links, place, list, old, |figure| {
-                figure.noted.place
-            });
-        }
-        for (gone, value) in gone.into_iter().filter(|(gone, _)| *gone != place) {
+        let mut gone = Vec::new();
+        self.said_figures.retain(|earlier| {
+            let is_old = old(earlier);
+            if is_old {
+                let other = earlier.noted.text != *text;
+                let value = other.then(|| newer.quantity.value_since(&earlier.quantity));
+                gone.push((earlier.noted.place, value));
+            }
+            !is_old
+        });
+        for (earlier, value) in gone.into_iter().filter(|(earlier, _)| *earlier != place) {
+            self.link(earlier, place);
             let spoken = &mut self.spoken;
-            if let Ok(at) = spoken.binary_search_by_key(&gone, |spoken| spoken.place) {
+            if let Some(value) = value
+                && let Ok(at) = spoken.binary_search_by_key(&earlier, |spoken| spoken.place)
+            {
                 spoken[at].changed = Some(Change { place, value });
             }
         }
+        let answered = &mut self.answered_figures;
+        take_back(&mut self.links, place, answered, old, |figure| {
+            figure.noted.place
+        });
         let old = |earlier: &Decision| {
             let known = earlier.quantity.as_ref();
             earlier.noted.place != place

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::spelling::resolved;
 
 use super::command::Command;
-use super::facts::{Facts, Failure, FileWork, Item, Request};
+use super::facts::{Facts, Failure, FileWork, Item, Request, add};
 use super::figures::{has_figure, replaces_earlier, share_subject};
 use super::sections::CONTINUE;
 use super::text::{is_pasted, one_line};
@@ -119,7 +119,7 @@ impl FileWork {
             return self;
         }
         Self {
-            edits: self.edits + newer.edits,
+            edits: self.edits.saturating_add(newer.edits),
             newest: newer.newest,
             ..self
         }
@@ -139,16 +139,16 @@ pub(super) fn merge(older: &mut Facts, mut newer: Facts) {
     extend_new(&mut older.rules, newer.rules, |rule| {
         rule.text.trim_end_matches(['.', '!']).to_lowercase()
     });
-    older.rules_left.count += newer.rules_left.count;
+    add(&mut older.rules_left.count, newer.rules_left.count);
     newer
         .rules_left
         .ids
         .iter()
         .for_each(|id| older.rules_left.name(id));
     older.add_works(newer.files);
-    older.files_left += newer.files_left;
+    add(&mut older.files_left, newer.files_left);
     extend_new(&mut older.done, newer.done, String::clone);
-    older.done_left += newer.done_left;
+    add(&mut older.done_left, newer.done_left);
     if asked {
         // Work went on past a command that checks nothing.
         older.failures.retain(Failure::blocks);
@@ -256,7 +256,7 @@ fn merge_requests(older: &mut Facts, newer: &mut Facts) {
         std::mem::take(&mut newer.between),
         Item::line,
     );
-    older.between_left.count += newer.between_left.count;
+    add(&mut older.between_left.count, newer.between_left.count);
     newer
         .between_left
         .ids

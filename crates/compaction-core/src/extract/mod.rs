@@ -39,6 +39,7 @@ mod quantity;
 mod record;
 mod refusals;
 mod removals;
+mod rule_words;
 mod rules;
 mod said;
 mod scan;

@@ -3,6 +3,7 @@
 //! Two sentences speak of one thing when the same telling words follow each other in both, and neither goes on with a
 //! word of its own where the other goes on with another: "import worker batch size" is not "import worker page size".
 
+use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
@@ -56,6 +57,8 @@ struct Telling {
 pub(super) struct Quantity {
     /// The telling words in their order.
     telling: Vec<Telling>,
+    /// The same, each once, sorted.
+    words: Vec<String>,
     /// The dimensions of its units; a unit of no known dimension is one of its own.
     dimensions: BTreeSet<String>,
     /// The numbers with their units.
@@ -68,6 +71,12 @@ impl Quantity {
         let lower = text.to_lowercase().replace('’', "'");
         let mut quantity = Self::default();
         quantity.read(&lower);
+        let words: BTreeSet<&String> = quantity
+            .telling
+            .iter()
+            .map(|telling| &telling.word)
+            .collect();
+        quantity.words = words.into_iter().cloned().collect();
         quantity
     }
 
@@ -153,7 +162,7 @@ impl Quantity {
 
     /// Returns how many words tell what it is of.
     pub(super) fn names(&self) -> usize {
-        self.words().len()
+        self.words.len()
     }
 
     /// Returns whether this figure takes the place of an earlier one: it is of the same thing, or says that something
@@ -162,10 +171,13 @@ impl Quantity {
         let comparable = self.dimensions.is_empty()
             || earlier.dimensions.is_empty()
             || !self.dimensions.is_disjoint(&earlier.dimensions);
-        let (own, others) = (self.words(), earlier.words());
-        let shared = own.intersection(&others).count();
+        if !comparable || self.values == earlier.values {
+            return false;
+        }
+        let (own, others) = (&self.words, &earlier.words);
+        let shared = shared(own, others);
         let least = own.len().min(others.len());
-        if !comparable || shared == 0 || self.values == earlier.values {
+        if shared == 0 {
             return false;
         }
         let Some(run) = longest_run(&self.telling, &earlier.telling) else {
@@ -187,13 +199,24 @@ impl Quantity {
         let new: Vec<&str> = new.map(String::as_str).take(3).collect();
         (!new.is_empty()).then(|| new.join(", "))
     }
+}
 
-    fn words(&self) -> BTreeSet<&str> {
-        self.telling
-            .iter()
-            .map(|telling| telling.word.as_str())
-            .collect()
+/// Returns how many words two sorted lists share.
+fn shared(one: &[String], other: &[String]) -> usize {
+    let (mut one, mut other) = (one.iter().peekable(), other.iter().peekable());
+    let mut shared = 0;
+    while let (Some(first), Some(second)) = (one.peek(), other.peek()) {
+        match first.cmp(second) {
+            Ordering::Less => drop(one.next()),
+            Ordering::Greater => drop(other.next()),
+            Ordering::Equal => {
+                shared += 1;
+                one.next();
+                other.next();
+            }
+        }
     }
+    shared
 }
 
 /// How many words an earlier figure may be told with for one of them alone to mean it.

@@ -162,12 +162,13 @@ impl Record {
         take_back(&mut self.links, noted.place, &mut self.steps, old, |step| {
             step.noted.place
         });
-        self.steps.push(Step {
+        let step = Step {
             noted,
             words,
             names,
             asks,
-        });
+        };
+        push_newest(&mut self.steps, step, STEPS);
     }
 
     /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
@@ -193,7 +194,6 @@ impl Record {
             let text = step.text;
             self.add_step(Noted { place, text }, step.asks);
         }
-        keep_newest(&mut self.steps, STEPS);
         for figure in figures(said, "").into_iter().take(FIGURES_OF_ANSWER) {
             let newer = FigureNote::new(place, figure.text);
             let change = replaces_earlier(&newer.noted.text);
@@ -202,9 +202,8 @@ impl Record {
             take_back(&mut self.links, place, list, old, |figure| {
                 figure.noted.place
             });
-            list.push(newer);
+            push_newest(list, newer, ANSWERED_FIGURES);
         }
-        keep_newest(&mut self.answered_figures, ANSWERED_FIGURES);
     }
 
     /// Notes that reading `place` needs `other`.
@@ -280,9 +279,9 @@ impl Record {
                 |earlier| earlier.noted.place,
             );
             let noted = Noted { place, text };
-            self.decisions.push(Decision::new(noted, chosen, rejects));
+            let decision = Decision::new(noted, chosen, rejects);
+            push_newest(&mut self.decisions, decision, DECISIONS);
         }
-        keep_newest(&mut self.decisions, DECISIONS);
     }
 
     /// Forgets the steps that a todo, done in what `place` says, is about.
@@ -388,6 +387,13 @@ pub(super) fn take_back<T>(
         }
         !gone
     });
+}
+
+/// Adds an item to a list of at most so many. A list is held to its bound with every item: one message may say
+/// thousands of things, and each is held against the whole list.
+pub(super) fn push_newest<T>(list: &mut Vec<T>, item: T, most: usize) {
+    list.push(item);
+    keep_newest(list, most);
 }
 
 pub(super) fn keep_newest<T>(list: &mut Vec<T>, most: usize) {

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use super::figures::has_figure;
+use super::rule_words::{Token, tokens};
 use super::said::reminds;
 use super::text::{Sentence, cut_end, neutralise};
 
@@ -170,14 +171,6 @@ enum Demand {
     Holds,
     /// Something that is over soon, or nothing.
     Passes,
-}
-
-struct Token<'a> {
-    word: &'a str,
-    /// True when a clause starts here.
-    clause: bool,
-    /// True when punctuation stands before it.
-    parted: bool,
 }
 
 impl RuleBook {
@@ -351,65 +344,4 @@ fn fits(phrase: &Phrase, tokens: &[Token<'_>]) -> bool {
     // Punctuation parts the words: "no, that's it" is not "no *".
     let mut rest = rest.map(|(word, token)| (*word == "*" || *word == token.word) && !token.parted);
     rest.all(|fits| fits)
-}
-
-fn is_part(c: char) -> bool {
-    c.is_alphanumeric() || c == '\''
-}
-
-/// Returns the length of the word that a text begins with; a path or a name as programs have them is one word.
-fn word_length(text: &str) -> usize {
-    let plain = text.find(|c| !is_part(c)).unwrap_or(text.len());
-    let inner = |c: char| is_part(c) || matches!(c, '/' | '_' | '.' | '-' | ':' | '@');
-    let chunk = text.find(|c| !inner(c)).unwrap_or(text.len());
-    let chunk = text[..chunk].trim_end_matches(|c| !is_part(c));
-    let stem = chunk.split(['.', ':']).next().unwrap_or_default();
-    let named = chunk.contains(['/', '_']) && !stem.is_empty() || chunk.contains("::");
-    let file = chunk.rsplit_once('.').is_some_and(|(stem, ending)| {
-        stem.len() > 1
-            && (1..=5).contains(&ending.len())
-            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    });
-    match named || file {
-        true => chunk.len().max(plain),
-        false => plain,
-    }
-}
-
-/// Returns the words of a sentence in lower case, each with whether a clause starts there.
-fn tokens<'a>(lower: &'a str, connectors: &BTreeSet<&'static str>) -> Vec<Token<'a>> {
-    let mut tokens: Vec<Token<'_>> = Vec::new();
-    let mut connected = true;
-    let mut rest = lower;
-    while let Some(start) = rest.find(is_part) {
-        let gap = &rest[..start];
-        let parted = gap.contains([
-            ',', '.', ':', ';', '(', '!', '?', '–', '—', '"', '*', '，', '`',
-        ]) || gap.contains(" - ");
-        let clause = parted || connected;
-        let end = start + word_length(&rest[start..]);
-        let word = rest[start..end].trim_matches('\'');
-        rest = &rest[end..];
-        let elided = word.strip_prefix("n'").filter(|verb| !verb.is_empty());
-        if let Some(verb) = elided {
-            tokens.push(Token {
-                word: "n'",
-                clause,
-                parted,
-            });
-            tokens.push(Token {
-                word: verb,
-                clause: false,
-                parted: false,
-            });
-        } else if !word.is_empty() {
-            tokens.push(Token {
-                word,
-                clause,
-                parted,
-            });
-        }
-        connected = connectors.contains(word);
-    }
-    tokens
 }

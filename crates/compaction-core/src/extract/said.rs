@@ -3,6 +3,8 @@
 //! Rules are found by `rules`, figures by `figures`. What remains is kept as a note when it names something that can
 //! be looked up or sets a limit; questions are not.
 
+use std::collections::BTreeSet;
+
 use super::rules::passes;
 use super::speech;
 use super::text::{Sentence, one_line, words};
@@ -114,12 +116,13 @@ pub(super) fn is_later(words: &str) -> bool {
 /// Returns what the sentences are, those that nothing is known of left out. `rules` are among `said`.
 pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
     let mut found = Vec::new();
+    let rules: BTreeSet<&str> = rules.iter().copied().collect();
     for (at, sentence) in said.iter().enumerate() {
         let text = sentence.text.as_str();
         let asks = text
             .trim_end_matches(['"', ')', ' '])
             .ends_with(['?', '？']);
-        if rules.contains(&text) || asks || text.ends_with([':', '：', '{', ';']) {
+        if rules.contains(text) || asks || text.ends_with([':', '：', '{', ';']) {
             continue;
         }
         let spaced = spaced(text);
@@ -128,7 +131,7 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
             || (starts(&spaced, AFTERWARDS) && !has(&spaced, TOLD));
         let next = said
             .get(at + 1)
-            .filter(|next| !rules.contains(&next.text.as_str()));
+            .filter(|next| !rules.contains(next.text.as_str()));
         let reason = next.filter(|next| has(&self::spaced(&next.text), REASONS));
         let agreed = starts(&spaced, AGREES) && (reason.is_some() || has(&spaced, REASONS));
         let saying = match () {

@@ -53,10 +53,10 @@ pub(super) fn scan(messages: &[SourceMessage], focus: Option<&str>) -> Scanned {
     scan.finish()
 }
 
-struct Scan {
+struct Scan<'a> {
     book: RuleBook,
     focus: Option<FocusSearch>,
-    works: Works,
+    works: Works<'a>,
     /// The requests, each with what a short one answers.
     requests: Vec<(Request, Option<Item>)>,
     /// Which message is read.
@@ -69,7 +69,7 @@ struct Scan {
     record: Option<Record>,
 }
 
-impl Scan {
+impl<'a> Scan<'a> {
     fn new(focus: Option<FocusSearch>, record: Option<Record>) -> Self {
         Self {
             book: RuleBook::new(),
@@ -84,7 +84,7 @@ impl Scan {
         }
     }
 
-    fn read(&mut self, messages: &[SourceMessage]) {
+    fn read(&mut self, messages: &'a [SourceMessage]) {
         self.works = Works::of(messages.iter().map(|source| &*source.message));
         for (place, source) in messages.iter().enumerate() {
             self.place = place;
@@ -139,10 +139,11 @@ impl Scan {
         }
         let rules = stated.iter().map(|text| shown_rule(text, &id));
         let rules: Vec<_> = rules.collect();
+        let texts: BTreeSet<&String> = rules.iter().collect();
         let is_rule = |item: &Item| {
-            rules
-                .iter()
-                .any(|rule| rule.contains(&item.text) || item.text.contains(rule))
+            let mut rules = rules.iter();
+            texts.contains(&item.text)
+                || rules.any(|rule| rule.contains(&item.text) || item.text.contains(rule))
         };
         let figures = figures(&said, &id)
             .into_iter()
@@ -181,7 +182,7 @@ impl Scan {
         self.requests.push((Request { text, id }, asked));
     }
 
-    fn assistant(&mut self, message: &AssistantMessage, id: String) {
+    fn assistant(&mut self, message: &'a AssistantMessage, id: String) {
         let broken = matches!(message.stop_reason, StopReason::Error | StopReason::Aborted);
         let text = message.content.joined_text("\n");
         let mut calls = message.content.tool_calls().peekable();

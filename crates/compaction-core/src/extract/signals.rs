@@ -1,5 +1,7 @@
 //! Signals in what tools give back: whether a command failed, and with which errors.
 
+use std::borrow::Cow;
+
 use super::text::neutralise;
 
 /// How much of an output is looked at: this many bytes at its start and at its end.
@@ -389,13 +391,19 @@ fn mentions_error(line: &str) -> bool {
     let trimmed = line.trim_end();
     let passed = trimmed.ends_with("... ok") || trimmed.ends_with("... ignored");
     let counts = line.contains(" 0 failed") || line.contains("exited with code");
-    let bytes = line.as_bytes();
-    !(passed || counts)
-        && ERROR_WORDS
-            .iter()
-            .any(|word| contains_ignoring_case(bytes, word.as_bytes()))
+    if passed || counts {
+        return false;
+    }
+    let lower = match line.is_ascii() {
+        true => Cow::Borrowed(line),
+        false => Cow::Owned(line.to_lowercase()),
+    };
+    ERROR_WORDS
+        .iter()
+        .any(|word| contains_ignoring_case(lower.as_bytes(), word.as_bytes()))
 }
 
+/// Returns whether a text contains a word in lower case; of the text only ASCII letters may be in upper case.
 fn contains_ignoring_case(text: &[u8], word: &[u8]) -> bool {
     text.windows(word.len())
         .any(|part| part.eq_ignore_ascii_case(word))

@@ -760,3 +760,42 @@ fn the_document_of_a_handoff_is_carried_like_a_summary() {
     );
     assert!(!summary("other").contains("never add a dependency"));
 }
+
+/// Anybody may have written the summary before.
+#[test]
+fn counts_of_an_earlier_summary_end_at_the_largest_number() {
+    let most = usize::MAX;
+    let previous = format!(
+        "## Goal\nRequests in between:\n- ({most} earlier requests: recall a)\n\n## Constraints & Preferences\n- ({most} more rules)\n\n\
+         ## Progress\n### Done\n- ({most} more finished items)\n- ({most} more changed files)\n- [x] edited a.rs ({most} edits; newest: x)\n{}\n\
+         ## Critical Context\nEarlier:\n> {}\n> [... {most} characters left out]\n> {}\n",
+        "- [x] item\n".repeat(40),
+        "a".repeat(900),
+        "b".repeat(900),
+    );
+    let mut messages = vec![user("u1", &"Never touch the vendor folder. ".repeat(20))];
+    messages.extend(edits("e1", "a.rs", "fn main"));
+    for request in 0..60 {
+        messages.push(user(
+            &format!("r{request}"),
+            &format!(
+                "Please write part {request} of the report, and never skip section {request}."
+            ),
+        ));
+    }
+    for cap in [4000, 1000, 300, 60] {
+        let text = update(Some(&previous), &messages, cap);
+        let again = update(Some(&text), &messages, cap);
+        assert!(
+            cap < 1000 || again.contains(&format!("({most} ")),
+            "{again}"
+        );
+    }
+    let cut = format!(
+        "{}\n[... {most} characters left out]\n{}",
+        "a".repeat(90),
+        "b".repeat(90)
+    );
+    let shorter = super::text::cut_middle(&cut, "", 60);
+    assert!(shorter.contains(&format!("[... {most} characters left out]")));
+}

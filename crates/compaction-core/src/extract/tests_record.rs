@@ -177,3 +177,39 @@ fn a_long_chain_of_changes_ends_in_the_last_one() {
     assert_eq!(changed.len(), LAST);
     assert!(changed.values().all(|change| change.place == LAST));
 }
+
+/// Whatever one message says, each of it is held against lists of bounded length.
+#[test]
+fn lists_are_held_to_their_bounds_within_one_message() {
+    let mut text = String::new();
+    for number in 0..2000 {
+        text.push_str(&format!(
+            "- now {number} ms for the timeout of call a{number}b\n"
+        ));
+        text.push_str(&format!(
+            "- We decided to use way{number} because it is simple.\n"
+        ));
+        text.push_str(&format!("- the file src/f{number}.rs has it\n"));
+        text.push_str(&format!(
+            "- don't forget to check page{number} and its index{number}\n"
+        ));
+    }
+    let record = record(&[user("u1", &text[..120_000])], "/p");
+    assert_eq!(record.said_figures().count(), super::record::FIGURES);
+    assert_eq!(record.decisions().count(), super::record::DECISIONS);
+    assert_eq!(record.notes.len(), super::record::NOTES);
+    assert_eq!(record.steps().count(), super::record::STEPS);
+}
+
+#[test]
+fn failures_that_are_told_of_are_bounded() {
+    let messages: Vec<_> = (0..100)
+        .map(|number| {
+            let text = format!("`make part{number}` fails on main since yesterday");
+            user(&format!("u{number}"), &text)
+        })
+        .collect();
+    let failures = failures(&messages);
+    assert_eq!(failures.len(), 64);
+    assert!(failures[63].contains("part99"), "{}", failures[63]);
+}

@@ -209,6 +209,14 @@ fn the_line_that_says_why_comes_first() {
         };
         assert_eq!(lines.first().map(String::as_str), Some(why));
     }
+    // Letters beyond ASCII have an upper case too.
+    for why in ["ОШИБКА: нет файла", "Échec de la compilation", "ÉCHEC"] {
+        let output = format!("{why}\n{}", "compiling\n".repeat(20));
+        let Outcome::Failed { lines, .. } = judge(&output, Known::Failed) else {
+            panic!("{output} passed");
+        };
+        assert_eq!(lines.first().map(String::as_str), Some(why));
+    }
     let passed = "warning: 2\nERROR: retrying\nall 12 tests passed";
     assert_eq!(judge(passed, Known::Nothing), Outcome::Passed);
 }

@@ -108,7 +108,8 @@ pub(crate) fn cut_middle(text: &str, id: &str, keep: usize) -> String {
     let kept = head.chars().count() + tail.chars().count();
     let head = head.trim_end();
     let tail = tail.trim_start();
-    format!("{head}\n{}\n{tail}", marker(before + length - kept, id))
+    let left_out = before.saturating_add(length.saturating_sub(kept));
+    format!("{head}\n{}\n{tail}", marker(left_out, id))
 }
 
 fn tail_len(tail: &str, head: &str) -> usize {

@@ -1,6 +1,7 @@
 //! Todo lists, as the calls of todo tools set and change them.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
@@ -28,6 +29,25 @@ struct Todo {
     place: usize,
 }
 
+#[derive(Debug, Clone, Default)]
+struct Places {
+    of_id: BTreeMap<String, usize>,
+    of_text: BTreeMap<String, usize>,
+}
+
+impl Places {
+    fn add(&mut self, place: usize, todo: &Todo) {
+        self.of_id.entry(todo.id.clone()).or_insert(place);
+        self.of_text.entry(todo.text.clone()).or_insert(place);
+    }
+
+    fn find(&self, id: &str, text: Option<&str>) -> Option<usize> {
+        let by_id = self.of_id.get(id).filter(|_| !id.is_empty());
+        let by_text = text.and_then(|text| self.of_text.get(text));
+        by_id.into_iter().chain(by_text).min().copied()
+    }
+}
+
 /// What a call did to a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Change {
@@ -43,6 +63,8 @@ pub(super) enum Change {
 #[derive(Debug, Clone, Default)]
 pub(super) struct TodoList {
     todos: Vec<Todo>,
+    /// Where todos are, once a call changes single ones of the list; of several with one id or text the first counts.
+    places: Option<Places>,
     done: Vec<String>,
     known_done: BTreeSet<String>,
     set: bool,
@@ -95,6 +117,7 @@ impl TodoList {
         if listed {
             self.note_done();
             self.todos = found;
+            self.places = None;
             self.set = true;
             return Change::Whole;
         }
@@ -107,14 +130,18 @@ impl TodoList {
         };
         let id = arguments.get("id").map(plain).unwrap_or_default();
         let text = todo_text(arguments);
-        let known = self
-            .todos
-            .iter_mut()
-            .find(|todo| (!id.is_empty() && todo.id == id) || Some(&todo.text) == text.as_ref());
-        match (action, known) {
+        let places = self.places.get_or_insert_with(|| {
+            let mut places = Places::default();
+            let todos = self.todos.iter().enumerate();
+            todos.for_each(|(place, todo)| places.add(place, todo));
+            places
+        });
+        let known = places.find(&id, text.as_deref());
+        match (action, known.map(|place| &mut self.todos[place])) {
             ("clear", _) => {
                 self.note_done();
                 self.todos.clear();
+                self.places = None;
                 self.set = true;
                 return Change::Whole;
             }
@@ -132,12 +159,14 @@ impl TodoList {
                     } else {
                         id
                     };
-                    self.todos.push(Todo {
+                    let todo = Todo {
                         text,
                         id,
                         state: state(arguments).unwrap_or(State::Open),
                         place: 0,
-                    });
+                    };
+                    places.add(self.todos.len(), &todo);
+                    self.todos.push(todo);
                     self.set = true;
                 }
             }
@@ -154,7 +183,7 @@ impl TodoList {
             let open = self.todos.iter().filter(|todo| todo.state == wanted);
             facts.open.extend(open.map(|todo| todo.text.clone()));
         }
-        let open = &facts.open;
+        let open: BTreeSet<&String> = facts.open.iter().collect();
         let done = self.done.into_iter().filter(|text| !open.contains(text));
         facts.done.extend(done);
     }
@@ -298,9 +327,10 @@ pub struct TodoItem {
 /// The todo list of a session that grows, of which only what is new is read.
 #[derive(Debug, Clone, Default)]
 pub struct OpenTodos {
+    /// The list without the newest call.
     list: TodoList,
-    /// The newest call that changed the list, and the list before it: a call that failed has changed nothing.
-    newest: Option<(String, Box<TodoList>)>,
+    /// The newest call and its arguments, until its result is known: a call that failed has changed nothing.
+    newest: Option<(String, Value)>,
     /// How many entries of the path have been read, and the last of them.
     read: Option<(usize, EntryIndex)>,
 }
@@ -328,14 +358,16 @@ impl OpenTodos {
 
     /// Returns the todos that are not done, what is worked on first.
     pub fn open(&self) -> Vec<String> {
-        let mut facts = Facts::default();
-        self.list.clone().write(&mut facts);
-        facts.open
+        let list = self.with_newest();
+        list.open_with_places()
+            .map(|(text, _)| text.to_owned())
+            .collect()
     }
 
     /// Returns the whole list in its order.
     pub fn all(&self) -> Vec<TodoItem> {
-        let todos = self.list.todos.iter().filter_map(|todo| {
+        let list = self.with_newest();
+        let todos = list.todos.iter().filter_map(|todo| {
             let state = match todo.state {
                 State::Open => TodoState::Open,
                 State::Current => TodoState::Current,
@@ -350,7 +382,27 @@ impl OpenTodos {
         todos.collect()
     }
 
-    /// Applies the calls of an entry, or takes back the newest one where its result says that it failed.
+    /// Returns the todos with what the newest call makes of them.
+    fn with_newest(&self) -> Cow<'_, TodoList> {
+        let Some((_, arguments)) = &self.newest else {
+            return Cow::Borrowed(&self.list);
+        };
+        let mut list = TodoList {
+            todos: self.list.todos.clone(),
+            ..TodoList::default()
+        };
+        list.apply(arguments);
+        Cow::Owned(list)
+    }
+
+    /// Applies the newest call for good.
+    fn settle(&mut self) {
+        if let Some((_, arguments)) = self.newest.take() {
+            self.list.apply(&arguments);
+        }
+    }
+
+    /// Takes the calls of an entry, or settles the newest one where its result says whether it failed.
     fn take(&mut self, tree: &SessionTree, index: EntryIndex) {
         if tree.kind(index) != EntryKind::Message {
             return;
@@ -362,17 +414,18 @@ impl OpenTodos {
             return;
         };
         if let AgentMessage::ToolResult(result) = &**message {
-            let answers = |(id, _): &mut (String, _)| *id == result.tool_call_id;
-            if let Some((_, before)) = self.newest.take_if(answers)
-                && result.is_error
-            {
-                self.list = *before;
+            match &self.newest {
+                Some((id, _)) if *id == result.tool_call_id && result.is_error => {
+                    self.newest = None
+                }
+                Some((id, _)) if *id == result.tool_call_id => self.settle(),
+                Some(_) | None => {}
             }
         }
         for call in message.tool_calls() {
             if let (true, Some(arguments)) = (is_todo_tool(&call.name), &call.arguments) {
-                self.newest = Some((call.id.clone(), Box::new(self.list.clone())));
-                self.list.apply(&arguments.to_value());
+                self.settle();
+                self.newest = Some((call.id.clone(), arguments.to_value()));
             }
         }
     }
@@ -380,9 +433,10 @@ impl OpenTodos {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
     use session_model::{Leaf, decode_bytes};
 
-    use super::{OpenTodos, open_todos};
+    use super::{OpenTodos, TodoList, open_todos};
 
     #[test]
     fn todos_that_are_followed_are_those_of_the_whole_path() {
@@ -413,6 +467,29 @@ mod tests {
         }
         let want = ["one two", "two", "two three", "one two four", "", "three"];
         assert_eq!(seen, want);
+    }
+
+    /// Looking each todo up among all others would take minutes.
+    #[test]
+    fn a_long_list_is_made_and_worked_off_one_by_one() {
+        const TODOS: usize = 20_000;
+        let mut list = TodoList::default();
+        for number in 0..TODOS {
+            let add = json!({"action": "add", "text": format!("todo {number}")});
+            list.apply_at(&add, number);
+        }
+        for number in 0..TODOS - 1 {
+            // By its id, which counts from one, or by its text.
+            let done = match number % 2 {
+                0 => json!({"action": "done", "id": number + 1}),
+                _ => json!({"action": "done", "text": format!("todo {number}")}),
+            };
+            list.apply_at(&done, TODOS + number);
+        }
+        assert_eq!(list.done_with_places().count(), TODOS - 1);
+        let open: Vec<_> = list.open_with_places().collect();
+        assert_eq!(open, [("todo 19999", 19_999)]);
+        assert_eq!(list.calls().len(), 2 * TODOS - 1);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read
 use super::facts::{Facts, Failure, Item};
 use super::failed::{About, Failed};
 use super::notes::Noted;
-use super::record::Record;
+use super::record::{Record, keep_newest};
 use super::removals::{Removal, complains, removals, removals_of_call};
 use super::signals::{Known, Outcome, judge, states_error};
 use super::text::{Sentence, neutralise, one_line};
@@ -29,8 +29,8 @@ const TOLD: usize = 8;
 /// How many files that were read whole are remembered.
 const READS: usize = 32;
 
-struct Call {
-    deed: Deed,
+struct Call<'a> {
+    deed: Deed<'a>,
     failed: bool,
     /// Which message called.
     place: usize,
@@ -42,8 +42,8 @@ struct Call {
 
 /// The calls of a span of messages, gathered one message at a time.
 #[derive(Default)]
-pub(super) struct Works {
-    calls: Vec<Call>,
+pub(super) struct Works<'a> {
+    calls: Vec<Call<'a>>,
     pending: BTreeMap<String, usize>,
     passed: Vec<(Command, Item)>,
     failures: Vec<Failed>,
@@ -61,9 +61,9 @@ pub(super) struct Works {
     marks: Option<usize>,
 }
 
-impl Works {
+impl<'a> Works<'a> {
     /// Returns nothing yet of messages with these results.
-    pub(super) fn of<'a>(mut messages: impl Iterator<Item = &'a AgentMessage>) -> Self {
+    pub(super) fn of<'m>(mut messages: impl Iterator<Item = &'m AgentMessage>) -> Self {
         let is_error = |message: &AgentMessage| matches!(message, AgentMessage::ToolResult(result) if result.is_error);
         let marks = messages.position(is_error);
         Self {
@@ -75,7 +75,7 @@ impl Works {
 
     /// Notes a call; `broken` when its answer ended in an error or was stopped.
     /// Of reads, only a record wants to know.
-    pub(super) fn call(&mut self, call: &ToolCall, broken: bool, place: usize, records: bool) {
+    pub(super) fn call(&mut self, call: &'a ToolCall, broken: bool, place: usize, records: bool) {
         self.waiting = Some(place);
         if !records {
             self.last.push(describe(call));
@@ -252,10 +252,8 @@ impl Works {
                 });
             }
         }
-        let excess = self.passed.len().saturating_sub(REMEMBERED);
-        self.passed.drain(..excess);
-        let excess = self.failures.len().saturating_sub(REMEMBERED);
-        self.failures.drain(..excess);
+        keep_newest(&mut self.passed, REMEMBERED);
+        keep_newest(&mut self.failures, REMEMBERED);
     }
 
     /// Notes failures that are told of, and forgets those that are told to be mended.
@@ -298,6 +296,7 @@ impl Works {
                 newer: None,
             });
         }
+        keep_newest(&mut self.failures, REMEMBERED);
     }
 
     /// Forgets what a command that passed did as well, and notes it beside what it may have done.
@@ -348,7 +347,7 @@ impl Works {
                         }
                     }
                 }
-                Deed::Todos(arguments) => todos.apply_at(&arguments, call.place),
+                Deed::Todos(arguments) => todos.apply_at(&arguments.to_value(), call.place),
                 Deed::Read(path) => {
                     // Without a result nobody has seen it.
                     if call.result.is_some() {

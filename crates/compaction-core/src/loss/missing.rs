@@ -79,9 +79,12 @@ impl Missing {
         let gaps = entries.filter(|projected| tree.is_orphan(projected.index));
         self.gaps += gaps.count();
         let damaged = |said: &&Diagnostic| said.kind == DiagnosticKind::DamagedBody;
-        let left = after.diagnostics.iter().filter(damaged).count();
-        let all = before.diagnostics.iter().filter(damaged).count();
-        self.entries += all.saturating_sub(left);
+        let count = |context: &SessionContext| -> u64 {
+            let damaged = context.diagnostics.iter().filter(damaged);
+            damaged.map(Diagnostic::count).sum()
+        };
+        let entries = count(before).saturating_sub(count(after));
+        self.entries += usize::try_from(entries).unwrap_or(usize::MAX);
     }
 
     /// Notes that a compaction keeps from an entry that the session does not have.

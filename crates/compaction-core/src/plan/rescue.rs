@@ -423,9 +423,26 @@ fn shortened(text: &str, counter: &dyn TokenCounter) -> String {
         return text.to_owned();
     }
     let head = json::utf16_prefix(text, EDGE);
-    let tail_start = text.ceil_char_boundary(text.len().saturating_sub(EDGE));
-    let tail = &text[tail_start.max(head.len())..];
+    let tail = json::utf16_suffix(&text[head.len()..], EDGE);
     let left = counter.text(head) + counter.text(tail);
     let gone = tokens.saturating_sub(left);
     format!("{head}\n{}\n{tail}", notice(gone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EDGE, shortened};
+    use crate::tokens::Chars4;
+
+    #[test]
+    fn beginning_and_end_keep_as_much_in_every_script() {
+        for letter in ["a", "字", "😀"] {
+            let text = letter.repeat(8000);
+            let shorter = shortened(&text, &Chars4);
+            let mut lines = shorter.lines();
+            let units = |line: Option<&str>| line.map(|line| line.encode_utf16().count());
+            assert_eq!(units(lines.next()), Some(EDGE), "{letter}");
+            assert_eq!(units(lines.next_back()), Some(EDGE), "{letter}");
+        }
+    }
 }

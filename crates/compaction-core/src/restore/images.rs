@@ -1,9 +1,7 @@
 //! The newest images of a context: pasted by users, given by tools, brought back before.
 
-use std::collections::BTreeMap;
-
 use session_model::{
-    AgentMessage, Block, Content, EntryId, ImageBlock, Said, SessionContext, ToolCall, match_calls,
+    AgentMessage, Block, Content, EntryId, ImageBlock, Said, SessionContext, answered_calls,
 };
 
 use crate::restore::before::images_brought_back;
@@ -35,16 +33,9 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
     let messages: Vec<_> = context.messages().collect();
     let is_prompt = |message: &AgentMessage| matches!(message, AgentMessage::User(_));
     let prompts = messages.iter().filter(|(_, message)| is_prompt(message));
-    let turns = turns_before(context) + prompts.count();
+    let turns = turns_before(context).saturating_add(prompts.count());
     let said = messages.iter().map(|(_, message)| Said::from(&***message));
-    let calls: BTreeMap<usize, (usize, &str)> = match_calls(said)
-        .into_iter()
-        .map(|(call, result)| (result, call))
-        .collect();
-    let call_of = |place: usize| -> Option<&ToolCall> {
-        let (answer, id) = calls.get(&place)?;
-        messages[*answer].1.tool_calls().find(|call| call.id == *id)
-    };
+    let calls = answered_calls(said);
     let mut found = Vec::new();
     let mut sendable = 0;
     let mut turn = turns;
@@ -71,7 +62,7 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
                 images.rev().for_each(|image| add(image, None, None, turn));
             }
             AgentMessage::ToolResult(result) => {
-                let call = call_of(place);
+                let call = calls.get(&place);
                 let arguments = call.and_then(|call| call.arguments.as_ref()?.get().into());
                 let arguments = arguments.map(|text| one_line(text, ARGUMENT_CHARS));
                 let tool = one_line(&result.tool_name, TOOL_CHARS);
@@ -102,7 +93,7 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
             | AgentMessage::CompactionSummary(_)
             | AgentMessage::Other { .. } => {}
         }
-        turn -= usize::from(is_prompt(message));
+        turn = turn.saturating_sub(usize::from(is_prompt(message)));
     }
     (found, turns)
 }

@@ -264,3 +264,23 @@ fn a_file_that_was_looked_at_as_an_image_is_no_file_to_read() {
     lines.read("4", "a.svg", "<svg/>");
     assert_eq!(paths(&lines), ["a.svg", "b"]);
 }
+
+#[test]
+fn turns_that_a_file_counts_end_at_the_largest_number() {
+    let first = shots().compacted(&options(Vec::new()), "S");
+    let mut lines = first.lines.clone();
+    assert_eq!(lines.text.matches("\"turns\":2").count(), 1);
+    let most = u64::MAX.to_string();
+    lines.text = lines
+        .text
+        .replace("\"turns\":2", &format!("\"turns\":{most}"));
+    lines.talk(20_000).calls(&[("c9", "screenshot", json!({}))]);
+    lines.shot("c9", "screenshot", "S900").says("ok");
+    let second = lines.compacted(&options(Vec::new()), "S");
+    let told = format!("Image of turn {most}, from");
+    assert!(
+        second.blocks()[5].starts_with(&told),
+        "{:?}",
+        second.blocks()
+    );
+}

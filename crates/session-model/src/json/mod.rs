@@ -40,6 +40,22 @@ pub fn utf16_prefix(text: &str, units: usize) -> &str {
     text
 }
 
+/// Returns the longest suffix of `text` of at most `units` UTF-16 code units that begins between characters.
+pub fn utf16_suffix(text: &str, units: usize) -> &str {
+    if text.len() <= units {
+        return text;
+    }
+    let mut left = units;
+    for (at, character) in text.char_indices().rev() {
+        let width = character.len_utf16();
+        if width > left {
+            return &text[at + character.len_utf8()..];
+        }
+        left -= width;
+    }
+    text
+}
+
 /// Returns `text` as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()

@@ -1,6 +1,8 @@
 //! Facts about JavaScript's JSON spelling and about repair, each taken from a Node run.
 
-use super::{canonical, canonical_utf16_len, repaired_bytes, utf16_len, utf16_prefix};
+use super::{
+    canonical, canonical_utf16_len, repaired_bytes, utf16_len, utf16_prefix, utf16_suffix,
+};
 
 #[test]
 fn canonical_text_is_javascripts() {
@@ -27,7 +29,7 @@ fn canonical_text_is_javascripts() {
 }
 
 #[test]
-fn utf16_lengths_and_prefixes_never_split_a_pair() {
+fn utf16_lengths_prefixes_and_suffixes_never_split_a_pair() {
     let text = "aé日😀b";
     assert_eq!(utf16_len(text), text.encode_utf16().count());
     for units in 0..8 {
@@ -35,6 +37,11 @@ fn utf16_lengths_and_prefixes_never_split_a_pair() {
         assert!(utf16_len(prefix) <= units && utf16_len(prefix) + 1 >= units.min(6));
     }
     assert_eq!(utf16_prefix(text, 4), "aé日");
+    for units in 0..8 {
+        let suffix = utf16_suffix(text, units);
+        assert!(utf16_len(suffix) <= units && utf16_len(suffix) + 1 >= units.min(6));
+    }
+    assert_eq!(utf16_suffix(text, 4), "日😀b");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use hashbrown::hash_table::Entry as Slot;
 
 use crate::entry::EntryKind;
 use crate::head::{Head, read_head};
-use crate::tree::{EntryIndex, NO_PARENT, Row, SessionTree, hash_id};
+use crate::tree::{EntryIndex, NO_PARENT, Row, SessionTree, has_room, hash_id};
 
 /// Why a line cannot be appended to a tree. The tree is as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -18,6 +18,9 @@ pub enum AppendEntryError {
     /// The parent is not in the tree.
     #[error("the parent {0} is not in the session")]
     MissingParent(String),
+    /// The session has as many entries, or as long ids, as can be numbered.
+    #[error("the session is full: no more entries can be numbered")]
+    TooManyEntries,
 }
 
 impl SessionTree {
@@ -46,6 +49,9 @@ impl SessionTree {
             },
         };
         let (rows, ids) = (&self.rows, &self.ids);
+        if !has_room(rows, ids, id.len(), self.most_ids) {
+            return Err(AppendEntryError::TooManyEntries);
+        }
         let id_of = |row: &u32| {
             let row = &rows[*row as usize];
             &ids[row.id_start as usize..][..row.id_len as usize]

@@ -6,21 +6,22 @@ use std::sync::{Arc, OnceLock};
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as Slot;
 
-use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
+use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::entry::{EntryId, EntryKind};
 use crate::head::{EntryHead, Head, Repair, plain_head, read_head};
 use crate::json;
 use crate::source::LineSource;
 use crate::tree::kinds::Kinds;
 use crate::tree::unfinished::UnfinishedWrite;
-use crate::tree::{NO_PARENT, Row, SessionTree, hash_id};
+use crate::tree::{NO_PARENT, Row, SessionTree, has_room, hash_id};
 
 /// A tree, and what was noticed while its lines were read.
 #[derive(Debug, Clone)]
 pub struct Decoded {
     /// The tree. It has no header and no entries when the bytes were no session.
     pub tree: SessionTree,
-    /// What was noticed, in the order of the file.
+    /// What was noticed, in the order of the file; of each kind at most [`Diagnostics::LISTED`], the last of which
+    /// counts the others.
     pub diagnostics: Vec<Diagnostic>,
     /// Number of bytes that were read.
     pub bytes: u64,
@@ -41,10 +42,16 @@ pub fn decode_bytes(bytes: Vec<u8>) -> Decoded {
 ///
 /// Feed every byte in order, in blocks of any size, then [`finish`](Self::finish)
 /// with a source that gives the same bytes again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Decoder {
-    /// The beginning of a line whose end has not come yet.
+    /// The beginning of a line whose end has not come yet; nothing of one that is too long.
     carry: Vec<u8>,
+    /// How long that beginning is.
+    carried: u64,
+    /// The longest line, in bytes.
+    longest_line: u64,
+    /// How many bytes all ids may take.
+    most_ids: u32,
     offset: u64,
     pub(super) line: u64,
     header: Option<crate::head::Header>,
@@ -57,7 +64,7 @@ pub struct Decoder {
     pub(super) parents: Vec<(u32, Box<str>)>,
     /// Parents of lines that are damaged behind a readable head.
     pub(super) ghosts: BTreeMap<Box<str>, Option<Box<str>>>,
-    pub(super) diagnostics: Vec<Diagnostic>,
+    pub(super) diagnostics: Diagnostics,
     carriage_returns: Counted,
     blanks: Counted,
     /// The write of several entries whose last one has not come yet.
@@ -82,12 +89,45 @@ impl Counted {
     }
 }
 
+/// The length of an id that is made of a position.
+const POSITION: usize = 8;
+
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+impl Default for Decoder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
 
 impl Decoder {
     /// Returns a decoder that has seen nothing yet.
     pub fn new() -> Self {
-        Self::default()
+        Self::with_limits(u32::MAX, u32::MAX)
+    }
+
+    /// Returns one for lines of at most `longest_line` bytes, and ids of at most `most_ids` bytes together.
+    fn with_limits(longest_line: u32, most_ids: u32) -> Self {
+        Self {
+            unfinished: None,
+            carry: Vec::new(),
+            carried: 0,
+            longest_line: u64::from(longest_line),
+            most_ids,
+            offset: 0,
+            line: 0,
+            header: None,
+            rows: Vec::new(),
+            kinds: Kinds::default(),
+            ids: String::new(),
+            has_ids: false,
+            parents: Vec::new(),
+            ghosts: BTreeMap::new(),
+            diagnostics: Diagnostics::default(),
+            carriage_returns: Counted::default(),
+            blanks: Counted::default(),
+            in_tail: false,
+        }
     }
 
     /// Returns the header, once its line has been fed.
@@ -100,34 +140,60 @@ impl Decoder {
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', block) {
             let piece = &block[start..end];
-            if self.carry.is_empty() {
+            if self.carried == 0 {
                 self.take_line(piece);
             } else {
-                self.carry.extend_from_slice(piece);
-                let line = std::mem::take(&mut self.carry);
-                self.take_line(&line);
-                self.carry = line;
-                self.carry.clear();
+                self.carry(piece);
+                self.take_carried();
             }
             self.offset += 1;
             start = end + 1;
         }
-        self.carry.extend_from_slice(&block[start..]);
+        self.carry(&block[start..]);
+    }
+
+    /// Keeps a piece of a line whose end has not come yet. Of a line that is too long only the length is kept.
+    fn carry(&mut self, piece: &[u8]) {
+        self.carried += piece.len() as u64;
+        match self.carried > self.longest_line {
+            true => self.carry = Vec::new(),
+            false => self.carry.extend_from_slice(piece),
+        }
+    }
+
+    /// Takes the line that was carried, and returns whether there is more on it than white space.
+    fn take_carried(&mut self) -> bool {
+        let mut line = std::mem::take(&mut self.carry);
+        let length = std::mem::take(&mut self.carried);
+        let is_blank = match length > self.longest_line {
+            true => {
+                self.line += 1;
+                self.offset += length;
+                self.say_oversized();
+                false
+            }
+            false => {
+                self.take_line(&line);
+                line.trim_ascii().is_empty()
+            }
+        };
+        line.clear();
+        self.carry = line;
+        !is_blank
     }
 
     /// Returns the tree over `source`, which must give the bytes that were fed.
     pub fn finish(mut self, source: Arc<dyn LineSource>) -> Decoded {
-        let ends_with_newline = self.carry.is_empty();
+        let ends_with_newline = self.carried == 0;
         if !ends_with_newline {
-            let line = std::mem::take(&mut self.carry);
-            let damaged = self.damaged_lines();
+            let damaged = self.diagnostics.count(DiagnosticKind::DamagedLine);
             self.in_tail = true;
-            self.take_line(&line);
-            if self.damaged_lines() > damaged {
+            let is_written = self.take_carried();
+            if self.diagnostics.count(DiagnosticKind::DamagedLine) > damaged {
                 let kind = DiagnosticKind::TornTail;
                 let text = "the last line is cut off; it is kept and set aside";
                 self.say(Severity::Warning, kind, text);
-            } else if !line.trim_ascii().is_empty() {
+            } else if is_written {
                 let kind = DiagnosticKind::MissingFinalNewline;
                 let text = "no newline at the end; the next append adds one first";
                 self.say(Severity::Note, kind, text);
@@ -150,32 +216,31 @@ impl Decoder {
             by_id,
             orphans: Vec::new(),
             kinds: self.kinds,
+            most_ids: self.most_ids,
             trunk: OnceLock::new(),
             source,
         };
         self.link_parents(&mut tree);
         self.cut_rings(&mut tree);
-        self.diagnostics
-            .sort_by_key(|diagnostic| diagnostic.line.unwrap_or(u64::MAX));
+        let mut diagnostics = self.diagnostics.into_vec();
+        diagnostics.sort_by_key(|diagnostic| diagnostic.line.unwrap_or(u64::MAX));
         Decoded {
             tree,
-            diagnostics: self.diagnostics,
+            diagnostics,
             bytes: self.offset,
             lines: self.line,
             ends_with_newline,
         }
     }
 
-    fn damaged_lines(&self) -> usize {
-        let damaged = self.diagnostics.iter();
-        damaged
-            .filter(|diagnostic| diagnostic.kind == DiagnosticKind::DamagedLine)
-            .count()
-    }
-
     fn say(&mut self, severity: Severity, kind: DiagnosticKind, text: impl Into<String>) {
         let diagnostic = Diagnostic::new(severity, kind, text).at_line(self.line);
         self.diagnostics.push(diagnostic);
+    }
+
+    fn say_oversized(&mut self) {
+        let kind = DiagnosticKind::OversizedLine;
+        self.say(Severity::Error, kind, "longer than 4 GiB; set aside");
     }
 
     fn say_repaired(&mut self, repair: Option<Repair>) {
@@ -227,10 +292,9 @@ impl Decoder {
             self.blanks.add(self.line);
             return;
         }
-        let Ok(len) = u32::try_from(body.len()) else {
-            let kind = DiagnosticKind::OversizedLine;
-            self.say(Severity::Error, kind, "longer than 4 GiB; set aside");
-            return;
+        let len = match u32::try_from(body.len()) {
+            Ok(len) if line.len() as u64 <= self.longest_line => len,
+            Ok(_) | Err(_) => return self.say_oversized(),
         };
         // A line may be cut off just behind a closing brace, so the tail is looked at as a whole.
         let head = match self.in_tail && !json::is_json(body) {
@@ -277,6 +341,12 @@ impl Decoder {
     }
 
     fn take_entry(&mut self, head: &EntryHead<'_>, offset: u64, len: u32) {
+        let id_len = head.id.as_ref().map_or(0, |id| id.len());
+        if !has_room(&self.rows, &self.ids, id_len.max(POSITION), self.most_ids) {
+            let kind = DiagnosticKind::TooManyEntries;
+            let text = "one entry more than can be numbered; set aside";
+            return self.say(Severity::Error, kind, text);
+        }
         self.follow_write(head);
         let row = self.rows.len() as u32;
         let previous = row.checked_sub(1).unwrap_or(NO_PARENT);
@@ -367,5 +437,72 @@ impl Decoder {
             }
         }
         by_id
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Decoded, Decoder};
+    use crate::diagnostic::DiagnosticKind;
+    use crate::tree::append::AppendEntryError;
+
+    const TEXT: &str = concat!(
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
+        "{\"type\":\"custom\",\"id\":\"aaaaaaaa\",\"parentId\":null,\"customType\":\"long enough to be refused\"}\n",
+        "{\"type\":\"custom\",\"id\":\"bbbbbbbb\",\"parentId\":null}\n",
+        "{\"type\":\"custom\",\"id\":\"cccccccc\",\"parentId\":\"bbbbbbbb\"}\n",
+    );
+
+    fn decode(mut decoder: Decoder, block: usize) -> Decoded {
+        for block in TEXT.as_bytes().chunks(block) {
+            decoder.feed(block);
+            assert!(decoder.carry.len() as u64 <= decoder.longest_line);
+        }
+        decoder.finish(Arc::new(TEXT.as_bytes().to_vec()))
+    }
+
+    fn ids(decoded: &Decoded) -> Vec<&str> {
+        let tree = &decoded.tree;
+        tree.indices().map(|index| tree.id(index)).collect()
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_not_held_and_costs_no_other() {
+        for block in [1, 7, 64, TEXT.len()] {
+            let decoded = decode(Decoder::with_limits(80, u32::MAX), block);
+            assert_eq!(ids(&decoded), ["bbbbbbbb", "cccccccc"], "blocks of {block}");
+            let said = decoded
+                .diagnostics
+                .iter()
+                .map(|said| (said.kind, said.line));
+            let want = [(DiagnosticKind::OversizedLine, Some(2))];
+            assert_eq!(said.collect::<Vec<_>>(), want);
+            assert_eq!((decoded.bytes, decoded.lines), (TEXT.len() as u64, 4));
+            let last = decoded
+                .tree
+                .indices()
+                .next_back()
+                .map(|last| decoded.tree.raw_line(last));
+            let last = last.and_then(Result::ok).unwrap_or_default();
+            assert_eq!(Some(&*last), TEXT.lines().last().map(str::as_bytes));
+        }
+    }
+
+    #[test]
+    fn entries_whose_ids_have_no_room_are_set_aside() {
+        let mut decoded = decode(Decoder::with_limits(u32::MAX, 20), TEXT.len());
+        assert_eq!(ids(&decoded), ["aaaaaaaa", "bbbbbbbb"]);
+        let said = decoded
+            .diagnostics
+            .iter()
+            .map(|said| (said.kind, said.line));
+        let want = [(DiagnosticKind::TooManyEntries, Some(4))];
+        assert_eq!(said.collect::<Vec<_>>(), want);
+        let line = "{\"type\":\"custom\",\"id\":\"dddddddd\",\"parentId\":\"bbbbbbbb\"}";
+        let added = decoded.tree.append(line.as_bytes(), TEXT.len() as u64, 5);
+        assert_eq!(added, Err(AppendEntryError::TooManyEntries));
+        assert_eq!(decoded.tree.find("dddddddd"), None);
     }
 }

@@ -5,43 +5,27 @@ use std::collections::BTreeMap;
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::entry::EntryId;
 use crate::tree::decode::Decoder;
-use crate::tree::{NO_PARENT, SessionTree};
+use crate::tree::{EntryIndex, NO_PARENT, SessionTree};
 
 impl Decoder {
     /// Resolves parents that are not the entry before.
     pub(super) fn link_parents(&mut self, tree: &mut SessionTree) {
-        let duplicates = self.rows_of_duplicates(tree);
+        let duplicates = rows_of_duplicates(tree);
         for (row, named) in std::mem::take(&mut self.parents) {
             // Of entries with one id, the parent is the nearest before the child.
-            let namesakes = duplicates.get(&*named).map_or(&[][..], Vec::as_slice);
+            let last = tree.find(&named);
+            let namesakes = last.and_then(|last| duplicates.get(&last.0));
+            let namesakes = namesakes.map_or(&[][..], Vec::as_slice);
             let nearest = namesakes.partition_point(|namesake| *namesake < row);
             let found = match nearest.checked_sub(1) {
                 Some(place) => namesakes[place],
                 None => self.resolve(tree, row, &named),
             };
             tree.rows[row as usize].parent = found;
-            if nearest == 0 && tree.find(&named).is_none() {
+            if nearest == 0 && last.is_none() {
                 tree.orphans.push(row);
             }
         }
-    }
-
-    /// Returns, for each id that is used more than once, the rows that use it, ascending.
-    fn rows_of_duplicates(&self, tree: &SessionTree) -> BTreeMap<EntryId, Vec<u32>> {
-        let said = self.diagnostics.iter();
-        let mut duplicates: BTreeMap<EntryId, Vec<u32>> = said
-            .filter(|diagnostic| diagnostic.kind == DiagnosticKind::DuplicateId)
-            .filter_map(|diagnostic| Some((diagnostic.entry_id.clone()?, Vec::new())))
-            .collect();
-        if duplicates.is_empty() {
-            return duplicates;
-        }
-        for (row, held) in (0..).zip(&tree.rows) {
-            if let Some(rows) = duplicates.get_mut(tree.row_id(held)) {
-                rows.push(row);
-            }
-        }
-        duplicates
     }
 
     fn resolve(&mut self, tree: &SessionTree, row: u32, named: &str) -> u32 {
@@ -147,4 +131,21 @@ impl Decoder {
         }
         cut
     }
+}
+
+/// Returns, for the last row of each id that is used more than once, all rows that use it, ascending.
+fn rows_of_duplicates(tree: &SessionTree) -> BTreeMap<u32, Vec<u32>> {
+    let mut duplicates: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    if tree.ids_are_unique() {
+        return duplicates;
+    }
+    for (row, held) in (0..).zip(&tree.rows) {
+        let Some(EntryIndex(last)) = tree.find(tree.row_id(held)) else {
+            continue;
+        };
+        if last != row || duplicates.contains_key(&last) {
+            duplicates.entry(last).or_default().push(row);
+        }
+    }
+    duplicates
 }

@@ -73,6 +73,8 @@ pub struct SessionTree {
     orphans: Vec<u32>,
     /// The kinds that some entry has.
     kinds: Kinds,
+    /// How many bytes all ids may take.
+    most_ids: u32,
     /// The path to the last entry, once somebody asked for it; appending goes on with it.
     trunk: OnceLock<Arc<Vec<EntryIndex>>>,
     source: Arc<dyn LineSource>,
@@ -288,6 +290,12 @@ impl SessionTree {
         let start = row.id_start as usize;
         &self.ids[start..start + row.id_len as usize]
     }
+}
+
+/// Returns whether one more entry with an id of `id` bytes can be numbered.
+fn has_room(rows: &[Row], ids: &str, id: usize, most_ids: u32) -> bool {
+    let numbers = (rows.len() as u64) < u64::from(NO_PARENT);
+    numbers && (ids.len() as u64).saturating_add(id as u64) <= u64::from(most_ids)
 }
 
 fn hash_id(id: &str) -> u64 {
