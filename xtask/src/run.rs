@@ -1,6 +1,6 @@
 //! Running programs, and where things are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What goes wrong in automation is said in words.
@@ -10,6 +10,24 @@ pub type Outcome<T = ()> = Result<T, String>;
 pub fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.parent().map_or(here.clone(), PathBuf::from)
+}
+
+/// Returns the text of a file.
+pub fn read(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Returns the path of the example session.
+pub fn example_session() -> PathBuf {
+    root().join("examples/sessions/long.jsonl")
+}
+
+/// Returns the lines of the example session.
+pub fn example_lines() -> Outcome<Vec<String>> {
+    Ok(read(&example_session())?
+        .lines()
+        .map(str::to_owned)
+        .collect())
 }
 
 /// Returns the folder that builds go to.
