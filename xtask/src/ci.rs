@@ -20,7 +20,7 @@ pub fn run(arguments: &[String]) -> Outcome {
     step("format", || {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     })?;
-    step("tidy", tidy::run)?;
+    step("tidy", || tidy::run(&[]))?;
     step("clippy", || {
         succeed(&mut cargo(&[
             "clippy",

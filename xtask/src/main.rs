@@ -19,7 +19,8 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   ci            everything that must hold before a change lands; --tested leaves out what cargo test runs
-  tidy          layers, headers, prompts, generated files
+  tidy          layers, licences, headers, import cycles, words, prompts, generated files;
+                --report [CRATE | docs] prints sizes, cycles and words
   codegen       write generated files (schemas, tables in docs); --check only compares
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
     let rest = arguments.get(1..).unwrap_or_default();
     let done = match arguments.first().map(String::as_str) {
         Some("ci") => ci::run(rest),
-        Some("tidy") => tidy::run(),
+        Some("tidy") => tidy::run(rest),
         Some("codegen") => codegen::run(rest),
         Some("conformance") => conformance::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
