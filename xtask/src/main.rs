@@ -18,7 +18,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  ci            everything that must hold before a change lands; --tested leaves out what cargo test runs
+  ci            everything that must hold before a change lands; `ci WORD...`: the steps with a word in their names
   tidy          layers, licences, headers, import cycles, words, prompts, generated files;
                 --report [CRATE | docs] prints sizes, cycles and words
   codegen       write generated files (schemas, tables in docs); --check only compares

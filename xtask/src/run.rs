@@ -94,17 +94,16 @@ pub fn without_settings(command: &mut Command) -> &mut Command {
 
 /// Builds the release binary and returns where it is.
 pub fn release_binary() -> Outcome<PathBuf> {
-    binary(&["--release"], "release")
+    binary(&["--release", "--package", "agent-cli"], "release")
 }
 
-/// Builds the binary that tests run too, where speed does not matter, and returns where it is.
+/// Builds the binary that tests run too, with the features that tests have, and returns where it is.
 pub fn debug_binary() -> Outcome<PathBuf> {
-    binary(&["--quiet"], "debug")
+    binary(&["--quiet", "--workspace", "--bin", "agent-cli"], "debug")
 }
 
-fn binary(profile: &[&str], folder: &str) -> Outcome<PathBuf> {
-    let mut build = cargo(&["build", "--package", "agent-cli"]);
-    succeed(build.args(profile))?;
+fn binary(options: &[&str], folder: &str) -> Outcome<PathBuf> {
+    succeed(cargo(&["build"]).args(options))?;
     let name = format!("agent-cli{}", std::env::consts::EXE_SUFFIX);
     let path = target().join(folder).join(name);
     // The folder may be named relative to where xtask runs, and the program runs elsewhere.
