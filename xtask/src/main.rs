@@ -4,6 +4,7 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod dist;
 mod e2e_llm;
 mod loss_table;
 mod picture;
@@ -27,6 +28,7 @@ cargo xtask COMMAND
                 also: e2e-llm install, e2e-llm serve
   tool-server   call a tool server written with the client's library, and a public one (needs Python and its
                 package index); also: tool-server own
+  dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
   bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life;
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Some("conformance") => conformance::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("tool-server") => tool_server::run(rest),
+        Some("dist") => dist::run(rest),
         Some("picture") => picture::run(),
         Some("rounds") => rounds::run(rest),
         Some("bench") => bench::run(rest),
