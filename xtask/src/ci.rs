@@ -1,144 +1,216 @@
-//! Everything that must hold before a change lands.
+//! Everything that must hold before a change lands, with the time of each step and what could not be run.
 
-use crate::conformance;
-use crate::e2e_llm;
-use crate::rpc_client;
-use crate::run::{Outcome, cargo, succeed};
-use crate::tidy;
-use crate::tool_server;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
-/// Crates that others depend on; each must stand alone as a package.
-const LIBRARIES: [&str; 4] = ["session-model", "compaction-core", "llm-providers", "hooks"];
+use crate::run::{Outcome, cargo, example_session, succeed, target};
+use crate::tidy::{Dependencies, packages};
+use crate::{conformance, e2e_llm, rpc_client, tool_server};
 
-/// Runs every check, cheapest first; with `--tested`, the tests of the workspace have been run already.
-pub fn run(arguments: &[String]) -> Outcome {
-    let tested = match arguments {
-        [] => false,
-        [only] if only == "--tested" => true,
-        _ => return Err("cargo xtask ci [--tested]".to_owned()),
-    };
-    step("format", || {
+/// The whole run is meant to take at most this long on two cores.
+const GOAL: Duration = Duration::from_mins(15);
+
+/// What was not run, and why.
+type Skipped = Vec<String>;
+
+/// A step: its name and what it does.
+type Step = (&'static str, fn(&mut Skipped) -> Outcome);
+
+/// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
+/// with one set of features.
+const STEPS: [Step; 11] = [
+    ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
-    })?;
-    step("tidy", tidy::run)?;
-    step("clippy", || {
-        succeed(&mut cargo(&[
-            "clippy",
-            "--workspace",
-            "--all-targets",
-            "--features",
-            "test-support/mcp-server",
-            "--quiet",
-            "--",
-            "--deny",
-            "warnings",
-        ]))
-    })?;
-    if !tested {
-        step("tests", || {
-            succeed(&mut cargo(&["test", "--workspace", "--quiet"]))
-        })?;
-    }
-    step("exact token counts", || {
-        succeed(&mut cargo(&[
-            "test",
-            "--quiet",
-            "--package",
-            "compaction-core",
-            "--features",
-            "bpe",
-            "--test",
-            "token_accuracy",
-        ]))
-    })?;
-    step("examples", examples)?;
-    step("rpc client", rpc_client::run)?;
-    step("documentation", || {
+    }),
+    ("clippy", |_| {
+        let clippy = ["clippy", "--workspace", "--all-targets", "--quiet"];
+        succeed(cargo(&clippy).args(["--", "--deny", "warnings"]))
+    }),
+    ("documentation", |_| {
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
         succeed(doc.env("RUSTDOCFLAGS", "--deny warnings"))
-    })?;
-    step("packages", packages)?;
-    step("conformance", || conformance::run(&[]))?;
-    step("licences and advisories", deny)?;
-    step("tool servers", || tool_server::run(&[]))?;
-    step("a real model", || e2e_llm::run(&[]))
-}
+    }),
+    ("tests, tidy among them", tests),
+    ("examples", |_| examples()),
+    ("rpc client", |_| rpc_client::run()),
+    ("packages", |_| packaged()),
+    ("licences, bans and sources", deny),
+    ("conformance", |skipped| {
+        let missing = conformance::missing_sessions();
+        skipped.extend(
+            missing
+                .iter()
+                .map(|path| format!("conformance: there is no {path}")),
+        );
+        conformance::run(&[])
+    }),
+    ("tool servers", |_| tool_server::run(&[])),
+    ("a real model", |_| e2e_llm::run(&[])),
+];
 
-fn step(name: &str, check: impl FnOnce() -> Outcome) -> Outcome {
-    println!("== {name}");
-    check().map_err(|error| format!("{name}: {error}"))
-}
-
-/// Runs the example of each library.
-fn examples() -> Outcome {
-    let session = crate::run::root().join("examples/sessions/long.jsonl");
-    let examples = [
-        ("session-model", "tokens_by_role"),
-        ("compaction-core", "compact_by_rule"),
-        ("llm-providers", "scripted"),
-        ("hooks", "keep_out"),
-        ("hooks", "memory"),
-    ];
-    for (package, example) in examples {
-        let input = std::fs::File::open(&session).map_err(|error| error.to_string())?;
-        let mut run = cargo(&["run", "--quiet", "--package", package, "--example", example]);
-        succeed(run.stdin(input).stdout(std::process::Stdio::null()))?;
-    }
-    Ok(())
-}
-
-/// Packages the libraries and builds each from its package.
-fn packages() -> Outcome {
-    forget_unpacked()?;
-    let mut package = cargo(&["package", "--allow-dirty", "--quiet"]);
-    for library in LIBRARIES {
-        package.args(["--package", library]);
-    }
-    succeed(&mut package)
-}
-
-/// Removes what an earlier run unpacked: cargo keeps the sources of a package by name and version, so a
-/// changed library of the same version would be checked against its former self.
-fn forget_unpacked() -> Outcome {
-    let Some(home) = cargo_home() else {
-        return Ok(());
-    };
-    let Ok(registries) = std::fs::read_dir(home.join("registry/src")) else {
-        return Ok(());
-    };
-    for registry in registries.flatten() {
-        for library in LIBRARIES {
-            let name = format!("{library}-{}", env!("CARGO_PKG_VERSION"));
-            let unpacked = registry.path().join(name);
-            match std::fs::remove_dir_all(&unpacked) {
-                Ok(()) => {}
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                Err(error) => return Err(format!("cannot remove {}: {error}", unpacked.display())),
-            }
+/// Runs every step, or those whose names contain a word that is given.
+pub fn run(only: &[String]) -> Outcome {
+    let (started, mut skipped, mut times) = (Instant::now(), Skipped::new(), Vec::new());
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|word| name.contains(word));
+    let mut done = Ok(());
+    for (name, step) in STEPS.into_iter().filter(|(name, _)| wanted(name)) {
+        println!("== {name}");
+        let start = Instant::now();
+        done = step(&mut skipped).map_err(|error| format!("{name}: {error}"));
+        times.push((name, start.elapsed()));
+        if done.is_err() {
+            break;
         }
     }
+    println!("== times");
+    for (name, time) in times.into_iter().chain([("all", started.elapsed())]) {
+        println!("{:>5} s  {name}", time.as_secs());
+    }
+    if started.elapsed() > GOAL {
+        println!("longer than the {} s that are meant", GOAL.as_secs());
+    }
+    println!("== skipped: {}", skipped.len());
+    for line in skipped {
+        println!("{line}");
+    }
+    done
+}
+
+/// Runs the tests of the workspace and gathers those that were skipped.
+fn tests(skipped: &mut Skipped) -> Outcome {
+    let list = target().join("skipped-tests");
+    let failed = |error: std::io::Error| format!("{}: {error}", list.display());
+    std::fs::write(&list, "").map_err(failed)?;
+    let list = std::path::absolute(&list).map_err(failed)?;
+    let mut tests = cargo(&["test", "--workspace", "--quiet"]);
+    let tests = tests.env("SKIPPED_TESTS", &list).stdout(Stdio::piped());
+    let mut child = tests
+        .spawn()
+        .map_err(|error| format!("cannot run cargo test: {error}"))?;
+    let mut ignored = 0;
+    for line in child
+        .stdout
+        .take()
+        .into_iter()
+        .flat_map(|out| BufReader::new(out).lines())
+    {
+        let line = line.map_err(|error| error.to_string())?;
+        println!("{line}");
+        let count = line
+            .split("; ")
+            .find_map(|part| part.strip_suffix(" ignored"));
+        ignored += count.and_then(|count| count.parse().ok()).unwrap_or(0);
+    }
+    let status = child.wait().map_err(|error| error.to_string())?;
+    let listed = std::fs::read_to_string(&list).map_err(failed)?;
+    skipped.extend(listed.lines().map(|line| format!("test {line}")));
+    if ignored > 0 {
+        skipped.push(format!("{ignored} tests are marked #[ignore] or `ignore`"));
+    }
+    match status.success() {
+        true => Ok(()),
+        false => Err("tests failed".to_owned()),
+    }
+}
+
+/// Runs the examples of the libraries, which are built with the tests.
+fn examples() -> Outcome {
+    succeed(&mut cargo(&[
+        "build",
+        "--workspace",
+        "--examples",
+        "--quiet",
+    ]))?;
+    for example in [
+        "tokens_by_role",
+        "compact_by_rule",
+        "scripted",
+        "catalog",
+        "keep_out",
+        "memory",
+    ] {
+        let input = std::fs::File::open(example_session()).map_err(|error| error.to_string())?;
+        let program = target().join("debug/examples").join(example);
+        succeed(Command::new(program).stdin(input).stdout(Stdio::null()))?;
+    }
     Ok(())
 }
 
-/// Returns the folder where cargo keeps what it has fetched.
-fn cargo_home() -> Option<std::path::PathBuf> {
-    std::env::var_os("CARGO_HOME")
-        .map(Into::into)
-        .or_else(|| std::env::home_dir().map(|home| home.join(".cargo")))
+/// Packages every crate that can be published, and checks each from what is in its package alone, the others being
+/// packages too. Nothing is written outside of the build folder.
+fn packaged() -> Outcome {
+    let members = packages(Dependencies::Named)?;
+    let published = members
+        .iter()
+        .filter(|package| package["publish"].is_null());
+    let names: Vec<(&str, &str)> = published
+        .filter_map(|package| Some((package["name"].as_str()?, package["version"].as_str()?)))
+        .collect();
+    let folder =
+        std::path::absolute(target().join("packages")).map_err(|error| error.to_string())?;
+    let mut package = cargo(&[
+        "package",
+        "--allow-dirty",
+        "--no-verify",
+        "--quiet",
+        "--target-dir",
+    ]);
+    package.arg(&folder);
+    for (name, _) in &names {
+        package.args(["--package", name]);
+    }
+    succeed(&mut package)?;
+    unpack(&folder, &names).map_err(|error| format!("{}: {error}", folder.display()))?;
+    for (name, _) in &names {
+        let mut check = cargo(&["check", "--quiet", "--package", name, "--manifest-path"]);
+        succeed(check.arg(folder.join("unpacked/Cargo.toml")))?;
+    }
+    Ok(())
+}
+
+/// Unpacks packages into a workspace of their own.
+fn unpack(folder: &Path, names: &[(&str, &str)]) -> std::io::Result<()> {
+    let unpacked = folder.join("unpacked");
+    if unpacked.exists() {
+        std::fs::remove_dir_all(&unpacked)?;
+    }
+    std::fs::create_dir_all(&unpacked)?;
+    let mut manifest =
+        "[workspace]\nresolver = \"3\"\nmembers = [\"*-*\"]\n\n[patch.crates-io]\n".to_owned();
+    for (name, version) in names {
+        let package = folder.join(format!("package/{name}-{version}.crate"));
+        succeed(
+            Command::new("tar")
+                .arg("xzf")
+                .arg(package)
+                .current_dir(&unpacked),
+        )
+        .map_err(std::io::Error::other)?;
+        manifest.push_str(&format!("{name} = {{ path = \"{name}-{version}\" }}\n"));
+    }
+    std::fs::write(unpacked.join("Cargo.toml"), manifest)?;
+    std::fs::copy(
+        crate::run::root().join("Cargo.lock"),
+        unpacked.join("Cargo.lock"),
+    )?;
+    Ok(())
 }
 
 /// Runs cargo-deny where it is installed.
-fn deny() -> Outcome {
+fn deny(skipped: &mut Skipped) -> Outcome {
+    skipped.push("security advisories: no step looks them up".to_owned());
     let found = cargo(&["deny", "--version"]).output();
-    match found {
-        Ok(found) if found.status.success() => succeed(&mut cargo(&[
+    if found.is_ok_and(|found| found.status.success()) {
+        return succeed(&mut cargo(&[
             "deny", "check", "licenses", "bans", "sources",
-        ])),
-        _ => {
-            println!(
-                "cargo-deny is not installed; tidy has checked the licences of direct dependencies"
-            );
-            Ok(())
-        }
+        ]));
     }
+    skipped.push(
+        "licences of indirect dependencies, duplicate versions, sources: cargo-deny is not installed; tidy has \
+         checked the licences of direct dependencies alone"
+            .to_owned(),
+    );
+    Ok(())
 }

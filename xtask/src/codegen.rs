@@ -1,9 +1,9 @@
 //! Generated files: written anew, or compared with what the generators give.
 
-use crate::example;
+use std::path::{Path, PathBuf};
+
 use crate::loss_table;
-use crate::refactor;
-use crate::run::{Outcome, root};
+use crate::run::{Outcome, read, root};
 
 /// Writes the generated files; with `--check` says which are stale instead.
 pub fn run(arguments: &[String]) -> Outcome {
@@ -23,104 +23,41 @@ pub fn run(arguments: &[String]) -> Outcome {
 }
 
 /// Returns the generated files that are not as their generators give them, with what they should hold.
-pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
-    let text = |lines: Vec<String>| lines.iter().map(|line| format!("{line}\n")).collect();
-    let settings = root().join("docs/settings.md");
-    let events = root().join("docs/events.md");
-    let hook_points = root().join("docs/hooks.md");
-    let rpc = root().join("docs/rpc.md");
-    let loss = root().join("docs/loss.md");
-    let files: [(_, String); 10] = [
-        (
-            root().join("examples/sessions/long.jsonl"),
-            text(example::example_session()),
-        ),
-        (
-            root().join("examples/scripts/refactor.jsonl"),
-            text(refactor::refactor_script()?),
-        ),
-        (
-            root().join("docs/settings.schema.json"),
-            agent_cli::settings::schema_text(),
-        ),
-        (
-            settings.clone(),
-            with_part(&settings, KEYS, &agent_cli::settings::key_table())?,
-        ),
-        (
-            root().join("docs/events.schema.json"),
-            agent_session::event::schema_text(),
-        ),
-        (
-            events.clone(),
-            with_part(&events, EVENTS, &agent_session::event::reference())?,
-        ),
-        (
-            hook_points.clone(),
-            with_part(&hook_points, HOOKS, &hooks::reference())?,
-        ),
-        (
-            root().join("docs/rpc.schema.json"),
-            agent_cli::rpc_schema_text(),
-        ),
-        (
-            rpc.clone(),
-            with_part(&rpc, COMMANDS, &agent_cli::rpc_reference())?,
-        ),
-        (
-            loss.clone(),
-            with_part(&loss, SHARES, &loss_table::table()?)?,
-        ),
+pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
+    let docs = root().join("docs");
+    let schemas = [
+        ("settings", agent_cli::settings::schema_text()),
+        ("events", agent_session::event::schema_text()),
+        ("rpc", agent_cli::rpc_schema_text()),
     ];
-    let stale = files
-        .into_iter()
-        .filter(|(path, text)| std::fs::read_to_string(path).ok().as_deref() != Some(text));
-    Ok(stale.collect())
+    let parts = [
+        ("settings", "keys", agent_cli::settings::key_table()),
+        ("events", "events", agent_session::event::reference()),
+        ("hooks", "hooks", hooks::reference()),
+        ("rpc", "commands", agent_cli::rpc_reference()),
+        ("loss", "shares", loss_table::table()?),
+    ];
+    let mut files = Vec::new();
+    for (name, text) in schemas {
+        files.push((docs.join(format!("{name}.schema.json")), text));
+    }
+    for (name, mark, part) in parts {
+        let path = docs.join(format!("{name}.md"));
+        let text = with_part(&path, mark, &part)?;
+        files.push((path, text));
+    }
+    files.retain(|(path, text)| std::fs::read_to_string(path).ok().as_deref() != Some(text));
+    Ok(files)
 }
 
-/// What stands before and behind the table of keys.
-const KEYS: [&str; 2] = [
-    "<!-- keys: written by cargo xtask codegen -->\n",
-    "<!-- end of keys -->\n",
-];
-
-/// What stands before and behind the reference of events.
-const EVENTS: [&str; 2] = [
-    "<!-- events: written by cargo xtask codegen -->\n",
-    "<!-- end of events -->\n",
-];
-
-/// What stands before and behind the reference of hook points.
-const HOOKS: [&str; 2] = [
-    "<!-- hooks: written by cargo xtask codegen -->\n",
-    "<!-- end of hooks -->\n",
-];
-
-/// What stands before and behind the reference of RPC commands.
-const COMMANDS: [&str; 2] = [
-    "<!-- commands: written by cargo xtask codegen -->\n",
-    "<!-- end of commands -->\n",
-];
-
-/// What stands before and behind the table of shares in sight.
-const SHARES: [&str; 2] = [
-    "<!-- shares: written by cargo xtask codegen -->\n",
-    "<!-- end of shares -->\n",
-];
-
-/// Returns the text of a document with `part` between two marks.
-fn with_part(path: &std::path::Path, marks: [&str; 2], part: &str) -> Outcome<String> {
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let parts = text.split_once(marks[0]).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(marks[1])?;
-        Some((before, after))
+/// Returns the text of a document with `part` between the two marks of a name.
+fn with_part(path: &Path, name: &str, part: &str) -> Outcome<String> {
+    let start = format!("<!-- {name}: written by cargo xtask codegen -->\n");
+    let end = format!("<!-- end of {name} -->\n");
+    let text = read(path)?;
+    let parts = text.split_once(&start).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(&end)?;
+        Some(format!("{before}{start}{part}{end}{after}"))
     });
-    let (before, after) = parts.ok_or_else(|| {
-        format!(
-            "{} has no place for what is generated: {marks:?}",
-            path.display()
-        )
-    })?;
-    Ok(format!("{before}{}{part}{}{after}", marks[0], marks[1]))
+    parts.ok_or_else(|| format!("{} has no place for generated {name}", path.display()))
 }

@@ -5,6 +5,13 @@ use std::process::Command;
 
 use crate::run::{Outcome, release_binary, root, succeed, target, without_settings};
 
+/// Sessions that are compared in addition to the generated ones, where they are at hand.
+const EXTRA: [&str; 3] = [
+    "examples/sessions/long.jsonl",
+    "../shared/sessions/pi_large-session.jsonl",
+    "../shared/sessions/pi_v3_small.jsonl",
+];
+
 /// Installs pi where it is missing and compares; arguments are passed on to the comparison.
 pub fn run(arguments: &[String]) -> Outcome {
     let pi = install()?;
@@ -57,13 +64,16 @@ fn install() -> Outcome<PathBuf> {
     installed().ok_or_else(|| "npm installed no pi".to_owned())
 }
 
-/// Returns sessions beside the generated ones: the example, and real ones where they are at hand.
+/// Returns those of [`EXTRA`] that are there.
 fn extra_sessions() -> Vec<PathBuf> {
-    let candidates = [
-        "examples/sessions/long.jsonl",
-        "../shared/sessions/pi_large-session.jsonl",
-        "../shared/sessions/pi_v3_small.jsonl",
-    ];
-    let candidates = candidates.iter().map(|path| root().join(path));
+    let candidates = EXTRA.iter().map(|path| root().join(path));
     candidates.filter(|path| path.is_file()).collect()
+}
+
+/// Returns those of [`EXTRA`] that are not there.
+pub fn missing_sessions() -> Vec<&'static str> {
+    let candidates = EXTRA.into_iter();
+    candidates
+        .filter(|path| !root().join(path).is_file())
+        .collect()
 }

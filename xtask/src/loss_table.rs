@@ -6,7 +6,7 @@ use compaction_core::{
 };
 use session_model::{EntryId, Stamp, Timestamp, decode_bytes};
 
-use crate::run::{Outcome, root};
+use crate::run::{Outcome, example_session};
 
 /// How large the plain summaries are at most, in tokens.
 const SIZES: [u64; 3] = [1024, 2048, 4096];
@@ -37,7 +37,7 @@ type Compared = (
 );
 
 fn compared(most: TokenCount) -> Outcome<Compared> {
-    let path = root().join("examples/sessions/long.jsonl");
+    let path = example_session();
     let mut bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let line = {
         let session = decode_bytes(bytes.clone());

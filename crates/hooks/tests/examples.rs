@@ -19,7 +19,7 @@ fn has_python() -> bool {
     let python = Command::new("python3").arg("--version").output();
     let has = python.is_ok_and(|python| python.status.success());
     if !has {
-        println!("skipped: there is no python3");
+        test_support::skip("there is no python3");
     }
     has
 }

@@ -23,9 +23,11 @@
 mod fault_server;
 pub mod needles;
 mod notation;
+mod skip;
 mod strategies;
 pub mod streams;
 
 pub use fault_server::{Chunk, End, FaultServer, Received, Reply, refused_url};
 pub use notation::session;
+pub use skip::skip;
 pub use strategies::{DAMAGE_KINDS, any_session, any_session_text, damaged_session};

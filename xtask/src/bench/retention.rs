@@ -8,8 +8,7 @@ use test_support::needles::{NeedleKind, Phrasings, Planted, Verdict};
 
 use self::measure::{Budget, Case, Facts, Way, compact, generated, goal_percent, planted};
 use self::rounds::Rounds;
-use crate::example;
-use crate::run::Outcome;
+use crate::run::{Outcome, example_lines};
 
 #[path = "../../../crates/compaction-core/tests/retention/measure.rs"]
 mod measure;
@@ -141,7 +140,7 @@ fn heading(phrasings: Phrasings, format: Format) -> String {
 }
 
 fn measure(phrasings: Phrasings, seeds: u64) -> Outcome<Measures> {
-    let sessions = sessions(phrasings, seeds);
+    let sessions = sessions(phrasings, seeds)?;
     let mut columns = Vec::new();
     for percent in PERCENTS {
         let set = phrasings.name();
@@ -168,11 +167,11 @@ fn measure(phrasings: Phrasings, seeds: u64) -> Outcome<Measures> {
 }
 
 /// Returns the example session planted anew with each seed, and a generated session for each.
-fn sessions(phrasings: Phrasings, seeds: u64) -> Vec<(u64, Planted)> {
-    let lines = example::example_session();
+fn sessions(phrasings: Phrasings, seeds: u64) -> Outcome<Vec<(u64, Planted)>> {
+    let lines = example_lines()?;
     let examples = (1..=seeds).map(|seed| (seed, planted(&lines, phrasings, seed)));
     let others = (101..=100 + seeds).map(|seed| (seed, generated(phrasings, seed, BYTES)));
-    examples.chain(others).collect()
+    Ok(examples.chain(others).collect())
 }
 
 fn column(sessions: &[(u64, Planted)], case: Case) -> Outcome<Column> {

@@ -120,10 +120,10 @@ pub(super) fn run(program: &Path, home: &Path) -> Outcome {
     Ok(())
 }
 
-/// Builds the server by itself, so that the program is built without what only servers need.
+/// Builds the server with the features that tests have.
 fn build() -> Outcome<PathBuf> {
-    let mut build = cargo(&["build", "--quiet", "--package", "test-support"]);
-    succeed(build.args(["--features", "mcp-server", "--example", "mcp_server"]))?;
+    let example = ["--workspace", "--example", "mcp_server"];
+    succeed(cargo(&["build", "--quiet"]).args(example))?;
     let name = format!("mcp_server{}", std::env::consts::EXE_SUFFIX);
     let path = target().join("debug/examples").join(name);
     std::path::absolute(&path).map_err(|error| error.to_string())

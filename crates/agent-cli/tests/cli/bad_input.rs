@@ -107,7 +107,7 @@ fn binary_file() {
 #[test]
 fn endless_zeroes() {
     if !Path::new("/dev/zero").exists() {
-        eprintln!("skipped: there is no /dev/zero");
+        test_support::skip("there is no /dev/zero");
         return;
     }
     let env = TestEnv::new();
@@ -555,7 +555,7 @@ fn in_own_mounts(env: &TestEnv, script: &str) -> Option<Output> {
     };
     let probe = unshare("mount -t tmpfs tmpfs /mnt").output();
     if !probe.is_ok_and(|output| output.status.success()) {
-        eprintln!("skipped: this system does not let the test mount anything");
+        test_support::skip("this system does not let the test mount anything");
         return None;
     }
     Some(env.output(&mut unshare(script)))
@@ -572,7 +572,7 @@ fn read_only_folder_for_who_is_not_root() {
     let allow = |mode| std::fs::set_permissions(&folder, PermissionsExt::from_mode(mode));
     allow(0o555).expect("permissions can be set");
     if std::fs::write(folder.join("probe"), "").is_ok() {
-        eprintln!("skipped: permissions do not bind root");
+        test_support::skip("permissions do not bind root");
         return;
     }
     let before = std::fs::read(folder.join("s.jsonl")).expect("the session");

@@ -7,6 +7,7 @@ mod compare;
 mod config;
 mod damage;
 mod env;
+mod examples;
 mod faults;
 mod hooks;
 mod hostile;

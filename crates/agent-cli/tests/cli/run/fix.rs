@@ -14,7 +14,7 @@ fn examples() -> PathBuf {
 }
 
 /// Lets a program find the toolchain of this test, and nothing else of the tester's.
-fn with_toolchain(command: &mut Command) -> &mut Command {
+pub fn with_toolchain(command: &mut Command) -> &mut Command {
     for name in ["HOME", "CARGO_HOME", "RUSTUP_HOME", "RUSTUP_TOOLCHAIN"] {
         if let Some(value) = std::env::var_os(name) {
             command.env(name, value);
@@ -23,7 +23,8 @@ fn with_toolchain(command: &mut Command) -> &mut Command {
     command
 }
 
-fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+/// Returns the files of a project, those of builds aside.
+pub fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     collect(folder, folder, &mut files);
     files.retain(|name, _| !name.starts_with("target/") && name != "Cargo.lock");

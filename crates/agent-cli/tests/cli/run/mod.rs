@@ -19,6 +19,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+pub use fix::{files, with_toolchain};
+
 use regex::Regex;
 
 use crate::env::{BINARY, Output, TestEnv};
