@@ -25,11 +25,11 @@ pub fn run(arguments: &[String]) -> Outcome {
 /// Returns the generated files that are not as their generators give them, with what they should hold.
 pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
     let text = |lines: Vec<String>| lines.iter().map(|line| format!("{line}\n")).collect();
-    let settings = root().join("docs/settings.md");
-    let events = root().join("docs/events.md");
-    let hook_points = root().join("docs/hooks.md");
-    let rpc = root().join("docs/rpc.md");
-    let loss = root().join("docs/loss.md");
+    let settings = root().join("docs/reference/settings.md");
+    let events = root().join("docs/reference/events.md");
+    let hook_points = root().join("docs/reference/hooks.md");
+    let rpc = root().join("docs/reference/rpc.md");
+    let loss = root().join("docs/explanation/loss.md");
     let files: [(_, String); 10] = [
         (
             root().join("examples/sessions/long.jsonl"),
@@ -40,7 +40,7 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
             text(refactor::refactor_script()?),
         ),
         (
-            root().join("docs/settings.schema.json"),
+            root().join("docs/reference/settings.schema.json"),
             agent_cli::settings::schema_text(),
         ),
         (
@@ -48,7 +48,7 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
             with_part(&settings, KEYS, &agent_cli::settings::key_table())?,
         ),
         (
-            root().join("docs/events.schema.json"),
+            root().join("docs/reference/events.schema.json"),
             agent_cli::session::event::schema_text(),
         ),
         (
@@ -60,7 +60,7 @@ pub fn stale() -> Outcome<Vec<(std::path::PathBuf, String)>> {
             with_part(&hook_points, HOOKS, &hooks::reference())?,
         ),
         (
-            root().join("docs/rpc.schema.json"),
+            root().join("docs/reference/rpc.schema.json"),
             agent_cli::rpc_schema_text(),
         ),
         (
