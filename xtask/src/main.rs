@@ -6,6 +6,7 @@ mod codegen;
 mod conformance;
 mod e2e_llm;
 mod example;
+mod links;
 mod loss_table;
 mod picture;
 mod refactor;

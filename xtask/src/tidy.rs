@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::codegen;
+use crate::links;
 use crate::run::{Outcome, cargo, output, root};
 
 /// Which crates of the workspace each crate may depend on.
@@ -87,6 +88,7 @@ pub fn run() -> Outcome {
     check_client(&mut broken)?;
     check_sources(&mut broken)?;
     check_prompts(&mut broken)?;
+    links::check(&mut broken)?;
     for (path, _) in codegen::stale()? {
         broken.push(format!(
             "{} is stale; run cargo xtask codegen",
