@@ -26,16 +26,24 @@ pub fn run(arguments: &[String]) -> Outcome {
 pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     let docs = root().join("docs");
     let schemas = [
-        ("settings", agent_cli::settings::schema_text()),
-        ("events", agent_session::event::schema_text()),
-        ("rpc", agent_cli::rpc_schema_text()),
+        ("reference/settings", agent_cli::settings::schema_text()),
+        ("reference/events", agent_session::event::schema_text()),
+        ("reference/rpc", agent_cli::rpc_schema_text()),
     ];
     let parts = [
-        ("settings", "keys", agent_cli::settings::key_table()),
-        ("events", "events", agent_session::event::reference()),
-        ("hooks", "hooks", hooks::reference()),
-        ("rpc", "commands", agent_cli::rpc_reference()),
-        ("loss", "shares", loss_table::table()?),
+        (
+            "reference/settings",
+            "keys",
+            agent_cli::settings::key_table(),
+        ),
+        (
+            "reference/events",
+            "events",
+            agent_session::event::reference(),
+        ),
+        ("reference/hooks", "hooks", hooks::reference()),
+        ("reference/rpc", "commands", agent_cli::rpc_reference()),
+        ("explanation/loss", "shares", loss_table::table()?),
     ];
     let mut files = Vec::new();
     for (name, text) in schemas {

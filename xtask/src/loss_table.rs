@@ -1,4 +1,4 @@
-//! The table of `docs/loss.md`: plain summaries of the example session, and ours with a ledger in as many tokens.
+//! The table of `docs/explanation/loss.md`: plain summaries of the example session, and ours with a ledger in as many tokens.
 
 use compaction_core::{
     ContextLoss, LiteralKind, OurLoss, PlanOptions, Profile, Strategy, TokenCount, Trigger,

@@ -6,6 +6,7 @@ mod codegen;
 mod conformance;
 mod dist;
 mod e2e_llm;
+mod links;
 mod loss_table;
 mod picture;
 mod rounds;

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::codegen;
+use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 
 /// Which crates of the workspace each crate may depend on.
@@ -157,6 +158,7 @@ fn check() -> Outcome {
             }
         }
     }
+    links::check(&mut broken)?;
     for (path, _) in codegen::stale()? {
         broken.push(format!(
             "{} is stale; run cargo xtask codegen",

@@ -6,7 +6,7 @@
 //! reported and never stops the others.
 //!
 //! A [`CommandHook`] is a hook that is a program: it reads one JSON object
-//! ([`HookEvent::document`]) and writes one, or nothing. `docs/hooks.md` has the
+//! ([`HookEvent::document`]) and writes one, or nothing. `docs/reference/hooks.md` has the
 //! protocol; [`CommandHook::run`] tries one.
 //!
 //! ```

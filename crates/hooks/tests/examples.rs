@@ -1,4 +1,4 @@
-//! The programs of `examples/hooks` and `docs/hooks.md`, run as hooks.
+//! The programs of `examples/hooks` and `docs/howto/hooks.md`, run as hooks.
 #![cfg(unix)]
 
 use std::path::{Path, PathBuf};
@@ -105,9 +105,9 @@ async fn own_summary_supplies_a_compaction() {
     assert_eq!(details["readFiles"][0], "src/span.rs");
 }
 
-/// Returns the programs in a part of `docs/hooks.md`.
+/// Returns the programs in a part of `docs/howto/hooks.md`.
 fn documented() -> Vec<String> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hooks.md");
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/howto/hooks.md");
     let text = std::fs::read_to_string(path).unwrap();
     let (_, part) = text.split_once("\n## Three hooks\n").unwrap();
     let (part, _) = part.split_once("\n## ").unwrap();

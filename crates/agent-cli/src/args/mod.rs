@@ -124,7 +124,7 @@ pub enum Command {
     /// Show what several strategies would make of a session, side by side.
     Compare(CompareArgs),
     /// Drive a living session from a program: requests on standard input, answers and events on standard output, a
-    /// JSON object a line (docs/rpc.md).
+    /// JSON object a line (docs/reference/rpc.md).
     Rpc(Box<RpcArgs>),
     /// Show the turns and branches of a session.
     Tree(TreeArgs),

@@ -13,13 +13,13 @@ pub struct RunArgs {
     /// Do this and end: the answer goes to standard output, progress to standard error; - reads standard input.
     #[arg(short = 'p', long = "print", value_name = "PROMPT")]
     pub prompt: Option<String>,
-    /// What is printed: text, or one JSON event a line (docs/events.md).
+    /// What is printed: text, or one JSON event a line (docs/reference/events.md).
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
     /// The model, for example openai/gpt-5; `model` of the settings unless given.
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub model: Option<String>,
-    /// The provider of --model; or scripted:FILE to play a script instead of asking a model (docs/scripts.md).
+    /// The provider of --model; or scripted:FILE to play a script instead of asking a model (docs/reference/scripts.md).
     #[arg(long, value_name = "NAME|scripted:FILE")]
     pub provider: Option<String>,
     /// Ask at this address instead of the provider's own.
@@ -70,7 +70,7 @@ pub struct RunArgs {
     /// The system prompt, in the place of the built-in one.
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
-    /// Read no AGENTS.md or the like, and list no skills (docs/instructions.md).
+    /// Read no AGENTS.md or the like, and list no skills (docs/reference/instructions.md).
     #[arg(long)]
     pub no_instructions: bool,
 }

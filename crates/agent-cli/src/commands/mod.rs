@@ -24,6 +24,7 @@ mod redo;
 mod restoring;
 mod rpc;
 mod run;
+mod same_output;
 mod servers;
 mod sessions;
 mod summaries;
@@ -353,7 +354,13 @@ impl Opened {
         match (self, destination) {
             (_, Destination::DryRun) => return Ok(Vec::new()),
             (Self::Writer(writer), _) => writer.append(&lines)?,
-            (Self::Reader(session), Destination::Out(out)) => write_copy(session, out, &lines)?,
+            (Self::Reader(session), Destination::Out(out)) => {
+                if let Some(theirs) = same_output::ids_in(session, out, &lines, &ids) {
+                    same_output::notice(out);
+                    return Ok(theirs);
+                }
+                write_copy(session, out, &lines)?;
+            }
             (Self::Reader(_), Destination::InPlace) => {
                 unreachable!("opening for in-place writing gives a writer")
             }

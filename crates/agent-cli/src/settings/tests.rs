@@ -793,7 +793,7 @@ fn every_key_is_explained() {
         assert_eq!(keys_of(&path), std::slice::from_ref(&key), "{name}");
     }
     let table = key_table();
-    let docs = include_str!("../../../../docs/settings.md");
+    let docs = include_str!("../../../../docs/reference/settings.md");
     for key in keys() {
         let (all, own) = match key.name.split_once('.') {
             Some(("providers" | "models", rest)) => {

@@ -76,7 +76,7 @@ fn help() {
                    took, and how it ended
       compare      Show what several strategies would make of a session, side by side
       rpc          Drive a living session from a program: requests on standard input, answers and events
-                   on standard output, a JSON object a line (docs/rpc.md)
+                   on standard output, a JSON object a line (docs/reference/rpc.md)
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       redo         Bring again what was undone last, or compact by another strategy in the place of the
@@ -108,7 +108,7 @@ fn help() {
               standard input
 
           --mode <MODE>
-              What is printed: text, or one JSON event a line (docs/events.md)
+              What is printed: text, or one JSON event a line (docs/reference/events.md)
 
               Possible values:
               - text: Text for people
@@ -119,7 +119,7 @@ fn help() {
 
           --provider <NAME|scripted:FILE>
               The provider of --model; or scripted:FILE to play a script instead of asking a model
-              (docs/scripts.md)
+              (docs/reference/scripts.md)
 
           --base-url <URL>
               Ask at this address instead of the provider's own
@@ -184,7 +184,7 @@ fn help() {
               The system prompt, in the place of the built-in one
 
           --no-instructions
-              Read no AGENTS.md or the like, and list no skills (docs/instructions.md)
+              Read no AGENTS.md or the like, and list no skills (docs/reference/instructions.md)
 
     Global options:
           --json
@@ -1329,7 +1329,7 @@ fn models_follow_the_settings() {
 #[test]
 fn the_documented_settings_can_be_used() {
     let env = TestEnv::new();
-    let docs = include_str!("../../../../docs/settings.md");
+    let docs = include_str!("../../../../docs/reference/settings.md");
     let example = docs.split("```json").nth(1);
     let example = example.and_then(|rest| rest.split("```").next());
     env.write("settings.json", example.unwrap_or_default());

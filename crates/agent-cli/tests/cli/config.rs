@@ -147,7 +147,7 @@ fn values_for_programs() {
     assert_eq!(keys["settings"].as_array().map(Vec::len), Some(6));
     let schema = env.json(&["config", "schema"]);
     let text = env.run(&["config", "schema"]).success();
-    let committed = include_str!("../../../../docs/settings.schema.json");
+    let committed = include_str!("../../../../docs/reference/settings.schema.json");
     assert_eq!(text, committed);
     assert_eq!(
         serde_json::from_str::<serde_json::Value>(&text).ok(),

@@ -14,6 +14,7 @@ mod hostile;
 mod json;
 mod loss;
 mod order;
+mod out_again;
 mod pins;
 mod recall;
 mod restore;

@@ -195,7 +195,7 @@ pub struct ScriptError {
 }
 
 impl Script {
-    /// Returns the script that `text` spells (see `docs/scripts.md`).
+    /// Returns the script that `text` spells (see `docs/reference/scripts.md`).
     ///
     /// # Errors
     /// The first line that cannot be used, with its number and key.

@@ -544,7 +544,7 @@ fn an_action_that_cannot_be_done_is_refused() {
 
 #[test]
 fn the_documentation_shows_what_can_be_read() {
-    let docs = include_str!("../../../../docs/scripts.md");
+    let docs = include_str!("../../../../docs/reference/scripts.md");
     let hello = include_str!("../../../../examples/scripts/hello.jsonl");
     let (_, block) = docs.split_once("```jsonl\n").unwrap();
     let (shown, _) = block.split_once("```").unwrap();

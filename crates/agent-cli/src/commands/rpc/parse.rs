@@ -292,7 +292,8 @@ fn check(request: Request) -> Result<Request, RpcError> {
             let is_unknown = |name: &&String| *name != "all" && !known.contains(name);
             return match events.iter().find(is_unknown) {
                 Some(unknown) => {
-                    let message = format!("there is no event {unknown}; docs/events.md lists them");
+                    let message =
+                        format!("there is no event {unknown}; docs/reference/events.md lists them");
                     Err(RpcError::invalid("events", message))
                 }
                 None => Ok(request),

@@ -53,7 +53,7 @@ fn an_error_names_the_member_that_is_to_blame() {
     assert_snapshot!(refused(r#"{"id":"a","type":"prompt","text":"x","text":"y"}"#), @r#"{"type":"response","id":"a","command":null,"success":false,"error":{"kind":"invalid","field":"text","message":"it is there twice; give it once"}}"#);
     assert_snapshot!(refused(r#"{"id":1,"id":2,"type":"abort"}"#), @r#"{"type":"response","id":null,"command":null,"success":false,"error":{"kind":"invalid","field":"id","message":"line 3: it is there twice; give it once"}}"#);
     assert_snapshot!(refused(r#"{"id":"a","type":"subscribe","events":["answer",3]}"#), @r#"{"type":"response","id":"a","command":"subscribe","success":false,"error":{"kind":"invalid","field":"events[1]","message":"invalid type: integer `3`, expected a string"}}"#);
-    assert_snapshot!(refused(r#"{"id":"a","type":"subscribe","events":["anser"]}"#), @r#"{"type":"response","id":"a","command":"subscribe","success":false,"error":{"kind":"invalid","field":"events","message":"there is no event anser; docs/events.md lists them"}}"#);
+    assert_snapshot!(refused(r#"{"id":"a","type":"subscribe","events":["anser"]}"#), @r#"{"type":"response","id":"a","command":"subscribe","success":false,"error":{"kind":"invalid","field":"events","message":"there is no event anser; docs/reference/events.md lists them"}}"#);
 }
 
 #[test]

@@ -141,7 +141,7 @@ fn told(runs: &Runs, code: i32, arguments: &[&str]) -> Vec<Value> {
     assert_eq!(output.code, Some(code), "{output}");
     assert_eq!(output.stderr.is_empty(), code == 0, "{output}");
     let events = events(&output);
-    let schema = include_str!("../../../../../docs/events.schema.json");
+    let schema = include_str!("../../../../../docs/reference/events.schema.json");
     let schema: Value = serde_json::from_str(schema).expect("JSON");
     for event in &events {
         check(&schema, event);
