@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::{Outcome, cargo, example_session, succeed, target};
+use crate::run::{Outcome, cargo, example, example_session, succeed, target};
 use crate::tidy::{Dependencies, packages};
 use crate::{conformance, e2e_llm, rpc_client, tool_server};
 
@@ -117,13 +117,7 @@ fn tests(skipped: &mut Skipped) -> Outcome {
 
 /// Runs the examples of the libraries, which are built with the tests.
 fn examples() -> Outcome {
-    succeed(&mut cargo(&[
-        "build",
-        "--workspace",
-        "--examples",
-        "--quiet",
-    ]))?;
-    for example in [
+    for name in [
         "tokens_by_role",
         "compact_by_rule",
         "scripted",
@@ -132,8 +126,8 @@ fn examples() -> Outcome {
         "memory",
     ] {
         let input = std::fs::File::open(example_session()).map_err(|error| error.to_string())?;
-        let program = target().join("debug/examples").join(example);
-        succeed(Command::new(program).stdin(input).stdout(Stdio::null()))?;
+        let mut program = Command::new(example(name)?);
+        succeed(program.stdin(input).stdout(Stdio::null()))?;
     }
     Ok(())
 }
