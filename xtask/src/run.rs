@@ -94,18 +94,36 @@ pub fn without_settings(command: &mut Command) -> &mut Command {
 
 /// Builds the release binary and returns where it is.
 pub fn release_binary() -> Outcome<PathBuf> {
-    binary(&["--release", "--package", "agent-cli"], "release")
+    succeed(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "agent-cli",
+    ]))?;
+    built("release/agent-cli")
 }
 
-/// Builds the binary that tests run too, with the features that tests have, and returns where it is.
+/// Builds the binary that tests run too and returns where it is.
 pub fn debug_binary() -> Outcome<PathBuf> {
-    binary(&["--quiet", "--workspace", "--bin", "agent-cli"], "debug")
+    build_all()?;
+    built("debug/agent-cli")
 }
 
-fn binary(options: &[&str], folder: &str) -> Outcome<PathBuf> {
-    succeed(cargo(&["build"]).args(options))?;
-    let name = format!("agent-cli{}", std::env::consts::EXE_SUFFIX);
-    let path = target().join(folder).join(name);
+/// Builds an example of a library and returns where it is.
+pub fn example(name: &str) -> Outcome<PathBuf> {
+    build_all()?;
+    built(&format!("debug/examples/{name}"))
+}
+
+/// Builds the programs and examples of all members. With fewer of them some crates would be compiled again: features
+/// differ then, and what is shared with build scripts.
+fn build_all() -> Outcome {
+    let all = ["build", "--workspace", "--bins", "--examples", "--quiet"];
+    succeed(&mut cargo(&all))
+}
+
+fn built(name: &str) -> Outcome<PathBuf> {
+    let path = target().join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     // The folder may be named relative to where xtask runs, and the program runs elsewhere.
     std::path::absolute(&path).map_err(|error| error.to_string())
 }

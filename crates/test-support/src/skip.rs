@@ -9,7 +9,7 @@ pub fn skip(reason: &str) {
     let thread = std::thread::current();
     let line = format!("{}: {reason}\n", thread.name().unwrap_or("a test"));
     // A handle of its own: what the macros print of a test that passes is not shown.
-    let _ = write!(std::io::stderr(), "skipped: {line}");
+    let _ = std::io::stderr().write_all(format!("skipped: {line}").as_bytes());
     let file = std::env::var_os("SKIPPED_TESTS");
     let file = file.and_then(|path| OpenOptions::new().create(true).append(true).open(path).ok());
     if let Some(mut file) = file {

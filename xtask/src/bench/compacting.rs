@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use compaction_core::{PlanOptions, Strategy, TokenCount, Trigger, VerifyMode, plan_for_context};
-use serde_json::{Value, json};
 use session_model::{ContextRules, build_context};
 use test_support::needles::transcript;
 
@@ -142,23 +141,6 @@ pub fn markdown(rows: &[Row]) -> String {
          to the same without the ledger should stay near one, and ten times the context take ten times as long.\n",
     );
     out
-}
-
-/// Returns every figure.
-pub fn json(rows: &[Row]) -> Value {
-    let rows = rows.iter().map(|row| {
-        let times = row.samples.iter().map(|sample| sample.nanoseconds);
-        json!({
-            "session": row.session,
-            "summary": row.variant,
-            "median_nanoseconds": median_time(&row.samples),
-            "peak_kilobytes": median_peak(&row.samples),
-            "plain_nanoseconds": row.plain,
-            "tenth_nanoseconds": row.tenth,
-            "nanoseconds": times.collect::<Vec<_>>(),
-        })
-    });
-    rows.collect()
 }
 
 #[cfg(test)]

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
+use test_support::needles::Rng;
 
-use super::prose::{Pools, Rng};
+use super::prose::Pools;
 use super::table::{megabytes, millis};
 use crate::run::{Outcome, target, without_settings};
 
@@ -258,22 +259,6 @@ pub fn markdown(rows: &[Row]) -> String {
         FILES.1
     ));
     out
-}
-
-/// Returns every figure.
-pub fn json(rows: &[Row]) -> Value {
-    let rows = rows.iter().map(|row| {
-        json!({
-            "turns": row.turns,
-            "synced": row.sync,
-            "compactions": row.compactions,
-            "peak_kilobytes_after_one_turn": row.peak_kilobytes[0],
-            "peak_kilobytes": row.peak_kilobytes[1],
-            "nanoseconds_a_turn": row.parts,
-            "busy_nanoseconds_a_turn": row.busy,
-        })
-    });
-    Value::Array(rows.collect())
 }
 
 #[cfg(test)]

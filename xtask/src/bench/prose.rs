@@ -1,32 +1,6 @@
 //! Text to fill sessions with: prose, code and logs from pools of lines that are JSON-escaped once.
 
-/// A small seeded generator of numbers.
-pub struct Rng(u64);
-
-impl Rng {
-    /// Starts a sequence that depends on `seed` alone.
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
-    }
-
-    /// Returns the next 64 bits.
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Returns a number below `bound`, which is not zero.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound as u64) as usize
-    }
-
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-}
+use test_support::needles::Rng;
 
 /// Returns `text` as a JSON string.
 pub fn quoted(text: &str) -> String {

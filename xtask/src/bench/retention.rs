@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
 use test_support::needles::{NeedleKind, Phrasings, Planted, Verdict};
 
 use self::measure::{Budget, Case, Facts, Way, compact, generated, goal_percent, planted};
@@ -16,13 +15,11 @@ mod measure;
 mod rounds;
 
 const USAGE: &str = "\
-usage: cargo xtask bench retention [--seeds N] [--phrasings SET] [--misses] [--json | --markdown]
+usage: cargo xtask bench retention [--seeds N] [--phrasings SET] [--misses]
 
   --seeds N    how often needles are planted into the example session, and how many sessions are generated (3)
   --phrasings  known, held-out or both: the words in which facts are said (both); those held out have no goals
-  --misses     also which needles are not as they should be, in the words in which they were said
-  --json       every figure as JSON
-  --markdown   the tables in Markdown";
+  --misses     also which needles are not as they should be, in the words in which they were said";
 
 /// Budgets, in percent of what leaves the context.
 const PERCENTS: [u64; 3] = [10, 5, 2];
@@ -38,13 +35,6 @@ const ROUNDS: usize = 20;
 
 /// Seed of the rounds.
 const ROUNDS_SEED: u64 = 7;
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Text,
-    Json,
-    Markdown,
-}
 
 /// What is not as it should be.
 struct Miss {
@@ -81,7 +71,7 @@ fn least(phrasings: Phrasings, kind: NeedleKind) -> Option<usize> {
 
 /// Measures and prints.
 pub fn run(arguments: &[String]) -> Outcome {
-    let (mut seeds, mut shows_misses, mut format) = (3, false, Format::Text);
+    let (mut seeds, mut shows_misses) = (3, false);
     let mut sets = Phrasings::ALL.to_vec();
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
@@ -96,24 +86,21 @@ pub fn run(arguments: &[String]) -> Outcome {
                 sets = set.ok_or_else(|| format!("--phrasings needs a set\n\n{USAGE}"))?;
             }
             "--misses" => shows_misses = true,
-            "--json" => format = Format::Json,
-            "--markdown" => format = Format::Markdown,
             _ => return Err(format!("unknown argument {word}\n\n{USAGE}")),
         }
     }
     let measured = sets.into_iter().map(|set| measure(set, seeds));
     let measured: Vec<Measures> = measured.collect::<Outcome<_>>()?;
-    match format {
-        Format::Json => println!("{}", as_json(&measured, seeds, shows_misses)),
-        Format::Text | Format::Markdown => {
-            for measures in &measured {
-                println!("{}", heading(measures.phrasings, format));
-                print!("{}", tables(measures, format));
-                println!("{}", life_table(measures, format));
-                if shows_misses {
-                    println!("{}", misses(&measures.columns));
-                }
-            }
+    for measures in &measured {
+        let set = match measures.phrasings {
+            Phrasings::Known => "Known phrasings",
+            Phrasings::HeldOut => "Held-out phrasings, no goals",
+        };
+        println!("### {set}\n");
+        print!("{}", tables(measures));
+        println!("{}", life_table(measures));
+        if shows_misses {
+            println!("{}", misses(&measures.columns));
         }
     }
     Ok(())
@@ -126,17 +113,6 @@ fn sets_named(name: &str) -> Option<Vec<Phrasings>> {
     }
     let set = Phrasings::ALL.into_iter().find(|set| set.name() == name)?;
     Some(vec![set])
-}
-
-fn heading(phrasings: Phrasings, format: Format) -> String {
-    let set = match phrasings {
-        Phrasings::Known => "Known phrasings",
-        Phrasings::HeldOut => "Held-out phrasings, no goals",
-    };
-    match format {
-        Format::Markdown => format!("### {set}\n"),
-        Format::Text | Format::Json => format!("{set}\n"),
-    }
 }
 
 fn measure(phrasings: Phrasings, seeds: u64) -> Outcome<Measures> {
@@ -234,7 +210,7 @@ fn goal(phrasings: Phrasings, kind: NeedleKind) -> String {
     }
 }
 
-fn tables(measures: &Measures, format: Format) -> String {
+fn tables(measures: &Measures) -> String {
     let (phrasings, columns) = (measures.phrasings, &measures.columns);
     let mut out = String::new();
     for percent in PERCENTS {
@@ -273,13 +249,13 @@ fn tables(measures: &Measures, format: Format) -> String {
         }));
         row.push(format!("≤ {percent}%"));
         rows.push(row);
-        out.push_str(&table(&rows, format));
+        out.push_str(&table(&rows));
         out.push('\n');
     }
     out
 }
 
-fn life_table(measures: &Measures, format: Format) -> String {
+fn life_table(measures: &Measures) -> String {
     let mark = |bad: bool| match (measures.phrasings, bad) {
         (Phrasings::Known, true) => " !",
         (Phrasings::Known, false) | (Phrasings::HeldOut, _) => "",
@@ -291,6 +267,7 @@ fn life_table(measures: &Measures, format: Format) -> String {
         "fell".to_owned(),
         "first request".to_owned(),
         "fullest summary".to_owned(),
+        "tokens of what should be kept".to_owned(),
     ]);
     for (way, facts, life) in &measures.lives {
         let budget = Budget::Percent(0);
@@ -316,45 +293,21 @@ fn life_table(measures: &Measures, format: Format) -> String {
         let fullest = sizes.max_by_key(|(summary, budget)| summary * 1_000 / (*budget).max(1));
         let (summary, budget) = fullest.unwrap_or_default();
         row.push(format!("{summary} of {budget}{}", mark(summary > budget)));
+        row.push(format!("{}, ledger {}", life.needles, life.budget));
         rows.push(row);
     }
-    table(&rows, format)
+    table(&rows)
 }
 
-/// Returns rows as a table, the first one its heading.
-fn table(rows: &[Vec<String>], format: Format) -> String {
-    let columns = rows.first().map_or(0, Vec::len);
-    let widths: Vec<usize> = (0..columns)
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
+/// Returns rows as a table in Markdown, the first one its heading.
+fn table(rows: &[Vec<String>]) -> String {
+    let mut lines: Vec<String> = rows
+        .iter()
+        .map(|row| format!("| {} |\n", row.join(" | ")))
         .collect();
-    let mut out = String::new();
-    for (number, row) in rows.iter().enumerate() {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .enumerate()
-            .map(|(column, (cell, &width))| match (format, column) {
-                (Format::Markdown, _) => cell.clone(),
-                (_, 0) => format!("{cell:<width$}"),
-                _ => format!("{cell:>width$}"),
-            });
-        let cells: Vec<String> = cells.collect();
-        match format {
-            Format::Markdown => out.push_str(&format!("| {} |\n", cells.join(" | "))),
-            Format::Text | Format::Json => {
-                out.push_str(&format!("{}\n", cells.join("  ").trim_end()));
-            }
-        }
-        if number == 0 && format == Format::Markdown {
-            out.push_str(&format!("| :--- |{}\n", " ---: |".repeat(columns - 1)));
-        }
-    }
-    out
+    let columns = rows.first().map_or(1, Vec::len);
+    lines.insert(1, format!("| :--- |{}\n", " ---: |".repeat(columns - 1)));
+    lines.concat()
 }
 
 fn misses(columns: &[Column]) -> String {
@@ -377,73 +330,4 @@ fn misses(columns: &[Column]) -> String {
         }
     }
     out
-}
-
-fn as_json(measured: &[Measures], seeds: u64, shows_misses: bool) -> Value {
-    let columns = measured.iter().flat_map(|measures| {
-        let columns = measures.columns.iter();
-        columns.map(|column| column_json(measures.phrasings, column, shows_misses))
-    });
-    let rounds = measured.iter().flat_map(|measures| {
-        let lives = measures.lives.iter();
-        lives.map(|(way, facts, life)| life_json(measures.phrasings, *way, *facts, life))
-    });
-    json!({
-        "seeds": seeds,
-        "compactions": columns.collect::<Vec<_>>(),
-        "rounds": rounds.collect::<Vec<_>>(),
-    })
-}
-
-fn column_json(phrasings: Phrasings, column: &Column, shows_misses: bool) -> Value {
-    let percent = match column.case.budget {
-        Budget::Percent(percent) => Some(percent),
-        Budget::Ledger(_) => None,
-    };
-    let kinds = column.counts.iter().map(|(kind, (good, all))| {
-        let goal = least(phrasings, *kind);
-        let figures = json!({"planted": all, "good": good, "goal_percent": goal});
-        (kind.key().to_owned(), figures)
-    });
-    let (removed, budget, summary) = column.tokens;
-    let mut value = json!({
-        "phrasings": phrasings.name(),
-        "strategy": column.case.way.strategy().name(),
-        "ledger": column.case.facts == Facts::Ledger,
-        "budget_percent": percent,
-        "removed_tokens": removed,
-        "budget_tokens": budget,
-        "summary_tokens": summary,
-        "kinds": kinds.collect::<serde_json::Map<_, _>>(),
-    });
-    if shows_misses {
-        let misses = column.misses.iter().map(|miss| {
-            json!({"kind": miss.kind.key(), "depth_percent": miss.depth, "said": miss.said, "line": miss.line})
-        });
-        value["misses"] = misses.collect();
-    }
-    value
-}
-
-fn life_json(phrasings: Phrasings, way: Way, facts: Facts, life: &Rounds) -> Value {
-    let rounds = life.rounds.iter().map(|round| {
-        let kinds = round.kinds.iter().map(|(kind, good, all)| {
-            (kind.key().to_owned(), json!({"planted": all, "good": good}))
-        });
-        json!({
-            "summary_tokens": round.summary.0,
-            "budget_tokens": round.summary.1,
-            "first_request": round.first_request,
-            "kinds": kinds.collect::<serde_json::Map<_, _>>(),
-        })
-    });
-    json!({
-        "phrasings": phrasings.name(),
-        "strategy": way.strategy().name(),
-        "ledger": facts == Facts::Ledger,
-        "needle_tokens": life.needles,
-        "ledger_budget_tokens": life.budget,
-        "fallen": life.fallen().len(),
-        "rounds": rounds.collect::<Vec<_>>(),
-    })
 }

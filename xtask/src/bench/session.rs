@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use session_model::Timestamp;
+use test_support::needles::Rng;
 
-use super::prose::{Pools, Rng, quoted};
+use super::prose::{Pools, quoted};
 
 /// Changes with every change of what is generated, so that files from before are not used.
 const GENERATION: u32 = 1;
@@ -146,7 +147,7 @@ impl<W: Write> Writer<W> {
 
     /// Writes one call of a tool and its result.
     fn round(&mut self) -> io::Result<()> {
-        let call = format!("toolu_01{:022x}", self.rng.next());
+        let call = format!("toolu_01{:022x}", self.rng.number());
         let (tool, arguments, output) = self.tool();
         let thinking = self.pools.prose.take(&mut self.rng, 60, 500);
         let text = self.pools.prose.take(&mut self.rng, 40, 260);

@@ -1,20 +1,7 @@
-//! The figures as one table: as text, as Markdown, and all of them as JSON.
+//! The figures as tables in Markdown, which terminals show well too.
 
-use serde_json::{Value, json};
-
-use super::measure::{Row, Sample, median_peak, median_time};
+use super::measure::{Row, median_peak, median_time};
 use super::{compacting, live, trim};
-
-const HEADINGS: [&str; 8] = [
-    "entries",
-    "measured",
-    "ours ms",
-    "ours MB",
-    "pi ms",
-    "pi MB",
-    "ours / scan",
-    "pi / ours",
-];
 
 /// Everything that was measured.
 #[derive(Default)]
@@ -32,43 +19,14 @@ pub struct Report {
 }
 
 impl Report {
-    /// Returns the table for a terminal.
-    pub fn text(&self) -> String {
-        if self.rows.is_empty() {
-            return self.others();
-        }
-        let cells = self.cells();
-        let widths: Vec<usize> = (0..HEADINGS.len())
-            .map(|column| {
-                let all = cells.iter().map(|row| row[column].chars().count());
-                all.max().unwrap_or(0).max(HEADINGS[column].len())
-            })
-            .collect();
-        let mut out = line(&HEADINGS.map(str::to_owned), &widths);
-        let mut before = "";
-        for row in &cells {
-            if row[0] != before && !before.is_empty() {
-                out.push('\n');
-            }
-            before = &row[0];
-            out.push_str(&line(row, &widths));
-        }
-        out.push('\n');
-        for note in &self.notes {
-            out.push_str(note);
-            out.push('\n');
-        }
-        out + &self.others()
-    }
-
     /// Returns the table in Markdown.
     pub fn markdown(&self) -> String {
         if self.rows.is_empty() {
             return self.others();
         }
-        let mut out = format!("| {} |\n", HEADINGS.join(" | "));
+        let mut out = "| entries | measured | ours ms | ours MB | pi ms | pi MB | ours / scan | pi / ours |\n".to_owned();
         out.push_str("| ---: | :--- | ---: | ---: | ---: | ---: | ---: | ---: |\n");
-        for row in self.cells() {
+        for row in self.rows.iter().map(row_cells) {
             out.push_str(&format!("| {} |\n", row.join(" | ")));
         }
         out.push('\n');
@@ -100,33 +58,6 @@ impl Report {
         }
         out
     }
-
-    /// Returns every figure.
-    pub fn json(&self) -> Value {
-        let rows: Vec<Value> = self.rows.iter().map(row_json).collect();
-        json!({
-            "rows": rows,
-            "notes": self.notes,
-            "trimming": trim::json(&self.trimming),
-            "compacting": compacting::json(&self.compacting),
-            "living": live::json(&self.living),
-        })
-    }
-
-    fn cells(&self) -> Vec<[String; 8]> {
-        self.rows.iter().map(row_cells).collect()
-    }
-}
-
-fn line(row: &[String; 8], widths: &[usize]) -> String {
-    let cells = row.iter().zip(widths).enumerate();
-    let cells: Vec<String> = cells
-        .map(|(column, (cell, width))| match column {
-            1 => format!("{cell:<width$}"),
-            _ => format!("{cell:>width$}"),
-        })
-        .collect();
-    format!("{}\n", cells.join("  ").trim_end())
 }
 
 fn row_cells(row: &Row) -> [String; 8] {
@@ -170,29 +101,6 @@ fn rounded(value: f64) -> String {
         value if value >= 100.0 => format!("{value:.0}"),
         value if value >= 10.0 => format!("{value:.1}"),
         value => format!("{value:.2}"),
-    }
-}
-
-fn row_json(row: &Row) -> Value {
-    json!({
-        "entries": row.entries,
-        "bytes": row.bytes,
-        "measured": row.label,
-        "ours": samples_json(&row.ours),
-        "pi": samples_json(&row.pi),
-        "scan_nanoseconds": row.scan,
-    })
-}
-
-fn samples_json(samples: &[Sample]) -> Value {
-    let times: Vec<u64> = samples.iter().map(|sample| sample.nanoseconds).collect();
-    match times.is_empty() {
-        true => Value::Null,
-        false => json!({
-            "median_nanoseconds": median_time(samples),
-            "peak_kilobytes": median_peak(samples),
-            "nanoseconds": times,
-        }),
     }
 }
 

@@ -6,11 +6,12 @@ use std::process::Command;
 use std::time::Instant;
 
 use llm_providers::trim;
-use serde_json::{Value, json};
+use serde_json::json;
 use session_model::json::RawJson;
+use test_support::needles::Rng;
 
 use super::measure::{Sample, median_peak, median_time, sample};
-use super::prose::{Pools, Rng};
+use super::prose::Pools;
 use super::table::{megabytes, millis, quotient};
 use crate::run::Outcome;
 
@@ -118,21 +119,6 @@ pub fn markdown(rows: &[Row]) -> String {
          10000 outputs, and 10x for ten times as many.\n"
     ));
     out
-}
-
-/// Returns every figure.
-pub fn json(rows: &[Row]) -> Value {
-    let rows = rows.iter().map(|row| {
-        let times: Vec<u64> = row.samples.iter().map(|one| one.nanoseconds).collect();
-        json!({
-            "outputs": row.outputs,
-            "bytes_each": row.bytes,
-            "median_nanoseconds": median_time(&row.samples),
-            "peak_kilobytes": median_peak(&row.samples),
-            "nanoseconds": times,
-        })
-    });
-    Value::Array(rows.collect())
 }
 
 #[cfg(test)]

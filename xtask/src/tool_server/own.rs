@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::{Case, end};
-use crate::run::{Outcome, cargo, succeed, target};
+use crate::run::{Outcome, example};
 
 /// The folder that is worked in; its name has a character that addresses spell out.
 const WORKSPACE: &str = "work place";
@@ -84,7 +84,7 @@ fn calls() -> Vec<Call> {
 
 /// Lists the tools, calls all of them, and again after a crash.
 pub(super) fn run(program: &Path, home: &Path) -> Outcome {
-    let server = build()?;
+    let server = example("mcp_server")?;
     let home = home.join("own");
     let failed = |error: std::io::Error| format!("{}: {error}", home.display());
     if home.exists() {
@@ -118,15 +118,6 @@ pub(super) fn run(program: &Path, home: &Path) -> Outcome {
         TOOLS.len()
     );
     Ok(())
-}
-
-/// Builds the server with the features that tests have.
-fn build() -> Outcome<PathBuf> {
-    let example = ["--workspace", "--example", "mcp_server"];
-    succeed(cargo(&["build", "--quiet"]).args(example))?;
-    let name = format!("mcp_server{}", std::env::consts::EXE_SUFFIX);
-    let path = target().join("debug/examples").join(name);
-    std::path::absolute(&path).map_err(|error| error.to_string())
 }
 
 fn id(index: usize) -> String {

@@ -28,6 +28,7 @@ mod transcript;
 
 pub use canned::{Form, canned_summary};
 pub use plant::{Planted, plant};
+pub use rng::Rng;
 pub use score::{Seen, Verdict, judge};
 pub use transcript::{transcript, turns};
 
@@ -150,26 +151,6 @@ impl NeedleKind {
             Self::FailedCall => "failed calls shown as modified files",
             Self::Rejected => "rejected approaches shown as chosen",
             Self::FinishedTodo => "finished todos shown as open",
-        }
-    }
-
-    /// Returns the name that JSON uses.
-    pub const fn key(self) -> &'static str {
-        match self {
-            Self::Rule => "rule",
-            Self::Pin => "pin",
-            Self::ModifiedFile => "modified_file",
-            Self::OpenError => "open_error",
-            Self::NextStep => "next_step",
-            Self::Decision => "decision",
-            Self::Number => "number",
-            Self::ReadFile => "read_file",
-            Self::OpenTodo => "open_todo",
-            Self::Superseded => "superseded",
-            Self::ResolvedError => "resolved_error",
-            Self::FailedCall => "failed_call",
-            Self::Rejected => "rejected",
-            Self::FinishedTodo => "finished_todo",
         }
     }
 }
