@@ -214,6 +214,7 @@ impl Decoder {
             most_ids: self.most_ids,
             trunk: OnceLock::new(),
             source,
+            replaced: BTreeMap::new(),
         };
         self.link_parents(&mut tree);
         self.cut_rings(&mut tree);
