@@ -68,20 +68,29 @@ pub(crate) fn each_pair<'a>(
     said: impl IntoIterator<Item = Said<'a>>,
     mut pair: impl FnMut((usize, usize), &'a ToolCall, usize),
 ) {
-    let mut open: BTreeMap<&str, Vec<((usize, usize), &ToolCall)>> = BTreeMap::new();
+    struct Open<'a> {
+        answer: usize,
+        number: usize,
+        call: &'a ToolCall,
+    }
+    let mut open: BTreeMap<&str, Vec<Open<'_>>> = BTreeMap::new();
     for (place, said) in said.into_iter().enumerate() {
         match said {
             Said::Answer(content) => {
                 for (number, call) in content.tool_calls().enumerate() {
                     let calls = open.entry(&call.id).or_default();
-                    if calls.last().is_none_or(|((answer, _), _)| *answer != place) {
-                        calls.push(((place, number), call));
+                    if calls.last().is_none_or(|open| open.answer != place) {
+                        calls.push(Open {
+                            answer: place,
+                            number,
+                            call,
+                        });
                     }
                 }
             }
             Said::Result(id) => {
-                if let Some((number, call)) = open.get_mut(id).and_then(Vec::pop) {
-                    pair(number, call, place);
+                if let Some(open) = open.get_mut(id).and_then(Vec::pop) {
+                    pair((open.answer, open.number), open.call, place);
                 }
             }
             Said::Other => {}
