@@ -1,4 +1,4 @@
-//! Ids and parents: the index of ids, and linking parents: those that are not the entry before, those that are lost, and rings.
+//! The index of ids, and linking parents: those that are not the entry before, those that are lost, and rings.
 
 use std::collections::BTreeMap;
 
