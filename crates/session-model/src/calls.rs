@@ -45,7 +45,7 @@ pub fn match_calls<'a>(
     said: impl IntoIterator<Item = Said<'a>>,
 ) -> BTreeMap<(usize, &'a str), usize> {
     let mut results = BTreeMap::new();
-    each_pair(said, |answer, call, result| {
+    each_pair(said, |(answer, _), call, result| {
         results.insert((answer, call.id.as_str()), result);
     });
     results
@@ -62,25 +62,35 @@ pub fn answered_calls<'a>(
     calls
 }
 
-/// Gives the place of an answer, a call of it, and the place of the result, for every call with a result.
-fn each_pair<'a>(
+/// Gives every call with a result: the place of its answer with its number among the calls of that, the call, and the
+/// place of the result.
+pub(crate) fn each_pair<'a>(
     said: impl IntoIterator<Item = Said<'a>>,
-    mut pair: impl FnMut(usize, &'a ToolCall, usize),
+    mut pair: impl FnMut((usize, usize), &'a ToolCall, usize),
 ) {
-    let mut open: BTreeMap<&str, Vec<(usize, &ToolCall)>> = BTreeMap::new();
+    struct Open<'a> {
+        answer: usize,
+        number: usize,
+        call: &'a ToolCall,
+    }
+    let mut open: BTreeMap<&str, Vec<Open<'_>>> = BTreeMap::new();
     for (place, said) in said.into_iter().enumerate() {
         match said {
             Said::Answer(content) => {
-                for call in content.tool_calls() {
+                for (number, call) in content.tool_calls().enumerate() {
                     let calls = open.entry(&call.id).or_default();
-                    if calls.last().is_none_or(|(answer, _)| *answer != place) {
-                        calls.push((place, call));
+                    if calls.last().is_none_or(|open| open.answer != place) {
+                        calls.push(Open {
+                            answer: place,
+                            number,
+                            call,
+                        });
                     }
                 }
             }
             Said::Result(id) => {
-                if let Some((answer, call)) = open.get_mut(id).and_then(Vec::pop) {
-                    pair(answer, call, place);
+                if let Some(open) = open.get_mut(id).and_then(Vec::pop) {
+                    pair((open.answer, open.number), open.call, place);
                 }
             }
             Said::Other => {}

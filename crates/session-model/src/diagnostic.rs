@@ -90,10 +90,6 @@ pub struct Diagnostic {
     pub more: u64,
 }
 
-#[expect(
-    clippy::trivially_copy_pass_by_ref,
-    reason = "serde passes a reference"
-)]
 fn is_zero(number: &u64) -> bool {
     *number == 0
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::calls::{Said, match_calls};
+use crate::calls::{Said, each_pair};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::llm::{LlmMessage, acknowledgement, missing_result_text, orphan_result_text};
 use crate::message::{AssistantMessage, Block, Content, StopReason, ToolResultMessage};
@@ -27,11 +27,10 @@ pub fn pair_calls(
     order: RoleOrder,
 ) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::default();
-    let matched = match_calls(messages.iter().map(Said::from));
-    let mut results: BTreeMap<(usize, String), usize> = matched
-        .into_iter()
-        .map(|((place, id), result)| ((place, id.to_owned()), result))
-        .collect();
+    let mut results = BTreeMap::new();
+    each_pair(messages.iter().map(Said::from), |call, _, result| {
+        results.insert(call, result);
+    });
     let mut messages: Vec<Option<LlmMessage>> = messages.into_iter().map(Some).collect();
     let mut paired = Vec::with_capacity(messages.len());
     for place in 0..messages.len() {
@@ -47,10 +46,9 @@ pub fn pair_calls(
                     continue; // an empty failed attempt says nothing
                 }
                 paired.push(LlmMessage::Assistant(answer));
-                for (id, name) in calls {
-                    let call = (place, id);
-                    let result = results.remove(&call).and_then(|at| messages[at].take());
-                    let (_, id) = call;
+                for (number, id, name) in calls {
+                    let result = results.get(&(place, number));
+                    let result = result.and_then(|at| messages[*at].take());
                     let missing = || missing_result(id, name, &mut diagnostics);
                     paired.push(result.unwrap_or_else(missing));
                 }
@@ -136,21 +134,23 @@ impl<'a> OpenCalls<'a> {
     }
 }
 
-/// Takes calls that repeat an id within one answer out of it, and returns ids and names of the calls that remain.
+/// Takes calls that repeat an id within one answer out of it. Returns numbers, ids and names of the calls that remain.
 fn drop_repeated_calls(
     content: &mut Content,
     diagnostics: &mut Diagnostics,
-) -> Vec<(String, String)> {
+) -> Vec<(usize, String, String)> {
     let mut calls = Vec::new();
+    let mut numbers = 0..;
     let mut known = BTreeSet::new();
     if let Content::Blocks(blocks) = content {
         blocks.retain(|block| {
             let Block::ToolCall(call) = block else {
                 return true;
             };
+            let number = numbers.next().unwrap_or_default();
             let fresh = known.insert(call.id.clone());
             if fresh {
-                calls.push((call.id.clone(), call.name.clone()));
+                calls.push((number, call.id.clone(), call.name.clone()));
             } else {
                 let text = format!(
                     "call {} stands twice in one answer; the first counts",

@@ -7,6 +7,7 @@ use crate::spelling::resolved;
 use super::command::Command;
 use super::facts::{Facts, Failure, FileWork, Item, Request, add};
 use super::figures::{has_figure, replaces_earlier, share_subject};
+use super::record::push_newest;
 use super::sections::CONTINUE;
 use super::text::{is_pasted, one_line};
 
@@ -290,11 +291,9 @@ pub(super) fn merge_figures(facts: &mut Facts, rules: &[Item], figures: Vec<Item
             }
         }
         if !facts.figures.iter().any(|known| known.text == figure.text) {
-            facts.figures.push(figure);
+            push_newest(&mut facts.figures, figure, RECENT);
         }
     }
-    let excess = facts.figures.len().saturating_sub(RECENT);
-    facts.figures.drain(..excess);
 }
 
 fn merge_commands(

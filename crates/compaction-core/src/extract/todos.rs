@@ -416,7 +416,7 @@ impl OpenTodos {
         if let AgentMessage::ToolResult(result) = &**message {
             match &self.newest {
                 Some((id, _)) if *id == result.tool_call_id && result.is_error => {
-                    self.newest = None
+                    self.newest = None;
                 }
                 Some((id, _)) if *id == result.tool_call_id => self.settle(),
                 Some(_) | None => {}

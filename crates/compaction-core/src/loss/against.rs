@@ -5,12 +5,11 @@
 //! build on ours, as the file's own build on their like. Then both sessions get the same report.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use serde::Serialize;
 use session_model::{
-    Compaction, ContextRules, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind, Leaf,
-    SessionPath, SessionTree, Stamp, Timestamp, build_context,
+    Compaction, ContextRules, EntryBody, EntryDraft, EntryId, EntryIndex, EntryKind, SessionPath,
+    Stamp, Timestamp, build_context,
 };
 
 use super::{CompactionLoss, TotalLoss, loss_report};
@@ -65,10 +64,9 @@ pub fn loss_of_ours(
 ) -> Option<OurReport> {
     let tree = path.tree();
     let counter = Profile::Own.counter();
-    let mut lines: BTreeMap<EntryIndex, Arc<[u8]>> = BTreeMap::new();
     let mut ours: BTreeMap<EntryId, Result<TokenCount, String>> = BTreeMap::new();
     let mut changed = tree.clone();
-    for index in path.entries() {
+    for (place, index) in path.entries().iter().enumerate() {
         if tree.kind(*index) != EntryKind::Compaction {
             continue;
         }
@@ -81,7 +79,8 @@ pub fn loss_of_ours(
         let EntryBody::Compaction(own) = &entry.body else {
             continue;
         };
-        let made = again(tree, &changed, *index, own, rules).and_then(|applied| {
+        let (before, after) = (path.before(place), path.before(place + 1));
+        let made = again(&after, &before.through(&changed), own, rules).and_then(|applied| {
             let stamp = Stamp {
                 id: entry.id.clone(),
                 parent: entry.parent.clone(),
@@ -91,15 +90,15 @@ pub fn loss_of_ours(
             let is_compaction = |draft: &&EntryDraft| matches!(draft, EntryDraft::Compaction(_));
             let draft = applied.drafts.iter().find(is_compaction);
             let draft = draft.ok_or("nothing would be summarized")?;
-            lines.insert(*index, draft.stamp(&stamp).into_bytes().into());
-            Ok(applied.ledger.tokens)
+            Ok((draft.stamp(&stamp).into_bytes(), applied.ledger.tokens))
         });
-        if made.is_ok() {
-            changed = tree.with_lines(&lines);
-        }
+        let made = made.map(|(line, tokens)| {
+            changed.replace_line(*index, line);
+            tokens
+        });
         ours.insert(entry.id, made);
     }
-    let report = loss_report(&changed.path(path.leaf()), rules, counter, proceed)?;
+    let report = loss_report(&path.through(&changed), rules, counter, proceed)?;
     let compactions = report.compactions.into_iter().map(|loss| {
         let none = |reason: String| OurLoss::None {
             entry_id: loss.entry_id.clone(),
@@ -120,11 +119,11 @@ pub fn loss_of_ours(
     })
 }
 
-/// Returns the compaction at `index` made again by rule, in as many tokens as its own summary takes.
+/// Returns the compaction that `after` ends with made again by rule, in as many tokens as its own summary takes; `path`
+/// leads to the entry before it.
 fn again(
-    tree: &SessionTree,
-    changed: &SessionTree,
-    index: EntryIndex,
+    after: &SessionPath<'_>,
+    path: &SessionPath<'_>,
     own: &Compaction,
     rules: ContextRules,
 ) -> Result<AppliedCompaction, String> {
@@ -135,12 +134,10 @@ fn again(
             "its own summary takes {most} tokens, and ours takes at least {LEAST_PROSE}"
         ));
     }
-    let after = build_context(&tree.path(Leaf::At(index)), rules);
+    let after = build_context(after, rules);
     let kept = after.entries.iter().map(|projected| projected.index);
     let kept: BTreeSet<EntryIndex> = kept.collect();
-    let leaf = tree.parent(index).map_or(Leaf::Root, Leaf::At);
-    let path = changed.path(leaf);
-    let context = build_context(&path, rules);
+    let context = build_context(path, rules);
     let start = usize::from(context.compaction().is_some());
     let later = context.entries.iter().enumerate().skip(start);
     let mut later = later.filter(|(_, projected)| kept.contains(&projected.index));
@@ -149,7 +146,7 @@ fn again(
         .map_or(context.entries.len(), |(place, _)| place);
     let with = |budget: &Budget| {
         let trigger = Trigger::Manual { focus: None };
-        let plan = plan_at(&path, &context, first_kept, &trigger, &budget.options());
+        let plan = plan_at(path, &context, first_kept, &trigger, &budget.options());
         let plan = plan.map_err(|nothing| nothing.to_string())?;
         let applied = plan.apply(&plan.answer_by_rule());
         applied.map_err(|error| error.to_string())

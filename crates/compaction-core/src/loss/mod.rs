@@ -27,7 +27,7 @@ use std::sync::Arc;
 
 use session_model::{
     AgentMessage, ContextEditDraft, ContextRules, EntryBody, EntryDraft, EntryId, EntryIndex,
-    EntryKind, FirstKept, Leaf, SessionContext, SessionPath, build_context,
+    EntryKind, FirstKept, SessionContext, SessionPath, build_context,
 };
 
 use crate::tokens::TokenCounter;
@@ -119,10 +119,8 @@ pub fn loss_report(
         let Ok(entry) = tree.entry(index) else {
             continue;
         };
-        let parent = tree.parent(path.entries()[step.start]);
-        let leaf_before = parent.map_or(Leaf::Root, Leaf::At);
-        let before = build_context(&tree.path(leaf_before), rules);
-        let after = build_context(&tree.path(Leaf::At(index)), rules);
+        let before = build_context(&path.before(step.start), rules);
+        let after = build_context(&path.before(step.end + 1), rules);
         let (removed, mut missing) = removed_between(&before, &after, counter);
         let readable = readable(&after, left);
         let searching = readable.left();

@@ -3,9 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
-use hashbrown::HashTable;
-use hashbrown::hash_table::Entry as Slot;
-
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::entry::{EntryId, EntryKind};
 use crate::head::{EntryHead, Head, Repair, plain_head, read_head};
@@ -13,7 +10,7 @@ use crate::json;
 use crate::source::LineSource;
 use crate::tree::kinds::Kinds;
 use crate::tree::unfinished::UnfinishedWrite;
-use crate::tree::{NO_PARENT, Row, SessionTree, has_room, hash_id};
+use crate::tree::{NO_PARENT, Row, SessionTree, has_room};
 
 /// A tree, and what was noticed while its lines were read.
 #[derive(Debug, Clone)]
@@ -219,6 +216,7 @@ impl Decoder {
             most_ids: self.most_ids,
             trunk: OnceLock::new(),
             source,
+            replaced: BTreeMap::new(),
         };
         self.link_parents(&mut tree);
         self.cut_rings(&mut tree);
@@ -404,39 +402,6 @@ impl Decoder {
             parent,
             kind,
         });
-    }
-
-    /// Returns the index from ids to rows; of entries with one id the last is found.
-    fn index_ids(&mut self) -> HashTable<u32> {
-        let mut by_id: HashTable<u32> = HashTable::with_capacity(self.rows.len());
-        let id_of = |row: u32| {
-            let row = &self.rows[row as usize];
-            let start = row.id_start as usize;
-            &self.ids[start..start + row.id_len as usize]
-        };
-        for row in 0..self.rows.len() as u32 {
-            let id = id_of(row);
-            match by_id.entry(
-                hash_id(id),
-                |other| id_of(*other) == id,
-                |other| hash_id(id_of(*other)),
-            ) {
-                Slot::Occupied(mut slot) => {
-                    let text = format!(
-                        "the id {id} was already used on line {}; both entries are kept",
-                        self.rows[*slot.get() as usize].line
-                    );
-                    let kind = DiagnosticKind::DuplicateId;
-                    let said = Diagnostic::new(Severity::Warning, kind, text);
-                    let line = u64::from(self.rows[row as usize].line);
-                    self.diagnostics
-                        .push(said.at_line(line).of_entry(EntryId::new(id)));
-                    *slot.get_mut() = row;
-                }
-                Slot::Vacant(slot) => drop(slot.insert(row)),
-            }
-        }
-        by_id
     }
 }
 

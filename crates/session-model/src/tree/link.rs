@@ -1,13 +1,49 @@
-//! Linking parents: those that are not the entry before, those that are lost, and rings.
+//! The index of ids, and linking parents: those that are not the entry before, those that are lost, and rings.
 
 use std::collections::BTreeMap;
+
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry as Slot;
 
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 use crate::entry::EntryId;
 use crate::tree::decode::Decoder;
-use crate::tree::{EntryIndex, NO_PARENT, SessionTree};
+use crate::tree::{EntryIndex, NO_PARENT, SessionTree, hash_id};
 
 impl Decoder {
+    /// Returns the index from ids to rows; of entries with one id the last is found.
+    pub(super) fn index_ids(&mut self) -> HashTable<u32> {
+        let mut by_id: HashTable<u32> = HashTable::with_capacity(self.rows.len());
+        let id_of = |row: u32| {
+            let row = &self.rows[row as usize];
+            let start = row.id_start as usize;
+            &self.ids[start..start + row.id_len as usize]
+        };
+        for row in 0..self.rows.len() as u32 {
+            let id = id_of(row);
+            match by_id.entry(
+                hash_id(id),
+                |other| id_of(*other) == id,
+                |other| hash_id(id_of(*other)),
+            ) {
+                Slot::Occupied(mut slot) => {
+                    let text = format!(
+                        "the id {id} was already used on line {}; both entries are kept",
+                        self.rows[*slot.get() as usize].line
+                    );
+                    let kind = DiagnosticKind::DuplicateId;
+                    let said = Diagnostic::new(Severity::Warning, kind, text);
+                    let line = u64::from(self.rows[row as usize].line);
+                    self.diagnostics
+                        .push(said.at_line(line).of_entry(EntryId::new(id)));
+                    *slot.get_mut() = row;
+                }
+                Slot::Vacant(slot) => drop(slot.insert(row)),
+            }
+        }
+        by_id
+    }
+
     /// Resolves parents that are not the entry before.
     pub(super) fn link_parents(&mut self, tree: &mut SessionTree) {
         let duplicates = rows_of_duplicates(tree);

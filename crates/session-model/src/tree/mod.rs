@@ -8,6 +8,7 @@ mod path;
 mod replaced;
 mod unfinished;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -78,6 +79,8 @@ pub struct SessionTree {
     /// The path to the last entry, once somebody asked for it; appending goes on with it.
     trunk: OnceLock<Arc<Vec<EntryIndex>>>,
     source: Arc<dyn LineSource>,
+    /// Lines that are read in the place of entries' own.
+    replaced: BTreeMap<EntryIndex, Box<[u8]>>,
 }
 
 impl std::fmt::Debug for SessionTree {
@@ -186,7 +189,7 @@ impl SessionTree {
 
     /// Returns the bytes of an entry's line as they were written.
     pub fn raw_line(&self, index: EntryIndex) -> Result<Vec<u8>, SourceError> {
-        Ok(self.source.line(self.span(index))?.into_owned())
+        Ok(self.line_of(index, u64::MAX)?.into_owned())
     }
 
     /// Returns which reads of entries have failed since the session was opened, damage not counted.
@@ -196,9 +199,19 @@ impl SessionTree {
 
     /// Returns the first bytes of an entry's line, at most `most` of them: enough to look at, not to read.
     pub fn line_head(&self, index: EntryIndex, most: u64) -> Result<Vec<u8>, SourceError> {
+        Ok(self.line_of(index, most)?.into_owned())
+    }
+
+    /// Returns the line of an entry, or the first `most` bytes of it.
+    fn line_of(&self, index: EntryIndex, most: u64) -> Result<Cow<'_, [u8]>, SourceError> {
+        let most = u32::try_from(most).unwrap_or(u32::MAX);
+        if let Some(line) = self.replaced.get(&index) {
+            let end = line.len().min(most as usize);
+            return Ok(Cow::Borrowed(&line[..end]));
+        }
         let mut span = self.span(index);
-        span.len = span.len.min(u32::try_from(most).unwrap_or(u32::MAX));
-        Ok(self.source.line(span)?.into_owned())
+        span.len = span.len.min(most);
+        self.source.line(span)
     }
 
     /// Returns an entry with its body.
@@ -215,7 +228,7 @@ impl SessionTree {
     }
 
     pub(crate) fn read(&self, index: EntryIndex) -> Result<ReadEntry, BodyError> {
-        let bytes = self.source.line(self.span(index))?;
+        let bytes = self.line_of(index, u64::MAX)?;
         read_entry(
             &bytes,
             Known {

@@ -9,7 +9,9 @@ use crate::tree::{EntryIndex, Leaf, SessionTree};
 #[derive(Debug, Clone)]
 pub struct SessionPath<'a> {
     tree: &'a SessionTree,
+    /// The entries of this path, and of one that goes on from it.
     entries: Arc<Vec<EntryIndex>>,
+    len: usize,
 }
 
 /// A turn on a path: what a user asked for and everything up to the next request.
@@ -31,6 +33,7 @@ impl SessionTree {
         };
         SessionPath {
             tree: self,
+            len: entries.len(),
             entries,
         }
     }
@@ -62,7 +65,7 @@ impl SessionTree {
     pub fn common_ancestor(&self, one: Leaf, other: Leaf) -> Option<EntryIndex> {
         let one = self.path(one);
         let other = self.path(other);
-        let pairs = one.entries.iter().zip(&*other.entries);
+        let pairs = one.entries().iter().zip(other.entries());
         let shared = pairs.take_while(|(a, b)| a == b).last();
         shared.map(|(index, _)| *index)
     }
@@ -76,19 +79,37 @@ impl<'a> SessionPath<'a> {
 
     /// Returns the entries, root first.
     pub fn entries(&self) -> &[EntryIndex] {
-        &self.entries
+        &self.entries[..self.len]
+    }
+
+    /// Returns the path that ends with the entry before the one at `place`. It shares the entries with this one.
+    #[must_use]
+    pub fn before(&self, place: usize) -> Self {
+        Self {
+            len: place.min(self.len),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the same path through a tree that has the same entries, such as a clone of this one's.
+    pub fn through<'b>(&self, tree: &'b SessionTree) -> SessionPath<'b> {
+        SessionPath {
+            tree,
+            entries: self.entries.clone(),
+            len: self.len,
+        }
     }
 
     /// Returns where the path ends.
     pub fn leaf(&self) -> Leaf {
-        self.entries
+        self.entries()
             .last()
             .map_or(Leaf::Root, |leaf| Leaf::At(*leaf))
     }
 
     /// Returns the id of the entry at the end, or `None` when the path is empty.
     pub fn leaf_id(&self) -> Option<&'a str> {
-        self.entries.last().map(|leaf| self.tree.id(*leaf))
+        self.entries().last().map(|leaf| self.tree.id(*leaf))
     }
 
     /// Returns the newest entry of `kind` and its place on the path.
@@ -101,7 +122,7 @@ impl<'a> SessionPath<'a> {
         if !kinds.iter().any(|kind| self.tree.has_kind(*kind)) {
             return None;
         }
-        let mut places = self.entries.iter().enumerate().rev();
+        let mut places = self.entries().iter().enumerate().rev();
         let found = places.find(|(_, index)| kinds.contains(&self.tree.kind(**index)));
         found.map(|(place, index)| (place, *index))
     }
@@ -117,12 +138,12 @@ impl<'a> SessionPath<'a> {
             let entry = relevant.then(|| self.tree.entry(*index).ok()).flatten();
             entry.is_some_and(|entry| entry.messages().iter().any(|message| message.starts_turn()))
         };
-        let entries = self.entries.iter().enumerate();
+        let entries = self.entries().iter().enumerate();
         let starts: Vec<usize> = entries
             .filter(|(_, index)| begins(index))
             .map(|(place, _)| place)
             .collect();
-        let ends = starts.iter().skip(1).copied().chain([self.entries.len()]);
+        let ends = starts.iter().skip(1).copied().chain([self.len]);
         let turns = starts.iter().zip(ends);
         turns
             .map(|(start, end)| Turn { start: *start, end })
@@ -131,7 +152,7 @@ impl<'a> SessionPath<'a> {
 
     /// Returns the place on the path of the entry called `id`.
     pub fn place_of(&self, id: &str) -> Option<usize> {
-        let places = self.entries.iter();
+        let places = self.entries().iter();
         places.clone().rposition(|index| self.tree.id(*index) == id)
     }
 }

@@ -1,9 +1,8 @@
 //! The ledger: which facts it keeps, that they wear out never, and that nothing in them can do harm.
 
-mod sessions;
-
 use std::fmt::Write as _;
 
+use crate::sessions::{answer, appended, path};
 use compaction_core::{
     CompactionPlan, Ledger, LedgerBudget, LedgerKind, PlanOptions, Profile, SPLIT_TURN_HEADING,
     Strategy as Way, TokenCount, Trigger, VerifyMode, plan_compaction, prose_of, without_ledger,
@@ -11,7 +10,6 @@ use compaction_core::{
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use session_model::{Decoded, Leaf, SessionContext, build_context, decode_bytes};
-use sessions::{answer, appended, path};
 
 /// A session that is written entry by entry.
 #[derive(Debug, Clone)]

@@ -5,7 +5,7 @@ use serde_json::json;
 use session_model::LlmMessage;
 use session_model::json::RawJson;
 
-use crate::setting::{Lines, disk, user_texts};
+use super::setting::{Lines, disk, user_texts};
 
 const PROMPT: &str = "Go through the five pages of the shop and tell me which price is wrong.";
 

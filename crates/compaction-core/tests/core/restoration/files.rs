@@ -5,7 +5,7 @@ use compaction_core::{
 };
 use serde_json::{Value, json};
 
-use crate::setting::{Lines, all_there, disk, options};
+use super::setting::{Lines, all_there, disk, options};
 
 /// A call of a file tool with a result.
 fn touch(lines: &mut Lines, id: &str, tool: &str, arguments: Value) {

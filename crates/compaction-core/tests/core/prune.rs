@@ -1,14 +1,12 @@
 //! Pruning: which old tool output leaves the context, when it is worth it, and how it is written.
 
-mod sessions;
-
+use crate::sessions::{appended, calls, decoded, patched, patched_text, path, said};
 use compaction_core::{
     NothingToPrune, PlanOptions, Profile, PromptCache, PruneReason, PruneSettings, TokenCount,
     plan_prune,
 };
 use serde_json::{Value, json};
 use session_model::{Decoded, EntryBody, build_context, decode_bytes};
-use sessions::{appended, calls, decoded, patched, patched_text, path, said};
 
 /// Limits a hundredth of the defaults, so that cases stay small.
 fn small() -> PlanOptions {

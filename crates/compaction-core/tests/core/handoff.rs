@@ -1,14 +1,12 @@
 //! Handoff: what a document is made from, and what it may take.
 
-mod sessions;
-
+use crate::sessions::{answer, calls, decoded, patched, path, says};
 use compaction_core::{
     CompactionSettings, HandoffOptions, HandoffPlan, RequestKind, SummarizerLimits, TokenCount,
     TokenCounter, plan_handoff, tokens::ScriptAware,
 };
 use serde_json::json;
 use session_model::{ContextRules, build_context};
-use sessions::{answer, calls, decoded, patched, path, says};
 
 fn options(window: u64) -> HandoffOptions {
     HandoffOptions {

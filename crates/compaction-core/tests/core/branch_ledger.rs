@@ -1,7 +1,6 @@
 //! The ledger of a branch that is left: what a model's summary of it may leave out stands behind it.
 
-mod sessions;
-
+use crate::sessions::{answer, calls, patched, says};
 use compaction_core::{
     BranchOptions, BranchPlan, CompactionSettings, Profile, Summarizer, SummarizerLimits,
     SummaryAnswer, TokenCount, plan_branch_summary, prose_of, without_ledger,
@@ -10,7 +9,6 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{Decoded, EntryDraft, Leaf};
-use sessions::{answer, calls, patched, says};
 
 /// A session in which a rule, a changed file and a failure stand behind `e2`, where the user goes back to.
 fn session() -> Decoded {

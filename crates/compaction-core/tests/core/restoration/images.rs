@@ -4,7 +4,7 @@ use compaction_core::{ImageOutcome, TokenCount, image_tokens};
 use serde_json::json;
 use session_model::ImageBlock;
 
-use crate::setting::{Compacted, Lines, options};
+use super::setting::{Compacted, Lines, options};
 
 /// A session with a pasted image and five that tools gave; their data are `P000`, `S100`, `S200`, ...
 fn shots() -> Lines {

@@ -1,8 +1,5 @@
 //! The strategy `restore`: one test for each requirement and for each defect that it must not have, named after it.
 
-#[path = "../sessions/mod.rs"]
-mod sessions;
-
 mod assembly;
 mod canary;
 mod files;

@@ -1,15 +1,13 @@
 //! Small windows: where room is made, the ledger gives way before what was said lately does.
 
-mod sessions;
-
 use std::fmt::Write as _;
 
+use crate::sessions::path;
 use compaction_core::{
     CompactionPlan, LedgerKind, PlanOptions, TokenCount, Trigger, plan_compaction,
 };
 use serde_json::json;
 use session_model::{Decoded, decode_bytes};
-use sessions::path;
 
 /// Returns a session with facts of many kinds, then work whose newest user messages have `each` words.
 fn session(each: usize) -> Decoded {

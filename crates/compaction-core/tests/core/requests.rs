@@ -1,7 +1,6 @@
 //! Requests and answers: what a summarizer is shown, how much of it, and which answers become a summary.
 
-mod sessions;
-
+use crate::sessions::{answer, appended, calls, decoded, patched, patched_text, path, says};
 use compaction_core::{
     AnswerEnd, ApplyError, Carried, CompactionPlan, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo,
     PlanOptions, Profile, RequestKind, SPLIT_TURN_HEADING, Serialization, Summarizer,
@@ -9,7 +8,6 @@ use compaction_core::{
 };
 use serde_json::{Value, json};
 use session_model::{Decoded, EntryBody, EntryDraft, build_context, decode_bytes};
-use sessions::{answer, appended, calls, decoded, patched, patched_text, path, says};
 
 /// Returns options that keep the newest 100 tokens.
 fn keeping(window: u64) -> PlanOptions {

@@ -1,14 +1,12 @@
 //! What a summary lost, looked up before it is stored: reported, repaired, refused.
 
-mod sessions;
-
+use crate::sessions::{answer, calls, patched, patched_text, path, says};
 use compaction_core::{
     AppliedCompaction, ApplyError, CompactionPlan, LedgerKind, PlanOptions, Profile, Summarizer,
     SummaryAnswer, TokenCount, Trigger, VerifyMode, loss_of_drafts, plan_compaction,
 };
 use serde_json::{Value, json};
 use session_model::{Decoded, EntryDraft, build_context, decode_bytes};
-use sessions::{answer, calls, patched, patched_text, path, says};
 
 /// Returns a session in which a file is changed, a command fails, and names and an address are said, with
 /// enough talk around them that a twentieth of it has room for all of them.

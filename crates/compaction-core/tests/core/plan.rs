@@ -1,14 +1,12 @@
 //! Plans: where a session is cut, what becomes of each entry, and when there is nothing to do.
 
-mod sessions;
-
+use crate::sessions::{appended, calls, decoded, patched, patched_text, path, says};
 use compaction_core::{
     Carried, CutPoint, CutRule, ElisionPlan, Fate, NothingToDo, PlanOptions, Profile, TokenCount,
     Trigger, measure, plan_compaction, plan_elision,
 };
 use serde_json::{Value, json};
 use session_model::{Block, Content, Decoded, build_context, decode_bytes};
-use sessions::{appended, calls, decoded, patched, patched_text, path, says};
 
 /// What a case sets.
 struct With {

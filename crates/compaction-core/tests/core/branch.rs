@@ -1,7 +1,6 @@
 //! Branch summaries: what is collected when a branch is left, and where its summary goes.
 
-mod sessions;
-
+use crate::sessions::{answer, appended, decoded, patched, patched_text, says};
 use compaction_core::{
     AnswerError, BranchError, BranchInstructions, BranchOptions, BranchPlan, CompactionSettings,
     FileOps, Profile, RequestKind, SummarizerLimits, TokenCount, branch_budget,
@@ -10,7 +9,6 @@ use compaction_core::{
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{Decoded, EntryBody, EntryId, Leaf, build_context, decode_bytes};
-use sessions::{answer, appended, decoded, patched, patched_text, says};
 
 fn options(budget: u64) -> BranchOptions {
     BranchOptions {

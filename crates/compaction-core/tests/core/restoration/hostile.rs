@@ -4,7 +4,7 @@ use compaction_core::{DiskFile, FileState};
 use serde_json::json;
 use session_model::fence_for;
 
-use crate::setting::{Lines, MANUAL, all_there, disk, options};
+use super::setting::{Lines, MANUAL, all_there, disk, options};
 
 #[test]
 fn r13_a_file_cannot_leave_its_fence() {

@@ -7,7 +7,7 @@ use compaction_core::{
 use serde_json::json;
 use session_model::restore_frame;
 
-use crate::setting::{Lines, MANUAL, all_there, applied, model, options};
+use super::setting::{Lines, MANUAL, all_there, applied, model, options};
 
 fn prompts(plan: &compaction_core::CompactionPlan) -> String {
     let requests = plan.requests().iter();

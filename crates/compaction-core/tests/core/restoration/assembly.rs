@@ -6,7 +6,7 @@ use compaction_core::{
 use serde_json::{Value, json};
 use session_model::{AgentMessage, Block, LlmMessage};
 
-use crate::setting::{Lines, MANUAL, all_there, applied, disk, measured, options};
+use super::setting::{Lines, MANUAL, all_there, applied, disk, measured, options};
 
 /// A session in the middle of a turn: an answer that thinks, talks and calls; its result has not come.
 fn waiting() -> Lines {
