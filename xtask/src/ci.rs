@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::run::{Outcome, cargo, example, example_session, succeed, target};
+use crate::run::{Outcome, cargo, example, example_session, root, succeed, target};
 use crate::tidy::{Dependencies, packages};
 use crate::{conformance, e2e_llm, rpc_client, tool_server};
 
@@ -20,7 +20,7 @@ type Step = (&'static str, fn(&mut Skipped) -> Outcome);
 
 /// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
 /// with one set of features.
-const STEPS: [Step; 11] = [
+const STEPS: [Step; 12] = [
     ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     }),
@@ -32,6 +32,7 @@ const STEPS: [Step; 11] = [
         let mut doc = cargo(&["doc", "--workspace", "--no-deps", "--quiet"]);
         succeed(doc.env("RUSTDOCFLAGS", "--deny warnings"))
     }),
+    ("book", book),
     ("tests, tidy among them", tests),
     ("examples", |_| examples()),
     ("rpc client", |_| rpc_client::run()),
@@ -76,6 +77,18 @@ pub fn run(only: &[String]) -> Outcome {
         println!("{line}");
     }
     done
+}
+
+/// Builds the book where mdbook is installed; tidy has checked its links.
+fn book(skipped: &mut Skipped) -> Outcome {
+    let found = Command::new("mdbook").arg("--version").output();
+    match found.is_ok_and(|found| found.status.success()) {
+        true => succeed(Command::new("mdbook").arg("build").arg(root())),
+        false => {
+            skipped.push("book: mdbook is not installed".to_owned());
+            Ok(())
+        }
+    }
 }
 
 /// Runs the tests of the workspace and gathers those that were skipped.

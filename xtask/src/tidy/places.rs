@@ -5,6 +5,19 @@ use std::path::PathBuf;
 use super::{Dependencies, modules, packages, source, text, words};
 use crate::run::Outcome;
 
+/// The most product lines that a crate is meant to have, that of all product crates together last.
+const GOALS: [(&str, usize); 6] = [
+    ("agent-cli", 14_000),
+    ("agent-session", 10_000),
+    ("agent-tools", 8_000),
+    ("session-store", 3_000),
+    ("xtask", 7_000),
+    (ALL, 78_000),
+];
+
+/// The row of all product crates.
+const ALL: &str = "product crates";
+
 /// A crate, or the Markdown of the workspace.
 pub struct Place {
     pub name: String,
@@ -27,12 +40,12 @@ impl Place {
     }
 }
 
-/// Returns the crates below `crates/`, that for tests aside, and the docs.
+/// Returns the crates of the workspace, that for tests aside, and the docs.
 pub fn places() -> Outcome<Vec<Place>> {
     let mut places = Vec::new();
     for package in packages(Dependencies::Named)? {
         let name = text(&package, "name").to_owned();
-        if matches!(name.as_str(), "test-support" | "xtask") {
+        if name == "test-support" {
             continue;
         }
         let folder = PathBuf::from(text(&package, "manifest_path"));
@@ -57,14 +70,17 @@ pub fn places() -> Outcome<Vec<Place>> {
 pub fn report(only: Option<&String>) -> Outcome {
     let places = places()?;
     println!("product lines ({})", source::RULE);
-    for place in places.iter().filter(|place| !place.sources.is_empty()) {
-        println!("  {:16} {:>6}", place.name, place.lines());
+    let crates = places.iter().filter(|place| !place.sources.is_empty());
+    let mut rows: Vec<(&str, usize)> = crates
+        .map(|place| (place.name.as_str(), place.lines()))
+        .collect();
+    let product = rows.iter().filter(|(name, _)| *name != "xtask");
+    rows.push((ALL, product.map(|(_, lines)| lines).sum()));
+    for (name, lines) in rows {
+        let goal = GOALS.iter().find(|(of, _)| *of == name);
+        let goal = goal.map_or_else(String::new, |(_, most)| format!("  of at most {most}"));
+        println!("  {name:16} {lines:>6}{goal}");
     }
-    println!(
-        "  {:16} {:>6}",
-        "all",
-        places.iter().map(Place::lines).sum::<usize>()
-    );
     let sources = places.iter().flat_map(|place| &place.sources);
     let length = |source: &&source::Source| source.text.lines().count();
     if let Some(longest) = sources.max_by_key(length) {
