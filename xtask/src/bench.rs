@@ -1,4 +1,4 @@
-//! Time and memory beside a newline scan of the same file and beside pi, of trimming, and of a long life; every
+//! Time and memory compared with a newline scan of the same file and with pi, of trimming, and of a long life; every
 //! measurement in a fresh process.
 
 mod child;

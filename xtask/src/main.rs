@@ -32,7 +32,7 @@ cargo xtask COMMAND
   dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
   rounds        compact the example session again and again; what is still in the context
-  bench         time and memory beside a newline scan and beside pi, as ratios; trimming; a long life;
+  bench         time and memory compared with a newline scan and with pi, as ratios; trimming; many turns;
                 also: bench retention: how much of what was planted into sessions summaries keep
 ";
 

@@ -145,7 +145,7 @@ fn leaf_id(text: &str) -> String {
     path.leaf_id().unwrap_or_default().to_owned()
 }
 
-/// Compacts by rule and returns the figures, the cap, and the line to append.
+/// Compacts with the extractive summarizer and returns the figures, the cap, and the line to append.
 fn compact_once(text: &str) -> Outcome<(Row, u64, String)> {
     let session = decode_bytes(text.into());
     let path = session.tree.path(session.tree.leaf());

@@ -96,7 +96,7 @@ fn plan(file: &Path) -> Outcome<u64> {
     Ok(plan.entries.len() as u64)
 }
 
-/// Compacts by rule a session that is open already; nothing is written.
+/// Compacts an open session with the extractive summarizer; nothing is written.
 fn compact(file: &Path, plain: bool) -> Outcome<(u64, u64)> {
     let session = open(file)?;
     timed(|| compacting::compact(session.tree(), plain))

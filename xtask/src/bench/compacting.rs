@@ -19,9 +19,9 @@ const CONTEXTS: [usize; 2] = [500_000, 5_000_000];
 /// Entries of a long session whose context is but its end.
 const LONG: usize = 100_000;
 
-/// What stands beside the prose, and the kind of measurement of `bench-child`.
+/// What a summary has in addition to its prose, and the kind of measurement of `bench-child`.
 const VARIANTS: [(&str, &str); 2] = [
-    ("summary by rule alone", "compact-plain"),
+    ("extractive summary alone", "compact-plain"),
     ("with ledger and verification", "compact"),
 ];
 
@@ -100,7 +100,7 @@ fn generated(folder: &Path, bytes: usize) -> Outcome<PathBuf> {
     Ok(path)
 }
 
-/// Plans a compaction by rule of a session that is open already, and applies it; returns how many entries it has.
+/// Plans an extractive compaction of an open session, and applies it; returns how many entries it has.
 /// `plain` leaves out the ledger and looks nothing up.
 pub fn compact(session: &session_model::SessionTree, plain: bool) -> Outcome<u64> {
     let path = session.path(session.leaf());
@@ -137,7 +137,7 @@ pub fn markdown(rows: &[Row]) -> String {
         ));
     }
     out.push_str(
-        "\n- Context, plan, summary by rule and the entries to append, of a session that is open already. The ratio \
+        "\n- Context, plan, extractive summary and the entries to append, of an open session. The ratio \
          to the same without the ledger should stay near one, and ten times the context take ten times as long.\n",
     );
     out

@@ -1,4 +1,4 @@
-//! A session that is lived in for thousands of turns: what a turn takes at its beginning and at its end, and the
+//! A running session of thousands of turns: what a turn takes at its beginning and at its end, and the
 //! memory that it has needed by then.
 
 use std::fs;
@@ -254,7 +254,7 @@ pub fn markdown(rows: &[Row]) -> String {
     }
     out.push_str(&format!(
         "\n- One process a row, seen from outside, with a window of {WINDOW} tokens: every turn is a request, a file of \
-         {} bytes that is read, and an answer; compactions by rule. MB: most memory ever resident; the script of the whole run, about 1.5 kB a turn, is in it \
+         {} bytes that is read, and an answer; extractive compactions. MB: most memory ever resident; the script of the whole run, about 1.5 kB a turn, is in it \
          from the beginning.\n",
         FILES.1
     ));

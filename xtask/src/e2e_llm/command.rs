@@ -265,7 +265,7 @@ fn folds(run: &Run<'_>) -> Result<String, Trouble> {
 }
 
 /// Has every summary cut by a cap that holds none: asked once more, then a failure that leaves the session alone,
-/// or a summary by rule where that is allowed.
+/// or an extractive summary where that is allowed.
 fn is_cut(run: &Run<'_>) -> Result<String, Trouble> {
     let text = session::twelve();
     let session = run.session(&text)?;
@@ -299,7 +299,7 @@ fn is_cut(run: &Run<'_>) -> Result<String, Trouble> {
         return wrong(format!("a cut summary was taken: {report}"));
     }
     Ok(format!(
-        "{}: exit 5, session unchanged; with a fallback {retries} retry, then by rule",
+        "{}: exit 5, session unchanged; with a fallback {retries} retry, then extractive",
         RAMBLING[0]
     ))
 }

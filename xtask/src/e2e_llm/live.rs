@@ -1,4 +1,4 @@
-//! What `agent-cli -p` makes of a real server: sessions that are lived in, that overflow, are compacted, and are stopped.
+//! What `agent-cli -p` makes of a real server: running sessions that overflow, are compacted, and are stopped.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::cases::{Case, SMALL};
 use super::command::{Trouble, again, model, wrong};
+use super::program_run::{Life, ProgramRun};
 use super::provider::{FREE, WIRES};
-use super::said::{Life, Said};
 use super::server::{MODEL, Server, Setup};
 use super::session;
 use crate::run::Outcome;
@@ -26,7 +26,7 @@ const PROMPT: Duration = Duration::from_secs(1);
 /// After how many pieces of its answer it is stopped.
 const PIECES: usize = 5;
 
-/// Summaries by rule, as small as they can be set.
+/// Extractive summaries, as small as they can be set.
 const BY_RULE: [&str; 4] = [
     "--set",
     "compaction.strategy=extractive",
@@ -76,7 +76,7 @@ fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
     let summarizer = &overflow["summarizer"];
     if *summarizer != model().as_str() {
         return Err(match summarizer == "rules" {
-            true => Trouble::Rambling("the summary had to be written by rule"),
+            true => Trouble::Rambling("the summary had to be extractive"),
             false => Trouble::Wrong(format!("it was summarized by {summarizer}")),
         });
     }
@@ -85,7 +85,7 @@ fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
     let third = life.say(&list(server, "memory", 800)?, FULL, &keep)?;
     answered(&third)?;
     let (place, ended) = third.compaction("threshold")?;
-    let (told, _) = third.told("message").next().ok_or_else(none)?;
+    let (told, _) = third.events_of("message").next().ok_or_else(none)?;
     let smaller =
         ended["result"]["tokens_after"].as_u64() < ended["result"]["tokens_before"].as_u64();
     if ended["result"].is_null() || !ended["error"].is_null() || !smaller || told < place {
@@ -99,13 +99,13 @@ fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
     }
     let tokens = |of: &Value| format!("{} to {}", of["tokens_before"], of["tokens_after"]);
     Ok(format!(
-        "refused, {} tokens by the model, answered; before the next prompt {} by rule",
+        "refused, {} tokens by the model, answered; before the next prompt {} extractive",
         tokens(&overflow),
         tokens(&ended["result"])
     ))
 }
 
-/// A session that another model began, and whose next turn does not fit: the same by rule. The window is small: an
+/// A session that another model began, and whose next turn does not fit: the same with the extractive summarizer. The window is small: an
 /// answer that runs into its end is one.
 fn goes_on(
     program: &Path,
@@ -122,7 +122,7 @@ fn goes_on(
         other => other?,
     };
     if overflow["summarizer"] != "rules" {
-        return wrong(format!("it was not summarized by rule: {overflow}"));
+        return wrong(format!("the summary was not extractive: {overflow}"));
     }
     let (_, entries) = life.reopen()?;
     is_omitted(&entries, &failed)?;
@@ -131,12 +131,12 @@ fn goes_on(
         return wrong("what was there has been changed");
     }
     Ok(format!(
-        "refused, {} to {} tokens by rule, answered",
+        "refused, {} to {} tokens extractive, answered",
         overflow["tokens_before"], overflow["tokens_after"]
     ))
 }
 
-/// Stops the program in the middle of an answer: it ends at once, keeps what was said, and the server is free.
+/// Stops the program in the middle of an answer: it ends immediately, keeps what was said, and the server is free.
 fn is_stopped(program: &Path, server: &Server, (wire, wire_name): (Wire, &str)) -> Outcome<String> {
     let name = format!("live-cancel-{wire_name}");
     let life = Life::new(program, server, (wire, wire_name), &name)?;
@@ -146,7 +146,7 @@ fn is_stopped(program: &Path, server: &Server, (wire, wire_name): (Wire, &str)) 
     let body = json!({"model": MODEL, "messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 1});
     let free = server.post("/v1/chat/completions", &body)?;
     let freed = ended.elapsed();
-    let (said, millis) = (&stopped.said, stopped.took.as_secs_f64() * 1000.0);
+    let (said, millis) = (&stopped.run, stopped.took.as_secs_f64() * 1000.0);
     if said.code != Some(130) || stopped.took > PROMPT {
         let (code, errors) = (said.code, &said.errors);
         return Err(format!("exit {code:?} after {millis:.0} ms: {errors}"));
@@ -171,7 +171,7 @@ fn is_stopped(program: &Path, server: &Server, (wire, wire_name): (Wire, &str)) 
 }
 
 /// Checks that the run ended in an answer.
-fn answered(said: &Said) -> Result<(), Trouble> {
+fn answered(said: &ProgramRun) -> Result<(), Trouble> {
     let (_, answer) = said.answer()?;
     if answer["stop_reason"] == "length" {
         return Err(Trouble::Rambling("an answer found no end"));
@@ -181,7 +181,7 @@ fn answered(said: &Said) -> Result<(), Trouble> {
         let (code, errors) = (said.code, &said.errors);
         return wrong(format!("exit {code:?}, answer {answer}: {errors}"));
     }
-    match said.told("error").next() {
+    match said.events_of("error").next() {
         Some((_, error)) => wrong(format!("it says {error}")),
         None => Ok(()),
     }
@@ -189,14 +189,14 @@ fn answered(said: &Said) -> Result<(), Trouble> {
 
 /// Checks that the server refused, that the context was compacted, and that the model answered after that. Returns the
 /// entry of the answer that failed, and what was done.
-fn overflowed(said: &Said) -> Result<(String, Value), Trouble> {
+fn overflowed(said: &ProgramRun) -> Result<(String, Value), Trouble> {
     answered(said)?;
     after_overflow(said)
 }
 
 /// Checks the same of an answer that may have been cut.
-fn after_overflow(said: &Said) -> Result<(String, Value), Trouble> {
-    let (failure, failed) = said.told("answer").next().ok_or_else(none)?;
+fn after_overflow(said: &ProgramRun) -> Result<(String, Value), Trouble> {
+    let (failure, failed) = said.events_of("answer").next().ok_or_else(none)?;
     let error = failed["error"].as_str().unwrap_or_default();
     if !error.starts_with("context overflow: ") || !error.contains("exceeds the available context")
     {

@@ -192,7 +192,7 @@ fn overflows(server: &Server, wire: Wire) -> Outcome<String> {
     }
 }
 
-/// Cancels an answer in its middle: the request must return at once, and the server must be free soon after.
+/// Cancels an answer in its middle: the request must return immediately, and the server must be free soon after.
 fn is_cancelled(server: &Server, wire: Wire) -> Outcome<String> {
     let request = Request {
         max_output: Some(900),

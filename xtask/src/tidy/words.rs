@@ -8,44 +8,16 @@ use super::files_below;
 use super::source::{Source, shown};
 use crate::run::{Outcome, read, root};
 
-/// Words of texts, in lower case: docs, doc comments (which `--help` prints) and string literals.
-const TEXT: [&str; 18] = [
-    "at once",
-    "beside",
-    "born",
-    "buried",
-    "by nobody",
-    "by rule",
-    "goes before",
-    "in sight",
-    "is settled",
-    "it is said",
-    "lived in",
-    "living session",
-    "mended",
-    "out of sight",
-    "spelled",
-    "spelt",
-    "unborn",
-    "word for word",
-];
+/// The words, each behind the kind of place that avoids it.
+const WORDS: &str = include_str!("words.txt");
 
-/// Words of public names, in lower case.
-const NAMES: [&str; 13] = [
-    "born",
-    "buried",
-    "complaints",
-    "deed",
-    "heard",
-    "house",
-    "mended",
-    "ruling",
-    "said",
-    "spell",
-    "spelling",
-    "told",
-    "wish",
-];
+/// Returns the words that are avoided in a kind of place.
+fn avoided(kind: &'static str) -> impl Iterator<Item = &'static str> {
+    let words = WORDS.lines().filter_map(|line| line.split_once(' '));
+    words
+        .filter(move |(of, _)| *of == kind)
+        .map(|(_, word)| word)
+}
 
 /// A word that is used although it should not be.
 pub struct Hit {
@@ -69,9 +41,7 @@ pub fn in_code(sources: &[Source]) -> Vec<Hit> {
         }
         for name in names {
             let parts = parts(&name);
-            let found = NAMES
-                .iter()
-                .find(|word| parts.iter().any(|part| part == *word));
+            let found = avoided("name").find(|word| parts.iter().any(|part| part == word));
             hits.extend(found.map(|word| Hit {
                 word,
                 place: format!("{} {name}", source.shown),
@@ -114,7 +84,7 @@ pub fn summary(hits: &[Hit]) -> String {
 fn words_in(text: &str) -> Vec<&'static str> {
     let text = text.to_lowercase();
     let mut found = Vec::new();
-    for word in TEXT {
+    for word in avoided("text") {
         for (at, _) in text.match_indices(word) {
             let letter = |found: Option<char>| {
                 found.is_some_and(|found| found.is_alphanumeric() || found == '_')

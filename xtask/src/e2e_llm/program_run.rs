@@ -12,7 +12,7 @@ use super::provider::base;
 use super::server::{MODEL, Server};
 use crate::run::{Outcome, target, without_settings};
 
-/// A session that is lived in: who answers, and where it is written.
+/// A running session: who answers, and where it is written.
 pub struct Life<'a> {
     /// The program.
     pub program: &'a Path,
@@ -27,7 +27,7 @@ pub struct Life<'a> {
 }
 
 /// What a run of the program gave.
-pub struct Said {
+pub struct ProgramRun {
     /// Its exit code.
     pub code: Option<i32>,
     /// Its events.
@@ -39,7 +39,7 @@ pub struct Said {
 /// An answer that was stopped in its middle.
 pub struct Stopped {
     /// The run.
-    pub said: Said,
+    pub run: ProgramRun,
     /// How long the program took to end.
     pub took: Duration,
 }
@@ -72,12 +72,12 @@ impl<'a> Life<'a> {
     }
 
     /// Lets the user say something; the program believes in a window of so many tokens.
-    pub fn say(&self, prompt: &str, window: u32, more: &[&str]) -> Outcome<Said> {
+    pub fn say(&self, prompt: &str, window: u32, more: &[&str]) -> Outcome<ProgramRun> {
         let output = self.command(prompt, window, more).output();
         let output = output.map_err(|error| self.cannot_run(&error))?;
         let text = String::from_utf8_lossy(&output.stdout);
         let events = text.lines().map(event).collect::<Outcome<_>>()?;
-        Ok(Said {
+        Ok(ProgramRun {
             code: output.status.code(),
             events,
             errors: String::from_utf8_lossy(&output.stderr).into_owned(),
@@ -109,12 +109,12 @@ impl<'a> Life<'a> {
             read.map_err(|error| error.to_string())?;
         }
         let took = took.ok_or_else(|| format!("it ended after {heard} pieces: {errors}"))?;
-        let said = Said {
+        let said = ProgramRun {
             code: status.code(),
             events,
             errors,
         };
-        Ok(Stopped { said, took })
+        Ok(Stopped { run: said, took })
     }
 
     fn command(&self, prompt: &str, window: u32, more: &[&str]) -> Command {
@@ -160,26 +160,26 @@ impl<'a> Life<'a> {
     }
 }
 
-impl Said {
+impl ProgramRun {
     /// Returns the events of a type, each with its place.
-    pub fn told<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (usize, &'a Value)> + 'a {
+    pub fn events_of<'a>(&'a self, kind: &'a str) -> impl Iterator<Item = (usize, &'a Value)> + 'a {
         let events = self.events.iter().enumerate();
         events.filter(move |(_, event)| event["type"] == kind)
     }
 
     /// Returns the newest answer, with its place.
     pub fn answer(&self) -> Outcome<(usize, &Value)> {
-        let newest = self.told("answer").last();
+        let newest = self.events_of("answer").last();
         newest.ok_or_else(|| format!("no answer, exit {:?}: {}", self.code, self.errors))
     }
 
     /// Returns what was said of the only automatic compaction for `reason`, with its place. One for an answer that
     /// found no end is the model's affair.
     pub fn compaction(&self, reason: &str) -> Outcome<(usize, &Value)> {
-        let ended = self.told("auto_compaction_end");
+        let ended = self.events_of("auto_compaction_end");
         let ended = ended.filter(|(_, event)| event["reason"] != "incomplete");
         let ended: Vec<_> = ended.collect();
-        let started = self.told("auto_compaction_start").next();
+        let started = self.events_of("auto_compaction_start").next();
         match (started, ended.as_slice()) {
             (Some((start, event)), [(end, ended)])
                 if start < *end && event["reason"] == reason && ended["reason"] == reason =>
@@ -196,7 +196,7 @@ impl Said {
 
     /// Returns the pieces of the answer, joined.
     pub fn pieces(&self) -> String {
-        let pieces = self.told("text_delta");
+        let pieces = self.events_of("text_delta");
         pieces
             .filter_map(|(_, event)| event["text"].as_str())
             .collect()
