@@ -1,9 +1,8 @@
 //! Base URLs: what is allowed, where they lead, and whether the way there is private.
 
-use std::net::IpAddr;
-
 use reqwest::Url;
 
+use crate::loopback::is_loopback;
 use crate::wire::Wire;
 
 /// What a base URL must be.
@@ -56,15 +55,6 @@ pub(super) fn keeps_secrets(base_url: &str) -> bool {
         return false;
     };
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
-}
-
-/// Returns true for the names and addresses of this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse::<IpAddr>() {
-        Ok(address) => address.to_canonical().is_loopback(),
-        Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
-    }
 }
 
 #[cfg(test)]

@@ -19,7 +19,6 @@
 //! ```
 
 mod base_url;
-pub(crate) use base_url::is_loopback;
 mod error;
 mod headers;
 mod nearest;
@@ -32,7 +31,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use session_model::Usage;
 
-use crate::provider::Capabilities;
+use crate::capabilities::Capabilities;
 use crate::wire::{Quirks, Wire};
 
 pub use error::CatalogError;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
 use super::{Catalog, Headers, ModelInfo, PriceTier, ProviderInfo, base_url};
-use crate::provider::Capabilities;
+use crate::capabilities::Capabilities;
 use crate::wire::{MaxTokensField, Quirks, ReasoningField, Wire};
 
 /// A user's changes and additions. What is not said stays as it is.

@@ -2,9 +2,9 @@
 
 use session_model::json::RawJson;
 
-use crate::context::RESPONSES_KEY;
-use crate::native::{NativeAnswer, NativeHistory};
-use crate::provider::Answer;
+use crate::answer::Answer;
+use crate::native::NativeAnswer;
+use crate::native_history::{NativeHistory, RESPONSES_KEY};
 use crate::wire::Target;
 use crate::wire::responses::{Fields, is_compaction, usage};
 

@@ -3,7 +3,7 @@
 use session_model::json::{canonical_utf16_len, utf16_len};
 use session_model::{Block, Content, LlmMessage, SystemMessage};
 
-use crate::provider::{Request, Tool};
+use crate::request::{Request, Tool};
 
 /// What an image counts, in UTF-16 code units.
 const IMAGE_UNITS: usize = 4_800;

@@ -15,9 +15,9 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use session_model::json::member;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::is_loopback;
 use crate::classify::{classify, request_id, retry_after};
 use crate::error::{ProviderError, ProviderErrorKind};
+use crate::loopback::is_loopback;
 use crate::secret::Redactor;
 
 use body::guarded;

@@ -13,7 +13,8 @@ mod samples;
 
 use serde::{Deserialize, Serialize};
 
-use crate::provider::{Capabilities, Event};
+use crate::answer::Event;
+use crate::capabilities::Capabilities;
 
 /// How requests and answers are spelt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

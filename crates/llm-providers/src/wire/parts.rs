@@ -7,7 +7,8 @@ use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{Block, Content, ImageBlock, StopReason, SystemMessage, ToolCall};
 
-use crate::provider::{Answer, Request};
+use crate::answer::Answer;
+use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{CallIds, IdForm};
 

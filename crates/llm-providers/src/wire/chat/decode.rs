@@ -4,7 +4,7 @@ use serde_json::Value;
 use session_model::json::{RawJson, member};
 use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
 
-use crate::provider::{Answer, Event};
+use crate::answer::{Answer, Event};
 use crate::wire::parts::{arguments_of, count, settled, tell_calls_apart, text};
 use crate::wire::{Decode, WireError};
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
 use crate::wire::messages::turns::{Entry, Mark, Role, Turn, turns};
 use crate::wire::parts::max_output;

@@ -4,7 +4,7 @@ use serde::Serialize;
 use session_model::json::RawJson;
 use session_model::{AssistantMessage, Block, Content, ImageBlock, LlmMessage, ToolResultMessage};
 
-use crate::provider::Request;
+use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{

@@ -6,7 +6,7 @@
 use session_model::json::RawJson;
 use session_model::{Block, StopReason, Usage};
 
-use crate::provider::{Answer, Event};
+use crate::answer::{Answer, Event};
 use crate::wire::responses::Fields;
 use crate::wire::responses::slot::{Kind, Slot};
 use crate::wire::{Decode, WireError};

@@ -3,7 +3,7 @@
 use session_model::json::RawJson;
 use session_model::{Block, TextBlock, ThinkingBlock, ToolCall};
 
-use crate::provider::Event;
+use crate::answer::Event;
 use crate::wire::responses::{Fields, is_compaction};
 
 /// What kind of item it is.

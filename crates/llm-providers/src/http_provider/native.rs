@@ -4,15 +4,17 @@ use futures_util::StreamExt;
 use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
+use super::HttpProvider;
+use super::events::{Limits, events};
+use crate::answer::{Answer, Event};
 use crate::classify::classify;
-use crate::context::MESSAGES_KEY;
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::http_provider::{HttpProvider, Limits, events};
 use crate::native::{
-    NativeAnswer, NativeError, NativeForm, NativeHistory, NativeRequest, decode_compact,
-    in_band_answer, trim,
+    NativeAnswer, NativeError, NativeForm, NativeRequest, decode_compact, in_band_answer, trim,
 };
-use crate::provider::{Answer, Event, Provider, Request};
+use crate::native_history::{MESSAGES_KEY, NativeHistory};
+use crate::provider::{EventStream, Provider};
+use crate::request::Request;
 use crate::transport::{Call, Expect, OpenAi};
 use crate::wire::{Quirks, Target, Wire, messages, responses};
 
@@ -39,7 +41,7 @@ fn rough(text: &str) -> u64 {
 }
 
 impl HttpProvider {
-    pub(crate) async fn send_native(
+    pub(super) async fn send_native(
         &self,
         request: NativeRequest,
         cancel: CancellationToken,
@@ -220,10 +222,7 @@ impl HttpProvider {
     }
 }
 
-async fn last(
-    mut events: crate::provider::EventStream,
-    call: &Call,
-) -> Result<Answer, ProviderError> {
+async fn last(mut events: EventStream, call: &Call) -> Result<Answer, ProviderError> {
     while let Some(event) = events.next().await {
         if let Event::Done(answer) = event? {
             return Ok(answer);
