@@ -14,7 +14,7 @@ use crate::request::{Request, Tool};
 
 impl Request {
     /// Returns the request that goes on with `context` (the context of `path`) at a provider, and what had to be
-    /// mended for that. The system message in force becomes the system prompt and the tools.
+    /// repaired for that. The system message in force becomes the system prompt and the tools.
     ///
     /// A native history of the newest compaction takes the place of everything before that compaction when the
     /// model can replay it and `replays` allows it; otherwise the readable summary and the kept entries are sent.

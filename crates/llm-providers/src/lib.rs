@@ -75,7 +75,7 @@ pub use native_history::NativeHistory;
 pub use provider::{BoxFuture, EventStream, Provider};
 pub use remote::{EndpointError, RemoteEndpoint};
 pub use request::{Reasoning, Request, Tool, ToolChoice};
-pub use retry::{GiveUp, RetryPolicy};
+pub use retry::{RetryPolicy, RetryStop};
 pub use scripted::{
     Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
     ScriptLine, ScriptPlay, ScriptStep, ScriptSummary, ScriptUsage, Scripted, ScriptedTurn,

@@ -50,7 +50,7 @@ pub(super) fn same_origin(one: &str, other: &str) -> bool {
 }
 
 /// Returns true when nobody on the way can read what is sent: https, or this very host.
-pub(super) fn keeps_secrets(base_url: &str) -> bool {
+pub(super) fn is_secure_transport(base_url: &str) -> bool {
     let Ok(url) = Url::parse(base_url) else {
         return false;
     };
@@ -59,7 +59,7 @@ pub(super) fn keeps_secrets(base_url: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{keeps_secrets, normalized, same_origin};
+    use super::{is_secure_transport, normalized, same_origin};
     use crate::wire::Wire;
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
             "http://LOCALHOST",
             "http://llm.localhost",
         ] {
-            assert!(keeps_secrets(url), "{url}");
+            assert!(is_secure_transport(url), "{url}");
         }
         for url in [
             "http://a.example",
@@ -134,7 +134,7 @@ mod tests {
             "http://notlocalhost",
             "no url",
         ] {
-            assert!(!keeps_secrets(url), "{url}");
+            assert!(!is_secure_transport(url), "{url}");
         }
     }
 }

@@ -74,12 +74,12 @@ impl HttpProvider {
         let input = responses::input(&request.request, &self.target());
         let window = self.capabilities().window.unwrap_or(ASSUMED_WINDOW);
         let tools = request.request.tools.iter();
-        let beside: u64 = tools
+        let overhead: u64 = tools
             .map(|tool| rough(tool.parameters.get()) + rough(&tool.description))
             .chain([rough(&request.request.system)])
             .sum();
         // Estimates err, and the answer needs room.
-        let budget = (window / 10 * 8).saturating_sub(beside);
+        let budget = (window / 10 * 8).saturating_sub(overhead);
         let whole: u64 = input.iter().map(|item| rough(item.get())).sum();
         let first = trim(input.clone(), budget, &rough);
         let error = match self.once(request, first.items, first.rewritten, call).await {

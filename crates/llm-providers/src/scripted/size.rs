@@ -38,7 +38,7 @@ fn message_units(message: &LlmMessage) -> usize {
     }
 }
 
-/// Returns what a system message holds beside its content.
+/// Returns what a system message holds in addition to its content.
 fn system_units(system: &SystemMessage) -> usize {
     let sections = system.sections.iter().filter_map(|(_, text)| text.as_ref());
     let sections: usize = sections.map(|text| utf16_len(text)).sum();

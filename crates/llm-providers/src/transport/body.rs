@@ -13,7 +13,7 @@ use crate::transport::record::Exchange;
 
 /// Where the error of a body is kept, because clients between here and the reader only pass texts on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Seen>>);
+pub(crate) struct StreamErrorCell(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -21,7 +21,7 @@ struct Seen {
     done: bool,
 }
 
-impl Failure {
+impl StreamErrorCell {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,7 +45,7 @@ struct Guard<S> {
     bytes: S,
     call: Call,
     exchange: Exchange,
-    failure: Failure,
+    stream_error: StreamErrorCell,
     left: usize,
     deadline: Instant,
     /// The beginning of a line whose end has not come; `None` when bytes are passed on as they come.
@@ -72,7 +72,7 @@ impl<S> Guard<S> {
             .split(|byte| matches!(byte, b'\n' | b'\r'))
             .any(is_done)
         {
-            self.failure.seen().done = true;
+            self.stream_error.seen().done = true;
         }
         Some(lines.into())
     }
@@ -85,12 +85,12 @@ fn is_done(line: &[u8]) -> bool {
 }
 
 /// Returns the answer with its body guarded, in whole lines where `by_lines` says so. An error ends the body; it is
-/// kept in `failure`.
+/// kept in `stream_error`.
 pub(super) fn guarded(
     response: reqwest::Response,
     call: Call,
     exchange: Exchange,
-    failure: Failure,
+    stream_error: StreamErrorCell,
     limit: usize,
     by_lines: bool,
     started: Instant,
@@ -104,7 +104,7 @@ pub(super) fn guarded(
         bytes: response.bytes_stream(),
         call,
         exchange,
-        failure,
+        stream_error,
         left: limit,
         deadline,
         line: by_lines.then(Vec::new),
@@ -136,7 +136,7 @@ where
             }
             Err(error) => {
                 guard.exchange.fail(&error);
-                guard.failure.set(error);
+                guard.stream_error.set(error);
                 guard.over = true;
                 return Some((Err(io::Error::other("the answer broke off")), guard));
             }

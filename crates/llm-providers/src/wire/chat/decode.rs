@@ -5,7 +5,7 @@ use session_model::json::{RawJson, member};
 use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
 
 use crate::answer::{Answer, Event};
-use crate::wire::parts::{arguments_of, count, settled, tell_calls_apart, text};
+use crate::wire::parts::{arguments_of, count, dedupe_call_ids, settled, text};
 use crate::wire::{Decode, WireError};
 
 /// What closes a stream.
@@ -251,7 +251,7 @@ impl Decoder {
             id: self.id.take(),
             ..Answer::default()
         };
-        tell_calls_apart(&mut answer);
+        dedupe_call_ids(&mut answer);
         let has_calls = answer.tool_calls().next().is_some();
         answer.stop_reason = match finish {
             "stop" if self.refused => StopReason::Other("refusal".to_owned()),

@@ -31,7 +31,7 @@ impl Kind {
 
 /// An output item. Events find it by its id or place; servers leave out one or both.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct OutputItemState {
     pub kind: Kind,
     /// Which call of the answer it is, for calls.
     pub number: usize,
@@ -54,7 +54,7 @@ pub(super) struct Slot {
     named: bool,
 }
 
-impl Slot {
+impl OutputItemState {
     pub(super) fn new(kind: Kind, number: usize, index: Option<u64>, id: Option<String>) -> Self {
         Self {
             kind,
