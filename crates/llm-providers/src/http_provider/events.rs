@@ -12,18 +12,12 @@ use crate::provider::EventStream;
 use crate::transport::{Call, DataStream};
 use crate::wire::{Decode, WireError};
 
-/// What an answer is checked against.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Limits {
-    pub window: Option<u64>,
-    pub max_output: Option<u64>,
-}
-
 struct Reading {
     data: DataStream,
     decoder: Box<dyn Decode>,
     call: Call,
-    limits: Limits,
+    /// The most that the request allows the answer, in tokens.
+    max_output: Option<u64>,
     ready: VecDeque<Event>,
     over: bool,
 }
@@ -33,13 +27,13 @@ pub(super) fn events(
     data: DataStream,
     decoder: Box<dyn Decode>,
     call: Call,
-    limits: Limits,
+    max_output: Option<u64>,
 ) -> EventStream {
     let reading = Reading {
         data,
         decoder,
         call,
-        limits,
+        max_output,
         ready: VecDeque::new(),
         over: false,
     };
@@ -62,11 +56,8 @@ impl Reading {
             }
             if let Some(event) = self.ready.pop_front() {
                 let checked = self.check(event);
-                self.over = !matches!(
-                    checked,
-                    Ok(Event::Text(_) | Event::Thinking(_) | Event::ToolCall { .. })
-                );
-                return Some(checked);
+                self.over = matches!(checked, Event::Done(_));
+                return Some(Ok(checked));
             }
             let data = tokio::select! {
                 biased;
@@ -113,38 +104,31 @@ impl Reading {
         }
     }
 
-    /// Notices what servers keep to themselves: a request whose beginning was cut off, because more was billed than
-    /// the window holds, and an answer that was cut off, because it took all that it was allowed.
-    fn check(&self, event: Event) -> Result<Event, ProviderError> {
+    /// Notices what servers keep to themselves, an answer that was cut off because it took all that it was allowed,
+    /// and takes keys out of what is stored.
+    fn check(&self, event: Event) -> Event {
         let Event::Done(mut answer) = event else {
-            return Ok(event);
+            return event;
         };
-        let billed = answer.usage.prompt_tokens();
-        if let Some(window) = self.limits.window
-            && window > 0
-            && billed > window
-        {
-            let text = format!(
-                "the request took {billed} tokens, more than the model's window of {window}; part of it was not read"
-            );
-            return Err(ProviderError {
-                usage: Some(Box::new(answer.usage)),
-                ..self.call.error(ProviderErrorKind::ContextOverflow, &text)
-            });
-        }
         let full = self
-            .limits
             .max_output
             .is_some_and(|most| answer.usage.output >= most);
         if full && answer.stop_reason == StopReason::Stop {
             answer.stop_reason = StopReason::Length;
         }
         // What a model was told by accident must not be stored.
+        let redactor = &self.call.redactor;
         for block in &mut answer.content {
             if let Block::Text(block) = block {
-                block.text = self.call.redactor.clean_answer(&block.text);
+                block.text = redactor.clean_answer(&block.text);
             }
         }
-        Ok(Event::Done(answer))
+        for text in [&mut answer.id, &mut answer.model].into_iter().flatten() {
+            *text = redactor.clean(text);
+        }
+        if let StopReason::Other(reason) = &mut answer.stop_reason {
+            *reason = redactor.clean(reason);
+        }
+        Event::Done(answer)
     }
 }

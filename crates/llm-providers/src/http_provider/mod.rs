@@ -17,7 +17,7 @@ use crate::request::Request;
 use crate::secret::{Redactor, Secret};
 use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi};
 use crate::wire::{Decode, Target, Wire, chat, messages, responses};
-use events::{Limits, events};
+use events::events;
 
 /// A model that is reached over HTTP.
 #[derive(Debug, Clone)]
@@ -216,11 +216,7 @@ impl Provider for HttpProvider {
                 && messages::replays_compaction(&request, &self.target());
             let beta = replays.then_some(messages::COMPACTION_BETA);
             let data = self.data(call.clone(), &body, beta).await?;
-            let limits = Limits {
-                window: self.model.capabilities.window,
-                max_output: request.max_output,
-            };
-            Ok(events(data, decoder, call, limits))
+            Ok(events(data, decoder, call, request.max_output))
         })
     }
 

@@ -5,7 +5,7 @@ use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
 use super::HttpProvider;
-use super::events::{Limits, events};
+use super::events::events;
 use crate::answer::{Answer, Event};
 use crate::classify::classify;
 use crate::error::{ProviderError, ProviderErrorKind};
@@ -164,11 +164,7 @@ impl HttpProvider {
         let body = responses::encode_in_band_with(request, &target, items.clone());
         let data = self.data(call.clone(), &body, None).await?;
         let decoder = Box::new(responses::Decoder::default());
-        let limits = Limits {
-            window: self.capabilities().window,
-            max_output: None,
-        };
-        let answer = last(events(data, decoder, call.clone(), limits), call).await?;
+        let answer = last(events(data, decoder, call.clone(), None), call).await?;
         in_band_answer(&items, &answer, &target)
             .map_err(|error| billed(native_error(call, error), &answer))
     }
@@ -195,11 +191,7 @@ impl HttpProvider {
         let beta = Some(messages::COMPACTION_BETA);
         let data = self.data(call.clone(), &body, beta).await?;
         let decoder = Box::new(messages::Decoder::new());
-        let limits = Limits {
-            window: self.capabilities().window,
-            max_output: None,
-        };
-        let answer = last(events(data, decoder, call.clone(), limits), call).await?;
+        let answer = last(events(data, decoder, call.clone(), None), call).await?;
         let [block] = answer.native.as_slice() else {
             let error = native_error(call, NativeError::Items(answer.native.len()));
             return Err(billed(error, &answer));

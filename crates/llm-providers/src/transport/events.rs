@@ -46,7 +46,7 @@ impl Call {
         match stream_error.take() {
             Some(error) => Err(error),
             None => String::from_utf8(bytes).map_err(|_| {
-                let text = "the answer is no text";
+                let text = "response body is not valid UTF-8";
                 self.error(ProviderErrorKind::Malformed, text)
             }),
         }

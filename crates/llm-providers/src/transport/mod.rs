@@ -3,6 +3,7 @@
 
 mod body;
 mod events;
+mod lines;
 mod openai;
 mod record;
 

@@ -270,8 +270,8 @@ impl Decode for Decoder {
             return Ok(Vec::new());
         }
         if data.trim() == DONE {
-            // Some servers close the stream without a word on why the answer ended.
-            let finish = self.finish.take().unwrap_or_else(|| "stop".to_owned());
+            // Without a reason the answer may have been cut off, and the rest would be missing unnoticed.
+            let finish = self.finish.take().ok_or(WireError::EndedEarly)?;
             self.done = true;
             return Ok(vec![Event::Done(self.answer(&finish))]);
         }
