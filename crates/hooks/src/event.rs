@@ -18,7 +18,7 @@ pub struct BeforePromptEvent<'a> {
 /// What a hook adds to a message of the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BeforePromptResult {
-    /// Texts that the model reads beside the message.
+    /// Texts that the model reads next to the message.
     pub context: Vec<String>,
 }
 

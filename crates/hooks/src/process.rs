@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 
-/// How long the system may take to bury a process that was killed.
-const BURIAL: Duration = Duration::from_millis(40);
+/// How long the system may take to reap a process that was killed.
+const REAP_TIMEOUT: Duration = Duration::from_millis(40);
 
 /// A running command and everything it started, unless that left the group.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl Running {
         Ok(Self { group, child })
     }
 
-    /// Waits until the command itself has ended. It is not buried yet, so that nobody else gets its number.
+    /// Waits until the command itself has ended. It is not reaped yet, so its process id cannot be reused.
     pub async fn ended(&mut self) {
         #[cfg(unix)]
         self.group.leader_ended().await;
@@ -76,10 +76,10 @@ impl Running {
     }
 
     /// Kills what is left of the group and returns how the command ended, if the system can tell in time.
-    pub async fn bury(mut self) -> Option<ExitStatus> {
+    pub async fn kill_and_reap(mut self) -> Option<ExitStatus> {
         self.group.end();
         let _ = self.child.start_kill();
-        let waited = tokio::time::timeout(BURIAL, self.child.wait()).await;
+        let waited = tokio::time::timeout(REAP_TIMEOUT, self.child.wait()).await;
         let status = waited.ok().and_then(Result::ok);
         self.group.forget();
         status
@@ -148,7 +148,7 @@ fn kill_group(leader: rustix::process::Pid) {
     let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
 }
 
-/// The number of a group whose leader is not buried.
+/// The number of a group whose leader is not reaped.
 #[cfg(unix)]
 #[derive(Debug)]
 struct Group(Option<rustix::process::Pid>);
@@ -184,7 +184,7 @@ impl Group {
             return;
         };
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        // Without a burial the system reports the end again to whoever asks next.
+        // Without reaping, the system reports the end again to whoever asks next.
         let wait = move || loop {
             match waitid(WaitId::Pid(leader), options) {
                 Err(rustix::io::Errno::INTR) => {}

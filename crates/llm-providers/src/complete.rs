@@ -5,9 +5,11 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 
+use crate::answer::{Answer, Event};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
-use crate::provider::{Answer, Event, Provider, Request};
+use crate::provider::Provider;
+use crate::request::Request;
 use crate::retry::{RetryPolicy, random};
 
 /// What happens while a request is answered.

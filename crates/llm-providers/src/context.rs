@@ -4,32 +4,17 @@ use std::collections::BTreeSet;
 
 use session_model::json::RawJson;
 use session_model::{
-    Compaction, Diagnostic, EntryIndex, EntryKind, LlmMessage, RoleOrder, SessionContext,
-    SessionPath, SystemMessage, Wording, convert_to_llm, pair_calls,
+    Diagnostic, EntryIndex, EntryKind, LlmMessage, RoleOrder, SessionContext, SessionPath,
+    SystemMessage, Wording, convert_to_llm, pair_calls,
 };
 
-use crate::native::NativeHistory;
-use crate::provider::{Provider, Request, Tool};
-
-/// Where `preserveData` of a compaction keeps a native history of the Responses wire, as peers do.
-pub(crate) const RESPONSES_KEY: &str = "openaiRemoteCompaction";
-/// Where it keeps one of the Messages wire.
-pub(crate) const MESSAGES_KEY: &str = "anthropicCompaction";
-
-impl NativeHistory {
-    /// Returns the native history that a compaction carries under `key` of its `preserveData`, if it carries one that
-    /// can be read.
-    pub fn of(compaction: &Compaction, key: &str) -> Option<Self> {
-        let data = compaction.preserve_data.as_ref()?;
-        let raw = session_model::json::member(data.get(), key)?;
-        let history: Self = serde_json::from_str(raw).ok()?;
-        (!history.replacement_history.is_empty()).then_some(history)
-    }
-}
+use crate::native_history::NativeHistory;
+use crate::provider::Provider;
+use crate::request::{Request, Tool};
 
 impl Request {
     /// Returns the request that goes on with `context` (the context of `path`) at a provider, and what had to be
-    /// mended for that. The system message in force becomes the system prompt and the tools.
+    /// repaired for that. The system message in force becomes the system prompt and the tools.
     ///
     /// A native history of the newest compaction takes the place of everything before that compaction when the
     /// model can replay it and `replays` allows it; otherwise the readable summary and the kept entries are sent.

@@ -44,32 +44,38 @@
 //! time. Every wait ends within a moment after the token is cancelled. The encoders
 //! never send a tool result without its call.
 
+mod answer;
+mod capabilities;
 pub mod catalog;
 mod classify;
 mod complete;
 mod context;
 mod error;
 mod http_provider;
+mod loopback;
 mod native;
+mod native_history;
 mod provider;
 mod remote;
+mod request;
 mod retry;
 mod scripted;
 mod secret;
 mod transport;
 mod wire;
 
+pub use answer::{Answer, Event};
+pub use capabilities::Capabilities;
 pub use classify::{Classified, classify, request_id, retry_after};
 pub use complete::{Progress, compact_native, complete};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use http_provider::HttpProvider;
-pub use native::{NativeAnswer, NativeForm, NativeHistory, NativeRequest, Trimmed, trim};
-pub use provider::{
-    Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Reasoning, Request, Tool,
-    ToolChoice,
-};
+pub use native::{NativeAnswer, NativeForm, NativeRequest, Trimmed, trim};
+pub use native_history::NativeHistory;
+pub use provider::{BoxFuture, EventStream, Provider};
 pub use remote::{EndpointError, RemoteEndpoint};
-pub use retry::{GiveUp, RetryPolicy};
+pub use request::{Reasoning, Request, Tool, ToolChoice};
+pub use retry::{RetryPolicy, RetryStop};
 pub use scripted::{
     Script, ScriptAction, ScriptAnswer, ScriptDelivery, ScriptError, ScriptFailure, ScriptHeader,
     ScriptLine, ScriptPlay, ScriptStep, ScriptSummary, ScriptUsage, Scripted, ScriptedTurn,

@@ -8,9 +8,12 @@ use session_model::json::RawJson;
 use session_model::{Block, LlmMessage};
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::is_loopback;
+use crate::answer::{Answer, Event};
+use crate::capabilities::Capabilities;
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::provider::{Answer, BoxFuture, Capabilities, Event, EventStream, Provider, Request};
+use crate::loopback::is_loopback;
+use crate::provider::{BoxFuture, EventStream, Provider};
+use crate::request::Request;
 use crate::secret::{Redactor, Secret};
 use crate::transport::{Call, HttpClient};
 

@@ -14,7 +14,7 @@ pub struct RetryPolicy {
     /// No delay of our own is longer.
     pub longest: Duration,
     /// A service that asks to wait longer than this is not waited for. Short where another model can take over.
-    pub patience: Duration,
+    pub max_retry_after: Duration,
     /// All delays of one request together take at most this long.
     pub budget: Duration,
 }
@@ -25,7 +25,7 @@ impl Default for RetryPolicy {
             attempts: 5,
             base: Duration::from_secs(1),
             longest: Duration::from_secs(30),
-            patience: Duration::from_secs(120),
+            max_retry_after: Duration::from_secs(120),
             budget: Duration::from_secs(180),
         }
     }
@@ -33,13 +33,13 @@ impl Default for RetryPolicy {
 
 /// Why a request is not sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GiveUp {
+pub enum RetryStop {
     /// The same request would fail again.
     Permanent,
     /// It was sent often enough.
     Attempts,
-    /// The service asks for more patience than there is.
-    Patience,
+    /// The service asks to wait longer than `max_retry_after`.
+    MaxRetryAfter,
     /// The delays have used up their budget.
     Budget,
 }
@@ -50,7 +50,7 @@ impl RetryPolicy {
         attempts: 1,
         base: Duration::ZERO,
         longest: Duration::ZERO,
-        patience: Duration::ZERO,
+        max_retry_after: Duration::ZERO,
         budget: Duration::ZERO,
     };
 
@@ -59,7 +59,7 @@ impl RetryPolicy {
     #[must_use]
     pub fn with_alternative(self) -> Self {
         Self {
-            patience: self.patience.min(Duration::from_secs(30)),
+            max_retry_after: self.max_retry_after.min(Duration::from_secs(30)),
             ..self
         }
     }
@@ -85,7 +85,7 @@ impl RetryPolicy {
     ///
     /// `sent` counts the times it was sent, `waited` is the sum of the delays so far, and `random` is a number
     /// from 0 to 1. Our own delays spread over the whole range up to the exponential bound ("full jitter"), so
-    /// that many clients do not come back at once; what the service asks for is the least that is waited, and
+    /// that many clients do not come back at the same time; what the service asks for is the least that is waited, and
     /// the jitter comes on top of it.
     pub fn delay(
         &self,
@@ -93,24 +93,24 @@ impl RetryPolicy {
         waited: Duration,
         error: &ProviderError,
         random: f64,
-    ) -> Result<Duration, GiveUp> {
+    ) -> Result<Duration, RetryStop> {
         let attempts = self.attempts_for(error.kind);
         if attempts == 1 && self.attempts > 1 {
-            return Err(GiveUp::Permanent);
+            return Err(RetryStop::Permanent);
         }
         if sent >= attempts {
-            return Err(GiveUp::Attempts);
+            return Err(RetryStop::Attempts);
         }
         let doublings = sent.saturating_sub(1).min(16);
         let bound = self.base.saturating_mul(1 << doublings).min(self.longest);
         let jitter = bound.mul_f64(random.clamp(0.0, 1.0));
         let delay = match error.retry_after {
-            Some(asked) if asked > self.patience => return Err(GiveUp::Patience),
+            Some(asked) if asked > self.max_retry_after => return Err(RetryStop::MaxRetryAfter),
             Some(asked) => asked.saturating_add(jitter.min(self.base)),
             None => jitter,
         };
         match waited.saturating_add(delay) > self.budget {
-            true => Err(GiveUp::Budget),
+            true => Err(RetryStop::Budget),
             false => Ok(delay),
         }
     }
@@ -125,7 +125,7 @@ pub(crate) fn random() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{GiveUp, RetryPolicy};
+    use super::{RetryPolicy, RetryStop};
     use crate::error::{ProviderError, ProviderErrorKind as Kind};
     use proptest::prelude::*;
     use std::time::Duration;
@@ -167,13 +167,13 @@ mod tests {
     }
 
     #[test]
-    fn patience_is_short_where_another_model_can_take_over() {
+    fn max_retry_after_is_short_where_another_model_can_take_over() {
         let policy = RetryPolicy::default();
         let asked = error(Kind::RateLimited, Some(seconds(31)));
         assert!(policy.delay(1, Duration::ZERO, &asked, 0.5).is_ok());
         let other = policy.with_alternative();
         let given_up = other.delay(1, Duration::ZERO, &asked, 0.5);
-        assert_eq!(given_up, Err(GiveUp::Patience));
+        assert_eq!(given_up, Err(RetryStop::MaxRetryAfter));
     }
 
     #[test]
@@ -209,12 +209,12 @@ mod tests {
         let auth = error(Kind::Auth, None);
         assert_eq!(
             policy.delay(1, Duration::ZERO, &auth, 0.0),
-            Err(GiveUp::Permanent)
+            Err(RetryStop::Permanent)
         );
         let busy = error(Kind::Overloaded, None);
         assert_eq!(
             RetryPolicy::NEVER.delay(1, Duration::ZERO, &busy, 0.0),
-            Err(GiveUp::Attempts)
+            Err(RetryStop::Attempts)
         );
     }
 

@@ -103,7 +103,7 @@ pub(super) fn policy(settings: &AppSettings) -> RetryPolicy {
     RetryPolicy {
         attempts: http.attempts,
         budget,
-        patience: RetryPolicy::default().patience.min(budget),
+        max_retry_after: RetryPolicy::default().max_retry_after.min(budget),
         ..RetryPolicy::default()
     }
 }

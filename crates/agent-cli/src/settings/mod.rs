@@ -50,7 +50,7 @@ pub struct AppSettings {
     /// Changes to the catalog's models, and new ones, by `provider/id`.
     pub models: BTreeMap<String, ModelOverride>,
     /// Waiting for models, and trying again.
-    pub http: HttpWaits,
+    pub http: HttpTimeouts,
     /// Session files.
     pub session: SessionSettings,
     /// The agent's tools.
@@ -145,7 +145,7 @@ impl Default for ToolSettings {
 /// The settings under `http`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct HttpWaits {
+pub struct HttpTimeouts {
     /// How long a connection may take, in seconds.
     #[schemars(range(min = 1))]
     pub connect_timeout_seconds: u64,
@@ -162,7 +162,7 @@ pub struct HttpWaits {
     pub retry_budget_seconds: u64,
 }
 
-impl Default for HttpWaits {
+impl Default for HttpTimeouts {
     fn default() -> Self {
         Self {
             connect_timeout_seconds: 10,

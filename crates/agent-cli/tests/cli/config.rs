@@ -250,7 +250,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     providers.lab.headers
-      meaning   Further headers, beside those of the catalog.
+      meaning   Headers in addition to those of the catalog.
       allowed   an object of texts
       default   none
       value     providers.lab.headers.X-Key "[hidden]" ([DIR]/config/settings.json, line 10)
@@ -259,7 +259,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     providers.lab.headers.X-Key
-      meaning   Further headers, beside those of the catalog.
+      meaning   Headers in addition to those of the catalog.
       allowed   a text
       default   none
       value     "[hidden]" ([DIR]/config/settings.json, line 10)

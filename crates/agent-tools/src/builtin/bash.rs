@@ -153,7 +153,7 @@ async fn run(command: &str, limit: Duration, context: &ToolContext) -> ToolOutpu
         End::Timeout => End::Timeout,
         End::Cancel => End::Cancel,
     };
-    let status = running.bury().await;
+    let status = running.kill_and_reap().await;
     // Nothing more comes when this takes longer than it may.
     let _ = timeout(REMAINS, read_all(&mut output, &mut capture)).await;
     report(&end, status, limit, capture)

@@ -85,7 +85,7 @@ impl Process {
 
     /// Ends the server and returns `what` with what the server said.
     pub async fn kill(self, what: &str) -> String {
-        self.running.bury().await;
+        self.running.kill_and_reap().await;
         self.heard.add_to(what.to_owned()).await
     }
 
@@ -101,7 +101,7 @@ impl Process {
             return self.kill(&what).await;
         }
         let by_itself = timeout(LAST, self.running.ended()).await.is_ok();
-        let what = match self.running.bury().await {
+        let what = match self.running.kill_and_reap().await {
             Some(status) if by_itself => how(status),
             Some(_) | None => "it closed its output and was ended".to_owned(),
         };
@@ -115,7 +115,7 @@ impl Process {
             self.running.ended().await;
         };
         let _ = timeout(GOODBYE, ending).await;
-        self.running.bury().await;
+        self.running.kill_and_reap().await;
     }
 }
 

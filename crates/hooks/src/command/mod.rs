@@ -27,7 +27,7 @@ pub use answer::HookAnswer;
 pub use end::CommandEnd;
 pub use run::CommandRun;
 
-/// How long a hook may take unless it is said otherwise.
+/// How long a hook may take by default.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A hook that is a program. It gets one JSON object on standard input and answers with one on standard

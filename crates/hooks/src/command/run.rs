@@ -121,7 +121,7 @@ async fn execute(
         }
         killed => killed,
     };
-    let status = running.bury().await;
+    let status = running.kill_and_reap().await;
     let rest = timeout(REMAINS, streams.read());
     let rest = tokio::select! {
         biased;

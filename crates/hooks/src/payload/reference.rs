@@ -59,7 +59,7 @@ pub(crate) const fn answers(point: HookPoint) -> &'static [(&'static str, &'stat
         HookPoint::BeforePrompt => &[
             (
                 r#"{"context": "the release is on Friday"}"#,
-                "The model reads the text beside the message.",
+                "The model reads the text next to the message.",
             ),
             (
                 r#"{"context": ["one", "another"]}"#,
@@ -76,12 +76,12 @@ pub(crate) const fn answers(point: HookPoint) -> &'static [(&'static str, &'stat
                 "It does not happen. The reason may be left out.",
             ),
             (
-                r#"{"compaction": {"summary": "The parser was mended.", "first_kept_entry_id": "a5"}}"#,
+                r#"{"compaction": {"summary": "The parser was fixed.", "first_kept_entry_id": "a5"}}"#,
                 "It happens with this summary. The entry must be on the path and in the context; everything from it \
-                 on stays word for word.",
+                 on stays verbatim.",
             ),
             (
-                r#"{"compaction": {"summary": "The parser was mended.", "short_summary": "parser", "first_kept_entry_id": "a5", "tokens_before": 5210, "ledger": false, "details": {"by": "mine"}, "preserve_data": {"mine": 1}}}"#,
+                r#"{"compaction": {"summary": "The parser was fixed.", "short_summary": "parser", "first_kept_entry_id": "a5", "tokens_before": 5210, "ledger": false, "details": {"by": "mine"}, "preserve_data": {"mine": 1}}}"#,
                 "All that a compaction may have. `tokens_before` is the plan's unless given; with `ledger: false` \
                  no facts are added behind the summary; `details` and \
                  `preserve_data` are stored with the entry.",
@@ -107,7 +107,7 @@ pub(crate) const fn answers(point: HookPoint) -> &'static [(&'static str, &'stat
                 "The leaf stays where it is. The reason may be left out.",
             ),
             (
-                r#"{"summary": {"summary": "The parser was mended.", "details": {"by": "mine"}}}"#,
+                r#"{"summary": {"summary": "The parser was fixed.", "details": {"by": "mine"}}}"#,
                 "The summary of what is left behind, if the user wants one. `details` may be left out.",
             ),
         ],

@@ -25,7 +25,7 @@ const SESSION: [&str; 7] = [
     r#"{"type":"message","id":"a2","parentId":"a1","timestamp":"2026-01-01T09:00:02.000Z","message":{"role":"assistant","content":[{"type":"toolCall","id":"call_1","name":"read","arguments":{"path":"src/span.rs"}}],"api":"openai-responses","provider":"openai","model":"example","stopReason":"toolUse","timestamp":1767258002000}}"#,
     r#"{"type":"message","id":"a3","parentId":"a2","timestamp":"2026-01-01T09:00:03.000Z","message":{"role":"toolResult","toolCallId":"call_1","toolName":"read","content":[{"type":"text","text":"fn parse(text: &str) {}"}],"isError":false,"timestamp":1767258003000}}"#,
     r#"{"type":"message","id":"a4","parentId":"a3","timestamp":"2026-01-01T09:00:04.000Z","message":{"role":"assistant","content":[{"type":"text","text":"It reads one unit only."}],"api":"openai-responses","provider":"openai","model":"example","stopReason":"stop","timestamp":1767258004000}}"#,
-    r#"{"type":"message","id":"a5","parentId":"a4","timestamp":"2026-01-01T09:00:05.000Z","message":{"role":"user","content":"mend it","timestamp":1767258005000}}"#,
+    r#"{"type":"message","id":"a5","parentId":"a4","timestamp":"2026-01-01T09:00:05.000Z","message":{"role":"user","content":"fix it","timestamp":1767258005000}}"#,
     r#"{"type":"message","id":"a6","parentId":"a5","timestamp":"2026-01-01T09:00:06.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}],"api":"openai-responses","provider":"openai","model":"example","stopReason":"stop","timestamp":1767258006000}}"#,
 ];
 
@@ -176,12 +176,12 @@ fn notifications() -> Vec<Notification> {
         Notification::SessionCompact {
             entry: json!({
                 "type": "compaction", "id": "a7", "parentId": "a6", "timestamp": "2026-01-01T09:10:00.000Z",
-                "summary": "The parser reads one unit only; it was mended.", "firstKeptEntryId": "a5",
+                "summary": "The parser reads one unit only; it was fixed.", "firstKeptEntryId": "a5",
                 "tokensBefore": 5210, "details": { "readFiles": ["src/span.rs"], "modifiedFiles": [] },
             }),
             from_extension: false,
             reason: "threshold",
-            summary: "The parser reads one unit only; it was mended.".to_owned(),
+            summary: "The parser reads one unit only; it was fixed.".to_owned(),
             trigger: "auto",
         },
         Notification::SessionCompactFailed {
@@ -195,7 +195,7 @@ fn notifications() -> Vec<Notification> {
             old_leaf: Some("a6".to_owned()),
             summary_entry: Some(json!({
                 "type": "branch_summary", "id": "a8", "parentId": "a4", "timestamp": "2026-01-01T09:10:00.000Z",
-                "fromId": "a6", "summary": "The parser was mended.",
+                "fromId": "a6", "summary": "The parser was fixed.",
             })),
         },
     ]

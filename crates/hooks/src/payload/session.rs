@@ -72,14 +72,14 @@ pub(super) fn message(message: &AgentMessage) -> Value {
         | AgentMessage::ToolResult(_)
         | AgentMessage::BashExecution(_)
         | AgentMessage::Custom(_)
-        | AgentMessage::Other { .. } => spelt(message).unwrap_or_else(
+        | AgentMessage::Other { .. } => serialized(message).unwrap_or_else(
             || json!({ "role": message.role(), "content": message.display_text() }),
         ),
     }
 }
 
-/// Returns a message as an entry spells it, or none when it cannot be spelt.
-fn spelt(message: &AgentMessage) -> Option<Value> {
+/// Returns a message as an entry stores it, or none when it cannot be serialized.
+fn serialized(message: &AgentMessage) -> Option<Value> {
     const NO_TIME: Timestamp = Timestamp::from_millis(0);
     let draft = MessageDraft::new(message.clone()).ok()?;
     let line = EntryDraft::Message(Box::new(draft)).stamp(&Stamp {

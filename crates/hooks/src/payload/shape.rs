@@ -109,7 +109,7 @@ pub(crate) struct SessionBeforeCompact<'a> {
     strategy: &'a str,
     /// Tokens of the context now.
     tokens_before: u64,
-    /// The first entry that would stay word for word; `null` where none would.
+    /// The first entry that would stay verbatim; `null` where none would.
     first_kept_entry_id: Option<&'a str>,
     /// The summary of the compaction before, without its file lists.
     previous_summary: Option<&'a str>,
@@ -151,7 +151,7 @@ pub(crate) struct SessionCompact<'a> {
     from_extension: bool,
     /// Why it ran.
     reason: &'a str,
-    /// The summary as it is stored: without what a model thought before it, and without what is said beside it in
+    /// The summary as it is stored: without what a model thought before it, and without what is added next to it in
     /// the context.
     summary: &'a str,
     /// Who started it: `manual`, else `auto`.

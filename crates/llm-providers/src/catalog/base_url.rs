@@ -1,9 +1,8 @@
 //! Base URLs: what is allowed, where they lead, and whether the way there is private.
 
-use std::net::IpAddr;
-
 use reqwest::Url;
 
+use crate::loopback::is_loopback;
 use crate::wire::Wire;
 
 /// What a base URL must be.
@@ -51,25 +50,16 @@ pub(super) fn same_origin(one: &str, other: &str) -> bool {
 }
 
 /// Returns true when nobody on the way can read what is sent: https, or this very host.
-pub(super) fn keeps_secrets(base_url: &str) -> bool {
+pub(super) fn is_secure_transport(base_url: &str) -> bool {
     let Ok(url) = Url::parse(base_url) else {
         return false;
     };
     url.scheme() == "https" || url.host_str().is_some_and(is_loopback)
 }
 
-/// Returns true for the names and addresses of this machine.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    let bare = host.trim_start_matches('[').trim_end_matches(']');
-    match bare.parse::<IpAddr>() {
-        Ok(address) => address.to_canonical().is_loopback(),
-        Err(_) => bare == "localhost" || bare.ends_with(".localhost"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{keeps_secrets, normalized, same_origin};
+    use super::{is_secure_transport, normalized, same_origin};
     use crate::wire::Wire;
 
     #[test]
@@ -133,7 +123,7 @@ mod tests {
             "http://LOCALHOST",
             "http://llm.localhost",
         ] {
-            assert!(keeps_secrets(url), "{url}");
+            assert!(is_secure_transport(url), "{url}");
         }
         for url in [
             "http://a.example",
@@ -144,7 +134,7 @@ mod tests {
             "http://notlocalhost",
             "no url",
         ] {
-            assert!(!keeps_secrets(url), "{url}");
+            assert!(!is_secure_transport(url), "{url}");
         }
     }
 }

@@ -63,7 +63,7 @@ pub enum CatalogError {
     /// A key would go over plain http to another host.
     #[error(
         "{provider}: the key would be sent unencrypted to {base_url}; use https or a loopback address, or \
-         allow it with providers.{provider}.allowInsecure beside the baseUrl in the settings"
+         allow it with providers.{provider}.allowInsecure next to baseUrl in the settings"
     )]
     InsecureKey {
         /// The provider.

@@ -19,7 +19,6 @@
 //! ```
 
 mod base_url;
-pub(crate) use base_url::is_loopback;
 mod error;
 mod headers;
 mod nearest;
@@ -32,7 +31,7 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 use session_model::Usage;
 
-use crate::provider::Capabilities;
+use crate::capabilities::Capabilities;
 use crate::wire::{Quirks, Wire};
 
 pub use error::CatalogError;
@@ -75,7 +74,7 @@ impl ProviderInfo {
     /// Fails when a key must not be sent to this provider: over plain http to a host that is not loopback,
     /// without `allowInsecure`. To be asked before a key or a header of the user's is sent.
     pub fn check_key_transport(&self) -> Result<(), CatalogError> {
-        if self.allow_insecure || base_url::keeps_secrets(&self.base_url) {
+        if self.allow_insecure || base_url::is_secure_transport(&self.base_url) {
             return Ok(());
         }
         Err(CatalogError::InsecureKey {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
 use super::{Catalog, Headers, ModelInfo, PriceTier, ProviderInfo, base_url};
-use crate::provider::Capabilities;
+use crate::capabilities::Capabilities;
 use crate::wire::{MaxTokensField, Quirks, ReasoningField, Wire};
 
 /// A user's changes and additions. What is not said stays as it is.
@@ -32,7 +32,7 @@ pub struct ProviderOverride {
     pub api_key_env: Option<String>,
     /// Whether requests without a key make sense.
     pub key_optional: Option<bool>,
-    /// Further headers, beside those of the catalog.
+    /// Headers in addition to those of the catalog.
     pub headers: Option<Headers>,
     /// What differs from the plain form of the wire.
     pub quirks: Option<QuirksOverride>,

@@ -426,7 +426,7 @@ fn a_key_goes_unencrypted_only_where_that_is_allowed() {
         .check_key_transport()
         .err()
         .map(|error| error.to_string());
-    insta::assert_snapshot!(said.unwrap_or_default(), @"lab: the key would be sent unencrypted to http://10.0.0.2:8000/v1; use https or a loopback address, or allow it with providers.lab.allowInsecure beside the baseUrl in the settings");
+    insta::assert_snapshot!(said.unwrap_or_default(), @"lab: the key would be sent unencrypted to http://10.0.0.2:8000/v1; use https or a loopback address, or allow it with providers.lab.allowInsecure next to baseUrl in the settings");
     provider.allow_insecure = true;
     assert_eq!(provider.check_key_transport(), Ok(()));
     // The permission is the host's, not the provider's.

@@ -61,7 +61,7 @@ const NESTED_KEYS: [&str; 12] = [
 
 /// What a body says.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct ErrorBody {
     /// Messages, the outermost first, as they are.
     pub texts: Vec<String>,
     /// Types, codes and the like, in lower case.
@@ -76,25 +76,25 @@ pub(super) struct Said {
     pub is_page: bool,
 }
 
-impl Said {
+impl ErrorBody {
     /// Reads `body`.
     pub(super) fn read(body: &str) -> Self {
-        let mut said = Self::default();
+        let mut parsed = Self::default();
         let body = body.trim_start_matches('\u{feff}').trim();
         if body.is_empty() {
-            return said;
+            return parsed;
         }
         if page::is_page(body) {
-            said.is_page = true;
-            said.texts.push(page::page_text(body));
-            return said;
+            parsed.is_page = true;
+            parsed.texts.push(page::page_text(body));
+            return parsed;
         }
         match whole_json(body) {
-            Some(Value::String(text)) => said.text(&text, 0),
-            Some(value) => said.collect(&value, 0),
-            None => said.text(body, 0),
+            Some(Value::String(text)) => parsed.text(&text, 0),
+            Some(value) => parsed.collect(&value, 0),
+            None => parsed.text(body, 0),
         }
-        said
+        parsed
     }
 
     /// Returns the messages as one, without repetitions.
@@ -234,10 +234,10 @@ fn inner_json(text: &str) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
-    use super::Said;
+    use super::ErrorBody;
 
     fn check(body: &str, message: &str) {
-        assert_eq!(Said::read(body).message(), message, "{body}");
+        assert_eq!(ErrorBody::read(body).message(), message, "{body}");
     }
 
     #[test]
@@ -284,12 +284,15 @@ mod tests {
 
     #[test]
     fn codes_may_be_numbers_or_texts() {
-        let said = Said::read(r#"{"error":{"code":"429","type":"Rate_Limit"}}"#);
-        assert_eq!(said.status, Some(429));
-        assert_eq!(said.labels, ["rate_limit", "429"]);
-        let said = Said::read(r#"400 {"error":{"code":503}} trailing"#);
-        assert_eq!(said.status, Some(503));
-        let said = Said::read(r#"{"error":{"code":"1261"}}"#);
-        assert_eq!((said.status, said.code.as_deref()), (None, Some("1261")));
+        let parsed = ErrorBody::read(r#"{"error":{"code":"429","type":"Rate_Limit"}}"#);
+        assert_eq!(parsed.status, Some(429));
+        assert_eq!(parsed.labels, ["rate_limit", "429"]);
+        let parsed = ErrorBody::read(r#"400 {"error":{"code":503}} trailing"#);
+        assert_eq!(parsed.status, Some(503));
+        let parsed = ErrorBody::read(r#"{"error":{"code":"1261"}}"#);
+        assert_eq!(
+            (parsed.status, parsed.code.as_deref()),
+            (None, Some("1261"))
+        );
     }
 }

@@ -20,7 +20,7 @@ mod rules;
 use std::time::Duration;
 
 use crate::error::ProviderErrorKind;
-use body::Said;
+use body::ErrorBody;
 pub use headers::{request_id, retry_after};
 use pattern::any;
 
@@ -52,17 +52,17 @@ pub struct Classified {
 /// assert_eq!(classify(Some(400), body).kind, ProviderErrorKind::ContextOverflow);
 /// ```
 pub fn classify(status: Option<u16>, body: &str) -> Classified {
-    let said = Said::read(body);
-    let texts: Vec<String> = said
+    let parsed = ErrorBody::read(body);
+    let texts: Vec<String> = parsed
         .texts
         .iter()
         .map(|text| pattern::normalized(text))
         .collect();
     let text = texts.join(" | ");
-    let kind = decide(status, &said, &text);
-    let message = match said.message() {
+    let kind = decide(status, &parsed, &text);
+    let message = match parsed.message() {
         message if !message.is_empty() => message,
-        _ => without_words(status, &said),
+        _ => without_words(status, &parsed),
     };
     let retry_after = match kind {
         ProviderErrorKind::RateLimited | ProviderErrorKind::Overloaded => headers::hint(&text),
@@ -80,14 +80,14 @@ pub fn classify(status: Option<u16>, body: &str) -> Classified {
     Classified {
         kind,
         message,
-        code: said.code,
+        code: parsed.code,
         retry_after,
     }
 }
 
 /// Returns a message for a body that has none.
-fn without_words(status: Option<u16>, said: &Said) -> String {
-    let mut labels = said.labels.iter();
+fn without_words(status: Option<u16>, parsed: &ErrorBody) -> String {
+    let mut labels = parsed.labels.iter();
     let telling = labels.find(|label| *label != "error" && label.parse::<u16>().is_err());
     let what = match telling {
         Some(label) => page::plain(label),
@@ -99,19 +99,19 @@ fn without_words(status: Option<u16>, said: &Said) -> String {
     }
 }
 
-fn decide(status: Option<u16>, said: &Said, text: &str) -> ProviderErrorKind {
+fn decide(status: Option<u16>, parsed: &ErrorBody, text: &str) -> ProviderErrorKind {
     use ProviderErrorKind as Kind;
 
     let failed = status.filter(|status| *status >= 400);
-    if failed.is_none() && said.is_page {
+    if failed.is_none() && parsed.is_page {
         // A captive portal, or a base URL that leads to a website.
         return Kind::Malformed;
     }
-    let status_says = failed.or(said.status);
-    let labelled = |kind: Kind| is_labelled(said, kind);
+    let status_says = failed.or(parsed.status);
+    let labelled = |kind: Kind| is_labelled(parsed, kind);
 
     if status_says == Some(402) || labelled(Kind::Quota) || any(text, rules::QUOTA) {
-        let comes_back = said
+        let comes_back = parsed
             .labels
             .iter()
             .any(|label| label == "resource_exhausted")
@@ -139,7 +139,7 @@ fn decide(status: Option<u16>, said: &Said, text: &str) -> ProviderErrorKind {
     if any(text, rules::OVERFLOW) {
         return Kind::ContextOverflow;
     }
-    if let Some(kind) = access(status_says, said, text) {
+    if let Some(kind) = access(status_says, parsed, text) {
         return kind;
     }
     if matches!(status_says, Some(413))
@@ -148,7 +148,7 @@ fn decide(status: Option<u16>, said: &Said, text: &str) -> ProviderErrorKind {
     {
         return Kind::PayloadTooLarge;
     }
-    if let Some(kind) = server(status_says, said, text) {
+    if let Some(kind) = server(status_says, parsed, text) {
         return kind;
     }
     if status_says.is_some() || labelled(Kind::InvalidRequest) {
@@ -157,26 +157,26 @@ fn decide(status: Option<u16>, said: &Said, text: &str) -> ProviderErrorKind {
     match status {
         // Nothing follows redirections of a POST: the base URL is wrong.
         Some(300..400) => Kind::InvalidRequest,
-        Some(_) | None if said.is_error => Kind::Overloaded,
+        Some(_) | None if parsed.is_error => Kind::Overloaded,
         Some(_) | None => Kind::Malformed,
     }
 }
 
 /// Returns what failed of the credentials.
-fn access(status: Option<u16>, said: &Said, text: &str) -> Option<ProviderErrorKind> {
+fn access(status: Option<u16>, parsed: &ErrorBody, text: &str) -> Option<ProviderErrorKind> {
     let is_auth = match status {
         Some(401) => true,
         Some(403) if any(text, rules::FORBIDDEN) => return Some(ProviderErrorKind::InvalidRequest),
         Some(403) => true,
         Some(404 | 422) => false,
-        Some(_) | None => is_labelled(said, ProviderErrorKind::Auth) || any(text, rules::AUTH),
+        Some(_) | None => is_labelled(parsed, ProviderErrorKind::Auth) || any(text, rules::AUTH),
     };
     is_auth.then_some(ProviderErrorKind::Auth)
 }
 
 /// Returns how the service itself failed. A request that is refused with 4xx did not run, so that only the
 /// statuses that say so are a failure of the service: a 400 may well speak of a field named `timeout`.
-fn server(status: Option<u16>, said: &Said, text: &str) -> Option<ProviderErrorKind> {
+fn server(status: Option<u16>, parsed: &ErrorBody, text: &str) -> Option<ProviderErrorKind> {
     use ProviderErrorKind as Kind;
 
     match status {
@@ -192,18 +192,23 @@ fn server(status: Option<u16>, said: &Said, text: &str) -> Option<ProviderErrorK
     if any(text, rules::INTERRUPTED) {
         return Some(Kind::Interrupted);
     }
-    if is_labelled(said, Kind::Timeout) || any(text, rules::TIMEOUT) {
+    if is_labelled(parsed, Kind::Timeout) || any(text, rules::TIMEOUT) {
         return Some(Kind::Timeout);
     }
     let is_theirs = matches!(status, Some(500..))
-        || is_labelled(said, Kind::Overloaded)
+        || is_labelled(parsed, Kind::Overloaded)
         || any(text, rules::OVERLOADED);
     is_theirs.then_some(Kind::Overloaded)
 }
 
-fn is_labelled(said: &Said, kind: ProviderErrorKind) -> bool {
+fn is_labelled(parsed: &ErrorBody, kind: ProviderErrorKind) -> bool {
     let mut rows = rules::LABELS.iter().filter(|(of, _)| *of == kind);
-    rows.any(|(_, words)| said.labels.iter().any(|label| words.contains(&bare(label))))
+    rows.any(|(_, words)| {
+        parsed
+            .labels
+            .iter()
+            .any(|label| words.contains(&bare(label)))
+    })
 }
 
 /// Returns a label without what Amazon puts around it:

@@ -2,9 +2,9 @@
 
 use session_model::json::RawJson;
 
-use crate::context::RESPONSES_KEY;
-use crate::native::{NativeAnswer, NativeHistory};
-use crate::provider::Answer;
+use crate::answer::Answer;
+use crate::native::NativeAnswer;
+use crate::native_history::{NativeHistory, RESPONSES_KEY};
 use crate::wire::Target;
 use crate::wire::responses::{Fields, is_compaction, usage};
 
@@ -23,7 +23,7 @@ pub(crate) enum NativeError {
 }
 
 /// Returns the compacted history of an answer of `POST {base}/responses/compact`: its output verbatim and in
-/// order, whatever stands in it beside the one compaction item.
+/// order, whatever it contains in addition to the one compaction item.
 pub(crate) fn decode_compact(body: &str, target: &Target<'_>) -> Result<NativeAnswer, NativeError> {
     let malformed = |what: &str| NativeError::Malformed(what.to_owned());
     let response = Fields::parse(body).ok_or_else(|| malformed("no JSON object"))?;
@@ -74,7 +74,7 @@ pub(crate) fn in_band_answer(
     })
 }
 
-/// How much of what the user and the harness said stays beside the compaction item, in bytes of JSON: about 20,000
+/// How much of what the user and the harness said is kept next to the compaction item, in bytes of JSON: about 20,000
 /// tokens, which is what the provider's own client keeps. Without a bound each compaction would copy all of it again.
 const RETAINED: usize = 80_000;
 

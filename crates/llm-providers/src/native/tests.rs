@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{Block, Usage};
 
-use crate::native::{
-    NativeAnswer, NativeError, NativeHistory, Trimmed, decode_compact, in_band_answer,
-    model_family, trim,
-};
-use crate::provider::{Answer, Request};
+use crate::answer::Answer;
+use crate::native::{NativeAnswer, NativeError, Trimmed, decode_compact, in_band_answer, trim};
+use crate::native_history::{NativeHistory, model_family};
+use crate::request::Request;
 use crate::wire::responses::samples::{self, openai, raw};
 use crate::wire::responses::{
     encode_compact_with, encode_in_band_with, encode_with, input, orphans,

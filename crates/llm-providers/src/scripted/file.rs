@@ -175,7 +175,7 @@ pub enum ScriptAction {
 /// When the model gets what the user says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ScriptDelivery {
-    /// At once, as the next prompt.
+    /// Immediately, as the next prompt.
     #[default]
     Prompt,
     /// While a turn runs: after the tool calls that are going on.

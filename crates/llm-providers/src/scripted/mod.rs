@@ -12,8 +12,10 @@ use std::sync::Arc;
 use session_model::{StopReason, ToolCall};
 use tokio_util::sync::CancellationToken;
 
+use crate::capabilities::Capabilities;
 use crate::error::ProviderError;
-use crate::provider::{BoxFuture, Capabilities, EventStream, Provider, Request};
+use crate::provider::{BoxFuture, EventStream, Provider};
+use crate::request::Request;
 use stage::{Cue, Stage, Turn};
 
 pub use file::{

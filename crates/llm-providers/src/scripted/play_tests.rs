@@ -10,8 +10,10 @@ use session_model::{Block, Content, StopReason, ToolCall, ToolResultMessage, Usa
 use tokio_util::sync::CancellationToken;
 
 use super::{Script, ScriptAction, ScriptDelivery, ScriptPlay, Scripted, ScriptedTurn};
+use crate::answer::Event;
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::provider::{Event, EventStream, Provider, Request, Tool};
+use crate::provider::{EventStream, Provider};
+use crate::request::{Request, Tool};
 
 const HELLO: &str = include_str!("../../../../examples/scripts/hello.jsonl");
 

@@ -3,7 +3,7 @@
 use session_model::json::{canonical_utf16_len, utf16_len};
 use session_model::{Block, Content, LlmMessage, SystemMessage};
 
-use crate::provider::{Request, Tool};
+use crate::request::{Request, Tool};
 
 /// What an image counts, in UTF-16 code units.
 const IMAGE_UNITS: usize = 4_800;
@@ -38,7 +38,7 @@ fn message_units(message: &LlmMessage) -> usize {
     }
 }
 
-/// Returns what a system message holds beside its content.
+/// Returns what a system message holds in addition to its content.
 fn system_units(system: &SystemMessage) -> usize {
     let sections = system.sections.iter().filter_map(|(_, text)| text.as_ref());
     let sections: usize = sections.map(|text| utf16_len(text)).sum();

@@ -10,8 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::file::{ScriptAction, ScriptAnswer, ScriptFailure};
 use super::{PROVIDER, size};
+use crate::answer::{Answer, Event};
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::provider::{Answer, Event, EventStream, Request};
+use crate::provider::EventStream;
+use crate::request::Request;
 
 /// The length of a piece of a text, in characters.
 const PIECE: usize = 40;

@@ -9,11 +9,12 @@ use tokio::time::Instant;
 
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::transport::Call;
+use crate::transport::lines::Lines;
 use crate::transport::record::Exchange;
 
 /// Where the error of a body is kept, because clients between here and the reader only pass texts on.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Failure(Arc<Mutex<Seen>>);
+pub(crate) struct StreamErrorCell(Arc<Mutex<Seen>>);
 
 #[derive(Debug, Default)]
 struct Seen {
@@ -21,7 +22,7 @@ struct Seen {
     done: bool,
 }
 
-impl Failure {
+impl StreamErrorCell {
     fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -45,37 +46,12 @@ struct Guard<S> {
     bytes: S,
     call: Call,
     exchange: Exchange,
-    failure: Failure,
+    stream_error: StreamErrorCell,
     left: usize,
     deadline: Instant,
-    /// The beginning of a line whose end has not come; `None` when bytes are passed on as they come.
-    line: Option<Vec<u8>>,
+    /// The lines that have come; `None` when bytes are passed on as they come.
+    lines: Option<Lines>,
     over: bool,
-}
-
-impl<S> Guard<S> {
-    /// Returns what may be passed on now that `bytes` have come. A reader of lines gets whole lines: looking for
-    /// the end of a long one anew with every piece would take time in the square of its length.
-    fn take(&mut self, bytes: Bytes) -> Option<Bytes> {
-        let Some(line) = &mut self.line else {
-            return Some(bytes);
-        };
-        let end = bytes.iter().rposition(|byte| matches!(byte, b'\n' | b'\r'));
-        let Some(end) = end else {
-            line.extend_from_slice(&bytes);
-            return None;
-        };
-        let (whole, rest) = bytes.split_at(end + 1);
-        let mut lines = std::mem::replace(line, rest.to_vec());
-        lines.extend_from_slice(whole);
-        if lines
-            .split(|byte| matches!(byte, b'\n' | b'\r'))
-            .any(is_done)
-        {
-            self.failure.seen().done = true;
-        }
-        Some(lines.into())
-    }
 }
 
 /// Returns true for the line of an event whose data is `[DONE]`.
@@ -85,12 +61,12 @@ fn is_done(line: &[u8]) -> bool {
 }
 
 /// Returns the answer with its body guarded, in whole lines where `by_lines` says so. An error ends the body; it is
-/// kept in `failure`.
+/// kept in `stream_error`.
 pub(super) fn guarded(
     response: reqwest::Response,
     call: Call,
     exchange: Exchange,
-    failure: Failure,
+    stream_error: StreamErrorCell,
     limit: usize,
     by_lines: bool,
     started: Instant,
@@ -104,10 +80,10 @@ pub(super) fn guarded(
         bytes: response.bytes_stream(),
         call,
         exchange,
-        failure,
+        stream_error,
         left: limit,
         deadline,
-        line: by_lines.then(Vec::new),
+        lines: by_lines.then(Lines::default),
         over: false,
     };
     let stream = futures_util::stream::unfold(guard, step);
@@ -122,27 +98,62 @@ where
     S: Stream<Item = reqwest::Result<Bytes>> + Unpin,
 {
     while !guard.over {
-        match guard.next().await {
-            Ok(Some(bytes)) => {
-                guard.exchange.received(&bytes);
-                if let Some(bytes) = guard.take(bytes) {
-                    return Some((Ok(bytes), guard));
+        let next = match guard.lines.as_mut().and_then(Lines::next) {
+            Some(line) => guard.in_time().map(|()| Some(line)),
+            None => match guard.next().await {
+                Ok(Some(bytes)) => {
+                    guard.exchange.received(&bytes);
+                    match &mut guard.lines {
+                        Some(lines) => {
+                            lines.push(&bytes);
+                            continue;
+                        }
+                        None => Ok(Some(bytes)),
+                    }
                 }
+                Ok(None) => {
+                    guard.over = true;
+                    Ok(guard.lines.as_mut().and_then(Lines::rest))
+                }
+                Err(error) => Err(error),
+            },
+        };
+        match next {
+            Ok(Some(bytes)) => {
+                if guard.lines.is_some() && is_done(&bytes) {
+                    guard.stream_error.seen().done = true;
+                }
+                return Some((Ok(bytes), guard));
             }
-            Ok(None) => {
-                guard.over = true;
-                let rest = guard.line.take().filter(|rest| !rest.is_empty())?;
-                return Some((Ok(rest.into()), guard));
-            }
+            Ok(None) => return None,
             Err(error) => {
                 guard.exchange.fail(&error);
-                guard.failure.set(error);
+                guard.stream_error.set(error);
                 guard.over = true;
                 return Some((Err(io::Error::other("the answer broke off")), guard));
             }
         }
     }
     None
+}
+
+impl<S> Guard<S> {
+    /// Fails once nobody waits any more, or the answer has taken too long.
+    fn in_time(&self) -> Result<(), ProviderError> {
+        if self.call.cancel.is_cancelled() {
+            return Err(self.call.cancelled());
+        }
+        match Instant::now() < self.deadline {
+            true => Ok(()),
+            false => Err(self.too_late()),
+        }
+    }
+
+    fn too_late(&self) -> ProviderError {
+        let total = self.call.http.settings.total.as_secs();
+        let text = format!("the answer took longer than {total} s");
+        self.call.error(ProviderErrorKind::Timeout, &text)
+    }
 }
 
 impl<S> Guard<S>
@@ -156,10 +167,7 @@ where
         let bytes = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(self.call.cancelled()),
-            () = tokio::time::sleep_until(self.deadline) => {
-                let text = format!("the answer took longer than {} s", self.call.http.settings.total.as_secs());
-                return Err(self.call.error(ProviderErrorKind::Timeout, &text));
-            }
+            () = tokio::time::sleep_until(self.deadline) => return Err(self.too_late()),
             next = tokio::time::timeout(idle, self.bytes.next()) => match next {
                 Ok(None) => return Ok(None),
                 Ok(Some(Ok(bytes))) => bytes,

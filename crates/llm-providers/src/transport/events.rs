@@ -6,7 +6,7 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use session_model::json::RawJson;
 
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::transport::{Call, DataStream, Expect, Failure, read_bounded};
+use crate::transport::{Call, DataStream, Expect, StreamErrorCell, read_bounded};
 
 impl Call {
     /// Sends `body` to `url` and returns the data of the events that come back.
@@ -16,15 +16,15 @@ impl Call {
         headers: HeaderMap,
         body: &RawJson,
     ) -> Result<DataStream, ProviderError> {
-        let failure = Failure::default();
+        let stream_error = StreamErrorCell::default();
         let accept = HeaderValue::from_static("text/event-stream");
         let request = self.post(url, headers, accept, body)?;
-        let response = self.send(request, Expect::Events, &failure).await?;
+        let response = self.send(request, Expect::Events, &stream_error).await?;
         let events = response.bytes_stream().eventsource();
         let call = self;
         Ok(Box::pin(events.map(move |event| match event {
             Ok(event) => Ok(event.data),
-            Err(error) => Err(failure.take().unwrap_or_else(|| match error {
+            Err(error) => Err(stream_error.take().unwrap_or_else(|| match error {
                 EventStreamError::Transport(error) => call.transport_error(error),
                 other => call.error(ProviderErrorKind::Malformed, &other.to_string()),
             })),
@@ -38,15 +38,15 @@ impl Call {
         headers: HeaderMap,
         body: &RawJson,
     ) -> Result<String, ProviderError> {
-        let failure = Failure::default();
+        let stream_error = StreamErrorCell::default();
         let accept = HeaderValue::from_static("application/json");
         let request = self.post(url, headers, accept, body)?;
-        let response = self.send(request, Expect::Json, &failure).await?;
+        let response = self.send(request, Expect::Json, &stream_error).await?;
         let bytes = read_bounded(response, self.http.settings.answer_limit).await;
-        match failure.take() {
+        match stream_error.take() {
             Some(error) => Err(error),
             None => String::from_utf8(bytes).map_err(|_| {
-                let text = "the answer is no text";
+                let text = "response body is not valid UTF-8";
                 self.error(ProviderErrorKind::Malformed, text)
             }),
         }

@@ -3,6 +3,7 @@
 
 mod body;
 mod events;
+mod lines;
 mod openai;
 mod record;
 
@@ -15,13 +16,13 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use session_model::json::member;
 use tokio_util::sync::CancellationToken;
 
-use crate::catalog::is_loopback;
 use crate::classify::{classify, request_id, retry_after};
 use crate::error::{ProviderError, ProviderErrorKind};
+use crate::loopback::is_loopback;
 use crate::secret::Redactor;
 
 use body::guarded;
-pub(crate) use body::{Failure, read_bounded};
+pub(crate) use body::{StreamErrorCell, read_bounded};
 pub(crate) use openai::OpenAi;
 use record::Exchange;
 pub use record::Recorder;
@@ -89,7 +90,7 @@ impl HttpClient {
         Self::trusting(settings, &[])
     }
 
-    /// Returns a client that trusts the certificates of `bundle` (PEM) beside those of the system.
+    /// Returns a client that trusts the certificates of `bundle` (PEM) in addition to those of the system.
     ///
     /// # Errors
     /// [`ProviderErrorKind::InvalidRequest`] for a bundle that is none. Proxy settings of the environment that cannot
@@ -195,12 +196,12 @@ impl Call {
     }
 
     /// Sends a request and returns the answer, whose status is good and whose body is guarded: bounded in size
-    /// and time, recorded, and cut off by cancellation. What goes wrong in the body is kept in `failure`.
+    /// and time, recorded, and cut off by cancellation. What goes wrong in the body is kept in `stream_error`.
     pub async fn send(
         &self,
         mut request: reqwest::Request,
         expect: Expect,
-        failure: &Failure,
+        stream_error: &StreamErrorCell,
     ) -> Result<reqwest::Response, ProviderError> {
         for (name, value) in request.headers_mut().iter_mut() {
             let secret = name.as_str() == "authorization" || name.as_str().contains("key");
@@ -235,7 +236,7 @@ impl Call {
             response,
             self.clone(),
             exchange,
-            failure.clone(),
+            stream_error.clone(),
             limit,
             refused.is_none() && expect == Expect::Events,
             started,
@@ -251,13 +252,13 @@ impl Call {
                 .iter()
                 .any(|name| member(&body, name).is_some_and(|list| list != "[]"))
         {
-            return match failure.take() {
+            return match stream_error.take() {
                 Some(error) => Err(facts.complete(error)),
                 None => Ok(as_event(&body)),
             };
         }
         // An error in the middle of an error's body does not hide what was said so far.
-        match failure.take() {
+        match stream_error.take() {
             Some(error) if body.is_empty() || error.kind == ProviderErrorKind::Cancelled => {
                 Err(facts.complete(error))
             }

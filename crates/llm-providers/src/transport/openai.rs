@@ -13,13 +13,13 @@ use session_model::json::RawJson;
 
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::provider::BoxFuture;
-use crate::transport::{Call, DataStream, Expect, Failure};
+use crate::transport::{Call, DataStream, Expect, StreamErrorCell};
 
 /// The OpenAI client for one request.
 pub(crate) struct OpenAi {
     client: Client<Place>,
     call: Call,
-    failure: Failure,
+    stream_error: StreamErrorCell,
 }
 
 /// Where requests go and what they carry. The client's own configuration reads the environment, and would
@@ -69,7 +69,7 @@ impl OpenAi {
         headers
             .entry(ACCEPT)
             .or_insert(HeaderValue::from_static(accepted));
-        let failure = Failure::default();
+        let stream_error = StreamErrorCell::default();
         let place = Place {
             base: base.trim_end_matches('/').to_owned(),
             headers,
@@ -77,7 +77,7 @@ impl OpenAi {
         };
         let service = Service {
             call: call.clone(),
-            failure: failure.clone(),
+            stream_error: stream_error.clone(),
             expect,
         };
         let builder = call.http.client_for(base)?.clone();
@@ -85,7 +85,7 @@ impl OpenAi {
         Ok(Self {
             client,
             call,
-            failure,
+            stream_error,
         })
     }
 
@@ -98,10 +98,10 @@ impl OpenAi {
     /// Returns the data of the events of `POST {base}/chat/completions`.
     pub async fn chat(self, body: &RawJson) -> Result<DataStream, ProviderError> {
         let events = self.client.chat().create_stream_byot(body).await;
-        let failure = self.failure.clone();
+        let stream_error = self.stream_error.clone();
         // The client keeps the closing event to itself.
         let closing = futures_util::stream::iter([()]).filter_map(move |()| {
-            let closed = failure.saw_done();
+            let closed = stream_error.saw_done();
             std::future::ready(closed.then(|| Ok("[DONE]".to_owned())))
         });
         Ok(Box::pin(self.data(events)?.chain(closing)))
@@ -110,25 +110,25 @@ impl OpenAi {
     /// Returns the answer of `POST {base}/responses/compact`, verbatim.
     pub async fn compact(self, body: &RawJson) -> Result<RawJson, ProviderError> {
         let answer: Result<RawJson, _> = self.client.responses().compact_byot(body).await;
-        answer.map_err(|error| said(&self.call, &self.failure, error))
+        answer.map_err(|error| client_error(&self.call, &self.stream_error, error))
     }
 
     fn data<S>(self, events: Result<S, OpenAIError>) -> Result<DataStream, ProviderError>
     where
         S: futures_core::Stream<Item = Result<RawJson, OpenAIError>> + Send + Unpin + 'static,
     {
-        let (call, failure) = (self.call, self.failure);
-        let events = events.map_err(|error| said(&call, &failure, error))?;
+        let (call, stream_error) = (self.call, self.stream_error);
+        let events = events.map_err(|error| client_error(&call, &stream_error, error))?;
         Ok(Box::pin(events.map(move |event| match event {
             Ok(data) => Ok(data.get().to_owned()),
-            Err(error) => Err(said(&call, &failure, error)),
+            Err(error) => Err(client_error(&call, &stream_error, error)),
         })))
     }
 }
 
 /// Returns the error that the client's own stands for: ours, where our layer made it.
-fn said(call: &Call, failure: &Failure, error: OpenAIError) -> ProviderError {
-    if let Some(kept) = failure.take() {
+fn client_error(call: &Call, stream_error: &StreamErrorCell, error: OpenAIError) -> ProviderError {
+    if let Some(kept) = stream_error.take() {
         return kept;
     }
     let malformed = |text: &str| call.error(ProviderErrorKind::Malformed, text);
@@ -150,7 +150,7 @@ fn said(call: &Call, failure: &Failure, error: OpenAIError) -> ProviderError {
 #[derive(Debug, Clone)]
 struct Service {
     call: Call,
-    failure: Failure,
+    stream_error: StreamErrorCell,
     expect: Expect,
 }
 
@@ -166,12 +166,12 @@ impl tower_service::Service<HttpRequestFactory> for Service {
     fn call(&mut self, factory: HttpRequestFactory) -> Self::Future {
         let Self {
             call,
-            failure,
+            stream_error,
             expect,
         } = self.clone();
         Box::pin(async move {
             let request = factory.build().await?;
-            let sent = call.send(request, expect, &failure).await;
+            let sent = call.send(request, expect, &stream_error).await;
             sent.map_err(|error| OpenAIError::Boxed(Box::new(error)))
         })
     }

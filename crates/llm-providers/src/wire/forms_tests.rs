@@ -7,8 +7,8 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use crate::catalog::Catalog;
-use crate::native::NativeHistory;
-use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::native_history::NativeHistory;
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::samples::{ABLE, any_conversation, request, tool};
 use crate::wire::{Quirks, Target, Wire, chat, messages, responses};
 

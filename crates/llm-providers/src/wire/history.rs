@@ -1,6 +1,6 @@
 //! Message history on its way to another provider: what is kept, what is said differently.
 //!
-//! A signature goes only to the provider, wire and model that made it. A tool call id is spelt in the form
+//! A signature goes only to the provider, wire and model that made it. A tool call id is written in the form
 //! that the provider accepts, the same for a call and its result.
 
 use std::collections::{BTreeMap, BTreeSet};

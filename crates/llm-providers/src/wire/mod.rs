@@ -13,9 +13,10 @@ mod samples;
 
 use serde::{Deserialize, Serialize};
 
-use crate::provider::{Capabilities, Event};
+use crate::answer::Event;
+use crate::capabilities::Capabilities;
 
-/// How requests and answers are spelt.
+/// The protocol of requests and answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

@@ -7,7 +7,8 @@ use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{Block, Content, ImageBlock, StopReason, SystemMessage, ToolCall};
 
-use crate::provider::{Answer, Request};
+use crate::answer::Answer;
+use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{CallIds, IdForm};
 
@@ -132,7 +133,7 @@ pub(crate) fn settled(reason: StopReason, calls: bool) -> StopReason {
 }
 
 /// Gives every call an id of its own, where the service gave none or one twice: results could not be told apart.
-pub(crate) fn tell_calls_apart(answer: &mut Answer) {
+pub(crate) fn dedupe_call_ids(answer: &mut Answer) {
     let place = answer.id.as_deref().unwrap_or("0").to_owned();
     let mut seen = BTreeSet::new();
     let blocks = answer.content.iter_mut();

@@ -8,7 +8,9 @@ use session_model::{
     ThinkingBlock, ToolCall, ToolResultMessage, pair_calls,
 };
 
-use crate::provider::{Answer, Capabilities, Event, Request, Tool};
+use crate::answer::{Answer, Event};
+use crate::capabilities::Capabilities;
+use crate::request::{Request, Tool};
 use crate::wire::{Decode, Quirks, Target, Wire, WireError};
 
 /// What a model of the tests can do.

@@ -140,5 +140,5 @@ fn a_native_form_that_the_wire_does_not_have() {
 #[test]
 fn a_key_over_plain_http() {
     let bench = Bench::replying(vec![Reply::Reset]).at("http://models.example:8000/v1".to_owned());
-    assert_snapshot!(bench.fails_as(&mut bench.compact(&[]), 2, "usage"), @"error: test: the key would be sent unencrypted to [SERVER]; use https or a loopback address, or allow it with providers.test.allowInsecure beside the baseUrl in the settings");
+    assert_snapshot!(bench.fails_as(&mut bench.compact(&[]), 2, "usage"), @"error: test: the key would be sent unencrypted to [SERVER]; use https or a loopback address, or allow it with providers.test.allowInsecure next to baseUrl in the settings");
 }

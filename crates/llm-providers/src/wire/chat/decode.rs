@@ -4,8 +4,8 @@ use serde_json::Value;
 use session_model::json::{RawJson, member};
 use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
 
-use crate::provider::{Answer, Event};
-use crate::wire::parts::{arguments_of, count, settled, tell_calls_apart, text};
+use crate::answer::{Answer, Event};
+use crate::wire::parts::{arguments_of, count, dedupe_call_ids, settled, text};
 use crate::wire::{Decode, WireError};
 
 /// What closes a stream.
@@ -251,7 +251,7 @@ impl Decoder {
             id: self.id.take(),
             ..Answer::default()
         };
-        tell_calls_apart(&mut answer);
+        dedupe_call_ids(&mut answer);
         let has_calls = answer.tool_calls().next().is_some();
         answer.stop_reason = match finish {
             "stop" if self.refused => StopReason::Other("refusal".to_owned()),
@@ -270,8 +270,8 @@ impl Decode for Decoder {
             return Ok(Vec::new());
         }
         if data.trim() == DONE {
-            // Some servers close the stream without a word on why the answer ended.
-            let finish = self.finish.take().unwrap_or_else(|| "stop".to_owned());
+            // Without a reason the answer may have been cut off, and the rest would be missing unnoticed.
+            let finish = self.finish.take().ok_or(WireError::EndedEarly)?;
             self.done = true;
             return Ok(vec![Event::Done(self.answer(&finish))]);
         }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::chat::messages::{ChatMessage, chat_messages};
 use crate::wire::parts::{cache_key, max_output};
 use crate::wire::{MaxTokensField, ReasoningField, Target};

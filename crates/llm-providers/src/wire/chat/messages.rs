@@ -5,7 +5,7 @@ use session_model::{
     AssistantMessage, Block, Content, ImageBlock, LlmMessage, ThinkingBlock, ToolResultMessage,
 };
 
-use crate::provider::Request;
+use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{

@@ -4,8 +4,8 @@ use serde_json::{Map, Value};
 use session_model::json::{RawJson, member};
 use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
 
-use crate::provider::{Answer, Event};
-use crate::wire::parts::{arguments_of, count, settled, tell_calls_apart, text};
+use crate::answer::{Answer, Event};
+use crate::wire::parts::{arguments_of, count, dedupe_call_ids, settled, text};
 use crate::wire::{Decode, WireError};
 
 /// Puts an answer together.
@@ -217,7 +217,7 @@ impl Decoder {
             }
             answer.content.extend(piece.finish());
         }
-        tell_calls_apart(&mut answer);
+        dedupe_call_ids(&mut answer);
         let has_calls = answer.tool_calls().next().is_some();
         answer.stop_reason = stop_reason(self.stop_reason.take(), has_calls);
         answer

@@ -3,9 +3,9 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
-use crate::wire::messages::turns::{Entry, Mark, Role, Turn, turns};
+use crate::wire::messages::conversation::{CacheControl, Entry, Message, Role, messages};
 use crate::wire::parts::max_output;
 
 /// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
@@ -20,9 +20,9 @@ const DEFAULT_MAX_OUTPUT: u64 = 4096;
 /// The least that a model may be told to think, in tokens.
 const MIN_THINKING: u64 = 1024;
 
-/// How many turns of the user get a mark. With the marks of the tools and of the system prompt these are four,
+/// How many messages of the user get a cache control. With those of the tools and of the system prompt these are four,
 /// which is all that the service takes.
-const MARKED_TURNS: usize = 2;
+const MARKED_MESSAGES: usize = 2;
 
 #[derive(Serialize)]
 struct Body<'a> {
@@ -35,7 +35,7 @@ struct Body<'a> {
     tool_choice: Option<Typed>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Entry>,
-    messages: Vec<Turn>,
+    messages: Vec<Message>,
     #[serde(skip_serializing_if = "Option::is_none")]
     thinking: Option<Thinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ struct ToolEntry<'a> {
     description: &'a str,
     input_schema: &'a RawJson,
     #[serde(skip_serializing_if = "Option::is_none")]
-    cache_control: Option<Mark>,
+    cache_control: Option<CacheControl>,
 }
 
 #[derive(Serialize)]
@@ -137,14 +137,14 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
         tools: tools.collect(),
         tool_choice: (!request.tools.is_empty()).then_some(tool_choice),
         system: Vec::from_iter(Entry::text(request.system.clone())),
-        messages: turns(request, target),
+        messages: messages(request, target),
         thinking: None,
         output_config: effort(request, target).map(|effort| OutputConfig { effort }),
         context_management: None,
     };
     body.thinking = thinking(request, target, &body);
     if target.quirks.cache_marks {
-        mark(&mut body);
+        set_cache_controls(&mut body);
     }
     body
 }
@@ -163,7 +163,7 @@ fn effort(request: &Request, target: &Target<'_>) -> Option<&'static str> {
 }
 
 /// Returns how much to think, where the model can, something is asked for, and the service takes it:
-/// it refuses thinking beside a call that must be made, and in the middle of calls that began without thinking.
+/// it refuses thinking together with a required call, and in the middle of calls that began without thinking.
 fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<Thinking> {
     let wanted = match request.reasoning {
         Reasoning::Default | Reasoning::Off => return None,
@@ -197,19 +197,19 @@ fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<T
     })
 }
 
-/// Sets the prompt-cache marks: after the tools, after the system prompt, and after the last turns of the user.
-fn mark(body: &mut Body<'_>) {
+/// Sets the cache controls: after the tools, after the system prompt, and after the last messages of the user.
+fn set_cache_controls(body: &mut Body<'_>) {
     if let Some(tool) = body.tools.last_mut() {
-        tool.cache_control = Some(Mark::default());
+        tool.cache_control = Some(CacheControl::default());
     }
     if let Some(entry) = body.system.last_mut() {
-        entry.mark();
+        entry.set_cache_control();
     }
-    let turns = body.messages.iter_mut().rev();
-    let turns = turns.filter(|turn| turn.role == Role::User);
-    for turn in turns.take(MARKED_TURNS) {
-        if let Some(entry) = turn.content.last_mut() {
-            entry.mark();
+    let recent = body.messages.iter_mut().rev();
+    let recent = recent.filter(|message| message.role == Role::User);
+    for message in recent.take(MARKED_MESSAGES) {
+        if let Some(entry) = message.content.last_mut() {
+            entry.set_cache_control();
         }
     }
 }

@@ -4,13 +4,13 @@
 //! `compaction` with a readable `content` (null when it failed) and an opaque `encrypted_content`. The block
 //! goes back verbatim as a block of the assistant; the service passes over everything before it.
 
+mod conversation;
 mod decode;
 mod encode;
-mod turns;
 
+pub(crate) use conversation::replays_compaction;
 pub(crate) use decode::Decoder;
 pub(crate) use encode::{COMPACTION_BETA, MIN_TRIGGER, encode, encode_compact};
-pub(crate) use turns::replays_compaction;
 
 #[cfg(test)]
 mod tests;

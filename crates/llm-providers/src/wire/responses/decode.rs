@@ -6,15 +6,15 @@
 use session_model::json::RawJson;
 use session_model::{Block, StopReason, Usage};
 
-use crate::provider::{Answer, Event};
+use crate::answer::{Answer, Event};
 use crate::wire::responses::Fields;
-use crate::wire::responses::slot::{Kind, Slot};
+use crate::wire::responses::output_item::{Kind, OutputItemState};
 use crate::wire::{Decode, WireError};
 
 /// Decodes one answer.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    slots: Vec<Slot>,
+    states: Vec<OutputItemState>,
     calls: usize,
     id: Option<String>,
     model: Option<String>,
@@ -49,17 +49,17 @@ impl Decode for Decoder {
             "response.reasoning_text.delta" => self.thinking(&event, false, "content_index"),
             "response.reasoning_summary_part.added" => {
                 let part = event.number("summary_index");
-                let slot = self.slot(Kind::Reasoning, &event);
-                slot.begin_part(true, part).into_iter().collect()
+                let state = self.state(Kind::Reasoning, &event);
+                state.begin_part(true, part).into_iter().collect()
             }
             "response.function_call_arguments.delta" => self.delta(Kind::Call, &event),
             "response.function_call_arguments.done" => {
                 let whole = event.text("arguments").unwrap_or_default();
-                let slot = self.slot(Kind::Call, &event);
-                let rest = if slot.closed {
+                let state = self.state(Kind::Call, &event);
+                let rest = if state.closed {
                     None
                 } else {
-                    slot.complete(&whole)
+                    state.complete(&whole)
                 };
                 rest.into_iter().collect()
             }
@@ -81,7 +81,7 @@ impl Decode for Decoder {
             "" if event.raw("error").is_some() => {
                 return Err(self.failed(data));
             }
-            // A server that does not stream gives the whole answer at once.
+            // A server that does not stream gives the whole answer in one event.
             "" if event.has("output") => self.close(&event, "completed")?,
             _ => Vec::new(),
         };
@@ -115,54 +115,57 @@ impl Decoder {
     fn push(&mut self, kind: Kind, index: Option<u64>, id: Option<String>) -> usize {
         let number = self.calls;
         self.calls += usize::from(kind == Kind::Call);
-        self.slots.push(Slot::new(kind, number, index, id));
-        self.slots.len() - 1
+        self.states
+            .push(OutputItemState::new(kind, number, index, id));
+        self.states.len() - 1
     }
 
     /// Finds the item of an event: by its id, else the open one at its place, else the last open one that
     /// nothing speaks against.
     fn find(&self, kind: Kind, index: Option<u64>, id: Option<&str>) -> Option<usize> {
-        let of_kind = |slot: &Slot| slot.kind == kind;
-        let open = |slot: &Slot| of_kind(slot) && !slot.closed;
-        let by_id = |slot: &Slot| of_kind(slot) && id.is_some() && slot.id.as_deref() == id;
-        let by_place = |slot: &Slot| open(slot) && index.is_some() && slot.index == index;
-        let fits = |slot: &Slot| {
-            let id_fits = id.is_none() || slot.id.is_none();
-            let place_fits = index.is_none() || slot.index.is_none();
-            open(slot) && id_fits && place_fits
+        let of_kind = |state: &OutputItemState| state.kind == kind;
+        let open = |state: &OutputItemState| of_kind(state) && !state.closed;
+        let by_id =
+            |state: &OutputItemState| of_kind(state) && id.is_some() && state.id.as_deref() == id;
+        let by_place =
+            |state: &OutputItemState| open(state) && index.is_some() && state.index == index;
+        let fits = |state: &OutputItemState| {
+            let id_fits = id.is_none() || state.id.is_none();
+            let place_fits = index.is_none() || state.index.is_none();
+            open(state) && id_fits && place_fits
         };
-        let last = |test: &dyn Fn(&Slot) -> bool| self.slots.iter().rposition(test);
+        let last = |test: &dyn Fn(&OutputItemState) -> bool| self.states.iter().rposition(test);
         last(&by_id)
             .or_else(|| last(&by_place))
             .or_else(|| last(&fits))
     }
 
     /// Returns the item that a piece belongs to; a piece may come before its item.
-    fn slot(&mut self, kind: Kind, event: &Fields<'_>) -> &mut Slot {
+    fn state(&mut self, kind: Kind, event: &Fields<'_>) -> &mut OutputItemState {
         let (index, id) = (event.number("output_index"), event.text("item_id"));
         let found = self.find(kind, index, id.as_deref());
         let place = found.unwrap_or_else(|| self.push(kind, index, id));
-        &mut self.slots[place]
+        &mut self.states[place]
     }
 
     fn delta(&mut self, kind: Kind, event: &Fields<'_>) -> Vec<Event> {
         let piece = event.text("delta").unwrap_or_default();
-        let slot = self.slot(kind, event);
-        let event = if slot.closed {
+        let state = self.state(kind, event);
+        let event = if state.closed {
             None
         } else {
-            slot.append(&piece)
+            state.append(&piece)
         };
         event.into_iter().collect()
     }
 
     fn thinking(&mut self, event: &Fields<'_>, summary: bool, part: &str) -> Vec<Event> {
         let part = event.number(part);
-        let slot = self.slot(Kind::Reasoning, event);
-        if slot.closed {
+        let state = self.state(Kind::Reasoning, event);
+        if state.closed {
             return Vec::new();
         }
-        let begin = slot.begin_part(summary, part);
+        let begin = state.begin_part(summary, part);
         begin
             .into_iter()
             .chain(self.delta(Kind::Reasoning, event))
@@ -175,15 +178,15 @@ impl Decoder {
         };
         let index = event.number("output_index");
         let found = self.find(kind, index, id.as_deref());
-        let same = |slot: &Slot| !slot.opened || (id.is_some() && slot.id == id);
-        let found = found.filter(|place| same(&self.slots[*place]));
+        let same = |state: &OutputItemState| !state.opened || (id.is_some() && state.id == id);
+        let found = found.filter(|place| same(&self.states[*place]));
         let place = found.unwrap_or_else(|| self.push(kind, index, id));
-        let slot = &mut self.slots[place];
-        if slot.closed {
+        let state = &mut self.states[place];
+        if state.closed {
             return Vec::new();
         }
-        slot.index = slot.index.or(index);
-        slot.open(&item).into_iter().collect()
+        state.index = state.index.or(index);
+        state.open(&item).into_iter().collect()
     }
 
     fn done(&mut self, event: &Fields<'_>) -> Vec<Event> {
@@ -193,12 +196,12 @@ impl Decoder {
         let index = event.number("output_index");
         let found = self.find(kind, index, id.as_deref());
         let place = found.unwrap_or_else(|| self.push(kind, index, id));
-        let slot = &mut self.slots[place];
-        slot.index = slot.index.or(index);
-        if slot.closed {
+        let state = &mut self.states[place];
+        state.index = state.index.or(index);
+        if state.closed {
             Vec::new()
         } else {
-            slot.close(&item)
+            state.close(&item)
         }
     }
 
@@ -217,15 +220,19 @@ impl Decoder {
         let status = status.as_deref().unwrap_or(default);
         let mut events = self.complete(&response.list("output"));
         if reason.is_none() && matches!(status, "completed" | "done") {
-            for slot in &mut self.slots {
-                events.extend(slot.close_early());
+            for state in &mut self.states {
+                events.extend(state.close_early());
             }
         }
         self.order();
-        let native = self.slots.iter().filter_map(Slot::native).collect();
+        let native = self
+            .states
+            .iter()
+            .filter_map(OutputItemState::native)
+            .collect();
         let id = self.id.clone().unwrap_or_default();
-        let slots = std::mem::take(&mut self.slots).into_iter();
-        let content: Vec<Block> = slots.filter_map(|slot| slot.block(&id)).collect();
+        let states = std::mem::take(&mut self.states).into_iter();
+        let content: Vec<Block> = states.filter_map(|state| state.block(&id)).collect();
         let calls = content
             .iter()
             .any(|block| matches!(block, Block::ToolCall(_)));
@@ -254,15 +261,16 @@ impl Decoder {
             let kind = Kind::of(&item);
             let nth = seen.iter().filter(|known| **known == kind).count();
             seen.push(kind);
-            let mut places = (0..self.slots.len()).filter(|place| self.slots[*place].kind == kind);
+            let mut places =
+                (0..self.states.len()).filter(|place| self.states[*place].kind == kind);
             let place = places
                 .nth(nth)
                 .unwrap_or_else(|| self.push(kind, Some(index as u64), item.text("id")));
-            let slot = &mut self.slots[place];
-            if !slot.closed
+            let state = &mut self.states[place];
+            if !state.closed
                 && let Ok(item) = RawJson::parse(text)
             {
-                events.extend(slot.close(&item));
+                events.extend(state.close(&item));
             }
         }
         events
@@ -270,11 +278,11 @@ impl Decoder {
 
     /// Brings the items into the order of their places, where each has its own.
     fn order(&mut self) {
-        let mut places: Vec<Option<u64>> = self.slots.iter().map(|slot| slot.index).collect();
+        let mut places: Vec<Option<u64>> = self.states.iter().map(|state| state.index).collect();
         places.sort_unstable();
         let apart = places.windows(2).all(|pair| pair[0] != pair[1]);
         if apart && !places.contains(&None) {
-            self.slots.sort_by_key(|slot| slot.index);
+            self.states.sort_by_key(|state| state.index);
         }
     }
 }

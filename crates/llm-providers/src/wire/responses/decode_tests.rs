@@ -6,7 +6,7 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use session_model::Block;
 
-use crate::provider::Event;
+use crate::answer::Event;
 use crate::wire::Decode;
 use crate::wire::responses::Decoder;
 

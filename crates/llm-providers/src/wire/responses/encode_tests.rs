@@ -5,8 +5,8 @@ use proptest::prelude::*;
 use serde_json::json;
 use session_model::{Block, Content, LlmMessage, RoleOrder, SystemMessage, pair_calls};
 
-use crate::native::NativeHistory;
-use crate::provider::{Reasoning, Request, ToolChoice};
+use crate::native_history::NativeHistory;
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
 use crate::wire::responses::samples::{
     OPENAI, PLAIN, answer, call, image, lines, llama, openai, raw, result, signed, thinking, tool,

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::provider::Event;
+use crate::answer::Event;
 use crate::wire::responses::Decoder;
 use crate::wire::responses::decode_tests::{
     added, check, completed, created, delta, done, text_item,

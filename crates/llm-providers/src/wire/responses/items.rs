@@ -10,7 +10,7 @@ use session_model::{
     ThinkingBlock, ToolCall, ToolResultMessage,
 };
 
-use crate::provider::Request;
+use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{SentIds, arguments_object, tool_name};

@@ -8,9 +8,9 @@ mod decode;
 mod encode;
 mod fields;
 mod items;
+mod output_item;
 #[cfg(test)]
 pub(crate) mod samples;
-mod slot;
 
 #[cfg(test)]
 mod decode_tests;

@@ -7,7 +7,8 @@ use session_model::{
     ToolCall, ToolResultMessage,
 };
 
-use crate::provider::{Capabilities, Tool};
+use crate::capabilities::Capabilities;
+use crate::request::Tool;
 use crate::wire::responses::Fields;
 use crate::wire::{Quirks, Target, Wire};
 

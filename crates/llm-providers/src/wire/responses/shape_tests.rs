@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{Block, Content, LlmMessage};
 
+use crate::answer::Answer;
 use crate::native::in_band_answer;
-use crate::provider::{Answer, Request};
+use crate::request::Request;
 use crate::wire::responses::samples::{
     answer, call, image, openai, raw, result, signed, thinking, tool, user,
 };

@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 use serde_json::Value;
 
-use crate::provider::{Capabilities, Reasoning, Request, ToolChoice};
+use crate::capabilities::Capabilities;
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::chat::encode;
 use crate::wire::samples::{
     any_conversation, instructed_conversation, lines, request, target, thinking_conversation, tool,

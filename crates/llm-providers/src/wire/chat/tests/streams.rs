@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 
-use crate::provider::Event;
+use crate::answer::Event;
 use crate::wire::chat::Decoder;
 use crate::wire::samples::{decoded, gathered, outcome, split};
 use crate::wire::{Decode, WireError};

@@ -5,8 +5,9 @@ use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{Block, RoleOrder, pair_calls};
 
-use crate::native::NativeHistory;
-use crate::provider::{Capabilities, Reasoning, Request, ToolChoice};
+use crate::capabilities::Capabilities;
+use crate::native_history::NativeHistory;
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::messages::{encode, encode_compact, replays_compaction};
 use crate::wire::samples::{
     answer, any_conversation, call, instructed_conversation, lines, request, result, target,

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::provider::Event;
+use crate::answer::Event;
 use crate::wire::messages::Decoder;
 use crate::wire::samples::{decoded, gathered, outcome, split};
 use crate::wire::{Decode, WireError};

@@ -4,15 +4,17 @@ use futures_util::StreamExt;
 use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
+use super::HttpProvider;
+use super::events::events;
+use crate::answer::{Answer, Event};
 use crate::classify::classify;
-use crate::context::MESSAGES_KEY;
 use crate::error::{ProviderError, ProviderErrorKind};
-use crate::http_provider::{HttpProvider, Limits, events};
 use crate::native::{
-    NativeAnswer, NativeError, NativeForm, NativeHistory, NativeRequest, decode_compact,
-    in_band_answer, trim,
+    NativeAnswer, NativeError, NativeForm, NativeRequest, decode_compact, in_band_answer, trim,
 };
-use crate::provider::{Answer, Event, Provider, Request};
+use crate::native_history::{MESSAGES_KEY, NativeHistory};
+use crate::provider::{EventStream, Provider};
+use crate::request::Request;
 use crate::transport::{Call, Expect, OpenAi};
 use crate::wire::{Quirks, Target, Wire, messages, responses};
 
@@ -39,7 +41,7 @@ fn rough(text: &str) -> u64 {
 }
 
 impl HttpProvider {
-    pub(crate) async fn send_native(
+    pub(super) async fn send_native(
         &self,
         request: NativeRequest,
         cancel: CancellationToken,
@@ -72,12 +74,12 @@ impl HttpProvider {
         let input = responses::input(&request.request, &self.target());
         let window = self.capabilities().window.unwrap_or(ASSUMED_WINDOW);
         let tools = request.request.tools.iter();
-        let beside: u64 = tools
+        let overhead: u64 = tools
             .map(|tool| rough(tool.parameters.get()) + rough(&tool.description))
             .chain([rough(&request.request.system)])
             .sum();
         // Estimates err, and the answer needs room.
-        let budget = (window / 10 * 8).saturating_sub(beside);
+        let budget = (window / 10 * 8).saturating_sub(overhead);
         let whole: u64 = input.iter().map(|item| rough(item.get())).sum();
         let first = trim(input.clone(), budget, &rough);
         let error = match self.once(request, first.items, first.rewritten, call).await {
@@ -162,11 +164,7 @@ impl HttpProvider {
         let body = responses::encode_in_band_with(request, &target, items.clone());
         let data = self.data(call.clone(), &body, None).await?;
         let decoder = Box::new(responses::Decoder::default());
-        let limits = Limits {
-            window: self.capabilities().window,
-            max_output: None,
-        };
-        let answer = last(events(data, decoder, call.clone(), limits), call).await?;
+        let answer = last(events(data, decoder, call.clone(), None), call).await?;
         in_band_answer(&items, &answer, &target)
             .map_err(|error| billed(native_error(call, error), &answer))
     }
@@ -193,11 +191,7 @@ impl HttpProvider {
         let beta = Some(messages::COMPACTION_BETA);
         let data = self.data(call.clone(), &body, beta).await?;
         let decoder = Box::new(messages::Decoder::new());
-        let limits = Limits {
-            window: self.capabilities().window,
-            max_output: None,
-        };
-        let answer = last(events(data, decoder, call.clone(), limits), call).await?;
+        let answer = last(events(data, decoder, call.clone(), None), call).await?;
         let [block] = answer.native.as_slice() else {
             let error = native_error(call, NativeError::Items(answer.native.len()));
             return Err(billed(error, &answer));
@@ -220,10 +214,7 @@ impl HttpProvider {
     }
 }
 
-async fn last(
-    mut events: crate::provider::EventStream,
-    call: &Call,
-) -> Result<Answer, ProviderError> {
+async fn last(mut events: EventStream, call: &Call) -> Result<Answer, ProviderError> {
     while let Some(event) = events.next().await {
         if let Event::Done(answer) = event? {
             return Ok(answer);

@@ -4,7 +4,7 @@ use serde::Serialize;
 use session_model::json::RawJson;
 use session_model::{AssistantMessage, Block, Content, ImageBlock, LlmMessage, ToolResultMessage};
 
-use crate::provider::Request;
+use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{
@@ -19,20 +19,20 @@ pub(super) enum Role {
     Assistant,
 }
 
-/// What one party says until the other one speaks.
+/// Consecutive content of one role.
 #[derive(Debug, Serialize)]
-pub(super) struct Turn {
+pub(super) struct Message {
     pub role: Role,
     pub content: Vec<Entry>,
 }
 
-/// A prompt-cache mark.
+/// Asks the service to cache the prompt up to here.
 #[derive(Debug, Serialize)]
-pub(super) struct Mark {
+pub(super) struct CacheControl {
     r#type: &'static str,
 }
 
-impl Default for Mark {
+impl Default for CacheControl {
     fn default() -> Self {
         Self {
             r#type: "ephemeral",
@@ -47,12 +47,12 @@ pub(super) enum Entry {
     Text {
         text: String,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Mark>,
+        cache_control: Option<CacheControl>,
     },
     Image {
         source: Source,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Mark>,
+        cache_control: Option<CacheControl>,
     },
     Thinking {
         thinking: String,
@@ -72,7 +72,7 @@ pub(super) enum Entry {
         #[serde(skip_serializing_if = "std::ops::Not::not")]
         is_error: bool,
         #[serde(skip_serializing_if = "Option::is_none")]
-        cache_control: Option<Mark>,
+        cache_control: Option<CacheControl>,
     },
     /// A block of the service, sent back as it came.
     #[serde(untagged)]
@@ -97,11 +97,13 @@ impl Entry {
     }
 
     /// Puts a prompt-cache mark on the block, if it can bear one.
-    pub fn mark(&mut self) {
+    pub fn set_cache_control(&mut self) {
         match self {
             Self::Text { cache_control, .. }
             | Self::Image { cache_control, .. }
-            | Self::ToolResult { cache_control, .. } => *cache_control = Some(Mark::default()),
+            | Self::ToolResult { cache_control, .. } => {
+                *cache_control = Some(CacheControl::default())
+            }
             Self::Thinking { .. }
             | Self::RedactedThinking { .. }
             | Self::ToolUse { .. }
@@ -127,11 +129,11 @@ impl Entry {
 }
 
 /// Returns the conversation as the target spells it: roles alternate, the user speaks first and last.
-pub(super) fn turns(request: &Request, target: &Target<'_>) -> Vec<Turn> {
+pub(super) fn messages(request: &Request, target: &Target<'_>) -> Vec<Message> {
     let mut conversation = Conversation {
         target,
         ids: SentIds::new(IdForm::Token),
-        turns: Vec::new(),
+        messages: Vec::new(),
     };
     for item in compaction_items(request, target) {
         conversation.push(Role::Assistant, Entry::Verbatim(item.clone()));
@@ -140,11 +142,11 @@ pub(super) fn turns(request: &Request, target: &Target<'_>) -> Vec<Turn> {
         conversation.say(message);
     }
     // Newer models refuse to go on with words of their own, so the user has the last word.
-    let last = conversation.turns.last().map(|turn| turn.role);
+    let last = conversation.messages.last().map(|message| message.role);
     if last != Some(Role::User) {
         conversation.open();
     }
-    conversation.turns
+    conversation.messages
 }
 
 /// Returns true when the request sends compaction blocks back, for which the service wants the beta named.
@@ -167,25 +169,25 @@ fn compaction_items<'a>(
 struct Conversation<'a> {
     target: &'a Target<'a>,
     ids: SentIds,
-    turns: Vec<Turn>,
+    messages: Vec<Message>,
 }
 
 impl Conversation<'_> {
     /// Lets the user speak where he must and has nothing to say.
     fn open(&mut self) {
-        self.turns.push(Turn {
+        self.messages.push(Message {
             role: Role::User,
             content: Vec::from_iter(Entry::text(OPENING.to_owned())),
         });
     }
 
     fn push(&mut self, role: Role, entry: Entry) {
-        if self.turns.is_empty() && role == Role::Assistant {
+        if self.messages.is_empty() && role == Role::Assistant {
             self.open();
         }
-        match self.turns.last_mut() {
-            Some(turn) if turn.role == role => turn.content.push(entry),
-            _ => self.turns.push(Turn {
+        match self.messages.last_mut() {
+            Some(message) if message.role == role => message.content.push(entry),
+            _ => self.messages.push(Message {
                 role,
                 content: vec![entry],
             }),
@@ -280,7 +282,7 @@ impl Conversation<'_> {
             is_error: result.is_error,
             cache_control: None,
         };
-        match self.turns.last_mut() {
+        match self.messages.last_mut() {
             Some(turn) if turn.role == Role::User => {
                 let results = turn.content.iter();
                 let results = results.take_while(|entry| matches!(entry, Entry::ToolResult { .. }));

@@ -1,22 +1,23 @@
 //! A provider behind HTTP: a wire, an address, a key, a model.
 
-use std::collections::VecDeque;
+mod events;
+mod native;
 
-use futures_util::StreamExt;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use session_model::json::RawJson;
-use session_model::{Block, StopReason};
 use tokio_util::sync::CancellationToken;
 
+use crate::capabilities::Capabilities;
 use crate::catalog::{ModelInfo, ProviderInfo};
-use crate::classify::classify;
-use crate::context::{MESSAGES_KEY, RESPONSES_KEY};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
-use crate::provider::{BoxFuture, Capabilities, Event, EventStream, Provider, Request};
+use crate::native_history::{MESSAGES_KEY, RESPONSES_KEY};
+use crate::provider::{BoxFuture, EventStream, Provider};
+use crate::request::Request;
 use crate::secret::{Redactor, Secret};
 use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi};
-use crate::wire::{Decode, Target, Wire, WireError, chat, messages, responses};
+use crate::wire::{Decode, Target, Wire, chat, messages, responses};
+use events::events;
 
 /// A model that is reached over HTTP.
 #[derive(Debug, Clone)]
@@ -68,7 +69,7 @@ impl HttpProvider {
         &self.model
     }
 
-    pub(crate) fn call(&self, cancel: CancellationToken) -> Call {
+    fn call(&self, cancel: CancellationToken) -> Call {
         Call {
             http: self.http.clone(),
             provider: self.provider.name.clone(),
@@ -78,7 +79,7 @@ impl HttpProvider {
         }
     }
 
-    pub(crate) fn target(&self) -> Target<'_> {
+    fn target(&self) -> Target<'_> {
         Target {
             provider: &self.provider.name,
             model: &self.model.id,
@@ -88,7 +89,7 @@ impl HttpProvider {
         }
     }
 
-    pub(crate) fn headers(&self, call: &Call) -> Result<HeaderMap, ProviderError> {
+    fn headers(&self, call: &Call) -> Result<HeaderMap, ProviderError> {
         let mut headers = HeaderMap::new();
         let value = |name: &str, text: &str| {
             let mut value = HeaderValue::from_str(text).map_err(|_| {
@@ -126,13 +127,13 @@ impl HttpProvider {
         Ok(headers)
     }
 
-    pub(crate) fn info(&self) -> &ProviderInfo {
+    fn info(&self) -> &ProviderInfo {
         &self.provider
     }
 
     /// Sends a body that streams, and returns the data of what comes back. `beta` names a feature of the
     /// Messages wire that the body uses.
-    pub(crate) async fn data(
+    async fn data(
         &self,
         call: Call,
         body: &RawJson,
@@ -156,7 +157,7 @@ impl HttpProvider {
 
     /// Fails where a native history stands in the place of messages, but nothing of it would be sent: everything
     /// before it would be lost without a word. Asked without it, the readable summary goes.
-    pub(crate) fn check_native(&self, request: &Request, call: &Call) -> Result<(), ProviderError> {
+    fn check_native(&self, request: &Request, call: &Call) -> Result<(), ProviderError> {
         let target = self.target();
         let native = request.native.as_ref();
         if !native.is_some_and(|one| one.replays_on(target.provider, target.model)) {
@@ -215,11 +216,7 @@ impl Provider for HttpProvider {
                 && messages::replays_compaction(&request, &self.target());
             let beta = replays.then_some(messages::COMPACTION_BETA);
             let data = self.data(call.clone(), &body, beta).await?;
-            let limits = Limits {
-                window: self.model.capabilities.window,
-                max_output: request.max_output,
-            };
-            Ok(events(data, decoder, call, limits))
+            Ok(events(data, decoder, call, request.max_output))
         })
     }
 
@@ -241,142 +238,5 @@ impl Provider for HttpProvider {
 
     fn capabilities(&self) -> &Capabilities {
         &self.model.capabilities
-    }
-}
-
-/// What an answer is checked against.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Limits {
-    pub window: Option<u64>,
-    pub max_output: Option<u64>,
-}
-
-struct Reading {
-    data: DataStream,
-    decoder: Box<dyn Decode>,
-    call: Call,
-    limits: Limits,
-    ready: VecDeque<Event>,
-    over: bool,
-}
-
-/// Returns the events that `data` decodes to. The stream ends after [`Event::Done`] or an error.
-pub(crate) fn events(
-    data: DataStream,
-    decoder: Box<dyn Decode>,
-    call: Call,
-    limits: Limits,
-) -> EventStream {
-    let reading = Reading {
-        data,
-        decoder,
-        call,
-        limits,
-        ready: VecDeque::new(),
-        over: false,
-    };
-    Box::pin(futures_util::stream::unfold(reading, |mut reading| async {
-        let next = reading.next().await?;
-        Some((next, reading))
-    }))
-}
-
-impl Reading {
-    async fn next(&mut self) -> Option<Result<Event, ProviderError>> {
-        loop {
-            if self.over {
-                return None;
-            }
-            let cancel = self.call.cancel.clone();
-            if cancel.is_cancelled() {
-                self.over = true;
-                return Some(Err(self.call.cancelled()));
-            }
-            if let Some(event) = self.ready.pop_front() {
-                let checked = self.check(event);
-                self.over = !matches!(
-                    checked,
-                    Ok(Event::Text(_) | Event::Thinking(_) | Event::ToolCall { .. })
-                );
-                return Some(checked);
-            }
-            let data = tokio::select! {
-                biased;
-                () = cancel.cancelled() => Some(Err(self.call.cancelled())),
-                data = self.data.next() => data,
-            };
-            let decoded = match data {
-                Some(Ok(data)) => self.decoder.data(&data),
-                Some(Err(error)) => {
-                    self.over = true;
-                    return Some(Err(error));
-                }
-                None => self
-                    .decoder
-                    .end()
-                    .and_then(|event| event.map(|event| vec![event]).ok_or(WireError::EndedEarly)),
-            };
-            match decoded {
-                Ok(events) => self.ready.extend(events),
-                Err(error) => {
-                    self.over = true;
-                    return Some(Err(self.wire_error(error)));
-                }
-            }
-        }
-    }
-
-    fn wire_error(&self, error: WireError) -> ProviderError {
-        match error {
-            WireError::Service(text) => {
-                let classified = classify(None, &text);
-                // The service said that it failed: garbage it is not.
-                let kind = match classified.kind {
-                    ProviderErrorKind::Malformed => ProviderErrorKind::Overloaded,
-                    kind => kind,
-                };
-                self.call.error(kind, &classified.message)
-            }
-            WireError::Malformed(text) => self.call.error(ProviderErrorKind::Malformed, &text),
-            WireError::EndedEarly => self.call.error(
-                ProviderErrorKind::Interrupted,
-                "the answer ended without its closing event",
-            ),
-        }
-    }
-
-    /// Notices what servers keep to themselves: a request whose beginning was cut off, because more was billed than
-    /// the window holds, and an answer that was cut off, because it took all that it was allowed.
-    fn check(&self, event: Event) -> Result<Event, ProviderError> {
-        let Event::Done(mut answer) = event else {
-            return Ok(event);
-        };
-        let billed = answer.usage.prompt_tokens();
-        if let Some(window) = self.limits.window
-            && window > 0
-            && billed > window
-        {
-            let text = format!(
-                "the request took {billed} tokens, more than the model's window of {window}; part of it was not read"
-            );
-            return Err(ProviderError {
-                usage: Some(Box::new(answer.usage)),
-                ..self.call.error(ProviderErrorKind::ContextOverflow, &text)
-            });
-        }
-        let full = self
-            .limits
-            .max_output
-            .is_some_and(|most| answer.usage.output >= most);
-        if full && answer.stop_reason == StopReason::Stop {
-            answer.stop_reason = StopReason::Length;
-        }
-        // What a model was told by accident must not be stored.
-        for block in &mut answer.content {
-            if let Block::Text(block) = block {
-                block.text = self.call.redactor.clean_answer(&block.text);
-            }
-        }
-        Ok(Event::Done(answer))
     }
 }

@@ -3,7 +3,7 @@
 use session_model::json::RawJson;
 use session_model::{Block, TextBlock, ThinkingBlock, ToolCall};
 
-use crate::provider::Event;
+use crate::answer::Event;
 use crate::wire::responses::{Fields, is_compaction};
 
 /// What kind of item it is.
@@ -31,7 +31,7 @@ impl Kind {
 
 /// An output item. Events find it by its id or place; servers leave out one or both.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct OutputItemState {
     pub kind: Kind,
     /// Which call of the answer it is, for calls.
     pub number: usize,
@@ -54,7 +54,7 @@ pub(super) struct Slot {
     named: bool,
 }
 
-impl Slot {
+impl OutputItemState {
     pub(super) fn new(kind: Kind, number: usize, index: Option<u64>, id: Option<String>) -> Self {
         Self {
             kind,

@@ -1,0 +1,80 @@
+//! What a model is asked.
+
+use serde::{Deserialize, Serialize};
+use session_model::json::RawJson;
+use session_model::{Content, LlmMessage};
+
+use crate::native_history::NativeHistory;
+
+/// A tool that the model may call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Tool {
+    /// The name.
+    pub name: String,
+    /// What it does, for the model.
+    pub description: String,
+    /// The JSON Schema of its arguments, an object.
+    pub parameters: RawJson,
+}
+
+/// Whether the model may or must call tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolChoice {
+    /// It decides.
+    #[default]
+    Auto,
+    /// It must not, although it sees the tools (their text stays the same for the provider's cache).
+    None,
+    /// It must call one.
+    Required,
+}
+
+/// How much a model that can think should think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reasoning {
+    /// What the provider does when nothing is said.
+    #[default]
+    Default,
+    /// As little as the model allows.
+    Off,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+}
+
+/// One request to a model.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// The system prompt.
+    pub system: String,
+    /// A provider's own items that stand before the messages; only the provider and model family that made
+    /// them get them (see [`NativeHistory::replays_on`]).
+    pub native: Option<NativeHistory>,
+    /// The conversation, calls and results paired (see `session_model::pair_calls`).
+    pub messages: Vec<LlmMessage>,
+    /// The tools.
+    pub tools: Vec<Tool>,
+    /// Whether the model may call them.
+    pub tool_choice: ToolChoice,
+    /// The most that may be answered, in tokens.
+    pub max_output: Option<u64>,
+    /// How much the model should think.
+    pub reasoning: Reasoning,
+    /// What requests of one conversation share, so that the provider's prompt cache is hit.
+    pub cache_key: Option<String>,
+}
+
+impl Request {
+    /// Returns a request with one message of the user.
+    pub fn for_prompt(system: &str, prompt: &str) -> Self {
+        Self {
+            system: system.to_owned(),
+            messages: vec![LlmMessage::User(Content::Text(prompt.to_owned()))],
+            ..Self::default()
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Streams as hostile, careless or merely different servers send them, on every wire.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use llm_providers::catalog::{Catalog, Selection};
+use llm_providers::{
+    Answer, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings, Provider,
+    ProviderError, ProviderErrorKind, Request, Secret, Wire,
+};
+use session_model::StopReason;
+use test_support::{Chunk, End, FaultServer, Reply, streams};
+
+const KEY: &str = "sk-test-0123456789abcdefghijkl";
+const WIRES: [Wire; 3] = [Wire::Responses, Wire::Chat, Wire::Messages];
+
+fn hello(wire: Wire) -> Reply {
+    match wire {
+        Wire::Responses => streams::responses_stream("hello"),
+        Wire::Chat => streams::chat_stream("hello"),
+        Wire::Messages => streams::messages_stream("hello"),
+    }
+}
+
+/// Returns the reply with `bytes` before everything that it sends.
+fn prefixed(reply: Reply, bytes: &[u8]) -> Reply {
+    match reply {
+        Reply::Chunks {
+            status,
+            headers,
+            mut chunks,
+            end,
+        } => {
+            chunks[0].bytes.splice(0..0, bytes.iter().copied());
+            Reply::Chunks {
+                status,
+                headers,
+                chunks,
+                end,
+            }
+        }
+        other => panic!("no stream: {other:?}"),
+    }
+}
+
+/// What was sent for, and how long it may take.
+struct Asked {
+    wire: Wire,
+    window: u64,
+    total: Duration,
+    cancel: CancellationToken,
+}
+
+impl Asked {
+    fn on(wire: Wire) -> Self {
+        Self {
+            wire,
+            window: 32_000,
+            total: Duration::from_secs(60),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    /// Returns the answer that `reply` is read as.
+    fn answered(self, reply: Reply) -> Result<Answer, ProviderError> {
+        let server = FaultServer::replaying(vec![reply]);
+        let selection = Selection {
+            model: "test".to_owned(),
+            base_url: Some(server.url()),
+            wire: Some(self.wire),
+            window: Some(self.window),
+            ..Selection::default()
+        };
+        let found = Catalog::embedded().resolve(&selection).expect("a model");
+        let settings = HttpSettings {
+            total: self.total,
+            ..HttpSettings::default()
+        };
+        let http = HttpClient::new(settings).expect("a client");
+        let provider = HttpProvider::new(http, found.provider, found.model, Secret::new(KEY));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        runtime.block_on(async {
+            let request = Request::for_prompt("be brief", "hello?");
+            let mut events = provider.stream(request, self.cancel).await?;
+            while let Some(event) = events.next().await {
+                if let Event::Done(answer) = event? {
+                    return Ok(answer);
+                }
+            }
+            panic!("the stream ended without an answer and without an error");
+        })
+    }
+}
+
+#[test]
+fn key_in_a_stop_reason_is_removed() {
+    let incomplete = format!(
+        r#"{{"type":"response.incomplete","response":{{"id":"{KEY}","status":"incomplete","incomplete_details":{{"reason":"{KEY}"}},"output":[]}}}}"#
+    );
+    let replies = [
+        (Wire::Responses, streams::sse_reply(&[&incomplete])),
+        (Wire::Chat, streams::chat_stream_with(&["x"], KEY, None)),
+        (
+            Wire::Messages,
+            streams::messages_stream_with(&["x"], KEY, (1, 0, 1)),
+        ),
+    ];
+    for (wire, reply) in replies {
+        let answer = Asked::on(wire).answered(reply).expect("an answer");
+        assert!(
+            matches!(answer.stop_reason, StopReason::Other(_)),
+            "{wire:?}: {answer:?}"
+        );
+        assert!(!format!("{answer:?}").contains(KEY), "{wire:?}: {answer:?}");
+    }
+}
+
+#[test]
+fn byte_order_mark_before_a_stream_is_passed_over() {
+    for wire in WIRES {
+        let reply = prefixed(hello(wire), b"\xef\xbb\xbf");
+        let cut = reply.clone().dripped(1, Duration::ZERO);
+        for reply in [reply, cut] {
+            let answer = Asked::on(wire).answered(reply).expect("an answer");
+            assert_eq!(answer.text(), "hello", "{wire:?}");
+        }
+    }
+}
+
+#[test]
+fn line_ends_of_every_kind_are_read() {
+    for wire in WIRES {
+        for end in ["\r\n", "\r", "\n"] {
+            let Reply::Chunks {
+                status,
+                headers,
+                chunks,
+                end: close,
+            } = hello(wire)
+            else {
+                panic!("no stream");
+            };
+            let text: Vec<u8> = chunks.into_iter().flat_map(|chunk| chunk.bytes).collect();
+            let text = String::from_utf8(text).expect("text").replace('\n', end);
+            let reply = Reply::Chunks {
+                status,
+                headers,
+                chunks: vec![Chunk::from(text)],
+                end: close,
+            };
+            let cut = reply.clone().dripped(1, Duration::ZERO);
+            for reply in [reply, cut] {
+                let answer = Asked::on(wire).answered(reply).expect("an answer");
+                assert_eq!(answer.text(), "hello", "{wire:?} {end:?}");
+            }
+        }
+    }
+}
+
+/// Before, a megabyte of such lines took 14 seconds.
+#[test]
+fn newlines_before_an_answer_take_no_time() {
+    for wire in WIRES {
+        for line in ["\n", ":\n"] {
+            let flood = line.repeat(1 << 20);
+            let reply = prefixed(hello(wire), flood.as_bytes());
+            let started = Instant::now();
+            let answer = Asked::on(wire).answered(reply).expect("an answer");
+            assert_eq!(answer.text(), "hello", "{wire:?}");
+            let took = started.elapsed();
+            assert!(
+                took < Duration::from_secs(10),
+                "{wire:?} {line:?}: {took:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn newlines_without_end_hold_up_neither_time_limit_nor_cancellation() {
+    let flood = || {
+        Reply::event_stream(vec![Chunk::from("\n".repeat(1 << 20)); 8])
+            .ending(End::Silence(Duration::from_secs(30)))
+    };
+    for wire in WIRES {
+        let started = Instant::now();
+        let asked = Asked {
+            total: Duration::from_millis(500),
+            ..Asked::on(wire)
+        };
+        let error = asked.answered(flood()).expect_err("no answer");
+        assert_eq!(error.kind, ProviderErrorKind::Timeout, "{wire:?}: {error}");
+        let asked = Asked::on(wire);
+        let cancel = asked.cancel.clone();
+        let canceller = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(500));
+            cancel.cancel();
+        });
+        let error = asked.answered(flood()).expect_err("no answer");
+        assert_eq!(
+            error.kind,
+            ProviderErrorKind::Cancelled,
+            "{wire:?}: {error}"
+        );
+        canceller.join().expect("a cancellation");
+        let took = started.elapsed();
+        assert!(took < Duration::from_secs(10), "{wire:?}: {took:?}");
+    }
+}
+
+#[test]
+fn complete_answer_above_the_known_window_is_kept() {
+    let replies = [
+        (
+            Wire::Responses,
+            streams::responses_stream_with(
+                &["hello"],
+                "completed",
+                streams::responses_usage(900, 0, 5),
+            ),
+        ),
+        (
+            Wire::Chat,
+            streams::chat_stream_with(&["hello"], "stop", Some(streams::chat_usage(900, 0, 5))),
+        ),
+        (
+            Wire::Messages,
+            streams::messages_stream_with(&["hello"], "end_turn", (900, 0, 5)),
+        ),
+    ];
+    for (wire, reply) in replies {
+        let asked = Asked {
+            window: 500,
+            ..Asked::on(wire)
+        };
+        let answer = asked.answered(reply).expect("an answer");
+        assert_eq!((answer.text().as_str(), answer.usage.input), ("hello", 900));
+    }
+}
+
+#[test]
+fn done_without_a_finish_reason_is_an_interruption() {
+    let piece = r#"{"choices":[{"delta":{"content":"half an ans"}}]}"#;
+    let reply = streams::sse_reply(&[piece, "[DONE]"]);
+    let error = Asked::on(Wire::Chat)
+        .answered(reply)
+        .expect_err("no answer");
+    assert_eq!(error.kind, ProviderErrorKind::Interrupted);
+}
