@@ -3,6 +3,7 @@
 //! [`machine`] decides: one pure transition function. [`runtime`] carries out what it decides: it writes to the
 //! [store](session_store), asks models, runs [tools](agent_tools), and reports what happened as [events](event).
 
+pub mod channel;
 pub mod event;
 pub mod instructions;
 pub mod keys;

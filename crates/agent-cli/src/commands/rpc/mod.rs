@@ -13,13 +13,13 @@ mod translate;
 mod tests;
 
 use serde_json::json;
-use tokio::sync::mpsc::unbounded_channel;
 
 use crate::args::{Global, RunArgs};
 use crate::commands::Outcome;
 use crate::commands::run::{GoOn, Prepared, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
+use agent_session::channel::{command_channel, event_channel};
 use agent_session::runtime::AgentSession;
 use session_store::LiveStore;
 
@@ -41,8 +41,8 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),
     };
-    let (event_sender, events) = unbounded_channel();
-    let (commands, command_receiver) = unbounded_channel();
+    let (event_sender, events) = event_channel();
+    let (commands, command_receiver) = command_channel();
     let redactor = prepared.config.tool_context.redactor.clone();
     let cwd = prepared.config.tool_context.workspace.root().to_owned();
     let session = AgentSession::new(prepared.config, event_sender);

@@ -17,13 +17,13 @@ use std::path::Path;
 
 use compaction_core::TokenCount;
 use serde_json::json;
-use tokio::sync::mpsc::unbounded_channel;
 
 use crate::args::{Global, ModeArg, RunArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::models::block_on;
 use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
+use agent_session::channel::{command_channel, event_channel};
 use agent_session::event::CompactionTotals;
 use agent_session::machine::TurnEnd;
 use agent_session::runtime::{AgentSession, Command, Finished};
@@ -50,8 +50,8 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         true => Some(Asker::at_terminal().map_err(|error| Error::io("read", "-", error))?),
         false => None,
     };
-    let (event_sender, event_receiver) = unbounded_channel();
-    let (command_sender, command_receiver) = unbounded_channel();
+    let (event_sender, event_receiver) = event_channel();
+    let (command_sender, command_receiver) = command_channel();
     let cwd = prepared.config.tool_context.workspace.root().to_owned();
     let session = AgentSession::new(prepared.config, event_sender);
     let form = match (args.mode.unwrap_or_default(), global.json) {

@@ -45,9 +45,9 @@ use session_model::{
     AgentMessage, EntryBody, EntryId, LlmMessage, RoleOrder, build_context, check_pairs,
 };
 use tempfile::TempDir;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{AgentSession, Command, Finished, SessionConfig};
+use crate::channel::{EventReceiver, SessionHandle, command_channel, event_channel};
 use crate::event::{CompactionResult, SessionEvent};
 use crate::instructions::InstructionSettings;
 use crate::instructions::{Instructions, Places};
@@ -317,8 +317,8 @@ impl House {
     }
 
     fn live_in(&self, store: LiveStore) -> Life<'_> {
-        let (sender, events) = unbounded_channel();
-        let (commands, receiver) = unbounded_channel();
+        let (sender, events) = event_channel();
+        let (commands, receiver) = command_channel();
         let path = store.path().map(Path::to_owned);
         let session = AgentSession::new(self.config(store), sender);
         Life {
@@ -457,8 +457,8 @@ struct Life<'a> {
     house: &'a House,
     /// Where it is written.
     path: Option<PathBuf>,
-    commands: UnboundedSender<Command>,
-    events: UnboundedReceiver<SessionEvent>,
+    commands: SessionHandle,
+    events: EventReceiver,
     run: Option<Pin<Box<dyn Future<Output = Finished>>>>,
     finished: Option<Finished>,
     heard: Vec<SessionEvent>,
@@ -473,7 +473,7 @@ struct Life<'a> {
 impl Life<'_> {
     fn send(&self, command: Command) {
         // One that has ended needs no command.
-        let _ = self.commands.send(command);
+        let _ = self.commands.try_send(command);
     }
 
     fn say(&mut self, text: &str) {
@@ -502,7 +502,7 @@ impl Life<'_> {
             self.finished = Some(finished);
             self.run = None;
         }
-        while let Ok(event) = self.events.try_recv() {
+        while let Some(event) = self.events.try_recv() {
             self.heard.push(event);
         }
         self.run.is_none()
