@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use llm_providers::ScriptAction;
 
 use super::*;
+use agent_session::channel::{command_channel, event_channel};
 use agent_session::event::{CompactionTotals, TokenUsage};
 
 /// Returns a run that was interrupted after a turn that ended so.
