@@ -15,17 +15,17 @@ use crate::channel::{
 use crate::instructions::Instructions;
 use crate::models::LiveModels;
 use crate::rights::{redactor, secret_variables};
-use crate::runtime::{AgentSession, Finished, SessionConfig};
+use crate::runtime::{AgentSession, Finished, Limits, SessionConfig};
 use crate::tools::standard_tools;
-use agent_tools::approval::Approvals;
+use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;
 use agent_tools::{ToolContext, ToolLimits, Toolbox, Workspace};
 use session_store::LiveStore;
 
 /// Builds a session.
 ///
-/// Unless something else is set, the session is in memory; it has the built-in tools, of which those that change
-/// something outside the workspace need approval; secrets of the environment are removed from whatever it stores,
+/// Unless something else is set, the session is in memory; it has the built-in tools, which stay in the workspace,
+/// and commands (`bash`) need approval; secrets of the environment are removed from whatever it stores,
 /// reports or sends; it runs no hooks and no tool servers and reads no instruction files.
 #[must_use]
 pub struct SessionBuilder {
@@ -43,6 +43,7 @@ pub struct SessionBuilder {
     system_prompt: Option<String>,
     instructions: Instructions,
     reasoning: Reasoning,
+    limits: Limits,
     event_bytes: usize,
 }
 
@@ -65,13 +66,14 @@ impl AgentSession {
             hooks: HookSet::default(),
             tools: standard_tools(),
             servers: Vec::new(),
-            approvals: Approvals::new(BTreeMap::new(), true),
+            approvals: Approvals::new(BTreeMap::from([("bash".to_owned(), Policy::Ask)]), true),
             tool_limits: ToolLimits::default(),
             secret_variables: None,
             redactor: None,
             system_prompt: None,
             instructions: Instructions::none(),
             reasoning: Reasoning::Default,
+            limits: Limits::default(),
             event_bytes: EVENT_BYTES,
         }
     }
@@ -160,6 +162,11 @@ impl SessionBuilder {
         Self { reasoning, ..self }
     }
 
+    /// Sets when a turn ends although the model wants to go on; never unless set.
+    pub fn limits(self, limits: Limits) -> Self {
+        Self { limits, ..self }
+    }
+
     /// Sets the bound of the events that wait to be read, in bytes.
     pub fn event_bytes(self, event_bytes: usize) -> Self {
         Self {
@@ -201,6 +208,7 @@ impl SessionBuilder {
             system_prompt,
             instructions: self.instructions,
             reasoning: self.reasoning,
+            limits: self.limits,
         };
         let session = BuiltSession {
             session: AgentSession::new(config, event_sender),

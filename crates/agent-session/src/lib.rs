@@ -27,6 +27,6 @@ pub mod wording;
 pub use builder::{BuiltSession, SessionBuilder};
 pub use channel::{EventReceiver, SessionHandle};
 pub use event::SessionEvent;
-pub use runtime::{AgentSession, Ask, Command, Finished, Reply};
+pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply};
 
 pub use {agent_tools, compaction_core, hooks, llm_providers, session_model, session_store};

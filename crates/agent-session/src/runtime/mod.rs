@@ -50,6 +50,8 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use hooks::{HookSet, Notification};
 use llm_providers::{CancellationToken, Reasoning};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
 use crate::channel::{CommandReceiver, EventSender};
@@ -104,6 +106,20 @@ pub struct SessionConfig {
     pub instructions: Instructions,
     /// How much the model should think.
     pub reasoning: Reasoning,
+    /// When a turn ends although the model wants to go on.
+    pub limits: Limits,
+}
+
+/// When a turn ends although the model wants to go on; never unless set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Limits {
+    /// The most requests to the model that one prompt leads to.
+    #[schemars(range(min = 1))]
+    pub turns: Option<u32>,
+    /// The most cost of one run of the session in USD, as far as prices are known. It is checked before each request.
+    #[schemars(range(min = 0))]
+    pub cost_usd: Option<f64>,
 }
 
 /// A session that is lived in.
@@ -160,7 +176,7 @@ pub struct AgentSession {
 impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
     pub fn new(config: SessionConfig, events: EventSender) -> Self {
-        let policy = policy(&config.settings);
+        let policy = policy(&config.settings, config.limits);
         let redactor = config.tool_context.redactor.clone();
         let mut store = config.store;
         store.set_filter(Arc::new(SecretFilter(redactor.clone())));
@@ -303,6 +319,11 @@ impl AgentSession {
             entries: self.store.tree().len(),
         });
         self.tell_unknown_window();
+        if self.machine.memory.policy.most_micro_usd.is_some() && self.models.model.prices.is_none()
+        {
+            self.events
+                .notice("the model's prices are not known, so limits.costUsd does not stop it");
+        }
         // What is to be said of them is said before the model is asked.
         self.look_at_instructions(Look::Start);
         let waiting: Vec<_> = self.store.queued().to_vec();
@@ -406,7 +427,7 @@ impl AgentSession {
 }
 
 /// Returns what settings decide for the machine.
-fn policy(settings: &Settings) -> Policy {
+fn policy(settings: &Settings, limits: Limits) -> Policy {
     let compaction = &settings.compaction;
     Policy {
         automatic: compaction.enabled && compaction.strategy.first() != Strategy::Off,
@@ -416,6 +437,8 @@ fn policy(settings: &Settings) -> Policy {
             AutoContinue::Always => Continue::Always,
         },
         hands_off: compaction.strategy.first() == Strategy::Handoff,
+        most_requests: limits.turns,
+        most_micro_usd: limits.cost_usd.map(check::micro_usd),
     }
 }
 

@@ -160,6 +160,14 @@ impl Ended {
                     report: None,
                 })
             }
+            Some(TurnEnd::LimitReached(limit)) => {
+                self.tell_spent();
+                let given = self.driver.printer.answer();
+                if self.is_text && !given.is_empty() {
+                    print_answer(given)?;
+                }
+                Err(Error::Failure(format!("{limit}{}", self.hint(" -p ..."))))
+            }
             None if self.driver.printer.said_nothing() => Ok(Outcome::nothing_to_do(
                 match &self.go_on {
                     Some(go_on) => {

@@ -194,6 +194,7 @@ impl Prepared {
             .system_prompt(system_prompt)
             .instructions(instructions)
             .reasoning(reasoning)
+            .limits(settings.limits)
             .build();
         Ok(Self {
             session,

@@ -150,6 +150,7 @@ struct House {
     approvals: Approvals,
     redactor: Arc<Redactor>,
     system_prompt: String,
+    limits: super::Limits,
     /// What the model that answers was asked.
     asked: Asked,
     /// What the model that summarizes was asked.
@@ -190,6 +191,7 @@ impl House {
             approvals: Approvals::allow_all(),
             redactor: Arc::default(),
             system_prompt: "be brief".to_owned(),
+            limits: super::Limits::default(),
             asked,
             summaries,
         }
@@ -357,6 +359,7 @@ impl House {
             system_prompt: self.system_prompt.clone(),
             instructions: self.instructions(),
             reasoning: Reasoning::Default,
+            limits: self.limits,
         }
     }
 
