@@ -289,9 +289,9 @@ pub enum SessionEvent {
     },
     /// A turn is over.
     TurnEnd {
-        /// `done`, `failed` or `aborted`.
+        /// `done`, `failed`, `aborted`, or `limit`: a limit of the settings stopped it.
         end: &'static str,
-        /// What went wrong.
+        /// What went wrong, or which limit was reached.
         error: Option<String>,
     },
     /// Nothing is going on any more.

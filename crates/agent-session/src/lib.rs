@@ -2,16 +2,31 @@
 //!
 //! [`machine`] decides: one pure transition function. [`runtime`] carries out what it decides: it writes to the
 //! [store](session_store), asks models, runs [tools](agent_tools), and reports what happened as [events](event).
+//!
+//! [`AgentSession::builder`] builds a session with safe defaults; `examples/embed.rs` is a whole program. What happens
+//! when nobody reads the events is said in [`channel`].
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+pub mod builder;
+pub mod channel;
 pub mod event;
 pub mod instructions;
 pub mod keys;
 pub mod machine;
 pub mod models;
 pub mod restoring;
+pub mod rights;
 pub mod runtime;
 pub mod schema;
 pub mod summarize;
 pub mod tools;
 pub mod undoable;
 pub mod wording;
+
+pub use builder::{BuiltSession, SessionBuilder};
+pub use channel::{EventReceiver, SessionHandle};
+pub use event::SessionEvent;
+pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply};
+
+pub use {agent_tools, compaction_core, hooks, llm_providers, session_model, session_store};

@@ -70,6 +70,33 @@ impl fmt::Debug for LiveModels {
 }
 
 impl LiveModels {
+    /// Returns the one model of this provider: it answers and writes the summaries.
+    pub fn of(provider: Arc<dyn Provider>, window: TokenCount) -> Self {
+        let summarizer = Candidate {
+            summarizer: Summarizer::Model {
+                provider: provider.name().to_owned(),
+                model: provider.model().to_owned(),
+            },
+            provider: provider.clone(),
+            way: Way::Summary,
+            prices: None,
+        };
+        Self {
+            model: LiveModel {
+                api: provider.name().to_owned(),
+                provider,
+                prices: None,
+                window,
+                summarizers: vec![summarizer],
+            },
+            promotions: VecDeque::new(),
+            former: Vec::new(),
+            others: Vec::new(),
+            policy: RetryPolicy::default(),
+            fallback: Fallback::default(),
+        }
+    }
+
     /// Returns the models of a script: it plays the model, and the summarizer where it has summaries.
     pub fn of_script(play: &ScriptPlay, window: TokenCount) -> Self {
         let provider: Arc<dyn Provider> = Arc::new(play.turns());

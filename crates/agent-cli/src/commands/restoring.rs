@@ -14,11 +14,12 @@ use session_model::{EntryId, SessionContext, SessionPath};
 use crate::args::{Global, PlanArgs};
 use crate::commands::own_folder::Around;
 use crate::commands::run::folders::workspace;
-use crate::commands::run::rights::{policies, redactor};
+use crate::commands::run::rights::policies;
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
 use agent_session::restoring::{Disk, Stopped, unseen};
+use agent_session::rights::redactor;
 use agent_tools::approval::{Approvals, Memory};
 use session_store::catalog::{is_kept, sessions_root};
 

@@ -10,10 +10,7 @@ pub(crate) fn secret_variables(settings: &AppSettings) -> Result<Vec<String>, Er
     let catalog = settings
         .catalog()
         .map_err(|error| Error::Usage(error.to_string()))?;
-    let keys = catalog
-        .providers()
-        .filter_map(|provider| provider.api_key_env.clone());
-    let mut variables: Vec<String> = keys.collect();
+    let mut variables = agent_session::rights::secret_variables(&catalog);
     variables.extend(settings.compaction.remote_token_env.clone());
     Ok(variables)
 }

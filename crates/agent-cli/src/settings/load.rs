@@ -235,8 +235,8 @@ pub(super) fn leaves(tree: &Value) -> Vec<KeyPath> {
 }
 
 /// What a project or a script may not set: a repository that was cloned must not be able to send a key or a session
-/// elsewhere, to choose who gets it, which of its files go there unasked, or to let commands run.
-const NOT_FOR_PROJECTS: [&[&str]; 18] = [
+/// elsewhere, to choose who gets it, which of its files go there unasked, to let commands run, or to spend more.
+const NOT_FOR_PROJECTS: [&[&str]; 20] = [
     &["model"],
     &["providers"],
     &["compaction", "model"],
@@ -251,6 +251,8 @@ const NOT_FOR_PROJECTS: [&[&str]; 18] = [
     &["tools", "folders"],
     &["session", "dir"],
     &["http"],
+    &["limits", "turns"],
+    &["limits", "costUsd"],
     &["hooks"],
     &["mcpServers"],
     &["instructions", "files"],

@@ -19,6 +19,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use agent_session::instructions::InstructionSettings;
+pub use agent_session::runtime::Limits;
 pub use agent_tools::mcp::ServerSetting;
 pub use external::{CommandSetting, HookSetting};
 pub use keys::{Key, key_table, keys};
@@ -51,6 +52,8 @@ pub struct AppSettings {
     pub models: BTreeMap<String, ModelOverride>,
     /// Waiting for models, and trying again.
     pub http: HttpTimeouts,
+    /// When a turn ends although the model wants to go on; never unless set.
+    pub limits: Limits,
     /// Session files.
     pub session: SessionSettings,
     /// The agent's tools.
@@ -217,6 +220,15 @@ impl AppSettings {
             ("tools.outputBytes", self.tools.output_bytes, 1000),
             ("instructions.maxBytes", self.instructions.max_bytes, 1000),
         ];
+        if self.limits.turns == Some(0) {
+            let reason = "limits.turns is 0, but must be at least 1".to_owned();
+            return Err(("limits.turns".to_owned(), reason));
+        }
+        let cost = self.limits.cost_usd;
+        if let Some(cost) = cost.filter(|cost| !cost.is_finite() || *cost < 0.0) {
+            let reason = format!("limits.costUsd is {cost}, but must be at least 0");
+            return Err(("limits.costUsd".to_owned(), reason));
+        }
         match least.iter().find(|(_, value, least)| value < least) {
             Some((key, value, least)) => {
                 let said = format!("{key} is {value}, but must be at least {least}");

@@ -28,6 +28,35 @@ pub enum TurnEnd {
     Failed(String),
     /// It was stopped.
     Aborted,
+    /// A limit stopped it before the model was asked again.
+    LimitReached(Limit),
+}
+
+/// A limit that a turn has reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Limit {
+    /// The most requests of one turn.
+    Requests(u32),
+    /// The most cost of a run, in millionths of a US dollar.
+    MicroUsd(u64),
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Requests(most) => write!(
+                f,
+                "the turn asked the model {most} times, the most that limits.turns allows; send another message to go on"
+            ),
+            Self::MicroUsd(most) => {
+                let usd = *most as f64 / 1e6;
+                write!(
+                    f,
+                    "the run has cost ${usd}, the most that limits.costUsd allows; raise the limit to go on"
+                )
+            }
+        }
+    }
 }
 
 /// What people and programs are told.

@@ -39,6 +39,8 @@ pub struct Verdict {
     pub speculate: bool,
     /// Whether a todo list says that work is left.
     pub work_left: bool,
+    /// What the run has cost so far, in millionths of a US dollar, where prices are known.
+    pub spent_micro_usd: u64,
 }
 
 /// How a compaction, a handoff or a change of branch ended.

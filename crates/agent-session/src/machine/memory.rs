@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use session_model::EntryId;
 
-use crate::machine::{AfterStop, Job};
+use crate::machine::{AfterStop, Job, Limit};
 use session_store::Delivery;
 
 /// After how many automatic compactions in a row that failed no more are tried.
@@ -34,6 +34,10 @@ pub struct Policy {
     pub continues: Continue,
     /// Whether the strategy is a handoff, which waits for the end of the turn.
     pub hands_off: bool,
+    /// The most requests of one turn.
+    pub most_requests: Option<u32>,
+    /// The most cost of a run, in millionths of a US dollar.
+    pub most_micro_usd: Option<u64>,
 }
 
 impl Default for Policy {
@@ -42,6 +46,8 @@ impl Default for Policy {
             automatic: true,
             continues: Continue::default(),
             hands_off: false,
+            most_requests: None,
+            most_micro_usd: None,
         }
     }
 }
@@ -101,6 +107,10 @@ pub struct Memory {
     pub stopped: Option<Stopped>,
     /// Tokens of the context at the newest check.
     pub tokens: u64,
+    /// How often the model was asked in this turn.
+    pub requests: u32,
+    /// What the run had cost at the newest check, in millionths of a US dollar.
+    pub spent_micro_usd: u64,
     /// What is prepared beside the running turn.
     pub background: Option<Background>,
     /// Whether a larger model could take over, as the newest answer told.
@@ -133,6 +143,8 @@ impl Memory {
             compacted: false,
             stopped: None,
             tokens: 0,
+            requests: 0,
+            spent_micro_usd: 0,
             background: None,
             can_promote: false,
             idle_timer: None,
@@ -154,6 +166,16 @@ impl Memory {
             Delivery::Steer => self.steering.push_back(id),
             Delivery::Prompt | Delivery::FollowUp => self.follow_ups.push_back(id),
         }
+    }
+
+    /// Returns the limit that keeps the model from being asked again in this turn.
+    pub(super) fn limit_reached(&self) -> Option<Limit> {
+        let policy = &self.policy;
+        let requests = policy.most_requests.filter(|most| self.requests >= *most);
+        let cost = policy
+            .most_micro_usd
+            .filter(|most| self.spent_micro_usd >= *most);
+        requests.map(Limit::Requests).or(cost.map(Limit::MicroUsd))
     }
 
     pub(super) fn job(&mut self) -> Job {
@@ -182,6 +204,7 @@ impl Memory {
     pub(super) fn turn_the_page(&mut self) {
         self.idle_timer = None;
         self.held = false;
+        self.requests = 0;
         self.declined = false;
         self.speculation_failed = false;
         self.recover_anew();

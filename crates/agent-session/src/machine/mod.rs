@@ -30,7 +30,7 @@ mod model_tests;
 mod tests;
 
 pub use compaction::CANCELLED;
-pub use effect::{Effect, Told, TurnEnd, Wish};
+pub use effect::{Effect, Limit, Told, TurnEnd, Wish};
 pub use event::{AnswerEnd, Ended, Event, Navigation, Opening, Verdict};
 pub use memory::{Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy, Stopped};
 

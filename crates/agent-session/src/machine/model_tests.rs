@@ -294,6 +294,7 @@ impl World {
                         speculate: dice.one_in(2),
                         work_left: dice.one_in(2),
                         can_promote,
+                        spent_micro_usd: 0,
                     },
                 },
             },
@@ -911,6 +912,8 @@ fn any_policy() -> impl Strategy<Value = Policy> {
     ];
     let automatic = prop::bool::weighted(0.9);
     (automatic, continues, any::<bool>()).prop_map(|(automatic, continues, hands_off)| Policy {
+        most_requests: None,
+        most_micro_usd: None,
         automatic,
         continues,
         hands_off,

@@ -301,6 +301,10 @@ impl Step {
             }
             Next::Send => self.send(),
             Next::Ask => {
+                if let Some(limit) = self.memory.limit_reached() {
+                    return self.go(Next::End(TurnEnd::LimitReached(limit)));
+                }
+                self.memory.requests += 1;
                 let job = self.memory.job();
                 self.effects.push(Effect::Ask { job });
                 State::Asking { job }

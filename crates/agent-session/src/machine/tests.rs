@@ -200,6 +200,7 @@ fn verdict(words: &str) -> Verdict {
             "promote" => verdict.can_promote = true,
             "speculate" => verdict.speculate = true,
             "work" => verdict.work_left = true,
+            "dollar" => verdict.spent_micro_usd = 1_000_000,
             tokens => verdict.tokens = tokens.parse().unwrap(),
         }
     }
@@ -294,6 +295,7 @@ fn telling(told: &Told) -> String {
         Told::TurnStarted => "turn".to_owned(),
         Told::TurnEnded(TurnEnd::Done) => "turn done".to_owned(),
         Told::TurnEnded(TurnEnd::Aborted) => "turn aborted".to_owned(),
+        Told::TurnEnded(TurnEnd::LimitReached(limit)) => format!("turn {limit:?}"),
         Told::TurnEnded(TurnEnd::Failed(why)) => format!("turn failed: {why}"),
         Told::CompactionStarted { job, reason, .. } => {
             format!("compaction#{} {}", job.0, reason.name())
@@ -334,6 +336,45 @@ fn handing_off(continues: Continue) -> Policy {
         continues,
         ..Policy::default()
     }
+}
+
+#[test]
+fn a_turn_ends_before_it_asks_more_often_than_it_may() {
+    let policy = Policy {
+        most_requests: Some(2),
+        ..Policy::default()
+    };
+    // The results are written, nothing is compacted for a request that is not sent, and what waits is kept.
+    let script =
+        "asking; batch; checked; answered calls; stored; tools; later b; stored | checked 100 due";
+    assert_snapshot!(run_with(policy, script), @"checked 100 due -> [turn Requests(2)], [rest, 1 wait], idle#13");
+    // The next message begins to count anew.
+    let script = "asking; batch; checked; batch; checked | say c; checked; stored";
+    assert_snapshot!(run_with(policy, script), @"
+    say c -> check#14 before_prompt
+    checked -> store#15 c
+    stored -> [turn], ask#16
+    ");
+}
+
+#[test]
+fn a_turn_ends_before_it_costs_more_than_it_may() {
+    let policy = Policy {
+        most_micro_usd: Some(1_000_000),
+        ..Policy::default()
+    };
+    let script = "asking; batch | checked; batch; checked dollar; say b; checked; stored";
+    assert_snapshot!(run_with(policy, script), @"
+    checked -> ask#8
+    answered calls -> store#9 answer
+    stored -> tools#10
+    tools -> store#11 results
+    stored -> check#12 between_tools
+    checked dollar -> [turn MicroUsd(1000000)], [rest], idle#13
+    say b -> check#14 before_prompt
+    checked -> store#15 b
+    stored -> [turn], [turn MicroUsd(1000000)], [rest], idle#16
+    ");
 }
 
 // The course of a turn.

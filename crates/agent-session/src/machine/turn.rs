@@ -164,6 +164,8 @@ impl Step {
 
     pub(super) fn checked(&mut self, point: CheckPoint, verdict: Verdict) -> State {
         self.measured(verdict.tokens);
+        let spent = &mut self.memory.spent_micro_usd;
+        *spent = verdict.spent_micro_usd.max(*spent);
         let after = match point {
             CheckPoint::BeforePrompt => AfterCompaction::Send,
             CheckPoint::BetweenTools => AfterCompaction::Ask,
@@ -172,7 +174,8 @@ impl Step {
             },
             CheckPoint::WhenIdle => AfterCompaction::Rest,
         };
-        if self.memory.wanted.is_some() {
+        let is_last = point == CheckPoint::BetweenTools && self.memory.limit_reached().is_some();
+        if self.memory.wanted.is_some() || is_last {
             return self.goes_on_without(after);
         }
         let scheduled = point == CheckPoint::AfterTurn && self.memory.handoff_due;

@@ -10,6 +10,12 @@ use crate::event::SessionEvent;
 use crate::machine::{CheckPoint, Verdict};
 use crate::runtime::AgentSession;
 
+/// Returns an amount in millionths of a US dollar.
+pub(super) fn micro_usd(usd: f64) -> u64 {
+    // A cast saturates, and takes what is no number as 0.
+    (usd * 1e6).round() as u64
+}
+
 impl AgentSession {
     pub(super) fn check(&mut self, point: CheckPoint) -> Verdict {
         // Where this fails, so does what the check is for, and that is told.
@@ -45,6 +51,7 @@ impl AgentSession {
             can_promote: self.models.can_promote(),
             speculate,
             work_left: turn_is_over && (due || handoff_due) && self.has_open_todos(),
+            spent_micro_usd: micro_usd(self.events.spent().cost_usd.unwrap_or_default()),
         }
     }
 

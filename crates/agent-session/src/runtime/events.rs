@@ -6,8 +6,8 @@ use compaction_core::Restored;
 use hooks::HookFailure;
 use llm_providers::Redactor;
 use session_model::Usage;
-use tokio::sync::mpsc::UnboundedSender;
 
+use crate::channel::EventSender;
 use crate::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, Step};
 use crate::wording::{counted, restored_in_words as in_words};
@@ -16,7 +16,7 @@ use agent_tools::approval::{Decision, Question, Told};
 /// The sender of events; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Events {
-    sender: UnboundedSender<SessionEvent>,
+    sender: EventSender,
     redactor: Arc<Redactor>,
     spent: Arc<Mutex<Spent>>,
     /// Questions that wait for an answer.
@@ -34,7 +34,7 @@ pub(super) struct Spent {
 
 impl Events {
     /// Returns what tells `sender`, without the keys that `redactor` knows.
-    pub fn new(sender: UnboundedSender<SessionEvent>, redactor: Arc<Redactor>) -> Self {
+    pub fn new(sender: EventSender, redactor: Arc<Redactor>) -> Self {
         Self {
             sender,
             redactor,
@@ -51,7 +51,22 @@ impl Events {
     /// Tells. Nobody has to listen.
     pub fn send(&self, mut event: SessionEvent) {
         event.remove_keys(&self.redactor);
-        let _ = self.sender.send(event);
+        self.sender.0.send(event);
+    }
+
+    /// Returns whether the events that wait to be read take more than `times` their bound.
+    pub fn is_full(&self, times: usize) -> bool {
+        self.sender.0.is_full(times)
+    }
+
+    /// Returns whether somebody may still read.
+    pub fn is_read(&self) -> bool {
+        self.sender.0.is_read()
+    }
+
+    /// Waits until the bound is crossed in either direction, or nobody reads any more.
+    pub async fn crossed(&self) {
+        self.sender.0.crossed().await;
     }
 
     pub fn notice(&self, text: impl Into<String>) {

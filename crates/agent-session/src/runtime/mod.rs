@@ -50,15 +50,18 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use hooks::{HookSet, Notification};
 use llm_providers::{CancellationToken, Reasoning};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use session_model::EntryId;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+use crate::channel::{CommandReceiver, EventSender};
 use crate::event::SessionEvent;
 use crate::instructions::Instructions;
 use crate::keys::SecretFilter;
 use crate::machine::{Continue, Event, Job, Machine, Policy, State, TurnEnd, transition};
 use crate::models::LiveModels;
 use crate::undoable::Replaceable;
+use agent_tools::approval::{Decision, Told};
 use agent_tools::mcp::{ServerConfig, Servers};
 use agent_tools::{ToolContext, Toolbox};
 use session_store::StoreError;
@@ -103,6 +106,20 @@ pub struct SessionConfig {
     pub instructions: Instructions,
     /// How much the model should think.
     pub reasoning: Reasoning,
+    /// When a turn ends although the model wants to go on.
+    pub limits: Limits,
+}
+
+/// When a turn ends although the model wants to go on; never unless set.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Limits {
+    /// The most requests to the model that one prompt leads to.
+    #[schemars(range(min = 1))]
+    pub turns: Option<u32>,
+    /// The most cost of one run of the session in USD, as far as prices are known. It is checked before each request.
+    #[schemars(range(min = 0))]
+    pub cost_usd: Option<f64>,
 }
 
 /// A session that is lived in.
@@ -158,15 +175,24 @@ pub struct AgentSession {
 
 impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
-    pub fn new(config: SessionConfig, events: UnboundedSender<SessionEvent>) -> Self {
-        let policy = policy(&config.settings);
+    pub fn new(config: SessionConfig, events: EventSender) -> Self {
+        let policy = policy(&config.settings, config.limits);
         let redactor = config.tool_context.redactor.clone();
         let mut store = config.store;
         store.set_filter(Arc::new(SecretFilter(redactor.clone())));
         let events = Events::new(events, redactor.clone());
         let teller = events.clone();
         let approvals = config.tool_context.approvals.clone();
-        let approvals = approvals.telling(move |told| teller.approval(told));
+        let answers = approvals.clone();
+        let approvals = approvals.telling(move |told| {
+            teller.approval(told);
+            // Where nobody reads, nobody answers.
+            if let Told::Asked(question) = told
+                && !teller.is_read()
+            {
+                answers.answer(&question.call_id, Decision::Deny);
+            }
+        });
         // Until it runs, nobody is told.
         let (notifier, _) = notifier(config.hooks.clone(), events.clone());
         let instructions = match config.tools.names().any(|tool| tool == "read") {
@@ -223,7 +249,7 @@ impl AgentSession {
     }
 
     /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
-    pub async fn run(mut self, mut commands: UnboundedReceiver<Command>) -> Finished {
+    pub async fn run(mut self, mut commands: CommandReceiver) -> Finished {
         let (notifier, notifications) = notifier(self.hooks.clone(), self.events.clone());
         self.notifier = notifier;
         self.open();
@@ -234,18 +260,23 @@ impl AgentSession {
         let mut told = false;
         let mut commanded = true;
         while !self.closed {
+            // The bounds: see the module `channel`.
+            let works = self.has_room() || self.stops();
+            let listens = !self.events.is_full(2);
             tokio::select! {
                 biased;
                 // First, so that hooks hear of the start before they are asked for anything.
                 () = &mut telling, if !told => told = true,
-                command = commands.recv(), if commanded => match command {
+                () = self.events.crossed() => self.deny_unread(),
+                () = self.notifier.crossed() => {}
+                command = commands.recv_with(listens), if commanded => match command {
                     Some(command) => self.command(command),
                     None => {
                         commanded = false;
                         self.feed(Event::Close);
                     }
                 },
-                Some((job, done)) = self.jobs.next(), if !self.jobs.is_empty() => self.finish(job, done),
+                Some((job, done)) = self.jobs.next(), if works && !self.jobs.is_empty() => self.finish(job, done),
             }
         }
         self.settle().await;
@@ -255,6 +286,27 @@ impl AgentSession {
         }
         std::mem::take(&mut self.servers).stop().await;
         self.finished()
+    }
+
+    /// Returns whether whoever reads events, and hooks, are not too far behind.
+    fn has_room(&self) -> bool {
+        !self.events.is_full(1) && !self.notifier.is_full()
+    }
+
+    /// Returns whether something was told to stop and has not stopped yet.
+    fn stops(&self) -> bool {
+        let mut cancels = self.cancels.values();
+        cancels.any(CancellationToken::is_cancelled)
+    }
+
+    /// Denies the calls that wait for approval once nobody reads of them any more.
+    fn deny_unread(&self) {
+        if !self.events.is_read() {
+            for question in self.events.questions() {
+                let approvals = &self.tool_context.approvals;
+                approvals.answer(&question.call_id, Decision::Deny);
+            }
+        }
     }
 
     fn open(&mut self) {
@@ -267,6 +319,11 @@ impl AgentSession {
             entries: self.store.tree().len(),
         });
         self.tell_unknown_window();
+        if self.machine.memory.policy.most_micro_usd.is_some() && self.models.model.prices.is_none()
+        {
+            self.events
+                .notice("the model's prices are not known, so limits.costUsd does not stop it");
+        }
         // What is to be said of them is said before the model is asked.
         self.look_at_instructions(Look::Start);
         let waiting: Vec<_> = self.store.queued().to_vec();
@@ -370,7 +427,7 @@ impl AgentSession {
 }
 
 /// Returns what settings decide for the machine.
-fn policy(settings: &Settings) -> Policy {
+fn policy(settings: &Settings, limits: Limits) -> Policy {
     let compaction = &settings.compaction;
     Policy {
         automatic: compaction.enabled && compaction.strategy.first() != Strategy::Off,
@@ -380,6 +437,8 @@ fn policy(settings: &Settings) -> Policy {
             AutoContinue::Always => Continue::Always,
         },
         hands_off: compaction.strategy.first() == Strategy::Handoff,
+        most_requests: limits.turns,
+        most_micro_usd: limits.cost_usd.map(check::micro_usd),
     }
 }
 

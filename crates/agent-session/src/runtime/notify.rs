@@ -8,8 +8,8 @@ use hooks::{HookContext, HookSet, Notification};
 use llm_providers::CancellationToken;
 use serde_json::Value;
 use session_model::EntryBody;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
+use crate::channel::{EVENT_BYTES, Queueable, Receiver, Sender, json_bytes, queue};
 use crate::event::CompactionResult;
 use crate::machine::Reason;
 use crate::runtime::AgentSession;
@@ -18,16 +18,35 @@ use crate::runtime::events::Events;
 /// How long hooks that are still being told may go on once the session has ended.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
+impl Queueable for (Notification, HookContext) {
+    fn bytes(&self) -> usize {
+        let texts = match &self.0 {
+            Notification::ToolResult {
+                arguments, output, ..
+            } => json_bytes(arguments) + output.len(),
+            Notification::SessionCompact { entry, summary, .. } => {
+                json_bytes(entry) + summary.len()
+            }
+            Notification::SessionTree { summary_entry, .. } => json_bytes(summary_entry),
+            Notification::SessionStart { .. }
+            | Notification::SessionShutdown { .. }
+            | Notification::TurnEnd { .. }
+            | Notification::SessionCompactFailed { .. } => 0,
+        };
+        size_of::<Self>() + texts
+    }
+}
+
 /// Takes what hooks are to be told; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Notifier {
     hooks: Arc<HookSet>,
-    sender: UnboundedSender<(Notification, HookContext)>,
+    sender: Sender<(Notification, HookContext)>,
 }
 
 /// What hooks are still to be told.
 pub(super) struct Notifications {
-    receiver: UnboundedReceiver<(Notification, HookContext)>,
+    receiver: Receiver<(Notification, HookContext)>,
     hooks: Arc<HookSet>,
     events: Events,
     /// Nothing more will be told than what is told already.
@@ -38,7 +57,7 @@ pub(super) struct Notifications {
 
 /// Returns both ends.
 pub(super) fn notifier(hooks: Arc<HookSet>, events: Events) -> (Notifier, Notifications) {
-    let (sender, receiver) = unbounded_channel();
+    let (sender, receiver) = queue(EVENT_BYTES);
     let notifier = Notifier {
         hooks: hooks.clone(),
         sender,
@@ -57,8 +76,18 @@ impl Notifier {
     /// Lets hooks be told, where any of them wants to be. Nobody waits for that.
     pub fn tell(&self, notification: Notification, context: HookContext) {
         if self.hooks.wants(notification.point()) {
-            let _ = self.sender.send((notification, context));
+            self.sender.send((notification, context));
         }
+    }
+
+    /// Returns whether what hooks are still to be told takes more than the bound.
+    pub fn is_full(&self) -> bool {
+        self.sender.is_full(1)
+    }
+
+    /// Waits until the bound is crossed in either direction.
+    pub async fn crossed(&self) {
+        self.sender.crossed().await;
     }
 }
 
@@ -77,7 +106,7 @@ impl Notifications {
             let next = tokio::select! {
                 biased;
                 next = self.receiver.recv() => next,
-                () = self.closing.cancelled() => self.receiver.try_recv().ok(),
+                () = self.closing.cancelled() => self.receiver.try_recv(),
             };
             let Some((notification, context)) = next else {
                 return;
@@ -98,7 +127,7 @@ impl Notifications {
     async fn cut(&mut self) {
         let mut left = 0_usize;
         let mut end = None;
-        while let Ok((notification, context)) = self.receiver.try_recv() {
+        while let Some((notification, context)) = self.receiver.try_recv() {
             match notification {
                 Notification::SessionShutdown { .. } => end = Some((notification, context)),
                 _ => left += 1,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use llm_providers::CancellationToken;
 use session_model::EntryId;
-use tokio::sync::mpsc::UnboundedReceiver;
 
+use crate::channel::CommandReceiver;
 use crate::event::SessionEvent;
 use crate::machine::Event;
 use crate::runtime::{AgentSession, Ask, Command};
@@ -24,7 +24,7 @@ impl AgentSession {
     /// Starts the servers and offers their tools. Messages that come meanwhile are kept at once, and whoever asks how
     /// the session is gets to know; other commands are carried out in the end, in their order. Whoever closes the
     /// session, stops what it does or goes away ends the waiting.
-    pub(super) async fn start_servers(&mut self, commands: &mut UnboundedReceiver<Command>) {
+    pub(super) async fn start_servers(&mut self, commands: &mut CommandReceiver) {
         let configs = std::mem::take(&mut self.server_configs);
         if configs.is_empty() {
             return;

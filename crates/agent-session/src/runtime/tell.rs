@@ -15,6 +15,7 @@ impl AgentSession {
                     TurnEnd::Done => ("done", None),
                     TurnEnd::Failed(error) => ("failed", Some(error.clone())),
                     TurnEnd::Aborted => ("aborted", None),
+                    TurnEnd::LimitReached(limit) => ("limit", Some(limit.to_string())),
                 };
                 self.notify(Notification::TurnEnd {
                     end: name,

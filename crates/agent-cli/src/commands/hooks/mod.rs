@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use crate::args::{Global, HooksArgs, HooksCommand};
 use crate::commands::Outcome;
-use crate::commands::run::rights::redactor;
 use crate::error::Error;
 use crate::extensions::hooks::HookHouse;
 use crate::extensions::secret_variables;
 use crate::settings::AppSettings;
+use agent_session::rights::redactor;
 
 pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {

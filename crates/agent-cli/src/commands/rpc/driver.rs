@@ -12,20 +12,24 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use llm_providers::{CancellationToken, Redactor};
 use serde::Deserialize;
-use tokio::sync::mpsc::{Receiver, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::Receiver;
 
 use super::input::Line;
 use super::output::{Offered, Output};
 use super::parse::{Asked, LONGEST, malformed, parse};
 use super::protocol::{Data, Id, Request, Response, RpcError, Subscribed};
 use super::translate::{Answered, Models, call, data};
+use agent_session::channel::{EVENT_BYTES, EventReceiver, SessionHandle};
 use agent_session::event::SessionEvent;
-use agent_session::runtime::{Call, Command};
+use agent_session::runtime::Call;
+
+/// How many bytes of lines wait for somebody to read before no more are taken from the session.
+const BACKLOG: usize = EVENT_BYTES;
 
 /// Drives a session by requests.
 pub(super) struct Driver {
-    pub commands: UnboundedSender<Command>,
-    pub events: UnboundedReceiver<SessionEvent>,
+    pub commands: SessionHandle,
+    pub events: EventReceiver,
     pub lines: Receiver<Line>,
     pub output: Output,
     pub models: Models,
@@ -34,6 +38,9 @@ pub(super) struct Driver {
     redactor: Arc<Redactor>,
     /// Lines for which there is no room yet, so that whoever does not read is still heard.
     waiting: VecDeque<String>,
+    /// How many bytes they take. Above [`BACKLOG`] events stay with the session, which waits once it has too many;
+    /// above twice that, requests stay in standard input.
+    waiting_bytes: usize,
     told: Told,
     pending: FuturesUnordered<LocalBoxFuture<'static, Response>>,
     number: u64,
@@ -67,7 +74,7 @@ struct Kind<'a> {
 
 impl Driver {
     pub fn new(
-        (commands, events): (UnboundedSender<Command>, UnboundedReceiver<SessionEvent>),
+        (commands, events): (SessionHandle, EventReceiver),
         (lines, output): (Receiver<Line>, Output),
         models: Models,
         redactor: Arc<Redactor>,
@@ -81,6 +88,7 @@ impl Driver {
             cancel: crate::cancel::token(),
             redactor,
             waiting: VecDeque::new(),
+            waiting_bytes: 0,
             told: Told::All,
             pending: FuturesUnordered::new(),
             number: 0,
@@ -93,13 +101,16 @@ impl Driver {
     /// Drives until the session has ended, and everything is answered and written.
     pub async fn drive(mut self) -> Ended {
         loop {
+            // Who has cancelled waits for the end, and what is left to tell is bounded.
+            let has_room = self.waiting_bytes <= BACKLOG || self.interrupted;
+            let listens = self.waiting_bytes <= 2 * BACKLOG;
             tokio::select! {
                 biased;
-                event = self.events.recv() => match event {
+                event = self.events.recv(), if has_room => match event {
                     Some(event) => self.tell(&event),
                     None => break,
                 },
-                Some(response) = self.pending.next(), if !self.pending.is_empty() => {
+                Some(response) = self.pending.next(), if has_room && !self.pending.is_empty() => {
                     self.respond(&response);
                 }
                 () = self.cancel.cancelled(), if !self.interrupted => {
@@ -108,7 +119,7 @@ impl Driver {
                 }
                 () = self.output.unread(), if self.input == Input::Open => self.end_input(),
                 () = self.output.room(), if !self.waiting.is_empty() => self.pass_on(),
-                line = self.lines.recv(), if self.input == Input::Open => match line {
+                line = next_line(&mut self.lines, &self.commands), if listens && self.input == Input::Open => match line {
                     Some(line) => self.line(line),
                     None => self.end_input(),
                 },
@@ -157,6 +168,7 @@ impl Driver {
     }
 
     fn print(&mut self, line: String) {
+        self.waiting_bytes += line.len();
         self.waiting.push_back(line);
         self.pass_on();
     }
@@ -164,11 +176,13 @@ impl Driver {
     /// Hands over what waits, as far as there is room.
     fn pass_on(&mut self) {
         while let Some(line) = self.waiting.pop_front() {
+            let bytes = line.len();
             match self.output.offer(line) {
-                Offered::Taken => {}
+                Offered::Taken => self.waiting_bytes -= bytes,
                 Offered::Full(line) => return self.waiting.push_front(line),
                 Offered::Unread => {
                     self.waiting.clear();
+                    self.waiting_bytes = 0;
                     self.end_input();
                 }
             }
@@ -184,8 +198,7 @@ impl Driver {
     }
 
     fn close(&self) {
-        // A session that has ended needs no command.
-        let _ = self.commands.send(Command::Close);
+        self.commands.close();
     }
 
     fn line(&mut self, line: Line) {
@@ -234,7 +247,8 @@ impl Driver {
         match call(request, &self.models) {
             Ok((ask, answered)) => {
                 let (message, answer) = Call::of(ask);
-                let _ = self.commands.send(message);
+                // There is room: no line is read before, and nobody else commands. One that has ended needs none.
+                let _ = self.commands.try_send(message);
                 let response = respond(id, command, answered, answer);
                 self.pending.push(Box::pin(response));
                 None
@@ -242,6 +256,12 @@ impl Driver {
             Err(error) => Some(Response::failed(id, Some(command), error)),
         }
     }
+}
+
+/// Returns the next line once there is room for the command that it may hold.
+async fn next_line(lines: &mut Receiver<Line>, commands: &SessionHandle) -> Option<Line> {
+    commands.room().await;
+    lines.recv().await
 }
 
 /// Returns the response to a request once the session has answered.

@@ -13,14 +13,12 @@ mod translate;
 mod tests;
 
 use serde_json::json;
-use tokio::sync::mpsc::unbounded_channel;
 
 use crate::args::{Global, RunArgs};
 use crate::commands::Outcome;
 use crate::commands::run::{GoOn, Prepared, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
-use agent_session::runtime::AgentSession;
 use session_store::LiveStore;
 
 use driver::Driver;
@@ -41,25 +39,18 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),
     };
-    let (event_sender, events) = unbounded_channel();
-    let (commands, command_receiver) = unbounded_channel();
-    let redactor = prepared.config.tool_context.redactor.clone();
-    let cwd = prepared.config.tool_context.workspace.root().to_owned();
-    let session = AgentSession::new(prepared.config, event_sender);
+    let redactor = prepared.session.redactor();
     let models = Models {
         args: args.clone(),
         settings: prepared.settings,
     };
     let lines = (input::lines_of_stdin(), Output::stdout());
-    let driver = Driver::new((commands, events), lines, models, redactor);
-    let both = async {
-        let lived = session.run(command_receiver);
-        futures_util::future::join(lived, driver.drive()).await
-    };
+    let driver = Driver::new((prepared.handle, prepared.events), lines, models, redactor);
+    let both = async { futures_util::future::join(prepared.session.run(), driver.drive()).await };
     let (finished, ended) = block_on(both)?;
     let (id, path) = &ended.session;
     let path = path.as_ref().filter(|path| LiveStore::exists(path));
-    let go_on = path.map(|path| GoOn::of(args, global).command(id, path, &cwd));
+    let go_on = path.map(|path| GoOn::of(args, global).command(id, path, &prepared.cwd));
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));
         return Err(Error::Stopped(format!("stopped{hint}")));

@@ -7,10 +7,10 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use llm_providers::{ScriptAction, ScriptDelivery, ScriptPlay};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::commands::run::ask::Asker;
 use crate::commands::run::printer::Printer;
+use agent_session::channel::{EventReceiver, SessionHandle};
 use agent_session::event::SessionEvent;
 use agent_session::runtime::Command;
 use agent_tools::approval::Decision;
@@ -18,8 +18,8 @@ use session_store::Delivery;
 
 /// Commands a session and prints what it tells.
 pub(super) struct Driver {
-    pub commands: UnboundedSender<Command>,
-    pub events: UnboundedReceiver<SessionEvent>,
+    pub commands: SessionHandle,
+    pub events: EventReceiver,
     /// What comes first.
     pub opening: Option<Command>,
     pub script: Option<ScriptPlay>,
@@ -89,15 +89,15 @@ impl Driver {
                 event = self.events.recv() => match event {
                     Some(event) => {
                         self.heard(&event);
-                        while let Ok(event) = self.events.try_recv() {
+                        while let Some(event) = self.events.try_recv() {
                             self.heard(&event);
                         }
-                        self.act();
+                        self.act().await;
                     }
                     None => return,
                 },
                 (call_id, decision) = answer(&mut self.asker) => {
-                    self.send(Command::Approve { call_id, decision });
+                    self.send(Command::Approve { call_id, decision }).await;
                 }
                 () = cancel.cancelled(), if !self.interrupted => {
                     self.interrupted = true;
@@ -160,7 +160,7 @@ impl Driver {
     }
 
     /// Does what is due by now.
-    fn act(&mut self) {
+    async fn act(&mut self) {
         if let Phase::Asked {
             error: Some(_),
             what,
@@ -179,7 +179,7 @@ impl Driver {
             return;
         }
         if let Some(opening) = self.opening.take() {
-            self.send(opening);
+            self.send(opening).await;
         }
         if let Some(script) = &self.script {
             self.due.extend(script.take_actions());
@@ -192,7 +192,7 @@ impl Driver {
                 return;
             };
             self.acting |= is_work(&action);
-            self.send(command(action));
+            self.send(command(action)).await;
         }
         if self.phase == Phase::Resting {
             self.close();
@@ -206,11 +206,11 @@ impl Driver {
     }
 
     fn close(&mut self) {
-        self.send(Command::Close);
+        self.commands.close();
         self.phase = Phase::Closing;
     }
 
-    fn send(&mut self, command: Command) {
+    async fn send(&mut self, command: Command) {
         self.unheard += usize::from(matches!(command, Command::Say { .. }));
         let asked = match &command {
             Command::Say { .. } | Command::Resume => Some(Asked::Turn),
@@ -245,7 +245,7 @@ impl Driver {
             };
         }
         // A session that has ended needs no command.
-        let _ = self.commands.send(command);
+        let _ = self.commands.send(command).await;
     }
 }
 

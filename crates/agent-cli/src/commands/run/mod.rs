@@ -17,7 +17,6 @@ use std::path::Path;
 
 use compaction_core::TokenCount;
 use serde_json::json;
-use tokio::sync::mpsc::unbounded_channel;
 
 use crate::args::{Global, ModeArg, RunArgs};
 use crate::commands::Outcome;
@@ -26,7 +25,7 @@ use crate::models::block_on;
 use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
 use agent_session::event::CompactionTotals;
 use agent_session::machine::TurnEnd;
-use agent_session::runtime::{AgentSession, Command, Finished};
+use agent_session::runtime::{Command, Finished};
 use session_store::{Delivery, LiveStore};
 
 use ask::Asker;
@@ -50,10 +49,6 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         true => Some(Asker::at_terminal().map_err(|error| Error::io("read", "-", error))?),
         false => None,
     };
-    let (event_sender, event_receiver) = unbounded_channel();
-    let (command_sender, command_receiver) = unbounded_channel();
-    let cwd = prepared.config.tool_context.workspace.root().to_owned();
-    let session = AgentSession::new(prepared.config, event_sender);
     let form = match (args.mode.unwrap_or_default(), global.json) {
         (ModeArg::Json, _) => Form::Json,
         (ModeArg::Text, true) => Form::Silent,
@@ -67,8 +62,8 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         None => Command::Resume,
     };
     let mut driver = Driver {
-        commands: command_sender,
-        events: event_receiver,
+        commands: prepared.handle,
+        events: prepared.events,
         opening: Some(opening),
         script: prepared.script,
         due: prepared.due,
@@ -81,14 +76,11 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         refused: None,
         session: (String::new(), None),
     };
-    let both = async {
-        let lived = session.run(command_receiver);
-        futures_util::future::join(lived, driver.drive()).await
-    };
+    let both = async { futures_util::future::join(prepared.session.run(), driver.drive()).await };
     let (finished, ()) = block_on(both)?;
     let ended = Ended {
-        go_on: go_on(&driver, &GoOn::of(args, global), &cwd),
-        cwd: cwd.display().to_string(),
+        go_on: go_on(&driver, &GoOn::of(args, global), &prepared.cwd),
+        cwd: prepared.cwd.display().to_string(),
         is_text: args.mode.unwrap_or_default() == ModeArg::Text && !global.json,
         finished,
         driver,
@@ -167,6 +159,14 @@ impl Ended {
                     kind: "turn_failed",
                     report: None,
                 })
+            }
+            Some(TurnEnd::LimitReached(limit)) => {
+                self.tell_spent();
+                let given = self.driver.printer.answer();
+                if self.is_text && !given.is_empty() {
+                    print_answer(given)?;
+                }
+                Err(Error::Failure(format!("{limit}{}", self.hint(" -p ..."))))
             }
             None if self.driver.printer.said_nothing() => Ok(Outcome::nothing_to_do(
                 match &self.go_on {

@@ -9,24 +9,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use compaction_core::{Profile, TokenCount, prompts};
+use compaction_core::{Profile, TokenCount};
 use llm_providers::{Reasoning, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::args::{Global, ModeArg, RunArgs, ThinkingArg};
 use crate::commands::run::folders::workspace;
-use crate::commands::run::rights::{allowed, policies, redactor, secret_variables, toolbox};
+use crate::commands::run::rights::{allowed, policies, secret_variables, toolbox};
 use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
 use crate::error::Error;
 use crate::extensions::hooks::{HookHouse, command_hooks, hook_set};
 use crate::models::Named;
 use crate::settings::{AppSettings, Sources};
+use agent_session::builder::default_system_prompt;
 use agent_session::instructions::{Instructions, Places};
 use agent_session::models::LiveModels;
-use agent_session::runtime::SessionConfig;
+use agent_session::rights::redactor;
+use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
 use agent_tools::approval::{Approvals, Memory};
-use agent_tools::{ToolContext, ToolLimits, Workspace};
+use agent_tools::{ToolLimits, Workspace};
 use session_store::catalog::sessions_root;
 
 /// Whether somebody is there who says things and answers questions.
@@ -40,7 +42,13 @@ pub(in crate::commands) enum User {
 
 /// A session that can run.
 pub(in crate::commands) struct Prepared {
-    pub config: SessionConfig,
+    pub session: BuiltSession,
+    /// Commands it.
+    pub handle: SessionHandle,
+    /// What it reports.
+    pub events: EventReceiver,
+    /// The folder that its tools work in.
+    pub cwd: PathBuf,
     /// What the user says first.
     pub prompt: Option<String>,
     pub script: Option<ScriptPlay>,
@@ -163,38 +171,36 @@ impl Prepared {
         let approvals = Approvals::new(policies, can_ask || user == User::There);
         let approvals = approvals.with_named(&allowed);
         let approvals = approvals.remembering(memory);
+        let system_prompt = system_prompt(args, &settings, &cwd);
         let mut store = which.store(&root, &cwd)?;
         store.set_sync(settings.session.sync.into());
         let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
-        let tool_context = ToolContext {
-            workspace: Arc::new(workspace),
-            cancel: llm_providers::CancellationToken::new(),
-            limits: ToolLimits {
+        let cwd = workspace.root().to_owned();
+        let (session, handle, events) = AgentSession::builder(workspace, models)
+            .store(store)
+            .settings(settings.core())
+            .hooks(hooks)
+            .tools(tools)
+            .servers(servers)
+            .approvals(approvals)
+            .tool_limits(ToolLimits {
                 output_bytes: usize::try_from(settings.tools.output_bytes).unwrap_or(usize::MAX),
                 bash_timeout,
                 bash_timeout_most: ToolLimits::default().bash_timeout_most.max(bash_timeout),
                 ..ToolLimits::default()
-            },
-            approvals,
-            overflow: store.outputs(),
-            redactor,
-            secret_variables,
-            history: None,
-        };
+            })
+            .secret_variables(secret_variables)
+            .redactor(redactor)
+            .system_prompt(system_prompt)
+            .instructions(instructions)
+            .reasoning(reasoning)
+            .limits(settings.limits)
+            .build();
         Ok(Self {
-            config: SessionConfig {
-                store,
-                folder: None,
-                models,
-                settings: settings.core(),
-                hooks: Arc::new(hooks),
-                tools,
-                servers,
-                tool_context,
-                system_prompt: system_prompt(args, &settings, &cwd),
-                instructions,
-                reasoning,
-            },
+            session,
+            handle,
+            events,
+            cwd,
             prompt,
             script,
             due,
@@ -315,8 +321,7 @@ fn system_prompt(args: &RunArgs, settings: &AppSettings, cwd: &Path) -> String {
     if let Some(prompt) = &args.system_prompt {
         return prompt.clone();
     }
-    let mut prompt = prompts::system();
-    prompt.push_str(&format!("\n\nThe working folder is {}.", cwd.display()));
+    let mut prompt = default_system_prompt(cwd);
     if let Some(more) = &settings.system_prompt {
         prompt.push_str(&format!("\n\n{more}"));
     }

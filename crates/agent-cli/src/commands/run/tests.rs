@@ -2,15 +2,15 @@
 
 use insta::assert_snapshot;
 use llm_providers::ScriptAction;
-use tokio::sync::mpsc::unbounded_channel;
 
 use super::*;
+use agent_session::channel::{command_channel, event_channel};
 use agent_session::event::{CompactionTotals, TokenUsage};
 
 /// Returns a run that was interrupted after a turn that ended so.
 fn stopped(turn: Option<TurnEnd>) -> Ended {
-    let (commands, _) = unbounded_channel();
-    let (_, events) = unbounded_channel();
+    let (commands, _) = command_channel();
+    let (_, events) = event_channel();
     Ended {
         finished: Finished {
             turn,

@@ -153,7 +153,7 @@ fn who_commands_no_more_ends_the_session_after_what_runs() {
         life.say("write");
         life.until(|event| matches!(event, SessionEvent::TextDelta { .. }))
             .await;
-        let (nobody, _) = unbounded_channel();
+        let (nobody, _) = command_channel();
         life.commands = nobody;
         life.until(|event| matches!(event, SessionEvent::SessionEnd { .. }))
             .await;

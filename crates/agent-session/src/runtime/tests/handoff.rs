@@ -251,7 +251,7 @@ fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
         let house = House::new("");
         let path = house.work().join("session.jsonl");
         std::fs::rename(house.session(TWO_TURNS), &path).unwrap();
-        let (sender, _events) = unbounded_channel();
+        let (sender, _events) = event_channel();
         let store = LiveStore::open(&path).unwrap();
         let mut session = AgentSession::new(house.config(store), sender);
         let copy = session.fork(None).unwrap().path.unwrap();

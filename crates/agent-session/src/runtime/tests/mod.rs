@@ -45,9 +45,9 @@ use session_model::{
     AgentMessage, EntryBody, EntryId, LlmMessage, RoleOrder, build_context, check_pairs,
 };
 use tempfile::TempDir;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{AgentSession, Command, Finished, SessionConfig};
+use crate::channel::{EventReceiver, SessionHandle, command_channel, event_channel};
 use crate::event::{CompactionResult, SessionEvent};
 use crate::instructions::InstructionSettings;
 use crate::instructions::{Instructions, Places};
@@ -150,6 +150,7 @@ struct House {
     approvals: Approvals,
     redactor: Arc<Redactor>,
     system_prompt: String,
+    limits: super::Limits,
     /// What the model that answers was asked.
     asked: Asked,
     /// What the model that summarizes was asked.
@@ -190,6 +191,7 @@ impl House {
             approvals: Approvals::allow_all(),
             redactor: Arc::default(),
             system_prompt: "be brief".to_owned(),
+            limits: super::Limits::default(),
             asked,
             summaries,
         }
@@ -317,8 +319,8 @@ impl House {
     }
 
     fn live_in(&self, store: LiveStore) -> Life<'_> {
-        let (sender, events) = unbounded_channel();
-        let (commands, receiver) = unbounded_channel();
+        let (sender, events) = event_channel();
+        let (commands, receiver) = command_channel();
         let path = store.path().map(Path::to_owned);
         let session = AgentSession::new(self.config(store), sender);
         Life {
@@ -357,6 +359,7 @@ impl House {
             system_prompt: self.system_prompt.clone(),
             instructions: self.instructions(),
             reasoning: Reasoning::Default,
+            limits: self.limits,
         }
     }
 
@@ -457,8 +460,8 @@ struct Life<'a> {
     house: &'a House,
     /// Where it is written.
     path: Option<PathBuf>,
-    commands: UnboundedSender<Command>,
-    events: UnboundedReceiver<SessionEvent>,
+    commands: SessionHandle,
+    events: EventReceiver,
     run: Option<Pin<Box<dyn Future<Output = Finished>>>>,
     finished: Option<Finished>,
     heard: Vec<SessionEvent>,
@@ -473,7 +476,7 @@ struct Life<'a> {
 impl Life<'_> {
     fn send(&self, command: Command) {
         // One that has ended needs no command.
-        let _ = self.commands.send(command);
+        let _ = self.commands.try_send(command);
     }
 
     fn say(&mut self, text: &str) {
@@ -502,7 +505,7 @@ impl Life<'_> {
             self.finished = Some(finished);
             self.run = None;
         }
-        while let Ok(event) = self.events.try_recv() {
+        while let Some(event) = self.events.try_recv() {
             self.heard.push(event);
         }
         self.run.is_none()

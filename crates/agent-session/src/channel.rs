@@ -1,0 +1,443 @@
+//! Bounded channels: events out of a running session, commands into it.
+//!
+//! **Events.** Nothing that a session reports is dropped. Where the reader is behind, text deltas of the same answer are
+//! merged into one. Once the events that wait take more than the bound in bytes, the session waits: it lets no model,
+//! tool or compaction go on, except what was told to stop. Commands are still taken until twice the bound is reached, so
+//! that a reader who is behind can stop the session. [`SessionHandle::close`] is always heard. A session whose
+//! [`EventReceiver`] is dropped waits for nobody; tool calls that need approval are denied there.
+//!
+//! **Commands.** [`COMMANDS`] commands wait at most; [`SessionHandle::send`] waits until there is room.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use llm_providers::CancellationToken;
+use tokio::sync::{Notify, mpsc};
+
+use crate::event::SessionEvent;
+use crate::runtime::{Answer, Ask, Call, Command, Refusal, RefusalKind};
+use session_store::Delivery;
+
+/// The bound of a channel of events, in bytes of their JSON.
+pub const EVENT_BYTES: usize = 4_000_000;
+
+/// How many commands wait at most.
+pub const COMMANDS: usize = 64;
+
+/// Items up to this number are kept apart even where they could be merged: the reader is not behind yet.
+const APART: usize = 64;
+
+/// What waits in a bounded queue.
+pub(crate) trait Queueable: Sized {
+    /// Returns how many bytes it takes, about.
+    fn bytes(&self) -> usize;
+
+    /// Merges the item that follows into this one, or gives it back where the two must stay apart.
+    fn merge(&mut self, next: Self) -> Option<Self> {
+        Some(next)
+    }
+}
+
+impl Queueable for SessionEvent {
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + json_bytes(self)
+    }
+
+    fn merge(&mut self, next: Self) -> Option<Self> {
+        match (self, next) {
+            (Self::TextDelta { text }, Self::TextDelta { text: more })
+            | (Self::ThinkingDelta { text }, Self::ThinkingDelta { text: more }) => {
+                text.push_str(&more);
+                None
+            }
+            (_, next) => Some(next),
+        }
+    }
+}
+
+/// Returns how long a value is as JSON.
+pub(crate) fn json_bytes(value: &impl serde::Serialize) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written takes what was written of it.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
+/// The sending end of a queue that is bounded in bytes; cheap to clone.
+pub(crate) struct Sender<T>(Arc<Shared<T>>);
+
+/// The receiving end of a queue that is bounded in bytes.
+pub(crate) struct Receiver<T>(Arc<Shared<T>>);
+
+struct Shared<T> {
+    waiting: Mutex<Waiting<T>>,
+    most: usize,
+    /// An item was sent, or the last sender is gone.
+    sent: Notify,
+    /// The queue has crossed its bound, in either direction.
+    crossed: Notify,
+}
+
+struct Waiting<T> {
+    items: VecDeque<(T, usize)>,
+    bytes: usize,
+    senders: usize,
+    is_read: bool,
+}
+
+/// Returns both ends of a queue that is full once its items take more than `most` bytes.
+pub(crate) fn queue<T: Queueable>(most: usize) -> (Sender<T>, Receiver<T>) {
+    let shared = Arc::new(Shared {
+        waiting: Mutex::new(Waiting {
+            items: VecDeque::new(),
+            bytes: 0,
+            senders: 1,
+            is_read: true,
+        }),
+        most,
+        sent: Notify::new(),
+        crossed: Notify::new(),
+    });
+    (Sender(shared.clone()), Receiver(shared))
+}
+
+impl<T> Shared<T> {
+    fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: Queueable> Sender<T> {
+    /// Sends without waiting; whoever sends waits for room elsewhere. Where nobody reads any more, nothing is kept.
+    pub fn send(&self, item: T) {
+        let mut waiting = self.0.lock();
+        if !waiting.is_read {
+            return;
+        }
+        let was_full = waiting.bytes > self.0.most;
+        let bytes = item.bytes();
+        waiting.bytes += bytes;
+        let is_behind = waiting.items.len() > APART;
+        let item = match waiting.items.back_mut().filter(|_| is_behind) {
+            Some((last, size)) => {
+                let left = last.merge(item);
+                if left.is_none() {
+                    *size += bytes;
+                }
+                left
+            }
+            None => Some(item),
+        };
+        waiting.items.extend(item.map(|item| (item, bytes)));
+        if !was_full && waiting.bytes > self.0.most {
+            self.0.crossed.notify_one();
+        }
+        self.0.sent.notify_one();
+    }
+}
+
+impl<T> Sender<T> {
+    /// Returns whether what waits takes more than `times` the bound.
+    pub fn is_full(&self, times: usize) -> bool {
+        self.0.lock().bytes > self.0.most.saturating_mul(times)
+    }
+
+    /// Returns whether somebody may still read.
+    pub fn is_read(&self) -> bool {
+        self.0.lock().is_read
+    }
+
+    /// Waits until the queue becomes full, or has room again.
+    pub async fn crossed(&self) {
+        self.0.crossed.notified().await;
+    }
+}
+
+impl<T> Receiver<T> {
+    /// Returns the next item, as soon as there is one; none once every sender is gone.
+    pub async fn recv(&mut self) -> Option<T> {
+        loop {
+            if let Some(item) = self.try_recv() {
+                return Some(item);
+            }
+            if self.0.lock().senders == 0 {
+                return None;
+            }
+            self.0.sent.notified().await;
+        }
+    }
+
+    /// Returns the next item if there is one already.
+    pub fn try_recv(&mut self) -> Option<T> {
+        let mut waiting = self.0.lock();
+        let before = waiting.bytes;
+        let (item, bytes) = waiting.items.pop_front()?;
+        waiting.bytes -= bytes;
+        let bounds = [self.0.most, self.0.most.saturating_mul(2)];
+        if bounds
+            .iter()
+            .any(|bound| before > *bound && waiting.bytes <= *bound)
+        {
+            self.0.crossed.notify_one();
+        }
+        Some(item)
+    }
+
+    /// Returns how many bytes wait.
+    pub fn bytes(&self) -> usize {
+        self.0.lock().bytes
+    }
+}
+
+impl<T> Clone for Sender<T> {
+    fn clone(&self) -> Self {
+        self.0.lock().senders += 1;
+        Self(self.0.clone())
+    }
+}
+
+impl<T> Drop for Sender<T> {
+    fn drop(&mut self) {
+        self.0.lock().senders -= 1;
+        self.0.sent.notify_one();
+    }
+}
+
+impl<T> Drop for Receiver<T> {
+    fn drop(&mut self) {
+        let mut waiting = self.0.lock();
+        waiting.is_read = false;
+        waiting.bytes = 0;
+        let items = std::mem::take(&mut waiting.items);
+        drop(waiting);
+        drop(items);
+        self.0.crossed.notify_one();
+    }
+}
+
+/// Where a session sends its events.
+#[derive(Clone)]
+pub struct EventSender(pub(crate) Sender<SessionEvent>);
+
+/// The events of a session, in their order.
+pub struct EventReceiver(Receiver<SessionEvent>);
+
+/// Returns a channel of events with the bound [`EVENT_BYTES`].
+pub fn event_channel() -> (EventSender, EventReceiver) {
+    event_channel_of(EVENT_BYTES)
+}
+
+/// Returns a channel of events that is full once they take more than `most` bytes.
+pub fn event_channel_of(most: usize) -> (EventSender, EventReceiver) {
+    let (sender, receiver) = queue(most);
+    (EventSender(sender), EventReceiver(receiver))
+}
+
+impl EventReceiver {
+    /// Returns the next event, as soon as there is one; none once the session has ended.
+    pub async fn recv(&mut self) -> Option<SessionEvent> {
+        self.0.recv().await
+    }
+
+    /// Returns the next event if there is one already.
+    pub fn try_recv(&mut self) -> Option<SessionEvent> {
+        self.0.try_recv()
+    }
+
+    /// Returns how many bytes wait to be read.
+    pub fn waiting_bytes(&self) -> usize {
+        self.0.bytes()
+    }
+}
+
+impl fmt::Debug for EventSender {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventSender").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for EventReceiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventReceiver")
+            .field("waiting_bytes", &self.waiting_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Commands a running session; cheap to clone. The session closes when the last handle is dropped.
+#[derive(Debug, Clone)]
+pub struct SessionHandle {
+    commands: mpsc::Sender<Command>,
+    closing: CancellationToken,
+}
+
+/// The commands of a session, in their order.
+#[derive(Debug)]
+pub struct CommandReceiver {
+    commands: mpsc::Receiver<Command>,
+    closing: CancellationToken,
+    closed: bool,
+}
+
+/// The session has ended and takes no command any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the session has ended")]
+pub struct SessionEnded;
+
+/// Returns both ends of a channel of commands.
+pub fn command_channel() -> (SessionHandle, CommandReceiver) {
+    let (sender, receiver) = mpsc::channel(COMMANDS);
+    let closing = CancellationToken::new();
+    let handle = SessionHandle {
+        commands: sender,
+        closing: closing.clone(),
+    };
+    let receiver = CommandReceiver {
+        commands: receiver,
+        closing,
+        closed: false,
+    };
+    (handle, receiver)
+}
+
+impl SessionHandle {
+    /// Sends a command, once there is room.
+    ///
+    /// # Errors
+    /// [`SessionEnded`] when nobody takes it any more.
+    pub async fn send(&self, command: Command) -> Result<(), SessionEnded> {
+        let sent = self.commands.send(command).await;
+        sent.map_err(|_| SessionEnded)
+    }
+
+    /// Sends a command if there is room; gives it back otherwise.
+    ///
+    /// # Errors
+    /// The command, when there is no room or the session has ended.
+    pub fn try_send(&self, command: Command) -> Result<(), Box<Command>> {
+        let sent = self.commands.try_send(command);
+        sent.map_err(|error| Box::new(error.into_inner()))
+    }
+
+    /// Waits until there is room for a command, or the session has ended.
+    pub async fn room(&self) {
+        drop(self.commands.reserve().await);
+    }
+
+    /// Sends a prompt, as [`Command::Say`].
+    ///
+    /// # Errors
+    /// [`SessionEnded`] when nobody takes it any more.
+    pub async fn prompt(&self, text: impl Into<String>) -> Result<(), SessionEnded> {
+        let text = text.into();
+        let delivery = Delivery::Prompt;
+        self.send(Command::Say { text, delivery }).await
+    }
+
+    /// Asks, and waits for the answer.
+    ///
+    /// # Errors
+    /// The [`Refusal`] of the session, also when it has ended.
+    pub async fn ask(&self, ask: Ask) -> Answer {
+        let (command, answer) = Call::of(ask);
+        let ended = || Refusal {
+            kind: RefusalKind::Refused,
+            message: SessionEnded.to_string(),
+        };
+        self.send(command).await.map_err(|_| ended())?;
+        answer.await.map_err(|_| ended())?
+    }
+
+    /// Closes the session. This needs no room.
+    pub fn close(&self) {
+        self.closing.cancel();
+    }
+}
+
+impl CommandReceiver {
+    /// Returns the next command; none once nobody can send one any more. A close comes after what was sent before.
+    pub async fn recv(&mut self) -> Option<Command> {
+        tokio::select! {
+            biased;
+            command = self.commands.recv() => command,
+            () = self.closing.cancelled(), if !self.closed => {
+                self.closed = true;
+                Some(Command::Close)
+            }
+        }
+    }
+
+    /// Does the same where there is `room` for what comes of it; else only once the session should close.
+    pub(crate) async fn recv_with(&mut self, room: bool) -> Option<Command> {
+        if !room {
+            self.closing.cancelled().await;
+        }
+        self.recv().await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{APART, event_channel_of};
+    use crate::event::SessionEvent;
+
+    fn delta(text: &str) -> SessionEvent {
+        SessionEvent::TextDelta {
+            text: text.to_owned(),
+        }
+    }
+
+    #[test]
+    fn deltas_are_merged_only_for_a_reader_who_is_behind() {
+        let (sender, mut receiver) = event_channel_of(1000);
+        for _ in 0..APART {
+            sender.0.send(delta("a"));
+        }
+        sender.0.send(SessionEvent::TurnStart);
+        for text in ["b", "c", "d"] {
+            sender.0.send(delta(text));
+        }
+        sender.0.send(SessionEvent::TurnStart);
+        for _ in 0..APART {
+            assert_eq!(receiver.try_recv(), Some(delta("a")));
+        }
+        assert_eq!(receiver.try_recv(), Some(SessionEvent::TurnStart));
+        assert_eq!(receiver.try_recv(), Some(delta("bcd")));
+        assert_eq!(receiver.try_recv(), Some(SessionEvent::TurnStart));
+        assert_eq!(receiver.try_recv(), None);
+        assert_eq!(receiver.waiting_bytes(), 0);
+    }
+
+    #[tokio::test]
+    async fn the_channel_ends_with_its_last_sender() {
+        let (sender, mut receiver) = event_channel_of(1000);
+        let other = sender.clone();
+        drop(sender);
+        other.0.send(SessionEvent::TurnStart);
+        drop(other);
+        assert_eq!(receiver.recv().await, Some(SessionEvent::TurnStart));
+        assert_eq!(receiver.recv().await, None);
+    }
+
+    #[test]
+    fn nothing_is_kept_for_a_reader_who_is_gone() {
+        let (sender, receiver) = event_channel_of(1);
+        sender.0.send(SessionEvent::TurnStart);
+        assert!(sender.0.is_full(1));
+        drop(receiver);
+        assert!(!sender.0.is_full(1));
+        sender.0.send(SessionEvent::TurnStart);
+        assert!(!sender.0.is_full(1) && !sender.0.is_read());
+    }
+}

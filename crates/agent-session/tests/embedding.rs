@@ -1,0 +1,175 @@
+//! A session as a program embeds it: only what the crate makes public.
+
+use std::path::Path;
+use std::time::Duration;
+
+use agent_session::agent_tools::Workspace;
+use agent_session::agent_tools::approval::Decision;
+use agent_session::compaction_core::TokenCount;
+use agent_session::llm_providers::{Script, ScriptPlay};
+use agent_session::models::LiveModels;
+use agent_session::{
+    AgentSession, Ask, Command, EventReceiver, Finished, Limits, Reply, SessionBuilder,
+    SessionEvent,
+};
+use serde_json::json;
+
+fn play(lines: &[serde_json::Value]) -> ScriptPlay {
+    let lines: Vec<String> = lines.iter().map(ToString::to_string).collect();
+    Script::parse(&lines.join("\n")).unwrap().play(0, 0)
+}
+
+fn builder(folder: &Path, play: &ScriptPlay) -> SessionBuilder {
+    let models = LiveModels::of_script(play, TokenCount(128_000));
+    AgentSession::builder(Workspace::open(folder).unwrap(), models)
+}
+
+/// Returns the next event that `find` finds something in.
+async fn next<T>(events: &mut EventReceiver, find: impl Fn(&SessionEvent) -> Option<T>) -> T {
+    loop {
+        let event = events.recv().await.expect("the session runs");
+        if let Some(found) = find(&event) {
+            return found;
+        }
+    }
+}
+
+fn idle(event: &SessionEvent) -> Option<()> {
+    matches!(event, SessionEvent::Idle { .. }).then_some(())
+}
+
+#[tokio::test]
+async fn a_program_prompts_approves_and_compacts() {
+    let folder = tempfile::tempdir().unwrap();
+    let play = play(&[
+        json!({ "answer": { "calls": [{ "name": "bash", "arguments": { "command": "echo from-bash" } }] } }),
+        json!({ "answer": { "text": "The command printed from-bash.".repeat(4000) } }),
+        json!({ "answer": { "text": "Here is more of it.".repeat(6000) } }),
+    ]);
+    let (session, handle, mut events) = builder(folder.path(), &play).build();
+    let program = async {
+        handle.prompt("run echo").await.unwrap();
+        let call_id = next(&mut events, |event| match event {
+            SessionEvent::ApprovalRequest {
+                call_id, subject, ..
+            } => {
+                assert_eq!(subject, "echo from-bash");
+                Some(call_id.clone())
+            }
+            _ => None,
+        });
+        let call_id = call_id.await;
+        let decision = Decision::Once;
+        let approve = Command::Approve { call_id, decision };
+        handle.ask(Ask::Do(approve)).await.unwrap();
+        let output = next(&mut events, |event| match event {
+            SessionEvent::ToolEnd {
+                output, is_error, ..
+            } => Some((output.clone(), *is_error)),
+            _ => None,
+        });
+        assert_eq!(output.await, ("from-bash\n".to_owned(), false));
+        next(&mut events, idle).await;
+        handle.prompt("go on").await.unwrap();
+        next(&mut events, idle).await;
+        let compact = Command::Compact { focus: None };
+        let Reply::Compacted(compacted) = handle.ask(Ask::Do(compact)).await.unwrap() else {
+            panic!("a compaction was asked for");
+        };
+        let reported = next(&mut events, |event| match event {
+            SessionEvent::CompactionEnd { result, .. } => Some(result.clone()),
+            _ => None,
+        });
+        assert_eq!(reported.await.as_ref(), Some(&compacted.result));
+        let summary = compacted.result.summary.unwrap();
+        assert!(summary.contains("run echo"), "{summary}");
+        handle.close();
+        let ended = next(&mut events, |event| {
+            matches!(event, SessionEvent::SessionEnd { .. }).then_some(())
+        });
+        ended.await;
+        assert_eq!(events.recv().await, None);
+        assert!(handle.ask(Ask::State).await.is_err());
+    };
+    let (finished, ()) = tokio::join!(session.run(), program);
+    assert_eq!((finished.unsaved, finished.path), (None, None));
+}
+
+#[tokio::test]
+async fn commands_are_denied_where_nobody_reads_events() {
+    let folder = tempfile::tempdir().unwrap();
+    let play = play(&[
+        json!({ "answer": { "calls": [{ "name": "bash", "arguments": { "command": "touch made" } }] } }),
+        json!({ "answer": { "text": "done" } }),
+    ]);
+    let (session, handle, events) = builder(folder.path(), &play).build();
+    drop(events);
+    handle.prompt("touch").await.unwrap();
+    let program = async {
+        while play.answers_left() > 0 {
+            tokio::task::yield_now().await;
+        }
+        handle.close();
+    };
+    tokio::join!(session.run(), program);
+    assert!(!folder.path().join("made").exists());
+}
+
+/// A model that calls a tool for ever, each time with a long answer.
+fn endless() -> ScriptPlay {
+    let call = json!({ "answer": { "text": "word ".repeat(200), "calls": [{ "name": "ls", "arguments": {} }] } });
+    play(&vec![call; 3000])
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_waits_for_a_reader_who_is_behind() {
+    const MOST: usize = 100_000;
+    let folder = tempfile::tempdir().unwrap();
+    let play = endless();
+    let builder = builder(folder.path(), &play).event_bytes(MOST);
+    let (session, handle, mut events) = builder.build();
+    let program = async {
+        handle.prompt("work").await.unwrap();
+        // Nobody reads for a long time.
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        let waiting = events.waiting_bytes();
+        assert!(waiting > MOST && waiting < 2 * MOST, "{waiting}");
+        let left = play.answers_left();
+        assert!(left > 2500, "{left}");
+        // Commands are heard all the same, and nothing was dropped.
+        handle.ask(Ask::State).await.unwrap();
+        handle.close();
+        let mut asked = 0;
+        while let Some(event) = events.recv().await {
+            asked += usize::from(matches!(event, SessionEvent::Answer { .. }));
+        }
+        assert!((3000 - left).abs_diff(asked) <= 1, "{left} {asked}");
+    };
+    let (finished, ()): (Finished, ()) = tokio::join!(session.run(), program);
+    assert_eq!(finished.unsaved, None);
+}
+
+#[tokio::test]
+async fn a_limit_ends_the_turn_of_a_model_that_calls_tools_for_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let play = endless();
+    let limits = Limits {
+        turns: Some(3),
+        cost_usd: None,
+    };
+    let (session, handle, mut events) = builder(folder.path(), &play).limits(limits).build();
+    let program = async {
+        handle.prompt("work").await.unwrap();
+        let end = next(&mut events, |event| match event {
+            SessionEvent::TurnEnd { end, error } => Some((*end, error.clone().unwrap())),
+            _ => None,
+        });
+        let (end, error) = end.await;
+        assert_eq!(end, "limit");
+        assert!(error.contains("limits.turns"), "{error}");
+        next(&mut events, idle).await;
+        assert_eq!(play.answers_left(), 2997);
+        handle.close();
+    };
+    tokio::join!(session.run(), program);
+}
