@@ -25,14 +25,14 @@ mod write;
 
 use std::sync::Arc;
 
-use crate::tool::AgentTool;
+use crate::tool::Tool;
 
 pub use arguments::{parse, schema};
 pub(crate) use capture::shortened;
 pub(crate) use image::of_base64 as image_in_base64;
 
 /// Returns the built-in tools, in the order in which models see them.
-pub(crate) fn standard() -> Vec<Arc<dyn AgentTool>> {
+pub(crate) fn standard() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(read::Read),
         Arc::new(write::Write),

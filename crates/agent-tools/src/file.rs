@@ -9,6 +9,7 @@ use tokio::task::spawn_blocking;
 
 use crate::context::ToolContext;
 use crate::output::ToolOutput;
+use crate::text::reason;
 use crate::workspace::place::{Place, Purpose};
 
 const OPEN: u8 = 0;
@@ -52,7 +53,7 @@ impl Drop for Waiting {
     }
 }
 
-/// Runs `work` on a thread that may wait for the file system. A cancellation is answered at once, unless the
+/// Runs `work` on a thread that may wait for the file system. A cancellation is answered immediately, unless the
 /// work has passed its gate, after which it is nearly done.
 pub async fn blocking<F>(tool: &str, context: &ToolContext, work: F) -> ToolOutput
 where
@@ -75,24 +76,6 @@ where
         Ok(Ok(output)) => output,
         Ok(Err(message)) => ToolOutput::error(message),
         Err(_) => ToolOutput::failed(tool),
-    }
-}
-
-/// Returns what the system said in words.
-pub fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "does not exist".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::NotADirectory => "leads through something that is no folder".to_owned(),
-        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
-        _ => {
-            let text = error.to_string();
-            text.split(" at path ")
-                .next()
-                .unwrap_or_default()
-                .to_owned()
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tools for coding agents.
 //!
-//! [`AgentTool`] is what a model can call; [`Toolbox`] offers tools and runs calls: it checks the arguments, asks
+//! [`Tool`] is what a model can call; [`Toolbox`] offers tools and runs calls: it checks the arguments, asks
 //! [`approval`] where a call needs it, and cleans what comes back. The built-in tools stay inside a [`Workspace`];
 //! [`mcp`] starts servers of the Model Context Protocol and offers their tools next to them.
 //!
@@ -30,8 +30,9 @@ pub mod workspace;
 
 pub use builtin::{parse as parse_arguments, schema as arguments_schema};
 pub use context::{History, ToolContext, ToolLimits};
-pub use file::{Identity, blocking, open_regular, reason};
+pub use file::{Identity, blocking, open_regular};
 pub use output::ToolOutput;
-pub use tool::{AgentTool, Repeat};
-pub use toolbox::{Toolbox, is_of_files};
+pub use text::reason;
+pub use tool::{Concurrency, Idempotency, PathArgument, Tool, ToolKind, ToolMeta};
+pub use toolbox::Toolbox;
 pub use workspace::{Workspace, WorkspaceError};

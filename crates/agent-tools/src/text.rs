@@ -1,6 +1,7 @@
 //! Text that a model may see: no control characters, no endless lines.
 
 use std::borrow::Cow;
+use std::io;
 
 use serde_json::Value;
 
@@ -104,6 +105,24 @@ pub fn each_string(value: &mut Value, change: &impl Fn(&mut String)) {
         Value::Object(members) => {
             let members = members.values_mut();
             members.for_each(|member| each_string(member, change));
+        }
+    }
+}
+
+/// Returns the reason of an I/O error, in words.
+pub fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "does not exist".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::NotADirectory => "leads through something that is no folder".to_owned(),
+        io::ErrorKind::StorageFull => "the disk is full".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        _ => {
+            let text = error.to_string();
+            text.split(" at path ")
+                .next()
+                .unwrap_or_default()
+                .to_owned()
         }
     }
 }

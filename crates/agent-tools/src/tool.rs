@@ -1,4 +1,4 @@
-//! The trait of a tool.
+//! The trait of a tool, and what its type says about its calls.
 
 use llm_providers::BoxFuture;
 use serde_json::Value;
@@ -6,17 +6,123 @@ use serde_json::Value;
 use crate::context::ToolContext;
 use crate::output::ToolOutput;
 
-/// Whether a call whose result was lost may simply run again.
+/// What a tool does, in the kinds that the Agent Client Protocol knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repeat {
-    /// It may: the second run ends where the first did.
-    Safe,
+pub enum ToolKind {
+    /// Reads files or data.
+    Read,
+    /// Changes files or content.
+    Edit,
+    /// Runs commands or code.
+    Execute,
+    /// Looks for something in files or data.
+    Search,
+    /// Plans or reasons.
+    Think,
+    /// Something else.
+    Other,
+}
+
+impl ToolKind {
+    /// Returns the name that the Agent Client Protocol uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Edit => "edit",
+            Self::Execute => "execute",
+            Self::Search => "search",
+            Self::Think => "think",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// Which other calls may run while a call of the tool runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Concurrency {
+    /// None.
+    Alone,
+    /// Calls of read-only tools.
+    WithReaders,
+    /// Calls of read-only tools where this one is read-only too, and calls that touch other paths.
+    WithOtherPaths,
+    /// Every call that allows it.
+    WithAny,
+}
+
+/// Whether a call whose result was lost may run again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idempotency {
+    /// It may: a second run ends in the same state as the first.
+    Idempotent,
     /// It may not: what the first run did is unknown.
-    Unsafe,
+    NotIdempotent,
+}
+
+/// What the argument `path` of a tool names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathArgument {
+    /// A file.
+    File,
+    /// A folder; the workspace where it is not given.
+    Folder,
+    /// A file or a folder; the workspace where it is not given.
+    FileOrFolder,
+}
+
+/// What is known about every call of a tool before it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolMeta {
+    /// What the tool does.
+    pub kind: ToolKind,
+    /// Whether it changes nothing outside the session.
+    pub read_only: bool,
+    /// Which other calls may run at the same time.
+    pub concurrency: Concurrency,
+    /// Whether a call whose result was lost may run again.
+    pub idempotency: Idempotency,
+    /// Whether calls need approval even where no policy is set. Other calls need it only where the settings say so.
+    pub needs_approval: bool,
+    /// What its argument `path` names; none for a tool without one.
+    pub path: Option<PathArgument>,
+}
+
+impl ToolMeta {
+    /// A tool of which nothing is known: its calls may change anything.
+    pub const UNKNOWN: Self = Self {
+        kind: ToolKind::Other,
+        read_only: false,
+        concurrency: Concurrency::Alone,
+        idempotency: Idempotency::NotIdempotent,
+        needs_approval: true,
+        path: None,
+    };
+
+    /// A tool that reads, and needs no approval.
+    pub const READ: Self = Self {
+        kind: ToolKind::Read,
+        read_only: true,
+        concurrency: Concurrency::WithReaders,
+        idempotency: Idempotency::Idempotent,
+        needs_approval: false,
+        path: None,
+    };
+
+    /// Returns whether two calls may run at the same time; `same_path` says whether they touch a common path.
+    pub fn may_run_with(&self, other: &Self, same_path: bool) -> bool {
+        use Concurrency::{Alone, WithAny, WithOtherPaths, WithReaders};
+        let readers = self.read_only && other.read_only;
+        match (self.concurrency, other.concurrency) {
+            (Alone, _) | (_, Alone) => false,
+            (WithReaders, _) | (_, WithReaders) => readers,
+            (WithOtherPaths, WithOtherPaths) => readers || !same_path,
+            (WithAny, WithAny | WithOtherPaths) | (WithOtherPaths, WithAny) => true,
+        }
+    }
 }
 
 /// Something that a model can call.
-pub trait AgentTool: Send + Sync {
+pub trait Tool: Send + Sync {
     /// Returns the name that the model calls.
     fn name(&self) -> &str;
 
@@ -26,20 +132,20 @@ pub trait AgentTool: Send + Sync {
     /// Returns the JSON Schema of its arguments.
     fn parameters(&self) -> Value;
 
-    /// Returns whether a call whose result was lost may run again.
-    fn repeat(&self) -> Repeat;
+    /// Returns what is known about its calls. Nothing else decides by the name of a tool.
+    fn meta(&self) -> ToolMeta;
 
-    /// Returns whether calls need leave by themselves; others are asked about only where the settings say so, and
-    /// refused where a rule of the project is against them.
-    fn needs_leave(&self) -> bool {
-        false
+    /// Returns the paths that a call names, as it names them: by default its argument `path`.
+    fn paths(&self, arguments: &Value) -> Vec<String> {
+        let named = self.meta().path.and_then(|_| arguments.get("path"));
+        let named = named.and_then(Value::as_str).map(str::to_owned);
+        named.into_iter().collect()
     }
 
-    /// Returns what the call would do, in the words in which it is allowed and remembered; none for a call that
-    /// needs no leave.
-    fn asks_leave(&self, arguments: &Value) -> Option<String> {
-        let _ = arguments;
-        None
+    /// Returns what rules and questions about a call say that it would do; none for a call that cannot run. Only tools
+    /// that need approval are asked: rules know the others by their path, or else by their arguments.
+    fn approval_subject(&self, arguments: &Value) -> Option<String> {
+        Some(arguments.to_string())
     }
 
     /// Runs one call that is allowed. Ends soon after `context.cancel` fires.
@@ -48,4 +154,61 @@ pub trait AgentTool: Send + Sync {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Concurrency, ToolMeta};
+
+    #[test]
+    fn two_calls_run_together_only_where_both_tools_allow_it() {
+        use Concurrency::{Alone, WithAny, WithOtherPaths, WithReaders};
+        let mut text = String::new();
+        let all = [Alone, WithReaders, WithOtherPaths, WithAny];
+        for (at, concurrency) in all.into_iter().enumerate() {
+            for other in &all[at..] {
+                for (name, read_only) in [("read", true), ("change", false)] {
+                    let meta = |concurrency| ToolMeta {
+                        read_only,
+                        concurrency,
+                        ..ToolMeta::READ
+                    };
+                    let [one, two] = [meta(concurrency), meta(*other)];
+                    let may =
+                        |same| match (one.may_run_with(&two, same), two.may_run_with(&one, same)) {
+                            (true, true) => "yes",
+                            (false, false) => "no",
+                            _ => "asymmetric",
+                        };
+                    text.push_str(&format!(
+                        "{concurrency:?} {other:?} {name}: {} {}\n",
+                        may(false),
+                        may(true)
+                    ));
+                }
+            }
+        }
+        insta::assert_snapshot!(text, @"
+        Alone Alone read: no no
+        Alone Alone change: no no
+        Alone WithReaders read: no no
+        Alone WithReaders change: no no
+        Alone WithOtherPaths read: no no
+        Alone WithOtherPaths change: no no
+        Alone WithAny read: no no
+        Alone WithAny change: no no
+        WithReaders WithReaders read: yes yes
+        WithReaders WithReaders change: no no
+        WithReaders WithOtherPaths read: yes yes
+        WithReaders WithOtherPaths change: no no
+        WithReaders WithAny read: yes yes
+        WithReaders WithAny change: no no
+        WithOtherPaths WithOtherPaths read: yes yes
+        WithOtherPaths WithOtherPaths change: yes no
+        WithOtherPaths WithAny read: yes yes
+        WithOtherPaths WithAny change: yes yes
+        WithAny WithAny read: yes yes
+        WithAny WithAny change: yes yes
+        ");
+    }
 }

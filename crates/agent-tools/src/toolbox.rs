@@ -2,10 +2,11 @@
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
-use llm_providers::Tool;
+use llm_providers::Tool as ToolSpec;
 use serde_json::{Map, Value};
 use session_model::ToolCall;
 use session_model::json::RawJson;
@@ -15,11 +16,8 @@ use crate::builtin;
 use crate::context::ToolContext;
 use crate::output::ToolOutput;
 use crate::text;
-use crate::tool::{AgentTool, Repeat};
+use crate::tool::{Tool, ToolMeta};
 use crate::workspace::Workspace;
-
-/// The tools whose calls are about a file or folder.
-const OF_FILES: [&str; 6] = ["read", "write", "edit", "grep", "find", "ls"];
 
 /// How much of a name that no tool has is repeated, in characters.
 const NAME_CHARS: usize = 100;
@@ -27,7 +25,7 @@ const NAME_CHARS: usize = 100;
 /// The tools that a session offers, in their order.
 #[derive(Clone)]
 pub struct Toolbox {
-    tools: Arc<[Arc<dyn AgentTool>]>,
+    tools: Arc<[Arc<dyn Tool>]>,
 }
 
 impl Toolbox {
@@ -42,7 +40,7 @@ impl Toolbox {
     }
 
     /// Returns a toolbox with these tools, for those that are made with a state of their own.
-    pub fn of(tools: Vec<Arc<dyn AgentTool>>) -> Self {
+    pub fn of(tools: Vec<Arc<dyn Tool>>) -> Self {
         Self {
             tools: tools.into(),
         }
@@ -50,7 +48,7 @@ impl Toolbox {
 
     /// Returns these tools and `more` behind them.
     #[must_use]
-    pub fn with(&self, more: &[Arc<dyn AgentTool>]) -> Self {
+    pub fn with(&self, more: &[Arc<dyn Tool>]) -> Self {
         Self::of(self.tools.iter().chain(more).cloned().collect())
     }
 
@@ -69,10 +67,10 @@ impl Toolbox {
     }
 
     /// Returns the tools as a request to a model has them.
-    pub fn specs(&self) -> Vec<Tool> {
+    pub fn specs(&self) -> Vec<ToolSpec> {
         let tools = self.tools.iter();
         let specs = tools.filter_map(|tool| {
-            Some(Tool {
+            Some(ToolSpec {
                 name: tool.name().to_owned(),
                 description: tool.description().to_owned(),
                 parameters: RawJson::of(&tool.parameters()).ok()?,
@@ -86,9 +84,52 @@ impl Toolbox {
         self.tools.iter().map(|tool| tool.name())
     }
 
-    /// Returns whether a lost call of `name` may run again; not when there is no such tool.
-    pub fn repeat(&self, name: &str) -> Repeat {
-        self.get(name).map_or(Repeat::Unsafe, AgentTool::repeat)
+    /// Returns what is known about the calls of `name`; [`ToolMeta::UNKNOWN`] when there is no such tool.
+    pub fn meta(&self, name: &str) -> ToolMeta {
+        self.get(name).map_or(ToolMeta::UNKNOWN, Tool::meta)
+    }
+
+    /// Returns the paths that a call names, as it names them.
+    pub fn paths(&self, call: &ToolCall) -> Vec<String> {
+        let tool = self
+            .get(&call.name)
+            .filter(|tool| tool.meta().path.is_some());
+        let arguments = call.arguments.as_ref();
+        let named = tool.zip(arguments);
+        named.map_or_else(Vec::new, |(tool, raw)| tool.paths(&raw.to_value()))
+    }
+
+    /// Splits calls into groups, in their order: the calls of one group may run at the same time, and a group begins
+    /// when the one before it has ended.
+    pub fn concurrent_groups<'a>(
+        &self,
+        calls: &'a [ToolCall],
+        workspace: &Workspace,
+    ) -> Vec<Vec<&'a ToolCall>> {
+        let mut groups: Vec<Vec<&ToolCall>> = Vec::new();
+        // What is known about the calls of the last group.
+        let mut running: Vec<(ToolMeta, Vec<PathBuf>)> = Vec::new();
+        for call in calls {
+            let meta = self.meta(&call.name);
+            let paths = self.paths(call).into_iter().map(|path| {
+                // One file has one name, however the call writes it.
+                let resolved = workspace.resolve(&path);
+                resolved.unwrap_or_else(|_| PathBuf::from(path))
+            });
+            let paths: Vec<PathBuf> = paths.collect();
+            let fits = running.iter().all(|(other, others)| {
+                meta.may_run_with(other, paths.iter().any(|path| others.contains(path)))
+            });
+            match groups.last_mut() {
+                Some(group) if fits => group.push(call),
+                _ => {
+                    groups.push(vec![call]);
+                    running.clear();
+                }
+            }
+            running.push((meta, paths));
+        }
+        groups
     }
 
     /// Runs one call, once it is allowed. Never fails: whatever goes wrong is a result that tells the model what to do.
@@ -112,7 +153,7 @@ impl Toolbox {
         if context.cancel.is_cancelled() {
             return ToolOutput::cancelled();
         }
-        if let Some((subject, otherwise)) = leave(tool, &arguments, &context.workspace) {
+        for (subject, otherwise) in permissions(tool, &arguments, &context.workspace) {
             let question = Question {
                 call_id: call.id.clone(),
                 tool: call.name.clone(),
@@ -131,7 +172,7 @@ impl Toolbox {
         }
     }
 
-    fn get(&self, name: &str) -> Option<&dyn AgentTool> {
+    fn get(&self, name: &str) -> Option<&dyn Tool> {
         let mut tools = self.tools.iter();
         let found = tools.find(|tool| tool.name() == name)?;
         Some(&**found)
@@ -142,32 +183,27 @@ impl Toolbox {
     }
 }
 
-/// Returns what the call would do, in the words of rules, and what holds where no policy is set; none for a call that
-/// cannot run and is told why.
-fn leave(
-    tool: &dyn AgentTool,
-    arguments: &Value,
-    workspace: &Workspace,
-) -> Option<(String, Policy)> {
-    match tool.asks_leave(arguments) {
-        Some(subject) => Some((subject, Policy::Ask)),
-        None if tool.needs_leave() => None,
-        None => Some((subject(tool.name(), arguments, workspace), Policy::Allow)),
+/// Returns what has to be allowed before a call runs, as rules know it, each with the policy that holds where none is
+/// set; nothing for a call that cannot run, whose error tells why.
+fn permissions(tool: &dyn Tool, arguments: &Value, workspace: &Workspace) -> Vec<(String, Policy)> {
+    let meta = tool.meta();
+    if meta.needs_approval {
+        let subject = tool.approval_subject(arguments);
+        return subject
+            .map(|subject| (subject, Policy::Ask))
+            .into_iter()
+            .collect();
     }
-}
-
-/// Returns whether calls of a tool are about a file or folder.
-pub fn is_of_files(tool: &str) -> bool {
-    OF_FILES.contains(&tool)
-}
-
-/// Returns what rules say of a call that needs no leave by itself: the file or folder, however it is spelled.
-fn subject(tool: &str, arguments: &Value, workspace: &Workspace) -> String {
-    if !is_of_files(tool) {
-        return arguments.to_string();
+    if meta.path.is_none() {
+        return vec![(arguments.to_string(), Policy::Allow)];
     }
-    let path = arguments.get("path").and_then(Value::as_str);
-    workspace.named(path.unwrap_or("."))
+    let mut paths = tool.paths(arguments);
+    if paths.is_empty() {
+        paths.push(".".to_owned());
+    }
+    // A file has one name in rules, however the call writes it.
+    let subjects = paths.iter().map(|path| workspace.named(path));
+    subjects.map(|subject| (subject, Policy::Allow)).collect()
 }
 
 impl fmt::Debug for Toolbox {

@@ -336,7 +336,7 @@ fn walk(root: &Path, path: &Path) -> Result<PathBuf, (PathBuf, String)> {
                 let target = match next.read_link() {
                     Ok(target) if links <= MOST_LINKS => target,
                     Ok(_) => return Err((at, "leads through a ring of links".to_owned())),
-                    Err(error) => return Err((at, crate::file::reason(&error))),
+                    Err(error) => return Err((at, crate::text::reason(&error))),
                 };
                 lead(&target, &mut at, &mut steps);
             }
@@ -345,7 +345,7 @@ fn walk(root: &Path, path: &Path) -> Result<PathBuf, (PathBuf, String)> {
                 missing = true;
                 at = next;
             }
-            Err(error) => return Err((at, crate::file::reason(&error))),
+            Err(error) => return Err((at, crate::text::reason(&error))),
         }
     }
     Ok(at)

@@ -9,8 +9,8 @@ use crate::args::{ApprovalsArgs, ApprovalsCommand, Global, ProjectArgs, RuleArgs
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::ui::{BAD, DIM, GOOD, clean, counted, styled};
+use agent_tools::Workspace;
 use agent_tools::approval::{Memory, Rule, Rules, Ruling, Subject};
-use agent_tools::{Workspace, is_of_files};
 
 pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {
@@ -83,7 +83,7 @@ fn rule(args: &RuleArgs) -> Result<Rule, Error> {
 
 /// Returns the rule with the name that tools know a file by.
 fn named(rule: Rule, workspace: &Workspace) -> Rule {
-    if !is_of_files(&rule.tool) {
+    if standard_tools().meta(&rule.tool).path.is_none() {
         return rule;
     }
     let subject = match &rule.subject {

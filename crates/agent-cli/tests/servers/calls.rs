@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use agent_tools::approval::{Approvals, Policy};
-use agent_tools::{Repeat, Toolbox};
+use agent_tools::{Idempotency, Toolbox};
 use llm_providers::{Redactor, Secret};
 use serde_json::{Value, json};
 use session_model::{Block, Content};
@@ -370,7 +370,8 @@ fn approvals() {
             denied.starts_with("s__echo is not allowed here"),
             "{denied}"
         );
-        let subject = servers.tools()[17].asks_leave(&json!({ "text": "a\u{1b}\nb".repeat(400) }));
+        let subject =
+            servers.tools()[17].approval_subject(&json!({ "text": "a\u{1b}\nb".repeat(400) }));
         let subject = subject.expect("it asks");
         assert!(
             subject.starts_with(r#"s__echo {"text":"a\u001b\nb"#),
@@ -389,11 +390,9 @@ fn hints() {
         let house = House::new();
         let servers = house.start(&[config("usual")]).await;
         let tools = Toolbox::builtin().with(servers.tools());
-        let repeat = ["read", "s__echo", "s__add", "s__fail"].map(|name| tools.repeat(name));
-        assert_eq!(
-            repeat,
-            [Repeat::Safe, Repeat::Safe, Repeat::Unsafe, Repeat::Unsafe]
-        );
+        let names = ["read", "s__echo", "s__add", "s__fail"];
+        let safe = |name| tools.meta(name).idempotency == Idempotency::Idempotent;
+        assert_eq!(names.map(safe), [true, true, false, false]);
         let specs = tools.specs();
         let add = specs
             .iter()

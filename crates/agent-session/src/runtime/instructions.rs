@@ -24,9 +24,6 @@ use crate::runtime::known::{Found, Known, Look, Quote, Sections, sections_of};
 use session_store::NewEntry;
 use session_store::StoreError;
 
-/// The tools whose calls touch the folder of the path that they name.
-const TOUCHING: [&str; 6] = ["read", "write", "edit", "grep", "find", "ls"];
-
 impl AgentSession {
     /// Looks at the files, tells what is new of them, and returns the entries that the context needs beside the
     /// sections.
@@ -79,8 +76,7 @@ impl AgentSession {
     ) -> Result<(), StoreError> {
         let paths = calls
             .iter()
-            .filter(|call| TOUCHING.contains(&&*call.name))
-            .filter_map(|call| call.arguments.as_ref()?.string_member("path"))
+            .flat_map(|call| self.tools.paths(call))
             .filter_map(|path| self.tool_context.workspace.resolve(&path).ok());
         let mut folders: Vec<PathBuf> = Vec::new();
         for path in paths {

@@ -1,6 +1,5 @@
 //! The calls of an answer: which are open, and running them beside each other where they cannot disturb each other.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -22,7 +21,7 @@ use crate::runtime::jobs::Done;
 use crate::runtime::notify::Notifier;
 use crate::wording::counted;
 use agent_tools::approval::Approvals;
-use agent_tools::{History, Repeat, ToolContext, ToolOutput, Toolbox, Workspace};
+use agent_tools::{History, Idempotency, ToolContext, ToolOutput, Toolbox};
 use session_store::NewEntry;
 
 /// How much of an output an event tells, in characters.
@@ -79,7 +78,7 @@ impl AgentSession {
         let names = calls.iter().map(|call| call.name.as_str());
         let mut names: Vec<&str> = names
             .filter(|name| approvals.is_untrusted(name))
-            .filter(|name| self.tools.repeat(name) == Repeat::Safe)
+            .filter(|name| self.tools.meta(name).idempotency == Idempotency::Idempotent)
             .collect();
         let count = counted(names.len(), "call");
         names.dedup();
@@ -138,7 +137,10 @@ impl Batch {
     /// of the calls.
     async fn run(&self, calls: Vec<ToolCall>) -> Vec<NewEntry> {
         let mut results = Vec::with_capacity(calls.len());
-        for group in groups(&calls, &self.context.workspace) {
+        for group in self
+            .tools
+            .concurrent_groups(&calls, &self.context.workspace)
+        {
             results.extend(join_all(group.iter().map(|call| self.one(call))).await);
         }
         results
@@ -166,7 +168,8 @@ impl Batch {
             });
             return entry(call, &output);
         }
-        let lost = self.after_crash && self.tools.repeat(&call.name) == Repeat::Unsafe;
+        let idempotency = self.tools.meta(&call.name).idempotency;
+        let lost = self.after_crash && idempotency == Idempotency::NotIdempotent;
         let output = match lost {
             false => self.allowed(call, &arguments).await,
             true => ToolOutput::error(
@@ -239,47 +242,4 @@ fn entry(call: &ToolCall, output: &ToolOutput) -> NewEntry {
         None => draft,
     };
     EntryDraft::Message(Box::new(draft)).into()
-}
-
-/// Parts calls into groups that may run at once: a command runs alone, and so does each call on a file that another
-/// one of the group names. Who searches reads everything, and runs beside no change.
-fn groups<'a>(calls: &'a [ToolCall], workspace: &Workspace) -> Vec<Vec<&'a ToolCall>> {
-    let path_of = |call: &ToolCall| path_of(call, workspace);
-    let mut groups: Vec<Vec<&'a ToolCall>> = Vec::new();
-    for call in calls {
-        let fits = |group: &Vec<&ToolCall>| {
-            let alone = call.name == "bash" || group.iter().any(|other| other.name == "bash");
-            let path = path_of(call);
-            let same = path.is_some() && group.iter().any(|other| path_of(other) == path);
-            let reads = reads(call) && group.iter().all(|other| reads(other));
-            let mixed = searches(call) && group.iter().any(|other| changes(other))
-                || changes(call) && group.iter().any(|other| searches(other));
-            !alone && !mixed && (!same || reads)
-        };
-        match groups.last_mut() {
-            Some(group) if fits(group) => group.push(call),
-            _ => groups.push(vec![call]),
-        }
-    }
-    groups
-}
-
-/// Returns whether a call looks at files that it does not name.
-fn searches(call: &ToolCall) -> bool {
-    matches!(call.name.as_str(), "grep" | "find" | "ls")
-}
-
-fn reads(call: &ToolCall) -> bool {
-    call.name == "read" || searches(call)
-}
-
-fn changes(call: &ToolCall) -> bool {
-    matches!(call.name.as_str(), "write" | "edit")
-}
-
-/// Returns the file that a call names, in the one spelling that it has.
-fn path_of(call: &ToolCall, workspace: &Workspace) -> Option<PathBuf> {
-    let path = call.arguments.as_ref()?.string_member("path")?;
-    let resolved = workspace.resolve(&path);
-    Some(resolved.unwrap_or_else(|_| PathBuf::from(&*path)))
 }

@@ -12,7 +12,7 @@ use session_model::{AgentMessage, Entry, EntryBody, build_context};
 
 use super::recalling::{IN_PART, Search, pattern, place_name};
 use agent_tools::text::{clip_line, count};
-use agent_tools::{AgentTool, History, Repeat, ToolContext, ToolOutput};
+use agent_tools::{Concurrency, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
 use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
 /// How many entries are shown when the call says nothing, and at most.
@@ -66,7 +66,7 @@ enum Wanted {
     },
 }
 
-impl AgentTool for RecallTool {
+impl Tool for RecallTool {
     fn name(&self) -> &str {
         NAME
     }
@@ -81,8 +81,12 @@ impl AgentTool for RecallTool {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            kind: ToolKind::Search,
+            concurrency: Concurrency::WithAny,
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

@@ -76,7 +76,10 @@ fn the_session_tools_stand_behind_the_builtin_ones() {
     let names: Vec<&str> = tools.names().collect();
     assert_eq!(names[7..], ["todo", "recall"]);
     for name in ["todo", "recall"] {
-        assert_eq!(tools.repeat(name), agent_tools::Repeat::Safe);
+        assert_eq!(
+            tools.meta(name).idempotency,
+            agent_tools::Idempotency::Idempotent
+        );
     }
     let specs = tools.specs();
     let shown: String = specs[7..]

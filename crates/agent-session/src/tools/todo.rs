@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use agent_tools::text::{clip_line, count};
-use agent_tools::{AgentTool, Repeat, ToolContext, ToolOutput};
+use agent_tools::{Concurrency, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
 use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
 /// The longest text of an item, in characters: what is longer would be cut where the list is read again.
@@ -46,7 +46,7 @@ enum Status {
     Done,
 }
 
-impl AgentTool for Todo {
+impl Tool for Todo {
     fn name(&self) -> &str {
         "todo"
     }
@@ -61,8 +61,12 @@ impl AgentTool for Todo {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            kind: ToolKind::Think,
+            concurrency: Concurrency::WithAny,
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

@@ -19,7 +19,7 @@ use super::arguments::{parse, schema};
 use super::capture::Capture;
 use crate::context::{ToolContext, ToolLimits};
 use crate::output::ToolOutput;
-use crate::tool::{AgentTool, Repeat};
+use crate::tool::{Tool, ToolKind, ToolMeta};
 
 /// How long what a command left running may still write before it is killed.
 const LEFTOVERS: Duration = Duration::from_millis(250);
@@ -45,7 +45,7 @@ struct Arguments {
     description: Option<String>,
 }
 
-impl AgentTool for Bash {
+impl Tool for Bash {
     fn name(&self) -> &str {
         "bash"
     }
@@ -60,15 +60,14 @@ impl AgentTool for Bash {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Unsafe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            kind: ToolKind::Execute,
+            ..ToolMeta::UNKNOWN
+        }
     }
 
-    fn needs_leave(&self) -> bool {
-        true
-    }
-
-    fn asks_leave(&self, arguments: &Value) -> Option<String> {
+    fn approval_subject(&self, arguments: &Value) -> Option<String> {
         // A call that cannot run is told what is wrong with it instead.
         let arguments = parse::<Arguments>(arguments).ok()?;
         Some(arguments.command)
@@ -131,7 +130,7 @@ async fn run(command: &str, limit: Duration, context: &ToolContext) -> ToolOutpu
     let (mut running, mut output) = match started {
         Ok(started) => started,
         Err(error) => {
-            let reason = crate::file::reason(&error);
+            let reason = crate::text::reason(&error);
             return ToolOutput::error(format!("cannot run a shell: {reason}"));
         }
     };

@@ -224,7 +224,7 @@ impl Capture {
                 path,
                 room: self.limits.full_output_bytes,
             },
-            Err(error) => Full::Lost(crate::file::reason(&error)),
+            Err(error) => Full::Lost(crate::text::reason(&error)),
         };
         let before = format!("{}{}", self.head, self.tail);
         self.write_full(&before);
@@ -237,7 +237,7 @@ impl Capture {
         let fits = usize::try_from(*room).unwrap_or(usize::MAX).min(text.len());
         let fits = text.floor_char_boundary(fits);
         if let Err(error) = file.write_all(&text.as_bytes()[..fits]) {
-            self.full = Full::Lost(crate::file::reason(&error));
+            self.full = Full::Lost(crate::text::reason(&error));
             return;
         }
         *room -= fits as u64;

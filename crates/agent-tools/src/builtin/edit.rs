@@ -13,10 +13,10 @@ use super::diff;
 use super::replace::replace;
 use super::replacement::{Change, find_changes};
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, Identity, Target, blocking, reason};
+use crate::file::{Gate, Identity, Target, blocking};
 use crate::output::ToolOutput;
-use crate::text::{beginning, clip_lines, count};
-use crate::tool::{AgentTool, Repeat};
+use crate::text::{beginning, clip_lines, count, reason};
+use crate::tool::{Concurrency, Idempotency, PathArgument, Tool, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::place::{Place, Purpose};
 
@@ -82,7 +82,7 @@ impl Arguments {
     }
 }
 
-impl AgentTool for Edit {
+impl Tool for Edit {
     fn name(&self) -> &str {
         "edit"
     }
@@ -96,8 +96,15 @@ impl AgentTool for Edit {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Unsafe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            kind: ToolKind::Edit,
+            read_only: false,
+            concurrency: Concurrency::WithOtherPaths,
+            idempotency: Idempotency::NotIdempotent,
+            path: Some(PathArgument::File),
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

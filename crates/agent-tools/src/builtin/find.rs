@@ -12,10 +12,11 @@ use super::arguments::{parse, schema};
 use super::listing::Listing;
 use super::walk::{Pattern, walk};
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking, reason};
+use crate::file::{Gate, blocking};
 use crate::kind::Kind;
 use crate::output::ToolOutput;
-use crate::tool::{AgentTool, Repeat};
+use crate::text::reason;
+use crate::tool::{PathArgument, Tool, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
 
 /// How many names are shown when the call says nothing.
@@ -35,7 +36,7 @@ struct Arguments {
     limit: Option<NonZeroUsize>,
 }
 
-impl AgentTool for Find {
+impl Tool for Find {
     fn name(&self) -> &str {
         "find"
     }
@@ -49,8 +50,12 @@ impl AgentTool for Find {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            kind: ToolKind::Search,
+            path: Some(PathArgument::Folder),
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

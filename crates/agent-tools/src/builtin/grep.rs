@@ -14,11 +14,11 @@ use super::listing::Listing;
 use super::search::{Hits, Search};
 use super::walk::{Pattern, walk};
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking, reason};
+use crate::file::{Gate, blocking};
 use crate::kind::Kind;
 use crate::output::ToolOutput;
-use crate::text::{clip_line, count};
-use crate::tool::{AgentTool, Repeat};
+use crate::text::{clip_line, count, reason};
+use crate::tool::{PathArgument, Tool, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::place::{Place, Purpose};
 
@@ -128,7 +128,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
     })
 }
 
-impl AgentTool for Grep {
+impl Tool for Grep {
     fn name(&self) -> &str {
         "grep"
     }
@@ -143,8 +143,12 @@ impl AgentTool for Grep {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            kind: ToolKind::Search,
+            path: Some(PathArgument::FileOrFolder),
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

@@ -11,11 +11,11 @@ use super::arguments::{parse, schema};
 use super::listing::Listing;
 use super::walk::list;
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking, reason};
+use crate::file::{Gate, blocking};
 use crate::kind::Kind;
 use crate::output::ToolOutput;
-use crate::text::{count, one_line};
-use crate::tool::{AgentTool, Repeat};
+use crate::text::{count, one_line, reason};
+use crate::tool::{PathArgument, Tool, ToolMeta};
 use crate::workspace::Workspace;
 
 /// How many names are shown when the call says nothing.
@@ -33,7 +33,7 @@ struct Arguments {
     limit: Option<NonZeroUsize>,
 }
 
-impl AgentTool for Ls {
+impl Tool for Ls {
     fn name(&self) -> &str {
         "ls"
     }
@@ -47,8 +47,11 @@ impl AgentTool for Ls {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            path: Some(PathArgument::Folder),
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

@@ -16,10 +16,10 @@ use session_model::{Block, ImageBlock};
 use super::arguments::{parse, schema};
 use super::image;
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking, reason};
+use crate::file::{Gate, blocking};
 use crate::output::ToolOutput;
-use crate::text::{REPLACEMENT, count, more_in_line, without_controls};
-use crate::tool::{AgentTool, Repeat};
+use crate::text::{REPLACEMENT, count, more_in_line, reason, without_controls};
+use crate::tool::{Concurrency, PathArgument, Tool, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::place::{Place, Purpose};
 
@@ -46,7 +46,7 @@ struct Arguments {
     limit: Option<NonZeroU64>,
 }
 
-impl AgentTool for Read {
+impl Tool for Read {
     fn name(&self) -> &str {
         "read"
     }
@@ -60,8 +60,12 @@ impl AgentTool for Read {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            concurrency: Concurrency::WithOtherPaths,
+            path: Some(PathArgument::File),
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 use cap_std::fs::{Dir, OpenOptions};
 use uuid::Uuid;
 
-use crate::file::{Gate, Target, reason};
+use crate::file::{Gate, Target};
+use crate::text::reason;
 use crate::workspace::place::Place;
 
 /// What the names of files that are being written begin with; 32 hexadecimal digits follow.

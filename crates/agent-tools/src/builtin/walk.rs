@@ -9,9 +9,9 @@ use cap_std::fs::Dir;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::ignored::Rules;
-use crate::file::{Gate, reason};
+use crate::file::Gate;
 use crate::kind::Kind;
-use crate::text::count;
+use crate::text::{count, reason};
 use crate::workspace::place::Place;
 
 /// How many folders deep a walk goes.

@@ -11,7 +11,7 @@ use crate::context::ToolContext;
 use crate::file::{Gate, Target, blocking};
 use crate::output::ToolOutput;
 use crate::text::count;
-use crate::tool::{AgentTool, Repeat};
+use crate::tool::{Concurrency, PathArgument, Tool, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
 
 /// The tool.
@@ -26,7 +26,7 @@ struct Arguments {
     content: String,
 }
 
-impl AgentTool for Write {
+impl Tool for Write {
     fn name(&self) -> &str {
         "write"
     }
@@ -40,8 +40,14 @@ impl AgentTool for Write {
         schema::<Arguments>()
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            kind: ToolKind::Edit,
+            read_only: false,
+            concurrency: Concurrency::WithOtherPaths,
+            path: Some(PathArgument::File),
+            ..ToolMeta::READ
+        }
     }
 
     fn run<'a>(

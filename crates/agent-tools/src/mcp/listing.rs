@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use llm_providers::Redactor;
-use rmcp::model::{JsonObject, Tool};
+use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
 use super::config::ServerConfig;
 use super::text::{cleaned, one_line};
 use crate::text::each_string;
-use crate::tool::Repeat;
+use crate::tool::{Idempotency, ToolMeta};
 
 /// The most tools of one server.
 pub(super) const MOST_TOOLS: usize = 500;
@@ -40,8 +40,8 @@ pub(super) struct Listed {
     pub description: String,
     /// The schema of its arguments.
     pub parameters: Value,
-    /// Whether a lost call may run again.
-    pub repeat: Repeat,
+    /// What is known about its calls.
+    pub meta: ToolMeta,
 }
 
 /// Tools of a server.
@@ -158,10 +158,6 @@ fn listed(name: String, tool: Tool, redactor: &Redactor) -> Result<Listed, Strin
     if redactor.clean_answer(&tool.name) != tool.name {
         return Err("its name holds a secret".to_owned());
     }
-    let hints = tool.annotations.as_ref();
-    let safe = hints.is_some_and(|hints| {
-        hints.read_only_hint == Some(true) || hints.idempotent_hint == Some(true)
-    });
     Ok(Listed {
         own: tool.name.into_owned(),
         name,
@@ -170,8 +166,28 @@ fn listed(name: String, tool: Tool, redactor: &Redactor) -> Result<Listed, Strin
             DESCRIPTION_CHARS,
         ),
         parameters: parameters(&tool.input_schema, redactor)?,
-        repeat: if safe { Repeat::Safe } else { Repeat::Unsafe },
+        meta: meta(tool.annotations.as_ref()),
     })
+}
+
+/// Returns what is known about the calls of a tool. The server's hints are not trusted: every call needs approval, and
+/// none runs while another tool changes something.
+fn meta(hints: Option<&ToolAnnotations>) -> ToolMeta {
+    let says = |hint: fn(&ToolAnnotations) -> Option<bool>| hints.and_then(hint) == Some(true);
+    if says(|hints| hints.read_only_hint) {
+        return ToolMeta {
+            needs_approval: true,
+            ..ToolMeta::READ
+        };
+    }
+    let idempotency = match says(|hints| hints.idempotent_hint) {
+        true => Idempotency::Idempotent,
+        false => Idempotency::NotIdempotent,
+    };
+    ToolMeta {
+        idempotency,
+        ..ToolMeta::UNKNOWN
+    }
 }
 
 /// Returns a schema as models' services want it: that of an object, which says so and names its properties.

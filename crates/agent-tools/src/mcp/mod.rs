@@ -25,7 +25,7 @@ use llm_providers::{CancellationToken, Redactor};
 use tokio::task::JoinHandle;
 
 use crate::context::ToolContext;
-use crate::tool::AgentTool;
+use crate::tool::Tool;
 
 pub use config::{ServerConfig, ServerSetting, check, configured, named, secrets};
 
@@ -101,7 +101,7 @@ pub struct ToolReport {
 /// Servers that run; dropped, they are ended in the background.
 #[derive(Default)]
 pub struct Servers {
-    tools: Vec<Arc<dyn AgentTool>>,
+    tools: Vec<Arc<dyn Tool>>,
     reports: Vec<Report>,
     tending: Vec<JoinHandle<()>>,
     stop: Stop,
@@ -166,7 +166,7 @@ impl Servers {
     }
 
     /// Returns the tools of all servers.
-    pub fn tools(&self) -> &[Arc<dyn AgentTool>] {
+    pub fn tools(&self) -> &[Arc<dyn Tool>] {
         &self.tools
     }
 

@@ -14,6 +14,7 @@ use super::config::{check, configured, named, secrets};
 use super::handler::file_uri;
 use super::listing::{Listing, full_name};
 use super::text::{cleaned, one_line};
+use crate::tool::{Concurrency, Idempotency, ToolKind, ToolMeta};
 
 fn settings(value: serde_json::Value) -> BTreeMap<String, ServerSetting> {
     serde_json::from_value(value).unwrap()
@@ -127,5 +128,35 @@ fn what_a_server_says_of_its_tools_holds_no_secret() {
             "odd: a name in the schema of its arguments holds a secret",
             "array: the schema of its arguments is not that of an object",
         ]
+    );
+}
+
+#[test]
+fn hints_of_a_server_never_waive_approval_and_without_one_a_tool_runs_alone() {
+    let mut listing = Listing::new(Arc::default());
+    let configs = configured(&settings(json!({ "s": { "command": "x" } })));
+    for (name, hints) in [
+        ("plain", json!({})),
+        ("reads", json!({ "readOnlyHint": true })),
+        ("again", json!({ "idempotentHint": true })),
+        (
+            "writes",
+            json!({ "readOnlyHint": false, "destructiveHint": false }),
+        ),
+    ] {
+        let tool = json!({ "name": name, "inputSchema": {}, "annotations": hints });
+        listing.add(&configs[0], serde_json::from_value(tool).unwrap());
+    }
+    let metas: Vec<ToolMeta> = listing.tools.iter().map(|tool| tool.meta).collect();
+    assert!(metas.iter().all(|meta| meta.needs_approval));
+    assert_eq!(metas[0], ToolMeta::UNKNOWN);
+    assert_eq!(metas[3], ToolMeta::UNKNOWN);
+    assert_eq!(metas[1].concurrency, Concurrency::WithReaders);
+    assert!(metas[1].read_only && metas[1].kind == ToolKind::Read);
+    assert_eq!(metas[2].concurrency, Concurrency::Alone);
+    let safe = |meta: &ToolMeta| meta.idempotency == Idempotency::Idempotent;
+    assert_eq!(
+        [0, 1, 2, 3].map(|at| safe(&metas[at])),
+        [false, true, true, false]
     );
 }

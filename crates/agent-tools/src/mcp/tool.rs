@@ -11,7 +11,7 @@ use super::listing::Listed;
 use super::text::one_line;
 use crate::context::ToolContext;
 use crate::output::ToolOutput;
-use crate::tool::{AgentTool, Repeat};
+use crate::tool::{Tool, ToolMeta};
 
 /// How much of the arguments a question shows, in characters.
 const ARGUMENT_CHARS: usize = 500;
@@ -24,7 +24,7 @@ pub(super) struct ServerTool {
     pub link: Arc<Link>,
 }
 
-impl AgentTool for ServerTool {
+impl Tool for ServerTool {
     fn name(&self) -> &str {
         &self.listed.name
     }
@@ -37,11 +37,11 @@ impl AgentTool for ServerTool {
         self.listed.parameters.clone()
     }
 
-    fn repeat(&self) -> Repeat {
-        self.listed.repeat
+    fn meta(&self) -> ToolMeta {
+        self.listed.meta
     }
 
-    fn asks_leave(&self, arguments: &Value) -> Option<String> {
+    fn approval_subject(&self, arguments: &Value) -> Option<String> {
         let arguments = one_line(&arguments.to_string(), ARGUMENT_CHARS);
         Some(format!("{} {arguments}", self.listed.name))
     }

@@ -55,7 +55,7 @@ use crate::machine::Navigation;
 use crate::models::{LiveModel, LiveModels};
 use crate::summarize::{Candidate, Way};
 use agent_tools::approval::Approvals;
-use agent_tools::{AgentTool, Repeat, ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
+use agent_tools::{Tool, ToolContext, ToolLimits, ToolMeta, ToolOutput, Toolbox, Workspace};
 use session_store::pending::read_pending;
 use session_store::{Delivery, LiveStore};
 use session_store::{SessionFile, SyncPolicy};
@@ -106,7 +106,7 @@ struct Slow {
     log: Log,
 }
 
-impl AgentTool for Slow {
+impl Tool for Slow {
     fn name(&self) -> &str {
         self.name
     }
@@ -119,8 +119,12 @@ impl AgentTool for Slow {
         json!({ "type": "object" })
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Safe
+    fn meta(&self) -> ToolMeta {
+        Toolbox::builtin().meta(self.name)
+    }
+
+    fn approval_subject(&self, _: &Value) -> Option<String> {
+        None
     }
 
     fn run<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
@@ -244,10 +248,12 @@ impl House {
     /// Gives the agent tools that only take their time, a second each; returns what they note.
     fn slow_tools(&mut self) -> Log {
         let log = Log::default();
-        let names = ["read", "write", "edit", "bash", "grep", "find", "ls"];
+        let names = [
+            "read", "write", "edit", "bash", "grep", "find", "ls", "srv__put",
+        ];
         let tools = names.map(|name| {
             let log = log.clone();
-            Arc::new(Slow { name, log }) as Arc<dyn AgentTool>
+            Arc::new(Slow { name, log }) as Arc<dyn Tool>
         });
         self.tools = Toolbox::of(tools.to_vec());
         log

@@ -113,6 +113,26 @@ fn a_command_runs_alone() {
 }
 
 #[test]
+fn calls_of_a_tool_that_may_change_anything_run_alone() {
+    run(async {
+        let made = json!([
+            call("srv__put", "a"),
+            call("srv__put", "b"),
+            call("edit", "c"),
+            call("srv__put", "d"),
+            call("read", "e"),
+        ]);
+        insta::assert_snapshot!(groups(made).await, @"
+        srv__put a
+        srv__put b
+        edit c
+        srv__put d
+        read e
+        ");
+    });
+}
+
+#[test]
 fn results_stand_in_the_order_of_their_calls() {
     run(async {
         let made = json!([

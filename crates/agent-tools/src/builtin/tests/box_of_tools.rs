@@ -11,7 +11,7 @@ use session_model::json::RawJson;
 
 use super::{House, call, text};
 use crate::approval::{Approvals, Policy};
-use crate::{AgentTool, Repeat, ToolContext, ToolOutput, Toolbox};
+use crate::{Idempotency, Tool, ToolContext, ToolMeta, ToolOutput, Toolbox};
 
 #[test]
 fn models_are_told_of_every_tool() {
@@ -237,7 +237,7 @@ fn tools_are_chosen_by_name() {
 #[test]
 fn only_reading_writing_and_searching_may_run_twice() {
     let tools = Toolbox::builtin();
-    let safe = |name: &&str| tools.repeat(name) == Repeat::Safe;
+    let safe = |name: &&str| tools.meta(name).idempotency == Idempotency::Idempotent;
     let names = ["read", "write", "edit", "bash", "grep", "find", "ls", "fly"];
     let repeated: Vec<&str> = names.into_iter().filter(safe).collect();
     let safe = ["read", "write", "grep", "find", "ls"];
@@ -329,7 +329,7 @@ async fn arguments_that_do_not_fit_are_named() {
 
 struct Odd;
 
-impl AgentTool for Odd {
+impl Tool for Odd {
     fn name(&self) -> &str {
         "odd"
     }
@@ -342,8 +342,11 @@ impl AgentTool for Odd {
         json!({ "type": "object" })
     }
 
-    fn repeat(&self) -> Repeat {
-        Repeat::Unsafe
+    fn meta(&self) -> ToolMeta {
+        ToolMeta {
+            needs_approval: false,
+            ..ToolMeta::UNKNOWN
+        }
     }
 
     fn run<'a>(&'a self, arguments: &'a Value, _: &'a ToolContext) -> BoxFuture<'a, ToolOutput> {
