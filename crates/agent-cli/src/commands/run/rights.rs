@@ -7,7 +7,7 @@ use std::path::Path;
 use hooks::process::is_secret;
 use llm_providers::Redactor;
 
-use crate::args::RunArgs;
+use crate::commands::run::RunArgs;
 use crate::error::Error;
 use crate::settings::{AppSettings, BashPolicy};
 use agent_tools::Toolbox;
