@@ -4,14 +4,19 @@
 //! the core, and shows what it answers. Every command works without a key and
 //! without a network.
 
-pub mod args;
 pub mod cancel;
 mod commands;
 pub mod error;
 mod extensions;
 mod files;
 pub mod models;
+mod options;
 pub mod settings;
 mod ui;
 
-pub use commands::{rpc_reference, rpc_schema_text, run, run_program};
+pub use commands::{rpc_reference, rpc_schema_text, run_program};
+
+/// The command line, for programs that describe it.
+pub mod args {
+    pub use crate::commands::Cli;
+}

@@ -1,16 +1,64 @@
 //! `approvals`: which tool calls of a project are allowed without a question, and which never are.
 
-use agent_session::tools::standard_tools;
 use std::path::PathBuf;
+
+use agent_session::tools::standard_tools;
+use clap::{Args, Subcommand};
 
 use serde_json::json;
 
-use crate::args::{ApprovalsArgs, ApprovalsCommand, Global, ProjectArgs, RuleArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::options::Global;
 use crate::ui::{BAD, DIM, GOOD, clean, counted, styled};
 use agent_tools::Workspace;
 use agent_tools::approval::{Memory, Rule, Rules, Ruling, Subject};
+
+/// Show and change which tool calls are allowed in a project without a question, and which never are.
+#[derive(Debug, Args)]
+pub struct ApprovalsArgs {
+    /// What to do with the rules.
+    #[command(subcommand)]
+    pub command: ApprovalsCommand,
+}
+
+/// What to do with the rules of a project.
+#[derive(Debug, Subcommand)]
+pub enum ApprovalsCommand {
+    /// List the rules.
+    List(ProjectArgs),
+    /// Let calls run without a question.
+    Allow(RuleArgs),
+    /// Let calls never run, whatever else is allowed.
+    Deny(RuleArgs),
+    /// Remove a rule, so that somebody is asked again.
+    Forget(RuleArgs),
+}
+
+/// The project.
+#[derive(Debug, Args)]
+pub struct ProjectArgs {
+    /// The folder of the project; this one unless given.
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+}
+
+/// A rule of a project.
+#[derive(Debug, Args)]
+pub struct RuleArgs {
+    /// The command, exactly; or its beginning with * at the end, for single commands that begin so.
+    #[arg(allow_hyphen_values = true)]
+    pub rule: String,
+    /// The tool whose calls the rule is about; SERVER__* for all of a server.
+    #[arg(long, value_name = "NAME", default_value = "bash")]
+    pub tool: String,
+    /// Take a * at the end as it stands.
+    #[arg(long)]
+    pub exact: bool,
+    /// The project.
+    #[command(flatten)]
+    pub project: ProjectArgs,
+}
 
 pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {

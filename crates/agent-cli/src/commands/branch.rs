@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use clap::Args;
 use compaction_core::{
     BranchError, BranchInstructions, BranchOptions, BranchPlan, SummarizerLimits, TokenCount,
     branch_budget, plan_branch_summary,
@@ -9,14 +10,46 @@ use compaction_core::{
 use serde::Serialize;
 use session_model::{Diagnostic, EntryDraft, EntryId, SessionPath};
 
-use crate::args::{BranchArgs, Global};
 use crate::commands::unreadable::Unreadable;
-use crate::commands::{Opened, Outcome, named_leaf};
+use crate::commands::{Opened, Outcome};
 use crate::error::Error;
-use crate::models::{Models, Wanted};
+use crate::models::{ModelArgs, Models, Wanted};
+use crate::options::{Global, OutputArgs, WindowArgs, named_leaf};
 use crate::ui::writing::{account, author};
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
 use agent_session::summarize::{ModelReport, bill_in_details, seconds_in_details};
+use std::path::PathBuf;
+
+/// Go to another point of the session, with or without a summary of what is left.
+#[derive(Debug, Args)]
+pub struct BranchArgs {
+    /// The session file, or - for standard input.
+    pub session: PathBuf,
+    /// Leave from this entry instead of the last one.
+    #[arg(long, value_name = "ID")]
+    pub from: Option<String>,
+    /// Go to this entry; a message of the user returns to the editor. `root` is before everything.
+    #[arg(long, value_name = "ID")]
+    pub to: String,
+    /// Leave a summary of the branch at the target.
+    #[arg(long)]
+    pub summarize: bool,
+    /// What the summary should focus on.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub focus: Option<String>,
+    /// The most tokens of the branch that are summarized; window - branchSummary.reserveTokens unless given.
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    pub budget: Option<i64>,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Who writes the summary.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {
@@ -43,7 +76,12 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         true => Wanted::Yes,
         false => Wanted::No("without --summarize no summary is written"),
     };
-    let models = Models::of(&args.model, &args.window, global, wanted)?;
+    let models = Models::of(
+        &args.model,
+        args.window.given()?,
+        global.app_settings()?,
+        wanted,
+    )?;
     let window = models.window;
     let budget = match args.budget {
         Some(budget) => match u64::try_from(budget) {

@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use clap::Args;
 use compaction_core::{
     AppliedCompaction, ApplyError, CompactionPlan, PlanOptions, Strategy, SummarizerLimits,
     plan_for_context,
@@ -10,24 +11,39 @@ use llm_providers::Request;
 use serde_json::{Value, json};
 use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
-use crate::args::{CompactArgs, Global, PlanArgs};
 use crate::commands::order::{self, Order, Passed};
 use crate::commands::plan::{
-    Edits, PREVIEW, Planned, compaction_document, document, no_strategy, own_limits, plan,
+    PREVIEW, PlanArgs, Planned, compaction_document, document, no_strategy, own_limits, plan,
     plan_input, refuse_small_window,
 };
 use crate::commands::restoring::{self, Found};
 use crate::commands::unreadable::Unreadable;
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
-use crate::models::{Models, Wanted, block_on, no_summary};
+use crate::models::{ModelArgs, Models, Wanted, block_on, no_summary};
+use crate::options::{Global, OutputArgs};
 use crate::ui;
+use crate::ui::edits::Edits;
 use agent_session::summarize::{
     Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, Way, bill_in_details,
     compact, main_place, native_tokens_before, passed_over_in_details, seconds_in_details,
     summary_draft,
 };
 use agent_session::undoable::Replaceable;
+
+/// Compact a session: summarize older history, keep recent work word for word.
+#[derive(Debug, Args)]
+pub struct CompactArgs {
+    /// What is planned.
+    #[command(flatten)]
+    pub plan: PlanArgs,
+    /// Who writes the summary.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
 
 pub(super) fn run(args: &CompactArgs, global: &Global) -> Result<Outcome, Error> {
     run_at(args, "compact", global, |_| Ok(None))
@@ -51,7 +67,12 @@ pub(super) fn run_at(
     let started = Instant::now();
     let destination = args.output.destination(what)?;
     let mut order = Order::of(&args.plan, global)?;
-    let models = Models::of(&args.model, &args.plan.window, global, order.wanted())?;
+    let models = Models::of(
+        &args.model,
+        args.plan.window.given()?,
+        global.app_settings()?,
+        order.wanted(),
+    )?;
     if !models.candidates.is_empty() {
         // What cannot be written is not worth asking for.
         destination.check()?;
@@ -374,7 +395,7 @@ fn apply_edits(
         None => PREVIEW,
         Some(_) => "pruned: what was taken out is still in the file",
     };
-    let mut text = ui::plan::edits_text(edits, title);
+    let mut text = ui::edits::edits_text(edits, title);
     for note in notes {
         text.push_str(&format!("  note  {note}\n"));
     }

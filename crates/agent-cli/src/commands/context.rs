@@ -1,5 +1,6 @@
 //! `context`: the messages that the model would see, and which entry each comes from.
 
+use clap::Args;
 use compaction_core::{Profile, TokenCount, measure};
 use serde::Serialize;
 use session_model::{
@@ -7,11 +8,22 @@ use session_model::{
     UserMessage, build_context,
 };
 
-use crate::args::{ContextArgs, Global};
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::{Global, SessionArgs};
 use crate::ui::{clean, first_line, tokens};
+
+/// Show the messages that the model would see.
+#[derive(Debug, Args)]
+pub struct ContextArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Show the messages as they would be sent: converted, calls and results paired.
+    #[arg(long)]
+    pub llm: bool,
+}
 
 /// The messages of a context.
 #[derive(Serialize)]

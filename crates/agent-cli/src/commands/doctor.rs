@@ -1,19 +1,29 @@
 //! `doctor`: reads every line of a session and reports all damage. Changes nothing.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use serde_json::json;
 use session_model::{
     ContextRules, Diagnostic, DiagnosticKind, Diagnostics, EntryId, RoleOrder, Severity,
     build_context, check_pairs,
 };
 
-use crate::args::DoctorArgs;
 use crate::commands::unreadable::refuse_failed_reads;
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::Global;
 use crate::ui::{BOLD, GOOD, counted, styled};
 
-pub(super) fn run(args: &DoctorArgs) -> Result<Outcome, Error> {
+/// Read every line of a session and report all damage.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// The session file, or - for standard input.
+    pub session: PathBuf,
+}
+
+pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session)?;
     let tree = session.tree();
     let mut diagnostics = Diagnostics::default();

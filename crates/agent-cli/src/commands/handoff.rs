@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
+use clap::Args;
 use compaction_core::{
     HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, Profile, SummarizerLimits, TokenCount,
     WindowTooSmall, carry_pins, measure, plan_handoff,
@@ -15,24 +16,53 @@ use session_model::{
     decode_bytes,
 };
 
-use crate::args::{Global, HandoffArgs};
 use crate::commands::unreadable::{Unreadable, refuse_failed_reads};
 use crate::commands::{Outcome, all_diagnostics, shell_name};
 use crate::error::Error;
 use crate::files::{open_session, write_new};
-use crate::models::{Models, Wanted, block_on, no_summary};
+use crate::models::{ModelArgs, Models, Wanted, block_on, no_summary};
+use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui;
 use crate::ui::writing::{Writing, account, author};
 use agent_session::summarize::{
     Candidate, HandoffJob, ModelReport, Step, bill_in_details, handoff, seconds_in_details,
 };
 use session_store::{Contents, check_new, new_header};
+use std::path::PathBuf;
+
+/// Write a document from which a new session goes on, and begin that session with it.
+#[derive(Debug, Args)]
+pub struct HandoffArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// What the document should focus on.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub focus: Option<String>,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Who writes the document.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Write the new session to this file.
+    #[arg(long, value_name = "FILE", required_unless_present = "dry_run")]
+    pub out: Option<PathBuf>,
+    /// Show the document; write nothing.
+    #[arg(long, conflicts_with = "out")]
+    pub dry_run: bool,
+}
 
 const NOTHING_SAID: &str = "nothing was said in this session";
 
 pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.load_settings()?.compaction;
-    let models = Models::of(&args.model, &args.window, global, Wanted::Yes)?;
+    let models = Models::of(
+        &args.model,
+        args.window.given()?,
+        global.app_settings()?,
+        Wanted::Yes,
+    )?;
     if let Some(place) = &args.out {
         check_new(place)?;
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use clap::Args;
 use compaction_core::{FileOps, TokenCount, measure, threshold};
 use serde::Serialize;
 use serde_json::json;
@@ -10,13 +11,24 @@ use session_model::{
     SessionPath, build_context,
 };
 
-use crate::args::{Global, InspectArgs};
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::{BOLD, DIM, clean, counted, first_line, styled, tokens, width};
 use session_store::SessionFile;
+
+/// Show what a session holds: entries, branches, compactions, tokens, files, diagnostics.
+#[derive(Debug, Args)]
+pub struct InspectArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+}
 
 #[derive(Serialize)]
 struct CompactionRow {

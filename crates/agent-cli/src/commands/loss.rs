@@ -1,5 +1,6 @@
 //! `loss`: what the compactions of a session put out of the model's sight, and what their summaries invented.
 
+use clap::{Args, ValueEnum};
 use compaction_core::{
     CompactionLoss, ContextLoss, EditLoss, LiteralKind, Missing, OurLoss, OurReport, TotalLoss,
     loss_of_ours, loss_report,
@@ -7,13 +8,32 @@ use compaction_core::{
 use serde_json::{Value, json};
 use session_model::{SessionTree, decode_bytes};
 
-use crate::args::{AgainstArg, Global, LossArgs};
 use crate::commands::unreadable::refuse_failed_reads;
 use crate::commands::{Outcome, migrated};
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::{Global, SessionArgs};
 use crate::ui::{BOLD, DIM, GOOD, WARN, clean, counted, first_line, rule, styled, tokens, width};
 use session_store::SessionFile;
+
+/// Show what compactions put out of the model's sight, and what their summaries invented.
+#[derive(Debug, Args)]
+pub struct LossArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Show what other summaries would keep in as many tokens as the session's own: `extractive` for the built-in
+    /// rules with a ledger.
+    #[arg(long, value_enum, value_name = "WHOSE")]
+    pub against: Option<AgainstArg>,
+}
+
+/// Whose summaries the session's own are held against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AgainstArg {
+    /// Those of the built-in rules, with a ledger.
+    Extractive,
+}
 
 /// How many invented quotes of one summary people are shown.
 const SHOWN: usize = 3;

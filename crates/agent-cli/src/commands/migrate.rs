@@ -2,15 +2,27 @@
 
 use std::path::PathBuf;
 
-use crate::args::MigrateArgs;
+use clap::Args;
+
 use crate::commands::{Destination, Outcome, migrated};
 use crate::error::Error;
 use crate::files::{open_session, replace, write_new};
+use crate::options::{Global, OutputArgs};
 use crate::ui::{BOLD, counted, styled};
 use serde_json::json;
 use session_store::{Contents, STDIN_IN_PLACE, SessionLock};
 
-pub(super) fn run(args: &MigrateArgs) -> Result<Outcome, Error> {
+/// Write a session of version 1 or 2 as version 3.
+#[derive(Debug, Args)]
+pub struct MigrateArgs {
+    /// The session file.
+    pub session: PathBuf,
+    /// Where to write; --in-place keeps the old file as FILE.v1.bak or FILE.v2.bak.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+pub(super) fn run(args: &MigrateArgs, _: &Global) -> Result<Outcome, Error> {
     let destination = args.output.destination("migrate")?;
     let path = &args.session;
     if matches!(destination, Destination::InPlace) && path == std::path::Path::new("-") {

@@ -8,7 +8,6 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
-mod global;
 mod handoff;
 mod hooks;
 mod inspect;
@@ -16,6 +15,7 @@ mod loss;
 mod migrate;
 mod models;
 mod order;
+mod output;
 mod own_folder;
 mod pin;
 mod plan;
@@ -32,26 +32,55 @@ mod tree;
 mod undo;
 mod unreadable;
 
-pub(crate) use plan::Edits;
+use output::{Destination, Opened, migrated};
 pub use rpc::{reference as rpc_reference, schema_text as rpc_schema_text};
 
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
-use compaction_core::{PlanOptions, TokenCount};
+use clap::{Parser, Subcommand};
 use serde::Serialize;
 use serde_json::json;
-use session_model::{
-    Diagnostic, EntryDraft, EntryId, Leaf, SessionContext, SessionTree, Severity, migrate_lines,
-};
+use session_model::{Diagnostic, SessionContext};
 
-use crate::args::{Cli, Command, Global, OutputArgs, SessionArgs, WindowArgs};
+use crate::commands::run::RunArgs;
 use crate::error::{Error, ErrorKind};
-use crate::files::{open_session, open_writer, write_new};
+use crate::options::Global;
 use agent_session::summarize::ModelReport;
-use session_store::{Contents, SessionFile, SessionWriter};
+use session_store::SessionFile;
+
+const AFTER_HELP: &str = "\
+Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing
+to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
+
+A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Nothing
+is changed unless --in-place is given; --out writes a copy and never overwrites.";
+
+/// A coding agent whose long sessions stay usable, and the tools to look into sessions, compact them, branch
+/// them, and undo it.
+///
+/// With -p it runs an agent, and rpc lets a program drive one. The other commands work on session files, without a
+/// key and a network unless a model is named.
+#[derive(Debug, Parser)]
+#[command(
+    name = "agent-cli",
+    version,
+    after_help = AFTER_HELP,
+    propagate_version = true,
+    subcommand_negates_reqs = true,
+    override_usage = "agent-cli [OPTIONS] -p PROMPT\n       agent-cli [OPTIONS] COMMAND"
+)]
+pub struct Cli {
+    /// What to do with session files.
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+    /// Options of a running session.
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+    /// Options of every command.
+    #[command(flatten)]
+    pub(crate) global: Global,
+}
 
 /// What a command gives: a document for programs, and the same for people.
 pub(crate) struct Outcome {
@@ -90,6 +119,53 @@ impl Outcome {
     }
 }
 
+/// Defines the enum of commands. A line is the command's name, its module with `run`, and its arguments there, whose
+/// doc comment is the command's help.
+macro_rules! commands {
+    ($($name:ident: $module:ident::$args:ident,)*) => {
+        /// A command, with its arguments.
+        #[derive(Debug, Subcommand)]
+        pub(crate) enum Command {
+            $($name(Box<$module::$args>),)*
+        }
+
+        impl Command {
+            fn run(&self, global: &Global) -> Result<Outcome, Error> {
+                match self {
+                    $(Self::$name(args) => $module::run(args, global),)*
+                }
+            }
+        }
+    };
+}
+
+commands! {
+    Inspect: inspect::InspectArgs,
+    Context: context::ContextArgs,
+    Plan: plan::PlanArgs,
+    Compact: compact::CompactArgs,
+    Branch: branch::BranchArgs,
+    Handoff: handoff::HandoffArgs,
+    Recall: recall::RecallArgs,
+    Loss: loss::LossArgs,
+    Summaries: summaries::SummariesArgs,
+    Compare: compare::CompareArgs,
+    Rpc: rpc::RpcArgs,
+    Tree: tree::TreeArgs,
+    Undo: undo::UndoArgs,
+    Redo: redo::RedoArgs,
+    Pin: pin::PinArgs,
+    Migrate: migrate::MigrateArgs,
+    Doctor: doctor::DoctorArgs,
+    Models: models::ModelsArgs,
+    Sessions: sessions::SessionsArgs,
+    Servers: servers::ServersArgs,
+    Config: config::ConfigArgs,
+    Approvals: approvals::ApprovalsArgs,
+    Hooks: hooks::HooksArgs,
+    Completions: completions::CompletionsArgs,
+}
+
 fn outcome(cli: &Cli) -> Result<Outcome, Error> {
     let global = &cli.global;
     let Some(command) = &cli.command else {
@@ -100,36 +176,11 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
             "options of a running session (-p, --model before a command, ...) and a command do not go together; put the options of a command behind its name".to_owned(),
         ));
     }
-    // A setting that is wrong is an error also where it would not matter, but not where one looks for it.
+    // A wrong setting is an error even if the command does not use it, except where the user looks for the mistake.
     if !matches!(command, Command::Config(args) if args.needs_no_settings()) {
-        global.load_app_settings()?;
+        global.app_settings()?;
     }
-    match command {
-        Command::Inspect(args) => inspect::run(args, global),
-        Command::Context(args) => context::run(args, global),
-        Command::Plan(args) => plan::run(args, global),
-        Command::Compact(args) => compact::run(args, global),
-        Command::Branch(args) => branch::run(args, global),
-        Command::Handoff(args) => handoff::run(args, global),
-        Command::Recall(args) => recall::run(args, global),
-        Command::Loss(args) => loss::run(args, global),
-        Command::Summaries(args) => summaries::run(args, global),
-        Command::Compare(args) => compare::run(args, global),
-        Command::Rpc(args) => rpc::run(&args.run, global),
-        Command::Tree(args) => tree::run(args, global),
-        Command::Undo(args) => undo::run(args, global),
-        Command::Redo(args) => redo::run(args, global),
-        Command::Pin(args) => pin::run(args, global),
-        Command::Migrate(args) => migrate::run(args),
-        Command::Doctor(args) => doctor::run(args),
-        Command::Models(args) => models::run(args, global),
-        Command::Sessions(args) => sessions::run(args),
-        Command::Servers(args) => servers::run(args, global),
-        Command::Config(args) => config::run(args, global),
-        Command::Approvals(args) => approvals::run(args, global),
-        Command::Hooks(args) => hooks::run(args, global),
-        Command::Completions(args) => Ok(completions::run(args)),
-    }
+    command.run(global)
 }
 
 /// Reads the arguments of the program, runs the command and prints its outcome; returns the exit code.
@@ -155,7 +206,7 @@ pub fn run_program() -> ExitCode {
 }
 
 /// Runs the command and prints its outcome; returns the exit code.
-pub fn run(cli: &Cli) -> ExitCode {
+fn run(cli: &Cli) -> ExitCode {
     let kind = match outcome(cli) {
         Ok(outcome) => print(&outcome, cli.global.json),
         Err(error) => Err(error),
@@ -218,181 +269,6 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
         );
         ErrorKind::NothingToDo
     }))
-}
-
-/// The window that is assumed where none is named.
-pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
-
-impl WindowArgs {
-    /// Returns the window that was given.
-    pub(crate) fn given(&self) -> Result<Option<TokenCount>, Error> {
-        let Some(window) = self.window else {
-            return Ok(None);
-        };
-        match u64::try_from(window) {
-            Ok(window @ 1..) => Ok(Some(TokenCount(window))),
-            _ => Err(Error::Usage(format!(
-                "--window is {window}, but must be at least 1; name the model's context window in tokens"
-            ))),
-        }
-    }
-
-    /// Returns the window that was given, or the one that is assumed.
-    fn tokens(&self) -> Result<TokenCount, Error> {
-        Ok(self.given()?.unwrap_or(DEFAULT_WINDOW))
-    }
-}
-
-impl SessionArgs {
-    fn leaf(&self, tree: &SessionTree) -> Result<Leaf, Error> {
-        named_leaf(tree, self.leaf.as_deref())
-    }
-}
-
-/// Returns the leaf that the user named, or the last entry when none was named.
-fn named_leaf(tree: &SessionTree, name: Option<&str>) -> Result<Leaf, Error> {
-    match name {
-        None => Ok(tree.leaf()),
-        Some(id) => match tree.find(id) {
-            Some(index) => Ok(Leaf::At(index)),
-            None if id == "root" => Ok(Leaf::Root),
-            None => Err(Error::Usage(format!(
-                "no entry {id} in this session; agent-cli tree lists the ids"
-            ))),
-        },
-    }
-}
-
-/// Returns the options of a plan for a window that is also the summarizer's.
-fn plan_options(global: &Global, window: TokenCount) -> Result<PlanOptions, Error> {
-    Ok(PlanOptions {
-        settings: global.load_settings()?,
-        profile: global.profile(),
-        ..PlanOptions::for_window(window)
-    })
-}
-
-/// Where a command writes.
-pub(crate) enum Destination {
-    /// A new file.
-    Out(PathBuf),
-    /// The session itself.
-    InPlace,
-    /// Nowhere.
-    DryRun,
-}
-
-impl Destination {
-    /// Fails where a new file could not be written.
-    fn check(&self) -> Result<(), Error> {
-        match self {
-            Self::Out(path) => Ok(session_store::check_new(path)?),
-            Self::InPlace | Self::DryRun => Ok(()),
-        }
-    }
-}
-
-impl OutputArgs {
-    fn destination(&self, what: &str) -> Result<Destination, Error> {
-        match (&self.out, self.in_place, self.dry_run) {
-            (Some(path), _, _) => Ok(Destination::Out(path.clone())),
-            (None, true, _) => Ok(Destination::InPlace),
-            (None, false, true) => Ok(Destination::DryRun),
-            (None, false, false) => Err(Error::Usage(format!(
-                "{what} writes: say where with --out FILE, --in-place or --dry-run"
-            ))),
-        }
-    }
-}
-
-/// A session opened for a command that writes: locked when it will be written in place.
-pub(crate) enum Opened {
-    /// Locked.
-    Writer(Box<SessionWriter>),
-    /// Only read.
-    Reader(Box<SessionFile>),
-}
-
-impl Opened {
-    fn open(path: &std::path::Path, destination: &Destination) -> Result<Self, Error> {
-        Ok(match destination {
-            Destination::InPlace => Self::Writer(Box::new(open_writer(path)?)),
-            Destination::Out(_) | Destination::DryRun => {
-                Self::Reader(Box::new(open_session(path)?))
-            }
-        })
-    }
-
-    fn session(&self) -> &SessionFile {
-        match self {
-            Self::Writer(writer) => &writer.session,
-            Self::Reader(session) => session,
-        }
-    }
-
-    /// Writes `drafts` as a chain under `parent` and returns their ids; none for a dry run.
-    fn commit(
-        &mut self,
-        destination: &Destination,
-        drafts: &[EntryDraft],
-        parent: Option<&EntryId>,
-    ) -> Result<Vec<EntryId>, Error> {
-        crate::cancel::check()?;
-        let (parent, skipped) = self.session().readable_parent(parent);
-        let read = self.session();
-        unreadable::refuse_failed_reads(read.tree(), &read.path)?;
-        if let Some(skipped) = skipped {
-            let place = parent.as_deref().unwrap_or("the beginning");
-            anstream::eprintln!(
-                "{} {} cannot be read; what is written follows {} instead",
-                crate::ui::severity_label(Severity::Warning),
-                crate::ui::clean(&skipped),
-                crate::ui::clean(place)
-            );
-        }
-        let (lines, ids) = self.session().stamp(drafts, parent.as_ref());
-        match (self, destination) {
-            (_, Destination::DryRun) => return Ok(Vec::new()),
-            (Self::Writer(writer), _) => writer.append(&lines)?,
-            (Self::Reader(session), Destination::Out(out)) => {
-                if let Some(theirs) = same_output::ids_in(session, out, &lines, &ids) {
-                    same_output::notice(out);
-                    return Ok(theirs);
-                }
-                write_copy(session, out, &lines)?;
-            }
-            (Self::Reader(_), Destination::InPlace) => {
-                unreachable!("opening for in-place writing gives a writer")
-            }
-        }
-        Ok(ids)
-    }
-}
-
-/// Writes a copy of the session, in version 3, with `lines` after it.
-fn write_copy(session: &SessionFile, out: &std::path::Path, lines: &[String]) -> Result<(), Error> {
-    let contents = session.contents()?;
-    let ends = session.decoded.ends_with_newline;
-    if session.version() >= 3 {
-        return write_new(out, contents, ends, lines);
-    }
-    let mut migrated = migrated(session, contents)?;
-    migrated.extend(lines.iter().map(|line| line.clone().into_bytes()));
-    write_new(out, Contents::Empty, true, &migrated)
-}
-
-/// Returns the lines of a session of version 1 or 2 as version 3 has them.
-fn migrated(session: &SessionFile, contents: Contents) -> Result<Vec<Vec<u8>>, Error> {
-    let bytes = contents
-        .read()
-        .map_err(|error| Error::io("read", &session.path, error))?;
-    let lines = bytes.split(|byte| *byte == b'\n');
-    let mut lines =
-        migrate_lines(session.version(), lines).map_err(|error| Error::Usage(error.to_string()))?;
-    if bytes.ends_with(b"\n") {
-        lines.pop();
-    }
-    Ok(lines)
 }
 
 /// Returns what was noticed about a session, and about one context of it.

@@ -1,19 +1,30 @@
 //! `models`: the models that are known, where they are, what they can do and cost. Asks nobody.
 
+use clap::Args;
 use compaction_core::TokenCount;
 use llm_providers::catalog::{Catalog, ModelInfo, ProviderInfo};
 use serde_json::{Value, json};
 
-use crate::args::{Global, ModelsArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::options::Global;
 use crate::ui::{BOLD, DIM, GOOD, WARN, clean, styled, tokens, width};
+
+/// List the models that are known: window, prices, abilities, and whether a key is set.
+#[derive(Debug, Args)]
+pub struct ModelsArgs {
+    /// Show only models whose PROVIDER/MODEL contains this text.
+    pub filter: Option<String>,
+    /// Show only models of this provider.
+    #[arg(long, value_name = "NAME")]
+    pub provider: Option<String>,
+}
 
 /// The widest column of names, so that rows fit 80 columns; a longer name pushes its own row only.
 const NAMES: usize = 36;
 
 pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> {
-    let settings = global.load_app_settings()?;
+    let settings = global.app_settings()?;
     let catalog = settings
         .catalog()
         .map_err(|error| Error::Usage(format!("settings: {error}")))?;

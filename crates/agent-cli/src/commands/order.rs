@@ -5,9 +5,10 @@ use compaction_core::{Profile, Strategies, Strategy};
 use serde::Serialize;
 use serde_json::json;
 
-use crate::args::{Global, PlanArgs};
+use crate::commands::plan::PlanArgs;
 use crate::error::Error;
 use crate::models::Wanted;
+use crate::options::Global;
 use agent_session::summarize::{ModelReport, PassedOver};
 
 /// The strategies that are tried, in order.

@@ -1,15 +1,46 @@
 //! `pin`: keeps a text or an entry word for word through every compaction; lists and removes pins.
 
+use clap::{ArgGroup, Args};
 use compaction_core::{PinError, PinTarget, Pins, TokenCount, threshold};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{Diagnostic, EntryDraft, EntryId};
 
-use crate::args::{Global, PinArgs};
 use crate::commands::{Destination, Opened, Outcome};
 use crate::error::Error;
+use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
 use crate::ui::{BOLD, clean, counted, first_line, styled, tokens};
 use session_store::SessionFile;
+
+/// Keep a text or an entry word for word through every compaction; list and remove such pins.
+#[derive(Debug, Args)]
+#[command(
+    group(ArgGroup::new("what").required(true).args(["entry", "text", "list", "remove"])),
+    override_usage = "agent-cli pin [OPTIONS] <SESSION> <ENTRY-ID | --text TEXT | --list | --remove ENTRY-ID>"
+)]
+pub struct PinArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The entry to pin: a message, a tool result or a summary. `agent-cli tree` lists the ids.
+    #[arg(value_name = "ENTRY-ID")]
+    pub entry: Option<String>,
+    /// Pin a text of its own.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: Option<String>,
+    /// List the pins, with their tokens and how much of the budget is used.
+    #[arg(long, conflicts_with = "output")]
+    pub list: bool,
+    /// Unpin this entry, or the text that it holds.
+    #[arg(long, value_name = "ENTRY-ID")]
+    pub remove: Option<String>,
+    /// The window, of which the budget is a share.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
 
 /// As much of a pin as people are shown of it, in characters.
 const SHOWN: usize = 60;

@@ -4,28 +4,51 @@ mod document;
 
 pub(super) use document::compaction_document;
 
+use std::path::PathBuf;
+
+use clap::Args;
 use compaction_core::{
-    ApplyError, CompactionPlan, ContextLoss, ElisionPlan, NothingToDo, PlanHash, PlanOptions,
-    Profile, PromptCache, PrunePlan, PruneReason, RestoreInput, Settings, Strategy,
-    SummarizerLimits, TokenCount, Trigger, VerifyMode, measure, plan_elision, plan_for_context,
-    plan_prune, threshold, touched_files,
+    ApplyError, CompactionPlan, ContextLoss, NothingToDo, PlanOptions, Profile, PromptCache,
+    RestoreInput, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, VerifyMode, measure,
+    plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use llm_providers::CancellationToken;
-use serde::Serialize;
 use serde_json::json;
-use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
+use session_model::{SessionContext, SessionPath, build_context};
 
-use crate::args::{Global, PlanArgs};
 use crate::commands::order::{self, Order, Passed};
 use crate::commands::restoring::{self, Found};
 use crate::commands::unreadable::Unreadable;
-use crate::commands::{Outcome, all_diagnostics, plan_options};
+use crate::commands::{Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::{Global, SessionArgs, WindowArgs, plan_options};
 use crate::ui;
+use crate::ui::edits::Edits;
 use agent_session::restoring::Stopped;
 use agent_session::runtime::Snapshot;
 use agent_session::summarize::ModelReport;
+
+/// Show what a compaction would do, without doing it.
+#[derive(Debug, Args)]
+pub struct PlanArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// What the summary should focus on.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub focus: Option<String>,
+    /// context-full, restore, extractive or prune-only; of several, parted by commas, each takes over where the one
+    /// before brings nothing.
+    #[arg(long, value_name = "NAMES")]
+    pub strategy: Option<String>,
+    /// Where restore reads the files that were touched; the session's own folder unless given.
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+}
 
 /// Says of a preview that it is one.
 pub(super) const PREVIEW: &str = "preview: nothing has changed yet";
@@ -49,78 +72,6 @@ impl Planned {
             Self::Nothing(reason) => Some(reason.to_string()),
             Self::NothingToPrune(reason) => Some(reason.clone()),
             Self::Compaction(_) | Self::Edits(_) => None,
-        }
-    }
-}
-
-/// Edits of the context without a compaction.
-pub(crate) struct Edits {
-    /// The leaf that they were planned for.
-    pub leaf: EntryId,
-    /// Which strategy they carry out.
-    pub strategy: &'static str,
-    /// The hash of the plan.
-    pub hash: PlanHash,
-    /// Tokens of the context before.
-    pub before: TokenCount,
-    /// Tokens saved.
-    pub saved: TokenCount,
-    /// What is shortened.
-    pub rows: Vec<EditRow>,
-    /// The entries to append.
-    pub drafts: Vec<EntryDraft>,
-}
-
-/// An entry that is shortened.
-#[derive(Serialize)]
-pub(crate) struct EditRow {
-    /// The entry.
-    pub entry_id: EntryId,
-    /// Its tokens before.
-    pub tokens: TokenCount,
-    /// How many of them are saved.
-    pub saved: TokenCount,
-    /// Why.
-    pub reason: &'static str,
-}
-
-impl Edits {
-    fn of_pruning(plan: &PrunePlan) -> Self {
-        let rows = plan.pruned.iter().map(|result| EditRow {
-            entry_id: result.entry_id.clone(),
-            tokens: result.tokens,
-            saved: result.saved,
-            reason: match result.reason {
-                PruneReason::Old => "old",
-                PruneReason::Superseded => "read again in full later",
-            },
-        });
-        Self {
-            leaf: plan.leaf.clone(),
-            strategy: Strategy::PruneOnly.name(),
-            hash: plan.hash(),
-            before: plan.tokens_before,
-            saved: plan.saved,
-            rows: rows.collect(),
-            drafts: plan.apply(),
-        }
-    }
-
-    fn of_elision(plan: &ElisionPlan, strategy: Strategy) -> Self {
-        let rows = plan.elisions.iter().map(|elision| EditRow {
-            entry_id: elision.entry_id.clone(),
-            tokens: elision.tokens,
-            saved: elision.saved,
-            reason: "too large for the window; nothing is old enough to be summarized",
-        });
-        Self {
-            leaf: plan.leaf.clone(),
-            strategy: strategy.name(),
-            hash: plan.hash(),
-            before: plan.tokens_before,
-            saved: plan.saved,
-            rows: rows.collect(),
-            drafts: plan.apply(),
         }
     }
 }
@@ -173,7 +124,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
             Outcome::done(&document, text)
         }
         Planned::Edits(edits) => {
-            let mut text = ui::plan::edits_text(&edits, PREVIEW);
+            let mut text = ui::edits::edits_text(&edits, PREVIEW);
             text.extend(notes.iter().map(|note| format!("  note  {note}\n")));
             Outcome::done(&document, text)
         }

@@ -2,18 +2,45 @@
 
 use std::num::NonZeroUsize;
 
+use clap::Args;
 use compaction_core::{Matches, Query, Recall, RecallLimits, Visit, recall, recall_entry};
 use serde_json::json;
 use session_model::build_context;
 
-use crate::args::{Global, RecallArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::{Global, SessionArgs};
 use crate::ui::progress::Reading;
 use crate::ui::{BOLD, DIM, clean, counted, styled};
 use agent_session::tools::recalling::{IN_PART, Search, pattern, place_name};
 use session_store::SessionFile;
+
+/// Find again what was said, on every branch, also what a compaction took out of the context.
+#[derive(Debug, Args)]
+pub struct RecallArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The words to look for; with --regex a pattern.
+    #[arg(required_unless_present = "id")]
+    pub query: Vec<String>,
+    /// The query is a regular expression; the newest matches come first.
+    #[arg(long)]
+    pub regex: bool,
+    /// Read this entry instead of searching.
+    #[arg(long, value_name = "ID", conflicts_with_all = ["query", "regex"])]
+    pub id: Option<String>,
+    /// With --id: skip this many characters.
+    #[arg(long, value_name = "N")]
+    pub offset: Option<usize>,
+    /// The most entries that are shown.
+    #[arg(long, value_name = "N", default_value = "10")]
+    pub limit: NonZeroUsize,
+    /// The most characters that are shown of an entry: 240 of each that is found, 8000 of one that is read.
+    #[arg(long, value_name = "N")]
+    pub chars: Option<NonZeroUsize>,
+}
 
 /// How many characters of an entry are read at once.
 const READ: usize = 8000;

@@ -1,15 +1,57 @@
 //! `redo`: brings again what was undone last, or compacts by another strategy in the place of the newest compaction.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use compaction_core::{TokenCount, leaf_move, measure};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{Diagnostic, EntryId, Leaf, build_context};
 
-use crate::args::{CompactArgs, Global, OutputArgs, PlanArgs, RedoArgs, SessionArgs, WindowArgs};
+use crate::commands::compact::CompactArgs;
+use crate::commands::plan::PlanArgs;
 use crate::commands::{Opened, Outcome, compact};
 use crate::error::Error;
+use crate::models::ModelArgs;
+use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
 use crate::ui::{BOLD, clean, styled, tokens};
 use agent_session::undoable::{Later, NoReplacing, REDO, id_of, newest_redoable, replaceable};
+
+/// Bring again what was undone last, or compact by another strategy in the place of the newest compaction.
+#[derive(Debug, Args)]
+pub struct RedoArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Compact by this strategy in the place of the newest compaction, or of the one that was undone last:
+    /// context-full, extractive, restore or prune-only; of several, parted by commas, each takes over where the one
+    /// before brings nothing.
+    #[arg(long, value_name = "NAMES")]
+    pub strategy: Option<String>,
+    /// Where restore reads the files that were touched; the session's own folder unless given.
+    #[arg(long, value_name = "DIR", requires = "strategy")]
+    pub workspace: Option<PathBuf>,
+    /// What the summary should focus on.
+    #[arg(
+        long,
+        value_name = "TEXT",
+        requires = "strategy",
+        allow_hyphen_values = true
+    )]
+    pub focus: Option<String>,
+    /// Leave behind what came after the newest compaction; it stays in the file.
+    #[arg(long, requires = "strategy")]
+    pub leave_later: bool,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// Who writes the summary.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
 
 /// How it is said that what came later is left behind.
 const LEAVE: &str = "give --leave-later";

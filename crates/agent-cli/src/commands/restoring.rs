@@ -11,13 +11,14 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::{EntryId, SessionContext, SessionPath};
 
-use crate::args::{Global, PlanArgs};
 use crate::commands::own_folder::Around;
+use crate::commands::plan::PlanArgs;
 use crate::commands::run::folders::workspace;
 use crate::commands::run::rights::policies;
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
+use crate::options::Global;
 use agent_session::restoring::{Disk, Stopped, unseen};
 use agent_session::rights::redactor;
 use agent_tools::approval::{Approvals, Memory};
@@ -118,7 +119,7 @@ fn own_folder(
     let folder = folder.map_err(|error| Error::io("open", cwd, error))?;
     let real = |path: PathBuf| path.canonicalize().unwrap_or(path);
     let home = global.settings_sources()?.home.or_else(std::env::home_dir);
-    let settings = global.load_app_settings()?;
+    let settings = global.app_settings()?;
     // Where no such folder is known, no session lies in it.
     let sessions = sessions_root(settings.session.dir.as_deref().map(Path::new)).ok();
     let around = Around {
@@ -135,7 +136,7 @@ fn own_folder(
 
 /// Returns the files of `folder` for a session that worked in `cwd`.
 fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
-    let settings = global.load_app_settings()?;
+    let settings = global.app_settings()?;
     let sources = global.settings_sources()?;
     let sessions = sessions_root(settings.session.dir.as_deref().map(Path::new))?;
     let servers = agent_tools::mcp::configured(&settings.mcp_servers);

@@ -3,19 +3,29 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use clap::Args;
 use llm_providers::{Redactor, Secret};
 use serde_json::{Value, json};
 
-use crate::args::{Global, ServersArgs};
 use crate::cancel;
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
+use crate::options::Global;
 use crate::settings::AppSettings;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, counted, first_line, styled, width};
 use agent_tools::Workspace;
 use agent_tools::mcp::{Report, Servers, Surroundings, Tell, configured, secrets};
+use std::path::PathBuf;
+
+/// Start the servers of tools that are configured, list what they bring, and end them.
+#[derive(Debug, Args)]
+pub struct ServersArgs {
+    /// The folder that they run in; this one unless given.
+    #[arg(long, value_name = "DIR")]
+    pub cwd: Option<PathBuf>,
+}
 
 /// How far names of tools are indented.
 const INDENT: usize = 4;

@@ -3,18 +3,55 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::args::{SessionDirArgs, SessionsArgs, SessionsCommand, SessionsListArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::options::Global;
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, styled, width};
 use session_store::catalog::{SessionRow, list, sessions_root};
+
+/// List the sessions that a running agent keeps, and say where they are.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// What to do with them.
+    #[command(subcommand)]
+    pub command: SessionsCommand,
+}
+
+/// What to do with sessions.
+#[derive(Debug, Subcommand)]
+pub enum SessionsCommand {
+    /// List the sessions of this directory, the last written first.
+    List(SessionsListArgs),
+    /// Print the folder that holds all sessions.
+    Path(SessionDirArgs),
+}
+
+/// Arguments of `sessions list`.
+#[derive(Debug, Args)]
+pub struct SessionsListArgs {
+    /// List the sessions of every directory.
+    #[arg(long)]
+    pub all: bool,
+    /// Where sessions are.
+    #[command(flatten)]
+    pub dir: SessionDirArgs,
+}
+
+/// Where sessions are.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SessionDirArgs {
+    /// The folder that holds all sessions; unless given, AGENT_CLI_SESSION_DIR or a folder for the user's data.
+    #[arg(long, value_name = "DIR")]
+    pub session_dir: Option<PathBuf>,
+}
 
 /// The fewest characters of an id that are shown: of those that this program makes, the time to the millisecond.
 const ID: usize = 13;
 
-pub(super) fn run(args: &SessionsArgs) -> Result<Outcome, Error> {
+pub(super) fn run(args: &SessionsArgs, _: &Global) -> Result<Outcome, Error> {
     match &args.command {
         SessionsCommand::List(args) => show(args),
         SessionsCommand::Path(args) => {

@@ -3,18 +3,27 @@
 
 use std::collections::BTreeSet;
 
+use clap::Args;
 use compaction_core::{HANDOFF_MESSAGE, TokenCount};
 use serde::Serialize;
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{Entry, EntryBody, EntryId, EntryKind};
 
-use crate::args::{Global, SessionArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::{Global, SessionArgs};
 use crate::ui::compaction::whole_percent;
 use crate::ui::{BOLD, DIM, clean, styled, tokens};
+
+/// List the summaries of a session: who wrote each, when, by which strategy, what it took, and how it ended.
+#[derive(Debug, Args)]
+pub struct SummariesArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
 
 /// A summary and where it comes from. What the entry does not say is null: other programs write less.
 #[derive(Debug, Serialize)]
@@ -72,10 +81,10 @@ struct Passed {
     reason: String,
 }
 
-pub(super) fn run(args: &SessionArgs, global: &Global) -> Result<Outcome, Error> {
-    let session = open_session(&args.session)?;
+pub(super) fn run(args: &SummariesArgs, global: &Global) -> Result<Outcome, Error> {
+    let session = open_session(&args.session.session)?;
     let tree = session.tree();
-    let path = tree.path(args.leaf(tree)?);
+    let path = tree.path(args.session.leaf(tree)?);
     let on_path: BTreeSet<_> = path.entries().iter().copied().collect();
     let mut rows = Vec::new();
     for index in tree.indices() {

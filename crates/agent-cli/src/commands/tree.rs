@@ -2,17 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use clap::Args;
 use compaction_core::{Profile, TokenCount};
 use serde::Serialize;
 use session_model::{
     AgentMessage, Diagnostic, Entry, EntryBody, EntryId, EntryIndex, Leaf, SessionTree,
 };
 
-use crate::args::{Global, TreeArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::{Global, SessionArgs};
 use crate::ui::{BOLD, DIM, GOOD, clean, first_line, styled, tokens, width};
+
+/// Show the turns and branches of a session.
+#[derive(Debug, Args)]
+pub struct TreeArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+}
 
 /// The entries of a session.
 #[derive(Serialize)]

@@ -1,15 +1,27 @@
 //! `undo`: goes back to before the newest compaction or change of branch. Nothing is deleted.
 
+use clap::Args;
 use compaction_core::{TokenCount, leaf_move, measure};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{Diagnostic, EntryId, Leaf, build_context};
 
-use crate::args::{Global, UndoArgs};
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
+use crate::options::{Global, OutputArgs, SessionArgs};
 use crate::ui::{BOLD, clean, counted, styled, tokens};
 use agent_session::undoable::{UNDO, id_of, newest_undoable};
+
+/// Go back to before the newest compaction or change of branch.
+#[derive(Debug, Args)]
+pub struct UndoArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// Where to write.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
 
 #[derive(Serialize)]
 struct Document<'a> {

@@ -7,8 +7,7 @@ use compaction_core::TokenCount;
 use llm_providers::HttpClient;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
 
-use super::{candidates, http, remote, usage, wire};
-use crate::args::{NativeArg, WireArg};
+use super::{NativeArg, WireArg, candidates, http, remote, usage, wire};
 use crate::error::Error;
 use crate::settings::AppSettings;
 use agent_session::models::{LiveModel, LiveModels};

@@ -2,8 +2,10 @@
 
 mod http;
 mod live;
+mod options;
 
 pub use live::{Named, live_models};
+pub use options::{FallbackArg, ModelArgs, NativeArg, WireArg};
 
 use std::sync::Arc;
 
@@ -15,14 +17,15 @@ use llm_providers::{
 };
 use session_model::SessionPath;
 
-use crate::args::{FallbackArg, Global, ModelArgs, NativeArg, WindowArgs, WireArg};
-use crate::commands::DEFAULT_WINDOW;
 use crate::error::Error;
 use crate::settings::AppSettings;
-use crate::ui::writing::Writing;
+use crate::ui::{self, writing::Writing};
 use agent_session::summarize::{
     Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, Step, Way, answer_plan,
 };
+
+/// The window that is assumed where none is known.
+pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
 
 /// Who may write summaries, and within what.
 pub struct Models {
@@ -45,20 +48,18 @@ impl Models {
     /// [`Error::Usage`] for what is unknown, has no key, or cannot go together; nothing is sent.
     pub fn of(
         args: &ModelArgs,
-        window: &WindowArgs,
-        global: &Global,
+        given: Option<TokenCount>,
+        settings: &AppSettings,
         wanted: Wanted,
     ) -> Result<Self, Error> {
-        let settings = global.load_app_settings()?;
-        let given = window.given()?;
-        let named = named(args, &settings);
+        let named = named(args, settings);
         let endpoint = settings.compaction.remote_endpoint.as_ref();
         let endpoint = endpoint.filter(|_| settings.compaction.remote_enabled);
         let nobody = named.is_empty() && endpoint.is_none();
         if let Wanted::No(why) = wanted
             && !args.models.is_empty()
         {
-            note(&format!("no model is asked: {why}"));
+            ui::note(&format!("no model is asked: {why}"));
         }
         if nobody || matches!(wanted, Wanted::No(_)) {
             // No catalog, no key, no certificates, no network.
@@ -70,7 +71,7 @@ impl Models {
                 http: None,
             });
         }
-        let http = http::http_client(&settings, args.record.as_deref())?;
+        let http = http::http_client(settings, args.record.as_deref())?;
         let catalog = settings
             .catalog()
             .map_err(|error| Error::Usage(format!("settings: {error}")))?;
@@ -92,23 +93,23 @@ impl Models {
             .filter_map(|one| one.model.capabilities.window);
         let own = windows.max();
         if let (Some(first), None, None) = (resolved.first(), own, given) {
-            note(&format!(
+            ui::note(&format!(
                 "the window of {} is not known; {DEFAULT_WINDOW} tokens are assumed; name it with --window",
-                crate::ui::clean(&first.model.full_name())
+                ui::clean(&first.model.full_name())
             ));
         }
         let window = given.or(own.map(TokenCount)).unwrap_or(DEFAULT_WINDOW);
-        let mut candidates = candidates(&resolved, args.native, &settings, &http)?;
+        let mut candidates = candidates(&resolved, args.native, settings, &http)?;
         if let Some(endpoint) = endpoint {
             let first_summary = candidates
                 .iter()
                 .position(|candidate| candidate.way == Way::Summary)
                 .unwrap_or(candidates.len());
-            let endpoint = remote(endpoint, &settings, &http)?;
+            let endpoint = remote(endpoint, settings, &http)?;
             candidates.insert(first_summary, endpoint);
         }
         Ok(Self {
-            policy: http::policy(&settings),
+            policy: http::policy(settings),
             candidates,
             window,
             fallback: match args.fallback {
@@ -140,10 +141,6 @@ impl Wanted {
             Strategy::ContextFull | Strategy::Handoff | Strategy::Restore => Self::Yes,
         }
     }
-}
-
-fn note(text: &str) {
-    anstream::eprintln!("{}: {text}", crate::ui::styled(crate::ui::DIM, "note"));
 }
 
 /// A key and an address belong to one provider: given once, they must not reach another.

@@ -5,9 +5,10 @@ use session_model::SessionContext;
 
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::plan::{header, shares};
-use crate::ui::restored;
 use crate::ui::writing::{account, author};
-use crate::ui::{BOLD, DIM, GOOD, clean, counted, first_line, ledger, rule, styled, tokens, width};
+use crate::ui::{
+    BOLD, DIM, GOOD, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
+};
 use agent_session::summarize::ModelReport;
 
 /// What the card tells beside the plan and its outcome.

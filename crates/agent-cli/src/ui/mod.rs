@@ -2,6 +2,7 @@
 
 pub mod bar;
 pub mod compaction;
+pub mod edits;
 pub mod ledger;
 pub mod plan;
 pub mod progress;
@@ -41,6 +42,11 @@ pub fn severity_label(severity: Severity) -> String {
         Severity::Warning => styled(WARN, "warning"),
         Severity::Error => styled(BAD, "error  "),
     }
+}
+
+/// Prints a note for the user to standard error.
+pub fn note(text: &str) {
+    anstream::eprintln!("{}: {text}", styled(DIM, "note"));
 }
 
 /// Returns the columns that there are: the terminal's, within 40 and 110; 80 without one.

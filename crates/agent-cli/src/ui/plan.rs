@@ -3,12 +3,11 @@
 use compaction_core::{ApplyError, CompactionPlan, ContextLoss, Fate, RequestKind, TokenCount};
 use session_model::SessionContext;
 
-use crate::commands::Edits;
-
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::compaction::in_sight;
-use crate::ui::restored;
-use crate::ui::{BOLD, DIM, clean, counted, first_line, ledger, rule, styled, tokens, width};
+use crate::ui::{
+    BOLD, DIM, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
+};
 
 /// Returns the shares of what goes and of what stays.
 pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Shares) {
@@ -224,25 +223,5 @@ fn requests(plan: &CompactionPlan) -> String {
         DIM,
         "  without a model the rules answer these: no network, no cost\n",
     ));
-    out
-}
-
-/// Returns what edits shorten, under a rule that says whether it has been done.
-pub(crate) fn edits_text(edits: &Edits, title: &str) -> String {
-    let headline = format!(
-        "Prune  {} of {}, {} saved",
-        counted(edits.rows.len(), "message"),
-        tokens(edits.before),
-        tokens(edits.saved)
-    );
-    let mut out = format!("{}\n{}\n", styled(BOLD, &headline), rule(title, width()));
-    for row in &edits.rows {
-        out.push_str(&format!(
-            "  {}  {:>8}   {}\n",
-            clean(&row.entry_id),
-            tokens(row.tokens),
-            row.reason
-        ));
-    }
     out
 }

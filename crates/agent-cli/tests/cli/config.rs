@@ -359,3 +359,12 @@ fn help_of_config() {
           --profile <PROFILE>  Whose rules to follow [default: own] [possible values: own, pi]
     ");
 }
+
+#[test]
+fn settings_are_read_once_per_process() {
+    let env = TestEnv::sample();
+    let order = "{\"compaction\": {\"strategy\": [\"context-full\", \"extractive\"], \"keepRecentTokens\": 20}}";
+    let arguments = ["plan", "s.jsonl", "--settings", "/dev/stdin"];
+    let output = env.run_on(order.as_bytes(), &arguments);
+    assert_eq!(output.code, Some(0), "{output}");
+}

@@ -7,24 +7,55 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
+use clap::Args;
 use compaction_core::{CompactionPlan, ContextLoss, Strategy, TokenCount, loss_of_drafts, measure};
 use serde::Serialize;
 use serde_json::json;
 use session_model::{SessionContext, SessionPath, Usage, build_context};
 
-use crate::args::{CompareArgs, Global, ModelArgs, PlanArgs, SessionArgs, WindowArgs};
 use crate::commands::compact::{Done, execute};
-use crate::commands::order;
-use crate::commands::plan::{Planned, own_limits, plan, refuse_small_window};
-use crate::commands::restoring;
+use crate::commands::plan::{PlanArgs, Planned, own_limits, plan, refuse_small_window};
 use crate::commands::unreadable::Unreadable;
-use crate::commands::{Outcome, all_diagnostics};
+use crate::commands::{Outcome, all_diagnostics, order, restoring};
 use crate::error::Error;
 use crate::files::{open_session, write_new};
-use crate::models::{Models, Wanted};
+use crate::models::{ModelArgs, Models, Wanted};
+use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui::{DIM, clean, counted, styled, tokens};
 use agent_session::summarize::{Candidate, ModelReport, Way};
 use session_store::{Contents, check_new};
+use std::path::PathBuf;
+
+/// Show what several strategies would make of a session, side by side.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The session.
+    #[command(flatten)]
+    pub session: SessionArgs,
+    /// The strategies, parted by commas: context-full, restore, extractive, prune-only.
+    #[arg(
+        long,
+        value_name = "NAMES",
+        value_delimiter = ',',
+        default_value = "context-full,extractive,prune-only"
+    )]
+    pub strategies: Vec<String>,
+    /// The window.
+    #[command(flatten)]
+    pub window: WindowArgs,
+    /// What the summaries should focus on.
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub focus: Option<String>,
+    /// Where restore reads the files that were touched; the session's own folder unless given.
+    #[arg(long, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Who writes the summaries of context-full and restore.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// Write the comparison to this new file, as a page for a browser.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
 
 /// What a strategy would make of the session.
 #[derive(Debug, Serialize)]
@@ -232,7 +263,7 @@ fn row(
         Wanted::Yes => args.model.clone(),
         Wanted::No(_) => ModelArgs::default(),
     };
-    let models = Models::of(&named, &args.window, global, wanted)?;
+    let models = Models::of(&named, args.window.given()?, global.app_settings()?, wanted)?;
     let workspace = args.workspace.as_deref();
     let workspace = workspace.filter(|_| strategy == Strategy::Restore);
     let plan_args = plan_args(strategy.name(), workspace, args);

@@ -1,15 +1,31 @@
 //! `config explain`: what a setting means, what it may be, what it is and why.
 
+use clap::Args;
 use compaction_core::{Threshold, TokenCount, threshold};
 use serde_json::{Value, json};
 
 use super::show::{Row, rows};
 use super::{named, value_text};
-use crate::args::{ConfigExplainArgs, Global, WindowArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::options::{Global, WindowArgs};
 use crate::settings::{Key, KeyPath, Loaded, keys, keys_of};
 use crate::ui::{BOLD, DIM, clean, styled};
+
+/// Arguments of `config explain`.
+#[derive(Debug, Args)]
+pub struct ConfigExplainArgs {
+    /// The setting, or what it is inside of.
+    pub key: Option<String>,
+    /// With a key that decides when to compact: reckon for a model of this window; 200000 unless given.
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        requires = "key",
+        allow_negative_numbers = true
+    )]
+    pub window: Option<i64>,
+}
 
 /// The settings that decide when to compact.
 const OF_THRESHOLD: [&str; 5] = [

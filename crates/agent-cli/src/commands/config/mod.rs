@@ -3,13 +3,47 @@
 mod explain;
 mod show;
 
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use crate::args::{ConfigArgs, ConfigCommand, Global};
 use crate::commands::Outcome;
+use crate::commands::config::explain::ConfigExplainArgs;
+use crate::commands::config::show::ConfigShowArgs;
 use crate::error::Error;
+use crate::options::Global;
 use crate::settings::{FileState, KeyPath, SettingsFile, keys_of, schema, schema_text, unknown};
 use crate::ui::{DIM, GOOD, clean, styled};
+
+/// Show the settings, where each value comes from, and what there is to set.
+#[derive(Debug, Args)]
+pub struct ConfigArgs {
+    /// What to show.
+    #[command(subcommand)]
+    pub command: ConfigCommand,
+}
+
+impl ConfigArgs {
+    /// Returns true for what is shown also when settings are wrong.
+    pub const fn needs_no_settings(&self) -> bool {
+        match self.command {
+            ConfigCommand::Path | ConfigCommand::Schema => true,
+            ConfigCommand::Show(_) | ConfigCommand::Explain(_) => false,
+        }
+    }
+}
+
+/// What `config` shows.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Show the values in force, and where each comes from.
+    Show(ConfigShowArgs),
+    /// List the files that settings are read from, and whether they are there.
+    Path,
+    /// Print the JSON Schema of settings.json, for editors.
+    Schema,
+    /// Say what a setting means, what it may be, what it is and why; without KEY list all.
+    Explain(ConfigExplainArgs),
+}
 
 pub(super) fn run(args: &ConfigArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {

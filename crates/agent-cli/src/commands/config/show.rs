@@ -1,13 +1,24 @@
 //! `config show`: the values in force, and where each comes from.
 
+use clap::Args;
 use serde_json::{Value, json};
 
 use super::{named, value_text, visible};
-use crate::args::{ConfigShowArgs, Global};
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::options::Global;
 use crate::settings::{KeyPath, Layer, Loaded, Origin, values};
 use crate::ui::{DIM, clean, first_line, styled};
+
+/// Arguments of `config show`.
+#[derive(Debug, Args)]
+pub struct ConfigShowArgs {
+    /// Show only this setting, or those inside it.
+    pub key: Option<String>,
+    /// Show only what is not as built in.
+    #[arg(long)]
+    pub changed: bool,
+}
 
 /// The widest column of values; a longer one is cut, unless it is the only one.
 const VALUES: usize = 32;

@@ -12,9 +12,9 @@ use hooks::{
 };
 use session_model::{AgentMessage, EntryBody, EntryKind, Leaf, SessionPath, build_context};
 
-use crate::commands::DEFAULT_WINDOW;
 use crate::error::Error;
 use crate::files::open_session;
+use crate::models::DEFAULT_WINDOW;
 use crate::settings::AppSettings;
 
 /// Gives `with` the event of a point and the session that it is of.

@@ -5,10 +5,10 @@ use std::num::NonZeroU64;
 use serde_json::{Value, json};
 
 use super::house;
-use crate::args::Global;
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::extensions::hooks::{HookHouse, command_hook, is_enabled};
+use crate::options::Global;
 use crate::settings::{CommandSetting, HookSetting, KeyPath, Loaded, Origin};
 use crate::ui::{BAD, BOLD, DIM, clean, styled};
 

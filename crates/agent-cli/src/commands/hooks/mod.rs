@@ -7,13 +7,33 @@ mod trial;
 
 use std::sync::Arc;
 
-use crate::args::{Global, HooksArgs, HooksCommand};
+use clap::{Args, Subcommand};
+
 use crate::commands::Outcome;
+use crate::commands::hooks::trial::HooksTestArgs;
 use crate::error::Error;
 use crate::extensions::hooks::HookHouse;
 use crate::extensions::secret_variables;
+use crate::options::Global;
 use crate::settings::AppSettings;
 use agent_session::rights::redactor;
+
+/// List the hooks of the settings, or try them.
+#[derive(Debug, Args)]
+pub struct HooksArgs {
+    /// What to do with hooks.
+    #[command(subcommand)]
+    pub command: HooksCommand,
+}
+
+/// What to do with hooks.
+#[derive(Debug, Subcommand)]
+pub enum HooksCommand {
+    /// List the hooks of the settings: where each is asked, what it runs, and where it is set.
+    List,
+    /// Run the hooks of one point with an example, and show what they answer and what would come of it.
+    Test(HooksTestArgs),
+}
 
 pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {

@@ -3,18 +3,36 @@
 use std::io::Read;
 use std::path::Path;
 
+use clap::Args;
 use hooks::{CommandHook, CommandRun, HookContext, HookEvent, HookPoint};
 use serde_json::{Value, json};
 
 use super::event::with_event;
 use super::house;
 use super::merged::meaning;
-use crate::args::{Global, HooksTestArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::extensions::hooks::command_hooks;
 use crate::models::block_on;
+use crate::options::Global;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, clean_lines, counted, styled};
+use std::path::PathBuf;
+
+/// Arguments of `hooks test`.
+#[derive(Debug, Args)]
+pub struct HooksTestArgs {
+    /// The point, for example tool_call or session_before_compact.
+    pub point: HookPoint,
+    /// Run only this hook, whether or not its pattern and folder fit.
+    #[arg(long, value_name = "NAME")]
+    pub only: Option<String>,
+    /// Take the example from this session instead of a made-up one.
+    #[arg(long, value_name = "FILE")]
+    pub session: Option<PathBuf>,
+    /// Give the hooks this JSON object as it stands, from a file or, for -, from standard input.
+    #[arg(long, value_name = "FILE")]
+    pub payload: Option<PathBuf>,
+}
 
 /// How many lines are shown of what a hook wrote.
 const SHOWN: usize = 20;
@@ -27,7 +45,7 @@ struct Trial {
 }
 
 pub(super) fn run(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Error> {
-    let settings = global.load_app_settings()?;
+    let settings = global.app_settings()?;
     let hooks = command_hooks(&settings, &house(&settings, global)?)?;
     let hooks = chosen(hooks, args)?;
     let payload = args.payload.as_deref().map(payload).transpose()?;

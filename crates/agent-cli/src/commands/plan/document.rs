@@ -4,9 +4,9 @@ use compaction_core::{CompactionPlan, Fate, KeepBudget, PlannedEntry, RequestKin
 use serde::Serialize;
 use session_model::EntryId;
 
-use super::EditRow;
 use crate::commands::restoring::Found;
 use crate::ui;
+use crate::ui::edits::EditRow;
 
 /// The JSON document of a planned compaction.
 #[derive(Serialize)]

@@ -12,13 +12,14 @@ mod translate;
 #[cfg(test)]
 mod tests;
 
+use clap::Args;
 use serde_json::json;
 
-use crate::args::{Global, RunArgs};
 use crate::commands::Outcome;
-use crate::commands::run::{GoOn, Prepared, User, for_runs};
+use crate::commands::run::{GoOn, Prepared, RunArgs, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
+use crate::options::Global;
 use session_store::LiveStore;
 
 use driver::Driver;
@@ -27,7 +28,17 @@ use translate::Models;
 
 pub use reference::{reference, schema_text};
 
-pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
+/// Drive a living session from a program: requests on standard input, answers and events on standard output, a
+/// JSON object a line (docs/reference/rpc.md).
+#[derive(Debug, Args)]
+pub struct RpcArgs {
+    /// Options of the session.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
+    let args = &args.run;
     if args.prompt.is_some() || args.mode.is_some() || global.json {
         return Err(Error::Usage(
             "rpc takes prompts as requests and prints JSON lines; leave out -p, --mode and --json"

@@ -3,8 +3,7 @@
 use session_model::EntryId;
 
 use super::protocol::{Data, ErrorKind, Request, RpcError};
-use crate::args::RunArgs;
-use crate::commands::run::other_models;
+use crate::commands::run::{RunArgs, other_models};
 use crate::commands::{context, plan, tree};
 use crate::error::Error;
 use crate::settings::AppSettings;

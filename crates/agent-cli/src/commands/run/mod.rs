@@ -1,5 +1,6 @@
 //! Running a session: `agent-cli -p PROMPT`, and going on with one that is there.
 
+mod args;
 mod ask;
 mod driver;
 pub(super) mod folders;
@@ -18,16 +19,17 @@ use std::path::Path;
 use compaction_core::TokenCount;
 use serde_json::json;
 
-use crate::args::{Global, ModeArg, RunArgs};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::models::block_on;
+use crate::options::Global;
 use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
 use agent_session::event::CompactionTotals;
 use agent_session::machine::TurnEnd;
 use agent_session::runtime::{Command, Finished};
 use session_store::{Delivery, LiveStore};
 
+pub(crate) use args::{ModeArg, RunArgs, ThinkingArg};
 use ask::Asker;
 use driver::{Driver, Phase};
 pub(super) use other::other_models;

@@ -1,15 +1,14 @@
 //! Other models for a session that runs already.
 
-use crate::models::live_models;
+use crate::models::{Named, live_models};
 use std::path::Path;
 
 use compaction_core::TokenCount;
 
 use super::prepare::{SCRIPT_WINDOW, SCRIPTED, named};
 use super::script::ScriptFile;
-use crate::args::RunArgs;
+use crate::commands::run::RunArgs;
 use crate::error::Error;
-use crate::models::Named;
 use crate::settings::AppSettings;
 use agent_session::models::LiveModels;
 

@@ -2,7 +2,7 @@
 //!
 //! Everything that can be refused is looked at first; only then something is made.
 
-use crate::models::live_models;
+use crate::models::{Named, live_models};
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -13,14 +13,14 @@ use compaction_core::{Profile, TokenCount};
 use llm_providers::{Reasoning, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
-use crate::args::{Global, ModeArg, RunArgs, ThinkingArg};
 use crate::commands::run::folders::workspace;
 use crate::commands::run::rights::{allowed, policies, secret_variables, toolbox};
 use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::Which;
+use crate::commands::run::{ModeArg, RunArgs, ThinkingArg};
 use crate::error::Error;
 use crate::extensions::hooks::{HookHouse, command_hooks, hook_set};
-use crate::models::Named;
+use crate::options::Global;
 use crate::settings::{AppSettings, Sources};
 use agent_session::builder::default_system_prompt;
 use agent_session::instructions::{Instructions, Places};

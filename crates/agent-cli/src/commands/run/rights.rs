@@ -3,7 +3,7 @@
 use agent_session::tools::standard_tools;
 use std::collections::BTreeMap;
 
-use crate::args::RunArgs;
+use crate::commands::run::RunArgs;
 use crate::error::Error;
 use crate::settings::{AppSettings, BashPolicy};
 use agent_tools::Toolbox;

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use session_model::SessionTree;
 
-use crate::args::{Global, RunArgs};
 use crate::commands::own_folder::Around;
+use crate::commands::run::RunArgs;
 use crate::commands::run::given::Given;
 use crate::commands::shell_name;
 use crate::error::Error;
 use crate::files::open_session;
+use crate::options::Global;
 use session_store::LiveStore;
 use session_store::SessionFile;
 use session_store::catalog::{find, folder_for, is_kept, newest};

@@ -1,4 +1,4 @@
-//! Who writes summaries: models, where they are, and what happens when none answers.
+//! The options that name models for summaries.
 
 use std::path::PathBuf;
 

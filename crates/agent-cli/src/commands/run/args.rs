@@ -1,10 +1,10 @@
-//! Options of a session that is lived in.
+//! The options of a running session.
 
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::WireArg;
+use crate::models::WireArg;
 
 /// Options of a session that is lived in: `agent-cli -p PROMPT`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]

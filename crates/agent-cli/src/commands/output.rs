@@ -1,0 +1,138 @@
+//! Where commands write: a new file, the session itself, or nowhere.
+
+use std::path::PathBuf;
+
+use session_model::{EntryDraft, EntryId, Severity, migrate_lines};
+use session_store::{Contents, SessionFile, SessionWriter};
+
+use super::{same_output, unreadable};
+use crate::error::Error;
+use crate::files::{open_session, open_writer, write_new};
+use crate::options::OutputArgs;
+
+/// Where a command writes.
+pub(crate) enum Destination {
+    /// A new file.
+    Out(PathBuf),
+    /// The session itself.
+    InPlace,
+    /// Nowhere.
+    DryRun,
+}
+
+impl Destination {
+    /// Fails where a new file could not be written.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Out(path) => Ok(session_store::check_new(path)?),
+            Self::InPlace | Self::DryRun => Ok(()),
+        }
+    }
+}
+
+impl OutputArgs {
+    pub(super) fn destination(&self, what: &str) -> Result<Destination, Error> {
+        match (&self.out, self.in_place, self.dry_run) {
+            (Some(path), _, _) => Ok(Destination::Out(path.clone())),
+            (None, true, _) => Ok(Destination::InPlace),
+            (None, false, true) => Ok(Destination::DryRun),
+            (None, false, false) => Err(Error::Usage(format!(
+                "{what} writes: say where with --out FILE, --in-place or --dry-run"
+            ))),
+        }
+    }
+}
+
+/// A session opened for a command that writes: locked when it will be written in place.
+pub(crate) enum Opened {
+    /// Locked.
+    Writer(Box<SessionWriter>),
+    /// Only read.
+    Reader(Box<SessionFile>),
+}
+
+impl Opened {
+    pub(super) fn open(path: &std::path::Path, destination: &Destination) -> Result<Self, Error> {
+        Ok(match destination {
+            Destination::InPlace => Self::Writer(Box::new(open_writer(path)?)),
+            Destination::Out(_) | Destination::DryRun => {
+                Self::Reader(Box::new(open_session(path)?))
+            }
+        })
+    }
+
+    pub(super) fn session(&self) -> &SessionFile {
+        match self {
+            Self::Writer(writer) => &writer.session,
+            Self::Reader(session) => session,
+        }
+    }
+
+    /// Writes `drafts` as a chain under `parent` and returns their ids; none for a dry run.
+    pub(super) fn commit(
+        &mut self,
+        destination: &Destination,
+        drafts: &[EntryDraft],
+        parent: Option<&EntryId>,
+    ) -> Result<Vec<EntryId>, Error> {
+        crate::cancel::check()?;
+        let (parent, skipped) = self.session().readable_parent(parent);
+        let read = self.session();
+        unreadable::refuse_failed_reads(read.tree(), &read.path)?;
+        if let Some(skipped) = skipped {
+            let place = parent.as_deref().unwrap_or("the beginning");
+            anstream::eprintln!(
+                "{} {} cannot be read; what is written follows {} instead",
+                crate::ui::severity_label(Severity::Warning),
+                crate::ui::clean(&skipped),
+                crate::ui::clean(place)
+            );
+        }
+        let (lines, ids) = self.session().stamp(drafts, parent.as_ref());
+        match (self, destination) {
+            (_, Destination::DryRun) => return Ok(Vec::new()),
+            (Self::Writer(writer), _) => writer.append(&lines)?,
+            (Self::Reader(session), Destination::Out(out)) => {
+                if let Some(theirs) = same_output::ids_in(session, out, &lines, &ids) {
+                    same_output::notice(out);
+                    return Ok(theirs);
+                }
+                write_copy(session, out, &lines)?;
+            }
+            (Self::Reader(_), Destination::InPlace) => {
+                unreachable!("opening for in-place writing gives a writer")
+            }
+        }
+        Ok(ids)
+    }
+}
+
+/// Writes a copy of the session, in version 3, with `lines` after it.
+pub(super) fn write_copy(
+    session: &SessionFile,
+    out: &std::path::Path,
+    lines: &[String],
+) -> Result<(), Error> {
+    let contents = session.contents()?;
+    let ends = session.decoded.ends_with_newline;
+    if session.version() >= 3 {
+        return write_new(out, contents, ends, lines);
+    }
+    let mut migrated = migrated(session, contents)?;
+    migrated.extend(lines.iter().map(|line| line.clone().into_bytes()));
+    write_new(out, Contents::Empty, true, &migrated)
+}
+
+/// Returns the lines of a session of version 1 or 2 as version 3 has them.
+pub(super) fn migrated(session: &SessionFile, contents: Contents) -> Result<Vec<Vec<u8>>, Error> {
+    let bytes = contents
+        .read()
+        .map_err(|error| Error::io("read", &session.path, error))?;
+    let lines = bytes.split(|byte| *byte == b'\n');
+    let mut lines =
+        migrate_lines(session.version(), lines).map_err(|error| Error::Usage(error.to_string()))?;
+    if bytes.ends_with(b"\n") {
+        lines.pop();
+    }
+    Ok(lines)
+}

@@ -1,0 +1,190 @@
+//! Options that several commands share.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use clap::{Args, ValueEnum};
+use compaction_core::{PlanOptions, Profile, Settings, TokenCount};
+use session_model::{Leaf, SessionTree};
+
+use crate::error::Error;
+use crate::models::DEFAULT_WINDOW;
+use crate::settings::{AppSettings, Loaded, Sources, load_layers};
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Print one JSON document instead of text for people.
+    #[arg(long, global = true, help_heading = "Global options")]
+    pub json: bool,
+    /// Set one setting, for example compaction.keepRecentTokens=8000; may be repeated.
+    #[arg(
+        long = "set",
+        global = true,
+        value_name = "KEY=VALUE",
+        help_heading = "Global options"
+    )]
+    pub set: Vec<String>,
+    /// Read one more settings file, on top of the global and the project's; --set goes on top of all.
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        help_heading = "Global options"
+    )]
+    pub settings: Option<PathBuf>,
+    /// Whose rules to follow.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        help_heading = "Global options"
+    )]
+    pub profile: ProfileArg,
+    /// The settings, once they are loaded.
+    #[arg(skip)]
+    loaded: OnceLock<Loaded>,
+}
+
+/// Whose rules to follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ProfileArg {
+    /// The project's own rules.
+    #[default]
+    Own,
+    /// pi 0.87.1 to the letter, for comparison.
+    Pi,
+}
+
+/// The session, and where on its tree to stand.
+#[derive(Debug, Args)]
+pub struct SessionArgs {
+    /// The session file, or - for standard input.
+    pub session: PathBuf,
+    /// Stand at this entry instead of the last one; `root` is before everything.
+    #[arg(long, value_name = "ID")]
+    pub leaf: Option<String>,
+}
+
+/// The window of the model.
+#[derive(Debug, Args)]
+pub struct WindowArgs {
+    /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', or 200000.
+    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    pub window: Option<i64>,
+}
+
+/// Where to write.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// Write the result to a new file.
+    #[arg(long, value_name = "FILE", group = "output")]
+    pub out: Option<PathBuf>,
+    /// Append to the session itself.
+    #[arg(long, group = "output")]
+    pub in_place: bool,
+    /// Show what would be done; write nothing.
+    #[arg(long, group = "output")]
+    pub dry_run: bool,
+}
+
+impl Global {
+    pub(crate) fn profile(&self) -> Profile {
+        match self.profile {
+            ProfileArg::Own => Profile::Own,
+            ProfileArg::Pi => Profile::Pi,
+        }
+    }
+
+    /// Returns the settings of the algorithms.
+    pub(crate) fn load_settings(&self) -> Result<Settings, Error> {
+        Ok(self.app_settings()?.core())
+    }
+
+    /// Returns all settings.
+    pub(crate) fn app_settings(&self) -> Result<&AppSettings, Error> {
+        Ok(&self.load_layers()?.settings)
+    }
+
+    /// Returns where settings come from in this process.
+    pub(crate) fn settings_sources(&self) -> Result<Sources, Error> {
+        Sources::of_process(self.settings.as_deref(), &self.set)
+    }
+
+    /// Returns all settings, and where each value comes from. They are read once per process.
+    pub(crate) fn load_layers(&self) -> Result<&Loaded, Error> {
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(loaded);
+        }
+        let loaded = load_layers(&self.settings_sources()?)?;
+        Ok(self.loaded.get_or_init(|| loaded))
+    }
+
+    /// Returns all settings of a session in the folder `cwd`, with those of a script (and what messages call it)
+    /// between the project's and the file of `--settings`.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a setting that cannot be used.
+    pub fn load_app_settings_with(
+        &self,
+        extra: Option<(String, serde_json::Value)>,
+        cwd: &Path,
+    ) -> Result<AppSettings, Error> {
+        let sources = Sources {
+            extra,
+            cwd: Some(cwd.to_owned()),
+            ..self.settings_sources()?
+        };
+        Ok(load_layers(&sources)?.settings)
+    }
+}
+
+impl WindowArgs {
+    /// Returns the window that was given.
+    pub(crate) fn given(&self) -> Result<Option<TokenCount>, Error> {
+        let Some(window) = self.window else {
+            return Ok(None);
+        };
+        match u64::try_from(window) {
+            Ok(window @ 1..) => Ok(Some(TokenCount(window))),
+            _ => Err(Error::Usage(format!(
+                "--window is {window}, but must be at least 1; name the model's context window in tokens"
+            ))),
+        }
+    }
+
+    /// Returns the window that was given, or the one that is assumed.
+    pub(crate) fn tokens(&self) -> Result<TokenCount, Error> {
+        Ok(self.given()?.unwrap_or(DEFAULT_WINDOW))
+    }
+}
+
+impl SessionArgs {
+    pub(crate) fn leaf(&self, tree: &SessionTree) -> Result<Leaf, Error> {
+        named_leaf(tree, self.leaf.as_deref())
+    }
+}
+
+/// Returns the leaf that the user named, or the last entry when none was named.
+pub(crate) fn named_leaf(tree: &SessionTree, name: Option<&str>) -> Result<Leaf, Error> {
+    match name {
+        None => Ok(tree.leaf()),
+        Some(id) => match tree.find(id) {
+            Some(index) => Ok(Leaf::At(index)),
+            None if id == "root" => Ok(Leaf::Root),
+            None => Err(Error::Usage(format!(
+                "no entry {id} in this session; agent-cli tree lists the ids"
+            ))),
+        },
+    }
+}
+
+/// Returns the options of a plan for a window that is also the summarizer's.
+pub(crate) fn plan_options(global: &Global, window: TokenCount) -> Result<PlanOptions, Error> {
+    Ok(PlanOptions {
+        settings: global.load_settings()?,
+        profile: global.profile(),
+        ..PlanOptions::for_window(window)
+    })
+}
