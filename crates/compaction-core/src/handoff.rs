@@ -14,9 +14,6 @@ use crate::serialize::escape_ledger;
 use crate::settings::CompactionSettings;
 use crate::tokens::TokenCount;
 
-/// The custom type of the message that opens the new session.
-pub const HANDOFF_MESSAGE: &str = "handoff";
-
 /// The most that a document takes.
 const OUTPUT_CAP: TokenCount = TokenCount(8192);
 

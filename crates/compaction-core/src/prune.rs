@@ -3,27 +3,18 @@
 use std::collections::BTreeSet;
 
 use session_model::{
-    AgentMessage, Block, Content, ContextEditDraft, CustomDraft, EntryDraft, EntryId, Said,
-    SessionContext, SessionPath, answered_calls, build_context,
-    json::{self, RawJson},
+    AgentMessage, Block, Content, ContextEditDraft, EntryDraft, EntryId, Said, SessionContext,
+    SessionPath, answered_calls, build_context, json,
 };
 
 use crate::files::{FileAction, file_call};
 use crate::kept::skill_results;
 use crate::ledger::pinned_entries;
 use crate::measure::measure;
-use crate::plan::{PlanHash, PlanOptions};
+use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};
 use crate::settings::PruneSettings;
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
-
-/// Returns what stands in the place of pruned output.
-pub fn notice(tokens: TokenCount) -> String {
-    format!("[Output truncated - {tokens} tokens]")
-}
-
-/// The custom type of the entry that marks a pruning, so that it can be undone.
-pub const PRUNE_ENTRY: &str = "agent-cli/prune";
 
 /// How long a provider keeps a prompt prefix in its cache, in milliseconds.
 pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;
@@ -208,25 +199,6 @@ impl PrunePlan {
             .collect();
         PlanHash::of(parts.iter().map(String::as_str))
     }
-}
-
-/// Returns the entry that tells what the edits before it were and how to undo them.
-pub(crate) fn prune_mark(
-    leaf: &EntryId,
-    hash: &PlanHash,
-    pruned: usize,
-    saved: TokenCount,
-) -> EntryDraft {
-    let data = serde_json::json!({
-        "undoTo": leaf,
-        "planHash": hash,
-        "pruned": pruned,
-        "saved": saved,
-    });
-    EntryDraft::Custom(CustomDraft {
-        custom_type: PRUNE_ENTRY.to_owned(),
-        data: RawJson::of(&data).ok(),
-    })
 }
 
 /// A tool result of the context.

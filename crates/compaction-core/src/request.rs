@@ -1,24 +1,14 @@
 //! What a summarizer is asked, and what it answers.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Serialize;
-use session_model::{AgentMessage, EntryId};
 
 use crate::prompts;
 use crate::restore::snapshot_of;
 use crate::serialize::escape;
+use crate::source::SourceMessage;
 use crate::tokens::TokenCount;
-
-/// A message of the conversation and the entry that it comes from.
-#[derive(Debug, Clone)]
-pub struct SourceMessage {
-    /// The entry.
-    pub entry_id: EntryId,
-    /// The message as the summarizer sees it, context edits applied.
-    pub message: Arc<AgentMessage>,
-}
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -15,12 +15,11 @@ use crate::plan::{
     CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
 };
 use crate::prompts;
-use crate::request::{
-    AnswerError, RequestKind, SourceMessage, Summarizer, SummaryAnswer, SummaryRequest,
-};
+use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::rules::Profile;
 use crate::serialize::{Bounds, escape_ledger};
 use crate::settings::CompactionSettings;
+use crate::source::SourceMessage;
 use crate::tokens::TokenCount;
 
 use collect::{branch_messages, choose, readable_entries, summary_files};

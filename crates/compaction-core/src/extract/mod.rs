@@ -65,12 +65,13 @@ mod tests_record;
 #[cfg(test)]
 mod tests_said;
 
-use crate::ledger::LedgerBlock;
+use crate::ledger_block::LedgerBlock;
 use std::sync::LazyLock;
 
-use crate::request::SourceMessage;
+use crate::source::SourceMessage;
 
-pub(crate) use beside::{Holds, since};
+use crate::ledger_block::ActiveFacts;
+pub(crate) use beside::since;
 pub(crate) use brief::{
     Brief, decision as brief_decision, figure as brief_figure, step as brief_step,
 };
@@ -141,7 +142,7 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
         // What these messages say settles what they said before.
         // Of files it holds nothing.
         let own = record(input.messages, "");
-        newer.hold_to(&Holds::of(&own, |place| {
+        newer.hold_to(&ActiveFacts::of(&own, |place| {
             input.messages[place].entry_id.clone()
         }));
     }

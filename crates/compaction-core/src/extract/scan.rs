@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use session_model::{AgentMessage, AssistantMessage, Block, Content, StopReason};
 
-use crate::handoff::HANDOFF_MESSAGE;
-use crate::ledger::without_ledger;
-use crate::request::SourceMessage;
+use crate::ledger_block::without_ledger;
+use crate::source::HANDOFF_MESSAGE;
+use crate::source::SourceMessage;
 
 use super::beside::TURNED_DOWN;
 use super::choices;

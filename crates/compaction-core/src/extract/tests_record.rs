@@ -8,7 +8,7 @@ use super::scan::record;
 use super::signals::{Known, Outcome, judge};
 use super::tests::{calls, edits, runs, says, source, under, update, user};
 use crate::files::{FileCalls, FileOps};
-use crate::request::SourceMessage;
+use crate::source::SourceMessage;
 
 /// Returns the commands that failed and stayed so.
 fn failures(messages: &[SourceMessage]) -> Vec<String> {

@@ -6,13 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
-    Brief, Change, Holds, Record, Spoken, brief_decision, brief_figure, brief_step, record, since,
+    Brief, Change, Record, Spoken, brief_decision, brief_figure, brief_step, record, since,
 };
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::shown_id;
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
-use crate::request::SourceMessage;
+use crate::ledger_block::ActiveFacts;
 use crate::restore::{LastSeen, content_hash, touched_in};
+use crate::source::SourceMessage;
 use crate::spelling::resolved;
 
 /// The most entries that a ledger names as its sources.
@@ -196,7 +197,7 @@ impl Builder<'_> {
             self.note(kind, spoken.place, spoken.text.clone());
         }
         self.ledger.sources = self.sources(record, first);
-        self.ledger.holds = Some(Holds::of(record, |place| self.id(place)));
+        self.ledger.holds = Some(ActiveFacts::of(record, |place| self.id(place)));
         self.ledger
     }
 

@@ -8,7 +8,6 @@
 //!
 //! The report needs nothing but the entries, so it works for the sessions of other agents as well.
 
-mod against;
 mod figures;
 mod literals;
 mod missing;
@@ -32,7 +31,6 @@ use session_model::{
 
 use crate::tokens::TokenCounter;
 
-pub use against::{OurLoss, OurReport, loss_of_ours};
 pub use figures::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, LossReport, TotalLoss, Verbatim,
 };

@@ -12,10 +12,11 @@ use crate::cut::{CutItem, CutPoint};
 use crate::files::{FileCalls, FileOps};
 use crate::ledger::{LedgerBlock, LedgerKind};
 use crate::plan::requests::Chapter;
-use crate::request::{RequestKind, SourceMessage};
+use crate::request::RequestKind;
 use crate::restore::{self, Outcome, Restored};
 use crate::rules::Rules;
 use crate::serialize::{Bounds, serialize_parts};
+use crate::source::SourceMessage;
 use crate::threshold::Threshold;
 use crate::tokens::{TokenCount, TokenCounter};
 

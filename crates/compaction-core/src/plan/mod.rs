@@ -5,6 +5,7 @@ mod bounds;
 pub(crate) mod fates;
 mod hash;
 mod options;
+mod prune_mark;
 pub(crate) mod requests;
 mod rescue;
 mod verify;
@@ -34,6 +35,8 @@ pub use fates::{ComesBack, Fate, PlannedEntry};
 pub use hash::PlanHash;
 pub(crate) use hash::prompt_hash;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
+pub(crate) use prune_mark::prune_mark;
+pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 pub use rescue::{Elision, ElisionPlan, plan_elision};
 

@@ -3,9 +3,10 @@
 use crate::fold::fold;
 use crate::plan::options::{HookInput, SummarizerLimits};
 use crate::prompts;
-use crate::request::{Carried, RequestKind, SourceMessage, SummaryRequest};
+use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::rules::Rules;
 use crate::serialize::escape;
+use crate::source::SourceMessage;
 use crate::tokens::{TokenCount, TokenCounter};
 
 /// What is to be summarized for one kind of request, before it is folded.

@@ -15,8 +15,7 @@ use crate::kept::skill_results;
 use crate::ledger::{Ledger, LedgerBudget, Shares, pinned_entries};
 use crate::measure::measure;
 use crate::plan::bounds::LEDGER_SHARE;
-use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions};
-use crate::prune::{notice, prune_mark};
+use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions, notice, prune_mark};
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
 

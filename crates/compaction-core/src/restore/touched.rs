@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use session_model::{AgentMessage, Block, Content, EntryId, Said, SessionContext, match_calls};
 
 use crate::files::{FileAction, file_call};
-use crate::request::SourceMessage;
 use crate::restore::before::brought_back;
 use crate::restore::seen::{Seen, seen_after};
 use crate::restore::{LastSeen, RESTORED_CONTEXT, TouchedFile};
+use crate::source::SourceMessage;
 use crate::spelling::resolved;
 
 /// A file while the messages are gone through.

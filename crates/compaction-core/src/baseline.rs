@@ -12,7 +12,7 @@ use session_model::{
     Stamp, Timestamp, build_context,
 };
 
-use super::{CompactionLoss, TotalLoss, loss_report};
+use crate::loss::{CompactionLoss, TotalLoss, loss_report};
 use crate::plan::{AppliedCompaction, PlanOptions, Trigger, plan_at};
 use crate::rules::Profile;
 use crate::settings::{Strategy, VerifyMode};
