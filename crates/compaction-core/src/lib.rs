@@ -1,7 +1,7 @@
 //! Compaction and branch summaries of coding-agent sessions, as pure functions.
 //!
 //! A compaction has three steps. **Plan** ([`plan_compaction`]): what is
-//! summarized, what stays word for word, what is asked. **Execute**: a
+//! summarized, what stays verbatim, what is asked. **Execute**: a
 //! summarizer answers the plan's [requests](CompactionPlan::requests); the
 //! built-in one needs no model ([`CompactionPlan::answer_by_rule`]).
 //! **Apply** ([`CompactionPlan::apply`]): the entries to append.
@@ -36,6 +36,8 @@
 //! tells. A cut never parts a call from its result. What one compaction keeps,
 //! the next summarizes. A failed answer is an error, never a stored summary.
 
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
 mod baseline;
 mod branch;
 mod cut;
@@ -44,11 +46,11 @@ mod extractive;
 mod files;
 mod fold;
 mod handoff;
-mod kept;
 mod ledger;
 mod ledger_block;
 mod loss;
 mod measure;
+mod path_normalize;
 mod plan;
 pub mod prompts;
 mod prune;
@@ -58,8 +60,8 @@ mod restore;
 mod rules;
 mod serialize;
 mod settings;
+mod skill_results;
 mod source;
-mod spelling;
 mod threshold;
 pub mod tokens;
 
@@ -83,8 +85,8 @@ pub use loss::{
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
-    AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Elision, ElisionPlan,
-    Fate, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
+    AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Disposition, Elision,
+    ElisionPlan, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
     PlanHash, PlanOptions, PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger,
     WindowTooSmall, add_detail, ledger_beside, notice, plan_compaction, plan_elision,
     plan_for_context,

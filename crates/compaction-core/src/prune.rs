@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 
 use session_model::{
-    AgentMessage, Block, Content, ContextEditDraft, EntryDraft, EntryId, Said, SessionContext,
+    AgentMessage, Block, CallEvent, Content, ContextEditDraft, EntryDraft, EntryId, SessionContext,
     SessionPath, answered_calls, build_context, json,
 };
 
 use crate::files::{FileAction, file_call};
-use crate::kept::skill_results;
 use crate::ledger::pinned_entries;
 use crate::measure::measure;
 use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};
 use crate::settings::PruneSettings;
+use crate::skill_results::skill_results;
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
 
@@ -107,6 +107,10 @@ const REQUESTS_TO_PAY: u64 = 10;
 /// reading from the cache costs a tenth of the price, writing five quarters, so
 /// over ten requests what is saved must exceed what is billed anew. A context
 /// above the threshold loses its cache anyway, so then it always may.
+///
+/// # Errors
+///
+/// [`NothingToPrune`] says why nothing is pruned.
 pub fn plan_prune(
     path: &SessionPath<'_>,
     options: &PlanOptions,
@@ -117,6 +121,10 @@ pub fn plan_prune(
 }
 
 /// Does the same for a context that has been rebuilt already (by the rules of the options' profile).
+///
+/// # Errors
+///
+/// [`NothingToPrune`] says why nothing is pruned.
 pub fn plan_prune_for_context(
     path: &SessionPath<'_>,
     context: &SessionContext,
@@ -222,7 +230,9 @@ fn results<'a>(
     counter: &dyn TokenCounter,
 ) -> Vec<ContextResult<'a>> {
     let messages: Vec<_> = context.messages().collect();
-    let said = messages.iter().map(|(_, message)| Said::from(&***message));
+    let said = messages
+        .iter()
+        .map(|(_, message)| CallEvent::from(&***message));
     let calls = answered_calls(said);
     let read_by = |place: usize| {
         let call = calls.get(&place)?;

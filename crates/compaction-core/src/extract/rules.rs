@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use super::figures::has_figure;
 use super::rule_words::{Token, tokens};
-use super::said::reminds;
+use super::sentence_kinds::reminds;
 use super::text::{Sentence, cut_end, neutralise};
 
 /// The longest rule, in characters; what is longer is cut with a marker.

@@ -1,4 +1,4 @@
-//! The ledger: facts that code keeps beside the prose of a summary, copied from entries and never from a summary.
+//! The ledger: facts that code keeps next to the prose of a summary, copied from entries and never from a summary.
 //!
 //! ```text
 //! previous details.ledger.sources -> entries by id --+
@@ -8,7 +8,7 @@
 //!
 //! **Invariants.** A fact's text comes from its entry, each time anew, so twenty compactions in a row do not wear it
 //! down. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
-//! Facts whose entries stay word for word in the context are left out, but they count for what is over and done.
+//! Facts whose entries stay verbatim in the context are left out, but they count for what is resolved.
 
 mod branch;
 mod build;
@@ -64,7 +64,7 @@ pub struct Ledger {
     read_from: Option<EntryId>,
     /// What the ledger before listed.
     listed: BTreeSet<(LedgerKind, EntryId)>,
-    /// What still holds, in sight or not.
+    /// Facts still valid, kept range included.
     holds: Option<ActiveFacts>,
 }
 

@@ -99,11 +99,11 @@ pub struct LedgerBlock {
     /// Where history was too long to be read whole for a first ledger, the oldest entry that was: of those before it
     /// only the user's words were read.
     pub read_from: Option<EntryId>,
-    /// What still holds, in sight or not; `None` where nobody asked for facts.
+    /// Facts still valid, kept range included; `None` where nobody asked for facts.
     pub(crate) holds: Option<ActiveFacts>,
 }
 
-/// What still holds at the end of a session, in sight or not.
+/// Facts still valid at the end of the session, kept range included.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct ActiveFacts {
     pub failures: BTreeSet<String>,

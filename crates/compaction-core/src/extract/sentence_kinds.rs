@@ -25,7 +25,7 @@ pub(super) enum Saying {
 
 /// A sentence and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct SentenceKinds {
     /// What it is.
     pub(super) saying: Saying,
     /// The sentence on one line; a choice with its reason.
@@ -114,7 +114,7 @@ pub(super) fn is_later(words: &str) -> bool {
 }
 
 /// Returns what the sentences are, those that nothing is known of left out. `rules` are among `said`.
-pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
+pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<SentenceKinds> {
     let mut found = Vec::new();
     let rules: BTreeSet<&str> = rules.iter().copied().collect();
     for (at, sentence) in said.iter().enumerate() {
@@ -151,7 +151,7 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
         if words(&whole).len() < 3 && whole.is_ascii() {
             continue;
         }
-        found.push(Said {
+        found.push(SentenceKinds {
             saying,
             text: one_line(&whole, LONGEST),
             choice: choice.unwrap_or(text).to_owned(),

@@ -1,4 +1,4 @@
-//! What a summary leaves to the ledger beside it.
+//! What a summary leaves out because the ledger next to it states it.
 
 use std::collections::BTreeSet;
 
@@ -6,9 +6,9 @@ use session_model::EntryId;
 
 use crate::ledger_block::{ActiveFacts, LedgerBlock, LedgerKind};
 
+use super::fact_index::FactIndex;
 use super::facts::{Facts, Item};
 use super::figures::has_figure;
-use super::record::Record;
 use super::text::{neutralise, one_line};
 
 /// A section of which something is left to the ledger.
@@ -52,9 +52,9 @@ pub(crate) fn since(value: Option<&str>, id: &str) -> String {
 
 impl ActiveFacts {
     /// Returns what holds of the messages that `record` was made from; `id` gives the entry of each.
-    pub(crate) fn of(record: &Record, id: impl Fn(usize) -> EntryId) -> Self {
+    pub(crate) fn of(record: &FactIndex, id: impl Fn(usize) -> EntryId) -> Self {
         let failures = record.failures.iter();
-        let figures = record.said_figures().chain(record.answered_figures());
+        let figures = record.user_figures().chain(record.answered_figures());
         Self {
             failures: failures
                 .map(|failure| one_line(&id(failure.place), 200))
@@ -95,8 +95,8 @@ impl ActiveFacts {
 }
 
 impl Facts {
-    /// Drops what was taken back since: of what stays in sight, the summary itself knows nothing.
-    pub(super) fn hold_to(&mut self, holds: &ActiveFacts) {
+    /// Drops what was retracted since, also by messages of the kept range, which the summary does not cover.
+    pub(super) fn drop_stale(&mut self, holds: &ActiveFacts) {
         self.failures
             .retain(|failure| holds.failures.contains(&failure.id));
         self.decisions
@@ -127,8 +127,8 @@ impl Facts {
         }
     }
 
-    /// Drops what `ledger` says word for word.
-    pub(super) fn leave_to(&mut self, ledger: &LedgerBlock) {
+    /// Drops what `ledger` contains verbatim.
+    pub(super) fn dedupe(&mut self, ledger: &LedgerBlock) {
         let of = |kinds: &[LedgerKind]| -> BTreeSet<String> {
             let items = ledger
                 .items
