@@ -32,6 +32,7 @@ mod merge;
 mod names;
 mod notes;
 mod parse;
+mod phrases;
 mod quantity;
 mod refusals;
 mod removals;

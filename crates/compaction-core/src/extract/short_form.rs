@@ -131,7 +131,7 @@ pub(crate) fn decision(text: &str) -> ShortForm {
     let kept = ended(within(last));
     let length = kept.chars().count();
     let lower = format!(" {} ", said.to_lowercase());
-    let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
     let sure = !mark.is_empty()
         || sentence_kinds::is_choice(said)
         || marks.any(|mark| *mark != " instead of " && lower.contains(mark));
