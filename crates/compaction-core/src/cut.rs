@@ -1,8 +1,10 @@
-//! The cut point: from which entry on a context stays word for word.
+//! The cut point: from which entry on a context stays verbatim.
 
 use std::collections::BTreeMap;
 
-use session_model::{AgentMessage, EntryBody, ProjectedEntry, Said, SessionContext, match_calls};
+use session_model::{
+    AgentMessage, CallEvent, EntryBody, ProjectedEntry, SessionContext, match_calls,
+};
 
 use crate::rules::Rules;
 use crate::settings::CutRule;
@@ -46,20 +48,20 @@ pub enum Replaces {
 pub enum CutPoint {
     /// Between two turns, or before the first one.
     Turn {
-        /// The first entry that stays word for word.
+        /// The first entry that stays verbatim.
         first_kept: usize,
     },
     /// Inside a turn: its beginning is summarized apart from what came before.
     SplitTurn {
         /// Where the turn begins.
         turn_start: usize,
-        /// The first entry that stays word for word.
+        /// The first entry that stays verbatim.
         first_kept: usize,
     },
 }
 
 impl CutPoint {
-    /// Returns the first entry that stays word for word.
+    /// Returns the first entry that stays verbatim.
     pub fn first_kept(self) -> usize {
         match self {
             Self::Turn { first_kept } | Self::SplitTurn { first_kept, .. } => first_kept,
@@ -147,7 +149,11 @@ fn forbid_cuts_inside_calls(context: &SessionContext, items: &mut [CutItem]) {
             messages.map(move |message| (place, &**message))
         })
         .collect();
-    let matched = match_calls(messages.iter().map(|(_, message)| Said::from(*message)));
+    let matched = match_calls(
+        messages
+            .iter()
+            .map(|(_, message)| CallEvent::from(*message)),
+    );
     // The last result of each entry's calls; then one sweep instead of one per call.
     let mut open_until = vec![0_usize; items.len()];
     for ((call, _), result) in matched {

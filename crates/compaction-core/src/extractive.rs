@@ -1,4 +1,4 @@
-//! The built-in summarizer as a backend: answers the requests of a plan by rule, without a model.
+//! The built-in summarizer as a backend: answers the requests of a plan without a model (extractive).
 
 use crate::branch::BranchPlan;
 use crate::extract::{ExtractInput, ExtractKind, extract};

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use session_model::{
-    AgentMessage, EntryBody, FileDetails, Said, SessionContext, ToolCall, match_calls,
+    AgentMessage, CallEvent, EntryBody, FileDetails, SessionContext, ToolCall, match_calls,
 };
 
 use crate::prompts;
@@ -134,7 +134,7 @@ impl FileOps {
 
     /// Adds the calls that the first `count` of `messages` make; whether they failed, the others may tell.
     pub(crate) fn add_first(&mut self, messages: &[&AgentMessage], count: usize, which: FileCalls) {
-        let matched = match_calls(messages.iter().map(|message| Said::from(*message)));
+        let matched = match_calls(messages.iter().map(|message| CallEvent::from(*message)));
         let speaks = |message: &&AgentMessage| {
             matches!(message, AgentMessage::User(_) | AgentMessage::Assistant(_))
         };
@@ -194,7 +194,7 @@ impl FileOps {
     }
 
     /// Returns the tags that name the files at the end of a summary, or nothing when there are none;
-    /// of each list the `limit` touched last. Of the modified, those that are `named` beside them are left out.
+    /// of each list the `limit` touched last. Of the modified, those that are `named` elsewhere in the summary are left out.
     /// With a limit a path is one line that ends no tag, whatever is in it; pi has neither.
     pub fn tags(&self, limit: Option<usize>, named: &[String]) -> String {
         let lines = |all: Vec<String>, newest_last: Vec<String>| -> String {

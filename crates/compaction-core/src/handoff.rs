@@ -4,8 +4,8 @@ use session_model::{AgentMessage, SessionContext, SessionPath};
 
 use crate::files::FileOps;
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, prose_of, without_ledger};
-use crate::plan::fates::{Fate, chapter, file_ops, source_messages};
-use crate::plan::requests::{Asked, Chapter, Shared, WindowTooSmall};
+use crate::plan::dispositions::{Disposition, file_ops, request_source, source_messages};
+use crate::plan::requests::{RequestSet, RequestSource, Shared, WindowTooSmall};
 use crate::plan::{CannotShrink, HookInput, SummarizerLimits, merge_answers};
 use crate::prompts;
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
@@ -14,13 +14,10 @@ use crate::serialize::escape_ledger;
 use crate::settings::CompactionSettings;
 use crate::tokens::TokenCount;
 
-/// The custom type of the message that opens the new session.
-pub const HANDOFF_MESSAGE: &str = "handoff";
-
 /// The most that a document takes.
 const OUTPUT_CAP: TokenCount = TokenCount(8192);
 
-/// What decides a handoff, beside the context.
+/// What decides a handoff, in addition to the context.
 #[derive(Debug, Clone)]
 pub struct HandoffOptions {
     /// Bounds of serialization and the length of file lists are read from here.
@@ -38,11 +35,11 @@ pub struct HandoffPlan {
     pub files: FileOps,
     /// The most that the document takes.
     pub max_output: TokenCount,
-    /// The facts that stand beside the prose.
+    /// The facts that follow the prose.
     pub ledger: LedgerBlock,
     pub(crate) profile: Profile,
     file_list_limit: usize,
-    asked: Asked,
+    asked: RequestSet,
 }
 
 /// Returns what must be asked for a document that covers `context`, in the form of summary requests: the
@@ -50,6 +47,10 @@ pub struct HandoffPlan {
 /// conversation is better asked at its end, with [`HandoffPlan::question`].
 ///
 /// Returns `None` when nothing was said.
+///
+/// # Errors
+///
+/// [`WindowTooSmall`] when not even the shortest request fits the summarizer's window.
 pub fn plan_handoff(
     path: &SessionPath<'_>,
     context: &SessionContext,
@@ -60,23 +61,23 @@ pub fn plan_handoff(
         .compaction()
         .map(|(_, compaction)| prose_of(&compaction.summary));
     let start = usize::from(previous.is_some());
-    let fates: Vec<Fate> = context
+    let dispositions: Vec<Disposition> = context
         .entries
         .iter()
         .enumerate()
         .map(|(place, projected)| match place {
-            place if place < start => Fate::PreviousSummary,
+            place if place < start => Disposition::PreviousSummary,
             _ if projected
                 .messages
                 .iter()
                 .all(|message| matches!(**message, AgentMessage::System(_))) =>
             {
-                Fate::NoMessage
+                Disposition::NoMessage
             }
-            _ => Fate::Summarized,
+            _ => Disposition::Summarized,
         })
         .collect();
-    let source = source_messages(context, &fates, Fate::Summarized);
+    let source = source_messages(context, &dispositions, Disposition::Summarized);
     if source.is_empty() && previous.is_none() {
         return Ok(None);
     }
@@ -84,9 +85,9 @@ pub fn plan_handoff(
     let window = options.summarizer.window;
     let own = options.summarizer.max_output.unwrap_or(OUTPUT_CAP);
     let max_output = OUTPUT_CAP.min(own).min(window.scaled(1, 4));
-    let chapter = Chapter {
+    let request_source = RequestSource {
         previous: previous.filter(|previous| !previous.is_empty()),
-        ..chapter(RequestKind::Handoff, source, &bounds, max_output)
+        ..request_source(RequestKind::Handoff, source, &bounds, max_output)
     };
     let shared = Shared {
         limits: options.summarizer,
@@ -104,11 +105,11 @@ pub fn plan_handoff(
     };
     Ok(Some(HandoffPlan {
         ledger: ledger.fit(budget, profile.counter()).handed_off(),
-        files: file_ops(context, &fates, &profile.rules()),
+        files: file_ops(context, &dispositions, &profile.rules()),
         max_output,
         profile,
         file_list_limit: options.settings.file_list_limit,
-        asked: Asked::new(vec![chapter], shared, profile.counter())?,
+        asked: RequestSet::new(vec![request_source], shared, profile.counter())?,
     }))
 }
 
@@ -128,12 +129,20 @@ impl HandoffPlan {
     }
 
     /// Returns the plan with every request folded to half its budget, for a summarizer that found them too large.
+    ///
+    /// # Errors
+    ///
+    /// [`CannotShrink`] when the requests cannot be folded to half their budget.
     pub fn shrink(self) -> Result<Self, CannotShrink> {
         let asked = self.asked.halved(self.profile.counter())?;
         Ok(Self { asked, ..self })
     }
 
     /// Returns the document that the answers make up, its ledger and file lists included, and who wrote it.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`] when an answer is missing, empty or cut off.
     pub fn document(&self, answers: &[SummaryAnswer]) -> Result<(String, Summarizer), AnswerError> {
         let (text, summarizer) = merge_answers(self.requests(), answers, None)?;
         Ok((self.with_files(&text), summarizer))

@@ -1,7 +1,7 @@
 //! Compaction and branch summaries of coding-agent sessions, as pure functions.
 //!
 //! A compaction has three steps. **Plan** ([`plan_compaction`]): what is
-//! summarized, what stays word for word, what is asked. **Execute**: a
+//! summarized, what stays verbatim, what is asked. **Execute**: a
 //! summarizer answers the plan's [requests](CompactionPlan::requests); the
 //! built-in one needs no model ([`CompactionPlan::answer_by_rule`]).
 //! **Apply** ([`CompactionPlan::apply`]): the entries to append.
@@ -36,6 +36,9 @@
 //! tells. A cut never parts a call from its result. What one compaction keeps,
 //! the next summarizes. A failed answer is an error, never a stored summary.
 
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
+mod baseline;
 mod branch;
 mod cut;
 pub mod extract;
@@ -43,10 +46,11 @@ mod extractive;
 mod files;
 mod fold;
 mod handoff;
-mod kept;
 mod ledger;
+mod ledger_block;
 mod loss;
 mod measure;
+mod path_normalize;
 mod plan;
 pub mod prompts;
 mod prune;
@@ -56,10 +60,12 @@ mod restore;
 mod rules;
 mod serialize;
 mod settings;
-mod spelling;
+mod skill_results;
+mod source;
 mod threshold;
 pub mod tokens;
 
+pub use baseline::{OurLoss, OurReport, loss_of_ours};
 pub use branch::{
     ASSUMED_WINDOW, BranchError, BranchInstructions, BranchOptions, BranchPlan, LEAF_ENTRY,
     branch_budget, leaf_move, plan_branch_summary,
@@ -68,33 +74,33 @@ pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
-pub use handoff::{HANDOFF_MESSAGE, HandoffOptions, HandoffPlan, plan_handoff};
+pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
 pub use ledger::{
     Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, NewPin, PIN_ENTRY, PIN_LABEL, Pin,
     PinError, PinTarget, Pins, carry_pins, pins_of, prose_of, without_ledger,
 };
 pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, Missing,
-    OurLoss, OurReport, TotalLoss, Verbatim, loss_of_drafts, loss_of_ours, loss_report,
+    TotalLoss, Verbatim, loss_of_drafts, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
-    AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Elision, ElisionPlan,
-    Fate, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PlanHash,
-    PlanOptions, PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger, WindowTooSmall,
-    add_detail, ledger_beside, plan_compaction, plan_elision, plan_for_context,
+    AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Disposition, Elision,
+    ElisionPlan, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
+    PlanHash, PlanOptions, PlannedEntry, SPLIT_TURN_HEADING, SummarizerLimits, Trigger,
+    WindowTooSmall, add_detail, ledger_beside, notice, plan_compaction, plan_elision,
+    plan_for_context,
 };
 pub use prune::{
-    CACHE_LIFETIME_MILLIS, NothingToPrune, PRUNE_ENTRY, PromptCache, PrunePlan, PruneReason,
-    PrunedResult, notice, plan_prune, plan_prune_for_context,
+    CACHE_LIFETIME_MILLIS, NothingToPrune, PromptCache, PrunePlan, PruneReason, PrunedResult,
+    plan_prune, plan_prune_for_context,
 };
 pub use recall::{
     Matches, Place, Query, Recall, RecallLimits, Recalled, RecalledText, Visit, recall,
     recall_entry, recall_text,
 };
 pub use request::{
-    AnswerEnd, AnswerError, Carried, RequestKind, SourceMessage, Summarizer, SummaryAnswer,
-    SummaryRequest,
+    AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
 };
 pub use restore::{
     DiskFile, FileState, Freshness, ImageOutcome, LastSeen, Outcome, RESTORED_CONTEXT,
@@ -107,5 +113,6 @@ pub use settings::{
     DEFAULT_RESERVE, InvalidSetting, LedgerSettings, PinSettings, PruneSettings, RestoreSettings,
     Serialization, Settings, Strategies, Strategy, VerifyMode, VerifySettings,
 };
+pub use source::{HANDOFF_MESSAGE, SourceMessage};
 pub use threshold::{Threshold, threshold};
 pub use tokens::{TokenCount, TokenCounter, image_tokens};

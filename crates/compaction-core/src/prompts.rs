@@ -87,7 +87,7 @@ pub(crate) struct LedgerParts {
     pub left: String,
 }
 
-/// Returns the block that a summary carries beside its prose.
+/// Returns the block that a summary carries in addition to its prose.
 pub(crate) fn ledger(parts: &LedgerParts) -> String {
     render(parts)
 }

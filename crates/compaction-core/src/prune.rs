@@ -3,27 +3,18 @@
 use std::collections::BTreeSet;
 
 use session_model::{
-    AgentMessage, Block, Content, ContextEditDraft, CustomDraft, EntryDraft, EntryId, Said,
-    SessionContext, SessionPath, answered_calls, build_context,
-    json::{self, RawJson},
+    AgentMessage, Block, CallEvent, Content, ContextEditDraft, EntryDraft, EntryId, SessionContext,
+    SessionPath, answered_calls, build_context, json,
 };
 
 use crate::files::{FileAction, file_call};
-use crate::kept::skill_results;
 use crate::ledger::pinned_entries;
 use crate::measure::measure;
-use crate::plan::{PlanHash, PlanOptions};
+use crate::plan::{PlanHash, PlanOptions, notice, prune_mark};
 use crate::settings::PruneSettings;
+use crate::skill_results::skill_results;
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
-
-/// Returns what stands in the place of pruned output.
-pub fn notice(tokens: TokenCount) -> String {
-    format!("[Output truncated - {tokens} tokens]")
-}
-
-/// The custom type of the entry that marks a pruning, so that it can be undone.
-pub const PRUNE_ENTRY: &str = "agent-cli/prune";
 
 /// How long a provider keeps a prompt prefix in its cache, in milliseconds.
 pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;
@@ -116,6 +107,10 @@ const REQUESTS_TO_PAY: u64 = 10;
 /// reading from the cache costs a tenth of the price, writing five quarters, so
 /// over ten requests what is saved must exceed what is billed anew. A context
 /// above the threshold loses its cache anyway, so then it always may.
+///
+/// # Errors
+///
+/// [`NothingToPrune`] says why nothing is pruned.
 pub fn plan_prune(
     path: &SessionPath<'_>,
     options: &PlanOptions,
@@ -126,6 +121,10 @@ pub fn plan_prune(
 }
 
 /// Does the same for a context that has been rebuilt already (by the rules of the options' profile).
+///
+/// # Errors
+///
+/// [`NothingToPrune`] says why nothing is pruned.
 pub fn plan_prune_for_context(
     path: &SessionPath<'_>,
     context: &SessionContext,
@@ -210,25 +209,6 @@ impl PrunePlan {
     }
 }
 
-/// Returns the entry that tells what the edits before it were and how to undo them.
-pub(crate) fn prune_mark(
-    leaf: &EntryId,
-    hash: &PlanHash,
-    pruned: usize,
-    saved: TokenCount,
-) -> EntryDraft {
-    let data = serde_json::json!({
-        "undoTo": leaf,
-        "planHash": hash,
-        "pruned": pruned,
-        "saved": saved,
-    });
-    EntryDraft::Custom(CustomDraft {
-        custom_type: PRUNE_ENTRY.to_owned(),
-        data: RawJson::of(&data).ok(),
-    })
-}
-
 /// A tool result of the context.
 struct ContextResult<'a> {
     entry_id: EntryId,
@@ -250,7 +230,9 @@ fn results<'a>(
     counter: &dyn TokenCounter,
 ) -> Vec<ContextResult<'a>> {
     let messages: Vec<_> = context.messages().collect();
-    let said = messages.iter().map(|(_, message)| Said::from(&***message));
+    let said = messages
+        .iter()
+        .map(|(_, message)| CallEvent::from(&***message));
     let calls = answered_calls(said);
     let read_by = |place: usize| {
         let call = calls.get(&place)?;

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use serde::Serialize;
 use session_model::{
-    Entry, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext, SessionPath, Timestamp,
+    BodyError, Entry, EntryBody, EntryId, EntryIndex, EntryKind, SessionContext, SessionPath,
+    Timestamp,
 };
 
 /// What is looked for.
@@ -287,16 +288,20 @@ pub struct RecalledText {
     pub text: String,
 }
 
-/// Returns at most `most` characters of the text of an entry, from `offset` on; or why it cannot be read.
+/// Returns at most `most` characters of the text of an entry, from `offset` on.
+///
+/// # Errors
+///
+/// [`BodyError`] when the entry cannot be read.
 pub fn recall_entry(
     path: &SessionPath<'_>,
     context: &SessionContext,
     index: EntryIndex,
     offset: usize,
     most: usize,
-) -> Result<RecalledText, String> {
+) -> Result<RecalledText, BodyError> {
     let tree = path.tree();
-    let entry = tree.entry(index).map_err(|error| error.to_string())?;
+    let entry = tree.entry(index)?;
     let (role, text) =
         recall_text(&entry).unwrap_or_else(|| (kind_name(tree.kind(index)), String::new()));
     let total = text.chars().count();

@@ -1,24 +1,14 @@
 //! What a summarizer is asked, and what it answers.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use serde::Serialize;
-use session_model::{AgentMessage, EntryId};
 
 use crate::prompts;
 use crate::restore::snapshot_of;
 use crate::serialize::escape;
+use crate::source::SourceMessage;
 use crate::tokens::TokenCount;
-
-/// A message of the conversation and the entry that it comes from.
-#[derive(Debug, Clone)]
-pub struct SourceMessage {
-    /// The entry.
-    pub entry_id: EntryId,
-    /// The message as the summarizer sees it, context edits applied.
-    pub message: Arc<AgentMessage>,
-}
 
 /// What a request is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -152,7 +142,7 @@ pub enum Summarizer {
         /// The provider's name for the model.
         model: String,
     },
-    /// A provider's native compaction; the readable summary beside it is written by rule unless the provider
+    /// A provider's native compaction; the readable summary next to it is extractive unless the provider
     /// gives one.
     Native {
         /// The provider.
@@ -210,6 +200,10 @@ pub enum AnswerError {
 impl SummaryAnswer {
     /// Returns the summary that answers a request of this kind, or why there is none. What a snapshot is wrapped in is
     /// taken off before it is asked whether anything is left.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`] when the answer is empty or was cut off.
     pub fn summary(&self, kind: RequestKind) -> Result<Cow<'_, str>, AnswerError> {
         match self.end {
             AnswerEnd::Truncated => return Err(AnswerError::Truncated),
@@ -217,7 +211,7 @@ impl SummaryAnswer {
             AnswerEnd::Complete => {}
         }
         let text = match (kind, &self.summarizer) {
-            // Whoever writes by rule or by hand has no scratchpad, but may quote one.
+            // An extractive or hand-written answer has no scratchpad, but may quote one.
             (RequestKind::Snapshot, Summarizer::Extractive | Summarizer::Hook { .. }) => {
                 Cow::Borrowed(self.text.trim())
             }

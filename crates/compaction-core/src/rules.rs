@@ -84,7 +84,7 @@ impl Profile {
         }
     }
 
-    /// Returns how conversations are spelt for a summarizer.
+    /// Returns how conversations are serialized for a summarizer.
     pub fn bounds(self, settings: &CompactionSettings) -> Bounds {
         match self {
             Self::Own => Bounds {

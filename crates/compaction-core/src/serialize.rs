@@ -4,7 +4,7 @@ use session_model::{Block, Content, LlmMessage, Wording, json};
 
 use crate::settings::Serialization;
 
-/// How conversations are spelt, and how much of each part.
+/// How conversations are serialized, and how much of each part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
     /// The form of the labels.

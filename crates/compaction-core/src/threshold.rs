@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::rules::Rules;
-use crate::settings::{CompactionSettings, DEFAULT_RESERVE};
+use crate::settings::{CompactionSettings, DEFAULT_RESERVE, LedgerSettings, PinSettings};
 use crate::tokens::TokenCount;
 
 /// The tokens above which a context is compacted, and how they came about.
@@ -81,6 +81,33 @@ fn effective_reserve(window: TokenCount, settings: &CompactionSettings) -> Token
         return share.max(TokenCount(1));
     }
     wanted
+}
+
+/// The least that a ledger or the pins are given when settings name nothing.
+const LEAST: TokenCount = TokenCount(1000);
+
+impl LedgerSettings {
+    /// Returns the most that the ledger takes for a model of this window (zero when it is not known).
+    pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
+        bounded(self.max_tokens, window.scaled(2, 100), threshold)
+    }
+}
+
+impl PinSettings {
+    /// Returns the most that all pins together take for a model of this window (zero when it is not known).
+    pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
+        bounded(self.max_tokens, window.scaled(1, 100), threshold)
+    }
+}
+
+fn bounded(
+    set: Option<TokenCount>,
+    share: TokenCount,
+    threshold: Option<&Threshold>,
+) -> TokenCount {
+    let asked = set.unwrap_or_else(|| share.max(LEAST));
+    let quarter = threshold.map(|threshold| threshold.tokens.scaled(1, 4));
+    quarter.map_or(asked, |quarter| asked.min(quarter))
 }
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ mod sessions;
 use std::collections::{BTreeMap, BTreeSet};
 
 use compaction_core::{
-    ApplyError, BranchError, BranchOptions, BranchPlan, Carried, CompactionPlan, CutRule, Fate,
-    NothingToDo, PlanOptions, Profile, PromptCache, PruneReason, PruneSettings, RequestKind,
-    Serialization, Settings, SummarizerLimits, SummaryRequest, TokenCount, Trigger, leaf_move,
-    loss_of_drafts, plan_branch_summary, plan_compaction, plan_prune, serialize_parts,
+    ApplyError, BranchError, BranchOptions, BranchPlan, Carried, CompactionPlan, CutRule,
+    Disposition, NothingToDo, PlanOptions, Profile, PromptCache, PruneReason, PruneSettings,
+    RequestKind, Serialization, Settings, SummarizerLimits, SummaryRequest, TokenCount, Trigger,
+    leaf_move, loss_of_drafts, plan_branch_summary, plan_compaction, plan_prune, serialize_parts,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -215,15 +215,15 @@ proptest! {
         for (place, (entry, projected)) in plan.entries.iter().zip(&context.entries).enumerate() {
             let kept = place >= plan.cut.first_kept();
             let seen = !projected.messages.is_empty();
-            let fits = match entry.fate {
-                Fate::Kept | Fate::Pruned => kept && seen,
-                Fate::Summarized | Fate::TurnPrefix | Fate::System => !kept && seen,
-                Fate::PreviousSummary => place == 0,
-                Fate::NoMessage => !seen,
+            let fits = match entry.disposition {
+                Disposition::Kept | Disposition::Pruned => kept && seen,
+                Disposition::Summarized | Disposition::TurnPrefix | Disposition::System => !kept && seen,
+                Disposition::PreviousSummary => place == 0,
+                Disposition::NoMessage => !seen,
             };
-            prop_assert!(fits, "{} {:?}", entry.entry_id, entry.fate);
+            prop_assert!(fits, "{} {:?}", entry.entry_id, entry.disposition);
         }
-        for (kind, fate) in [(RequestKind::History, Fate::Summarized), (RequestKind::TurnPrefix, Fate::TurnPrefix)] {
+        for (kind, fate) in [(RequestKind::History, Disposition::Summarized), (RequestKind::TurnPrefix, Disposition::TurnPrefix)] {
             let requests = plan.requests().iter().filter(|request| request.kind == kind);
             let asked: Vec<_> = requests.flat_map(|request| &request.source).map(|source| &source.entry_id).collect();
             let fated: Vec<_> = plan.ids(fate).collect();
@@ -298,7 +298,7 @@ proptest! {
         let Some((plan, after)) = compacted(&case) else { return Ok(()) };
         let elided: BTreeMap<_, _> = plan.elisions.iter().map(|elision| (&elision.entry_id, &elision.replacement)).collect();
         let tail = |context: &SessionContext, expected: bool| -> Vec<String> {
-            let kept: BTreeSet<_> = plan.entries.iter().filter(|entry| matches!(entry.fate, Fate::Kept | Fate::Pruned)).map(|entry| entry.entry_id.clone()).collect();
+            let kept: BTreeSet<_> = plan.entries.iter().filter(|entry| matches!(entry.disposition, Disposition::Kept | Disposition::Pruned)).map(|entry| entry.entry_id.clone()).collect();
             let messages = context.messages().filter(|(id, message)| kept.contains(*id) && message.role() != "system");
             messages.map(|(id, message)| match elided.get(id) {
                 Some(replacement) if expected => format!("{id} {}", message.with_content((*replacement).clone()).display_text()),
@@ -313,8 +313,8 @@ proptest! {
         let Some((plan, after)) = compacted(&case) else { return Ok(()) };
         let Ok(next) = next_plan(&after) else { return Ok(()) };
         let context = case.context();
-        let kept: BTreeSet<&EntryId> = plan.ids(Fate::Kept).chain(plan.ids(Fate::Pruned)).collect();
-        let covered: BTreeSet<&EntryId> = [Fate::Kept, Fate::Pruned, Fate::Summarized, Fate::TurnPrefix]
+        let kept: BTreeSet<&EntryId> = plan.ids(Disposition::Kept).chain(plan.ids(Disposition::Pruned)).collect();
+        let covered: BTreeSet<&EntryId> = [Disposition::Kept, Disposition::Pruned, Disposition::Summarized, Disposition::TurnPrefix]
             .into_iter()
             .flat_map(|fate| next.ids(fate))
             .collect();

@@ -16,7 +16,10 @@ impl Hook for AtLeast {
         event: &'a BeforeCompactEvent<'_>,
         _context: &'a HookContext,
     ) -> HookFuture<'a, BeforeCompactResult> {
-        let summarized = event.plan.ids(compaction_core::Fate::Summarized).count();
+        let summarized = event
+            .plan
+            .ids(compaction_core::Disposition::Summarized)
+            .count();
         let answer = match summarized < self.0 {
             true => BeforeCompactResult::Cancel {
                 reason: Some(format!("only {summarized} entries would be summarized")),

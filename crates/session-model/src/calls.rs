@@ -7,7 +7,7 @@ use crate::message::{AgentMessage, Content, ToolCall};
 
 /// A message as the rule sees it.
 #[derive(Debug, Clone, Copy)]
-pub enum Said<'a> {
+pub enum CallEvent<'a> {
     /// An answer of the model, which may make calls.
     Answer(&'a Content),
     /// The result of the call with this id.
@@ -16,7 +16,7 @@ pub enum Said<'a> {
     Other,
 }
 
-impl<'a> From<&'a AgentMessage> for Said<'a> {
+impl<'a> From<&'a AgentMessage> for CallEvent<'a> {
     fn from(message: &'a AgentMessage) -> Self {
         match message {
             AgentMessage::Assistant(answer) => Self::Answer(&answer.content),
@@ -26,7 +26,7 @@ impl<'a> From<&'a AgentMessage> for Said<'a> {
     }
 }
 
-impl<'a> From<&'a LlmMessage> for Said<'a> {
+impl<'a> From<&'a LlmMessage> for CallEvent<'a> {
     fn from(message: &'a LlmMessage) -> Self {
         match message {
             LlmMessage::Assistant(answer) => Self::Answer(&answer.content),
@@ -42,7 +42,7 @@ impl<'a> From<&'a LlmMessage> for Said<'a> {
 /// nearest call of its id before it that has none yet. An id that stands twice in
 /// one answer counts once.
 pub fn match_calls<'a>(
-    said: impl IntoIterator<Item = Said<'a>>,
+    said: impl IntoIterator<Item = CallEvent<'a>>,
 ) -> BTreeMap<(usize, &'a str), usize> {
     let mut results = BTreeMap::new();
     each_pair(said, |(answer, _), call, result| {
@@ -53,7 +53,7 @@ pub fn match_calls<'a>(
 
 /// Returns, by the places of results, the call that each of them answers.
 pub fn answered_calls<'a>(
-    said: impl IntoIterator<Item = Said<'a>>,
+    said: impl IntoIterator<Item = CallEvent<'a>>,
 ) -> BTreeMap<usize, &'a ToolCall> {
     let mut calls = BTreeMap::new();
     each_pair(said, |_, call, result| {
@@ -65,7 +65,7 @@ pub fn answered_calls<'a>(
 /// Gives every call with a result: the place of its answer with its number among the calls of that, the call, and the
 /// place of the result.
 pub(crate) fn each_pair<'a>(
-    said: impl IntoIterator<Item = Said<'a>>,
+    said: impl IntoIterator<Item = CallEvent<'a>>,
     mut pair: impl FnMut((usize, usize), &'a ToolCall, usize),
 ) {
     struct Open<'a> {
@@ -76,7 +76,7 @@ pub(crate) fn each_pair<'a>(
     let mut open: BTreeMap<&str, Vec<Open<'_>>> = BTreeMap::new();
     for (place, said) in said.into_iter().enumerate() {
         match said {
-            Said::Answer(content) => {
+            CallEvent::Answer(content) => {
                 for (number, call) in content.tool_calls().enumerate() {
                     let calls = open.entry(&call.id).or_default();
                     if calls.last().is_none_or(|open| open.answer != place) {
@@ -88,19 +88,19 @@ pub(crate) fn each_pair<'a>(
                     }
                 }
             }
-            Said::Result(id) => {
+            CallEvent::Result(id) => {
                 if let Some(open) = open.get_mut(id).and_then(Vec::pop) {
                     pair((open.answer, open.number), open.call, place);
                 }
             }
-            Said::Other => {}
+            CallEvent::Other => {}
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Said, answered_calls, match_calls};
+    use super::{CallEvent, answered_calls, match_calls};
     use crate::message::{Block, Content, ToolCall};
 
     #[test]
@@ -112,12 +112,12 @@ mod tests {
             signature: None,
         })]);
         let said = [
-            Said::Answer(&call),
-            Said::Result("call_0"),
-            Said::Other,
-            Said::Answer(&call),
-            Said::Result("call_0"),
-            Said::Result("call_0"),
+            CallEvent::Answer(&call),
+            CallEvent::Result("call_0"),
+            CallEvent::Other,
+            CallEvent::Answer(&call),
+            CallEvent::Result("call_0"),
+            CallEvent::Result("call_0"),
         ];
         let matched: Vec<_> = match_calls(said).into_iter().collect();
         assert_eq!(matched, [((0, "call_0"), 1), ((3, "call_0"), 4)]);

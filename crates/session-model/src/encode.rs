@@ -176,7 +176,7 @@ impl EntryDraft {
                 &[("details", text_of(draft.details.as_ref()))],
             ),
             Self::Message(draft) => {
-                let message = draft.spell(stamp.timestamp);
+                let message = draft.to_json_text(stamp.timestamp);
                 line(stamp, &[("message", message)], "message", &[])
             }
             Self::Label(draft) => line(
@@ -207,7 +207,7 @@ impl EntryDraft {
     }
 }
 
-/// Returns the lines of entries that are written at once, as a chain under `parent`.
+/// Returns the lines of entries that are written in one call, as a chain under `parent`.
 ///
 /// What changes the context counts as a whole or not at all: the entries of a pruning, a compaction or a branch
 /// summary name the last entry of the write, and [`decode_bytes`](crate::decode_bytes) sets them aside where that one

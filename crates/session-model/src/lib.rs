@@ -26,6 +26,8 @@
 //! Parents form no ring. Every projection that [`SessionContext::to_llm`] returns
 //! pairs calls and results.
 
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+
 mod body;
 mod calls;
 mod context;
@@ -44,7 +46,7 @@ mod timestamp;
 mod tree;
 
 pub use body::BodyError;
-pub use calls::{Said, answered_calls, match_calls};
+pub use calls::{CallEvent, answered_calls, match_calls};
 pub use context::{ContextRules, ProjectedEntry, SessionContext, build_context};
 pub use diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 pub use encode::{

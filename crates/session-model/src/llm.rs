@@ -126,7 +126,7 @@ struct RestoreResume;
 #[template(path = "restore-acknowledgement.md")]
 struct RestoreAcknowledgement;
 
-/// Returns what is said, beside the summary, in the context after a compaction of the strategy `restore`: the sentence
+/// Returns what the context contains, in addition to the summary, after a compaction of the strategy `restore`: the sentence
 /// behind the summary and its acknowledgement. Both stand in the projection alone.
 pub fn restore_frame() -> String {
     format!(

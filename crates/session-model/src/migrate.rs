@@ -24,6 +24,10 @@ pub enum MigrateError {
 /// Returns the lines of a session of version `version` as version 3 has them.
 ///
 /// `lines` are all lines of the file without their endings, the header included.
+///
+/// # Errors
+///
+/// [`MigrateError`] says why the session cannot be migrated.
 pub fn migrate_lines<'a>(
     version: u64,
     lines: impl Iterator<Item = &'a [u8]>,

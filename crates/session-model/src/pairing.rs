@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use crate::calls::{Said, each_pair};
+use crate::calls::{CallEvent, each_pair};
 use crate::diagnostic::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
 use crate::llm::{LlmMessage, acknowledgement, missing_result_text, orphan_result_text};
 use crate::message::{AssistantMessage, Block, Content, StopReason, ToolResultMessage};
@@ -28,7 +28,7 @@ pub fn pair_calls(
 ) -> (Vec<LlmMessage>, Vec<Diagnostic>) {
     let mut diagnostics = Diagnostics::default();
     let mut results = BTreeMap::new();
-    each_pair(messages.iter().map(Said::from), |call, _, result| {
+    each_pair(messages.iter().map(CallEvent::from), |call, _, result| {
         results.insert(call, result);
     });
     let mut messages: Vec<Option<LlmMessage>> = messages.into_iter().map(Some).collect();

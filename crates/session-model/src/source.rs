@@ -53,6 +53,10 @@ pub struct SourceFailure {
 /// heads and one of these, and asks for a body only when somebody needs it.
 pub trait LineSource: Send + Sync {
     /// Returns the bytes of `span`.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] when the bytes cannot be read.
     fn line(&self, span: Span) -> Result<Cow<'_, [u8]>, SourceError>;
 
     /// Returns which reads have failed so far. Who reads may pass over an entry that is damaged; one that could not

@@ -125,7 +125,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
             plan_branch_summary(tree, from, to, &options)
         };
         let plan = plan_for(options.summarizer).map_err(|error| match error {
-            BranchError::Unreadable(reason) => Error::session(&args.session, reason),
+            BranchError::Unreadable(reason) => Error::session(&args.session, reason.to_string()),
             BranchError::NoBudget { .. } | BranchError::Window(_) => {
                 Error::Usage(error.to_string())
             }

@@ -69,7 +69,7 @@ fn read(
     let context = build_context(&path, global.profile().context_rules());
     let most = args.chars.map_or(READ, NonZeroUsize::get);
     let read = recall_entry(&path, &context, index, args.offset.unwrap_or(0), most)
-        .map_err(|error| Error::session(&session.path, error))?;
+        .map_err(|error| Error::session(&session.path, error.to_string()))?;
     let (role, total) = (&read.role, read.total_chars);
     let mut out = format!(
         "{}\n",

@@ -1,6 +1,8 @@
 //! The card of a compaction: before and after, what was kept, how to undo it.
 
-use compaction_core::{AppliedCompaction, CompactionPlan, ContextLoss, Fate, TokenCount, prose_of};
+use compaction_core::{
+    AppliedCompaction, CompactionPlan, ContextLoss, Disposition, TokenCount, prose_of,
+};
 use session_model::SessionContext;
 
 use crate::ui::bar::{Bar, Category, Shares};
@@ -108,7 +110,7 @@ fn facts_lines(
     );
     let count = |fate| plan.ids(fate).count();
     let kept = plan.entries.iter();
-    let kept = kept.filter(|entry| entry.fate == Fate::Kept);
+    let kept = kept.filter(|entry| entry.disposition == Disposition::Kept);
     let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
     let mut out = format!("{}\n", styled(GOOD, &rule(&title, width)));
     let mut row = |name: &str, text: String| out.push_str(&format!("   {name:<12}{text}\n"));
@@ -117,19 +119,22 @@ fn facts_lines(
             "kept",
             format!(
                 "{} word for word ({}), from {}",
-                counted(count(Fate::Kept), "entry"),
+                counted(count(Disposition::Kept), "entry"),
                 tokens(kept),
                 clean(first)
             ),
         );
     }
-    if count(Fate::Pruned) > 0 {
+    if count(Disposition::Pruned) > 0 {
         row(
             "elided",
-            format!("{} that did not fit", counted(count(Fate::Pruned), "entry")),
+            format!(
+                "{} that did not fit",
+                counted(count(Disposition::Pruned), "entry")
+            ),
         );
     }
-    let prefix = match count(Fate::TurnPrefix) {
+    let prefix = match count(Disposition::TurnPrefix) {
         0 => String::new(),
         entries => format!(" + {entries} of the turn in progress"),
     };
@@ -138,7 +143,7 @@ fn facts_lines(
         "summarized",
         format!(
             "{}{prefix} into {} tokens",
-            counted(count(Fate::Summarized), "entry"),
+            counted(count(Disposition::Summarized), "entry"),
             tokens(summary)
         ),
     );

@@ -1,6 +1,8 @@
 //! The preview of a compaction: what stays, what is summarized, what is asked.
 
-use compaction_core::{ApplyError, CompactionPlan, ContextLoss, Fate, RequestKind, TokenCount};
+use compaction_core::{
+    ApplyError, CompactionPlan, ContextLoss, Disposition, RequestKind, TokenCount,
+};
 use session_model::SessionContext;
 
 use crate::ui::bar::{Bar, Category, Shares};
@@ -18,13 +20,13 @@ pub fn shares(plan: &CompactionPlan, context: &SessionContext) -> (Shares, Share
         stays.add(Category::System, counter.message(system));
     }
     for (planned, projected) in plan.entries.iter().zip(&context.entries) {
-        let part = match planned.fate {
-            Fate::Kept | Fate::Pruned => &mut stays,
-            Fate::Summarized
-            | Fate::TurnPrefix
-            | Fate::PreviousSummary
-            | Fate::System
-            | Fate::NoMessage => &mut goes,
+        let part = match planned.disposition {
+            Disposition::Kept | Disposition::Pruned => &mut stays,
+            Disposition::Summarized
+            | Disposition::TurnPrefix
+            | Disposition::PreviousSummary
+            | Disposition::System
+            | Disposition::NoMessage => &mut goes,
         };
         for message in &projected.messages {
             part.add(Category::of(message), counter.message(message));
@@ -101,8 +103,11 @@ pub fn header(title: &str, bar: &Bar, plan: &CompactionPlan) -> String {
 /// Returns the lines that say what stays and what is summarized.
 fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
     let width = width();
-    let of = |fate: Fate| {
-        let entries = plan.entries.iter().filter(move |entry| entry.fate == fate);
+    let of = |fate: Disposition| {
+        let entries = plan
+            .entries
+            .iter()
+            .filter(move |entry| entry.disposition == fate);
         let count = entries.clone().count();
         let sum: TokenCount = entries.map(|entry| entry.tokens).sum();
         (count, sum)
@@ -120,13 +125,13 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         let text = first_text(context, plan.cut.first_kept(), width.saturating_sub(56));
         format!("word for word, from {} {text}", clean(first))
     });
-    row("keep", of(Fate::Kept), kept_from.unwrap_or_default());
+    row("keep", of(Disposition::Kept), kept_from.unwrap_or_default());
     row(
         "elide",
-        of(Fate::Pruned),
+        of(Disposition::Pruned),
         "too large for what is kept".to_owned(),
     );
-    row("summarize", of(Fate::Summarized), String::new());
+    row("summarize", of(Disposition::Summarized), String::new());
     let turn = plan.turn_start().map(|id| {
         let place = plan.entries.iter().position(|entry| entry.entry_id == *id);
         let text = place.map(|place| first_text(context, place, width.saturating_sub(60)));
@@ -136,10 +141,14 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
             text.unwrap_or_default()
         )
     });
-    row("summarize", of(Fate::TurnPrefix), turn.unwrap_or_default());
+    row(
+        "summarize",
+        of(Disposition::TurnPrefix),
+        turn.unwrap_or_default(),
+    );
     row(
         "update",
-        of(Fate::PreviousSummary),
+        of(Disposition::PreviousSummary),
         "the summary of the compaction before".to_owned(),
     );
     let (read, modified) = (

@@ -432,12 +432,12 @@ pub(super) fn author(report: &ModelReport) -> String {
 }
 
 fn count(plan: &CompactionPlan, kept: bool) -> usize {
-    use compaction_core::Fate;
+    use compaction_core::Disposition;
     let entries = plan.entries.iter();
-    let counted = entries.filter(|entry| match entry.fate {
-        Fate::Kept | Fate::Pruned => kept,
-        Fate::Summarized | Fate::TurnPrefix => !kept,
-        Fate::PreviousSummary | Fate::NoMessage | Fate::System => false,
+    let counted = entries.filter(|entry| match entry.disposition {
+        Disposition::Kept | Disposition::Pruned => kept,
+        Disposition::Summarized | Disposition::TurnPrefix => !kept,
+        Disposition::PreviousSummary | Disposition::NoMessage | Disposition::System => false,
     });
     counted.count()
 }

@@ -4,23 +4,22 @@ mod collect;
 
 use serde_json::json;
 use session_model::{
-    AgentMessage, BranchSummaryDraft, CustomDraft, Diagnostic, DiagnosticKind, EntryBody,
-    EntryDraft, EntryId, Leaf, SessionTree, Severity, json::RawJson,
+    AgentMessage, BodyError, BranchSummaryDraft, CustomDraft, Diagnostic, DiagnosticKind,
+    EntryBody, EntryDraft, EntryId, Leaf, SessionTree, Severity, json::RawJson,
 };
 
 use crate::files::{FileCalls, FileOps};
 use crate::ledger::{LedgerBlock, without_ledger};
-use crate::plan::requests::{Asked, Chapter, Shared};
+use crate::plan::requests::{RequestSet, RequestSource, Shared};
 use crate::plan::{
     CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
 };
 use crate::prompts;
-use crate::request::{
-    AnswerError, RequestKind, SourceMessage, Summarizer, SummaryAnswer, SummaryRequest,
-};
+use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::rules::Profile;
 use crate::serialize::{Bounds, escape_ledger};
 use crate::settings::CompactionSettings;
+use crate::source::SourceMessage;
 use crate::tokens::TokenCount;
 
 use collect::{branch_messages, choose, readable_entries, summary_files};
@@ -43,7 +42,7 @@ pub enum BranchInstructions {
     Replace(String),
 }
 
-/// What decides a branch plan, beside the tree and the two ends.
+/// What decides a branch plan, in addition to the tree and the two ends.
 #[derive(Debug, Clone)]
 pub struct BranchOptions {
     /// The most tokens of conversation that are summarized.
@@ -59,7 +58,7 @@ pub struct BranchOptions {
 }
 
 /// Why there is no branch plan.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum BranchError {
     /// The budget is zero or less.
     #[error(
@@ -75,11 +74,15 @@ pub enum BranchError {
     #[error(transparent)]
     Window(#[from] WindowTooSmall),
     /// An entry of the branch cannot be read.
-    #[error("{0}")]
-    Unreadable(String),
+    #[error(transparent)]
+    Unreadable(#[from] BodyError),
 }
 
 /// Returns the budget of a branch summary: the window (128,000 where unknown) less the reserve.
+///
+/// # Errors
+///
+/// [`BranchError::NoBudget`] when the reserve takes the whole window.
 pub fn branch_budget(window: TokenCount, reserve: TokenCount) -> Result<TokenCount, BranchError> {
     let window = match window {
         TokenCount::ZERO => ASSUMED_WINDOW,
@@ -121,10 +124,15 @@ pub struct BranchPlan {
     pub diagnostics: Vec<Diagnostic>,
     file_list_limit: Option<usize>,
     profile: Profile,
-    asked: Option<Asked>,
+    asked: Option<RequestSet>,
 }
 
 /// Returns what leaving `from` for `to` leaves behind, and the requests for its summary.
+///
+/// # Errors
+///
+/// [`BranchError`] when the reserve takes the whole window, no request fits the summarizer's window, or an entry of the
+/// branch cannot be read.
 pub fn plan_branch_summary(
     tree: &SessionTree,
     from: Leaf,
@@ -225,7 +233,7 @@ fn branch_requests(
     messages: &[SourceMessage],
     options: &BranchOptions,
     bounds: &Bounds,
-) -> Result<Option<Asked>, WindowTooSmall> {
+) -> Result<Option<RequestSet>, WindowTooSmall> {
     if messages.is_empty() {
         return Ok(None);
     }
@@ -240,7 +248,7 @@ fn branch_requests(
         true => options.summarizer.window.scaled(1, 4),
         false => OUTPUT_CAP,
     };
-    let chapter = Chapter {
+    let request_source = RequestSource {
         kind: RequestKind::Branch,
         parts,
         separator: bounds.separator(),
@@ -259,7 +267,7 @@ fn branch_requests(
         focus,
         halvings: 0,
     };
-    Asked::new(vec![chapter], shared, options.profile.counter()).map(Some)
+    RequestSet::new(vec![request_source], shared, options.profile.counter()).map(Some)
 }
 
 /// Returns where the conversation goes on after a move to `to`, and the text that returns to the editor.
@@ -267,9 +275,7 @@ fn landing(tree: &SessionTree, to: Leaf) -> Result<(Option<EntryId>, Option<Stri
     let Leaf::At(index) = to else {
         return Ok((None, None));
     };
-    let entry = tree
-        .entry(index)
-        .map_err(|error| BranchError::Unreadable(error.to_string()))?;
+    let entry = tree.entry(index)?;
     let text = match &entry.body {
         EntryBody::Message(message) => match &**message {
             AgentMessage::User(user) => Some(user.content.joined_text("")),
@@ -291,6 +297,10 @@ impl BranchPlan {
     }
 
     /// Returns the plan with every request folded to half its budget, for a summarizer that found them too large.
+    ///
+    /// # Errors
+    ///
+    /// [`CannotShrink`] when the requests cannot be folded to half their budget, or there are none.
     pub fn shrink(self) -> Result<Self, CannotShrink> {
         let asked = self.asked.as_ref().ok_or(CannotShrink)?;
         let asked = asked.halved(self.profile.counter())?;
@@ -301,6 +311,10 @@ impl BranchPlan {
     }
 
     /// Returns the summary entry; it is stamped with `new_leaf` as its parent.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`] when an answer is missing, empty or cut off.
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<EntryDraft, AnswerError> {
         let (merged, summarizer) = merge_answers(self.requests(), answers, None)?;
         let merged = match self.profile {

@@ -6,7 +6,7 @@ use super::facts::FileWork;
 use super::notes::FileNote;
 use super::removals::Removal;
 use super::text::one_line;
-use crate::spelling::resolved;
+use crate::path_normalize::resolved;
 
 /// How many moves of single files are followed: behind that, what is moved once more is no longer listed.
 const MOVES: usize = 16 * 1024;
@@ -32,7 +32,7 @@ pub(super) struct Changed {
     worked: Option<usize>,
 }
 
-/// What may have happened to a file behind the back of the tools.
+/// File changes made outside tool calls.
 const BY_GIT: &str = "git may have put it back since";
 const THERE: &str = "there again since";
 const REPLACED: &str = "replaced since";
@@ -47,7 +47,7 @@ pub(super) struct ChangedFiles<'a> {
     fresh: BTreeSet<String>,
     moves: usize,
     /// For a message, another one that took its file from where it left it.
-    pub(super) links: Vec<(usize, usize)>,
+    pub(super) dependencies: Vec<(usize, usize)>,
 }
 
 impl<'a> ChangedFiles<'a> {
@@ -59,7 +59,7 @@ impl<'a> ChangedFiles<'a> {
             live: BTreeSet::new(),
             fresh: BTreeSet::new(),
             moves: 0,
-            links: Vec::new(),
+            dependencies: Vec::new(),
         }
     }
 
@@ -67,8 +67,8 @@ impl<'a> ChangedFiles<'a> {
     pub(super) fn add(&mut self, work: FileWork, order: usize, place: usize) {
         let key = resolved(&work.path, self.cwd);
         let file = self.files.entry(key.clone()).or_default();
-        let links = &mut self.links;
-        links.extend(file.worked.map(|worked| (worked, place)));
+        let dependencies = &mut self.dependencies;
+        dependencies.extend(file.worked.map(|worked| (worked, place)));
         if file.is_deleted || file.since.is_some() || work.lines.is_some() {
             *file = Changed::default();
         }
@@ -106,7 +106,7 @@ impl<'a> ChangedFiles<'a> {
         }
         if let Some(file) = self.files.get_mut(key) {
             file.since = Some(since);
-            file.leave(place, &mut self.links);
+            file.leave(place, &mut self.dependencies);
             if file.is_deleted {
                 file.work.newest = format!("deleted; {since}");
             }
@@ -123,7 +123,7 @@ impl<'a> ChangedFiles<'a> {
                         continue;
                     };
                     file.order = order;
-                    file.leave(place, &mut self.links);
+                    file.leave(place, &mut self.dependencies);
                     file.is_deleted = true;
                     file.since = None;
                     file.work.lines = None;
@@ -177,7 +177,7 @@ impl<'a> ChangedFiles<'a> {
                     file.moved_from.get_or_insert(before);
                     file.spellings = BTreeSet::from([path]);
                     file.order = order;
-                    file.leave(place, &mut self.links);
+                    file.leave(place, &mut self.dependencies);
                     let key = format!("{new}{rest}");
                     self.live.insert(key.clone());
                     if file.since.is_none() {
@@ -187,7 +187,7 @@ impl<'a> ChangedFiles<'a> {
                     if let Some(over) = self.files.insert(key, file)
                         && let (Some(over), Some(mover)) = (over.worked, mover)
                     {
-                        self.links.extend([(over, place), (over, mover)]);
+                        self.dependencies.extend([(over, place), (over, mover)]);
                     }
                 }
             }
@@ -225,8 +225,8 @@ fn below(keys: &BTreeSet<String>, key: &str) -> Vec<String> {
 
 impl Changed {
     /// Notes that a message took it from where its work left it.
-    fn leave(&mut self, place: usize, links: &mut Vec<(usize, usize)>) {
-        links.extend(self.worked.map(|worked| (worked, place)));
+    fn leave(&mut self, place: usize, dependencies: &mut Vec<(usize, usize)>) {
+        dependencies.extend(self.worked.map(|worked| (worked, place)));
         self.places.push(place);
     }
 

@@ -1,184 +1,23 @@
 //! The words that tell decisions, reasons, guesses and refusals, in the languages that people speak to agents.
 
+use super::phrases::Phrases;
+
 /// What tells a choice; held against a sentence in lower case, spaces around it.
-pub(super) const DECIDED: [&str; 74] = [
-    " i'll use ",
-    " i will use ",
-    " we'll use ",
-    " let's use ",
-    " let's do ",
-    " let's go with ",
-    " let's take ",
-    " let's keep ",
-    " let's stick ",
-    " i'll go with ",
-    " going with ",
-    " go with ",
-    " goes with ",
-    " went with ",
-    " go for ",
-    " going for ",
-    " went for ",
-    " decided to ",
-    " decided on ",
-    " decided for ",
-    " decided against ",
-    " we decide",
-    " decision: ",
-    " decision is ",
-    " chose ",
-    " chosen ",
-    " choosing ",
-    " my choice is ",
-    " choice fell on ",
-    " i picked ",
-    " we picked ",
-    " picked ",
-    " opted ",
-    " switching to ",
-    " switched to ",
-    " switch to ",
-    " moved to ",
-    " moving to ",
-    " settled on ",
-    " settled for ",
-    " settling on ",
-    " i keep ",
-    " we keep ",
-    " i kept ",
-    " keeping ",
-    " stick with ",
-    " sticking with ",
-    " stay with ",
-    " staying with ",
-    " i take ",
-    " we take ",
-    " i took ",
-    " we took ",
-    " i'm using ",
-    " we use ",
-    " i used ",
-    " instead of ",
-    " entschieden",
-    " entscheidung: ",
-    " wir nehmen ",
-    " ich nehme ",
-    " nehmen wir ",
-    " bleiben bei ",
-    " bleibe bei ",
-    " on prend ",
-    " on garde ",
-    " on part sur ",
-    " j'ai choisi ",
-    " j'ai retenu ",
-    " décision : ",
-    " nos quedamos con ",
-    " me quedo con ",
-    " optamos por ",
-    " elegimos ",
-];
+pub(super) static DECIDED: Phrases = Phrases::named("choices.decided");
 /// The same in the middle of a word or without spaces.
-pub(super) const DECIDED_ANYWHERE: [&str; 16] = [
-    " it is: ",
-    " it is, ",
-    " it is; ",
-    " it is then",
-    " tie-breaker ",
-    " tiebreaker ",
-    " deciding factor ",
-    " elegí ",
-    " decidí ",
-    " decidimos ",
-    "我选择",
-    "选用",
-    "决定",
-    "采用",
-    "就用",
-    "改用",
-];
+pub(super) static DECIDED_ANYWHERE: Phrases = Phrases::named("choices.decided_anywhere");
 /// What opens the reason.
-pub(super) const REASONS: [&str; 27] = [
-    " because ",
-    " since ",
-    " so that ",
-    " due to ",
-    " instead of ",
-    " rather than ",
-    " to avoid ",
-    " in order to ",
-    " as it ",
-    ", as ",
-    " given that ",
-    " given how ",
-    " the reason ",
-    " weil ",
-    " damit ",
-    " denn ",
-    ", da ",
-    " parce que ",
-    " puisque ",
-    " car ",
-    " porque ",
-    " ya que ",
-    " puesto que ",
-    "因为",
-    "由于",
-    "理由",
-    "是为了",
-];
+pub(super) static REASONS: Phrases = Phrases::named("choices.reasons");
 /// What parts a choice from a clause that gives its reason in no other words.
 pub(super) const PARTS: [&str; 6] = [": ", "; ", ", ", " – ", " — ", " - "];
 /// What opens a clause that goes on with the choice and gives no reason.
-pub(super) const GOES_ON: [&str; 18] = [
-    "then ", "and ", "or ", "but ", "so ", "please ", "also ", "with ", "in ", "for ", "which ",
-    "not ", "if ", "und ", "oder ", "et ", "y ", "to ",
-];
+pub(super) static GOES_ON: Phrases = Phrases::named("choices.goes_on");
 /// The fewest words of such a clause.
 pub(super) const CLAUSE: usize = 4;
 /// What opens a sentence that gives the reason for the one before it.
-pub(super) const WHY: [&str; 26] = [
-    "what tipped",
-    "the tie-breaker",
-    "tie-breaker:",
-    "deciding factor",
-    "the deciding factor",
-    "main thing",
-    "the main thing",
-    "main reason",
-    "the main reason",
-    "reason:",
-    "reasons:",
-    "the reason",
-    "my reason",
-    "rationale:",
-    "why:",
-    "because ",
-    "mainly because",
-    "that's because",
-    "otherwise ",
-    "grund:",
-    "der grund",
-    "ausschlag",
-    "den ausschlag",
-    "la raison",
-    "la razón",
-    "原因",
-];
+pub(super) static WHY: Phrases = Phrases::named("choices.why");
 /// What opens a message that agrees to something.
-pub(super) const AGREES: [&str; 12] = [
-    "ok, ",
-    "okay, ",
-    "yes, ",
-    "yeah, ",
-    "fine, ",
-    "alright, ",
-    "agreed, ",
-    "right, ",
-    "gut, ",
-    "d'accord, ",
-    "vale, ",
-    "好，",
-];
+pub(super) static AGREES: Phrases = Phrases::named("choices.agrees");
 /// What tells a rejected approach, and the reason that must come with it.
 pub(super) const REJECTED: [(&str, &str); 15] = [
     (" won't ", " because "),
@@ -198,64 +37,10 @@ pub(super) const REJECTED: [(&str, &str); 15] = [
     (" decided against ", ""),
 ];
 /// What tells a choice, whatever else the sentence rejects.
-pub(super) const CHOSEN: [&str; 10] = [
-    " i chose ",
-    " i choose ",
-    " i picked ",
-    " i went with ",
-    " we went with ",
-    " i'll use ",
-    " i will use ",
-    " i'm using ",
-    " going with ",
-    " settled on ",
-];
+pub(super) static CHOSEN: Phrases = Phrases::named("choices.chosen");
 /// What makes a choice a guess or a proposal and no decision.
-pub(super) const GUESSES: [&str; 17] = [
-    " if ",
-    " might ",
-    " may ",
-    " maybe ",
-    " i bet ",
-    " probably ",
-    " perhaps ",
-    " i think ",
-    " could ",
-    " would ",
-    " should ",
-    " seems ",
-    " suggest ",
-    " propose ",
-    " option ",
-    " shall ",
-    " until ",
-];
+pub(super) static GUESSES: Phrases = Phrases::named("choices.guesses");
 /// What makes it a proposal wherever it stands.
-pub(super) const ASKS: [&str; 6] = [
-    " unless ",
-    " if you ",
-    " let me know ",
-    " objections",
-    " your call",
-    " wenn du ",
-];
+pub(super) static ASKS: Phrases = Phrases::named("choices.asks");
 /// What tells that an earlier choice on the same thing no longer holds.
-pub(super) const CHANGES: [&str; 17] = [
-    " instead ",
-    " instead, ",
-    " after all ",
-    " on second thought",
-    " changed my mind",
-    " no longer ",
-    " back to ",
-    " switched ",
-    " switching ",
-    " moved to ",
-    " moving to ",
-    " now use",
-    " doch lieber ",
-    " finalement ",
-    " al final ",
-    "改用",
-    "还是用",
-];
+pub(super) static CHANGES: Phrases = Phrases::named("choices.changes");

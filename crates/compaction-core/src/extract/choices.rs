@@ -150,14 +150,14 @@ fn plain(text: &str) -> Cow<'_, str> {
 }
 
 fn decides(lower: &str) -> bool {
-    let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
     marks.any(|mark| lower.contains(mark))
 }
 
 /// Returns whether a sentence puts one value in the place of another and says no more: that is a figure.
 fn sets_value(plain: &str, lower: &str) -> bool {
     const PLACE: &str = " instead of ";
-    let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
     let mut reasons = REASONS.iter();
     has_figure(plain)
         && lower.contains(PLACE)
@@ -176,7 +176,7 @@ fn rejects(lower: &str) -> bool {
 }
 
 fn is_guess(lower: &str) -> bool {
-    let mut guesses = GUESSES.iter().chain(&ASKS);
+    let mut guesses = GUESSES.iter().chain(ASKS.iter());
     guesses.any(|mark| lower.contains(mark))
 }
 
@@ -205,7 +205,7 @@ fn changes(lower: &str) -> bool {
 
 /// Returns where a clause begins that follows a choice and can only be its reason.
 fn clause_after_choice(lower: &str) -> Option<usize> {
-    let marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
     let ends = marks.filter_map(|mark| Some(lower.find(mark)? + mark.trim_end().len()));
     let from = ends.min()?;
     // "it is:" ends with the colon that parts them.

@@ -1,7 +1,7 @@
 //! Command lines: which are the same, which check the work, which only look.
 
-use super::covers::{Cover, covers};
-use super::spelling::{Part, parts};
+use super::shell_parse::{Part, parts};
+use super::subsumption::{Subsumption, covers};
 
 /// First words of commands that only look: their failure blocks nothing, and their output quotes anything.
 const LOOKING: [&str; 30] = [
@@ -133,19 +133,19 @@ impl Command {
 
     /// Returns true when this command's success surely settles that `failed` failed.
     pub(super) fn settles(&self, failed: &Self) -> bool {
-        self.covers(failed) == Cover::Surely
+        self.covers(failed) == Subsumption::Surely
     }
 
     /// Returns how much of what `failed` did this command did. What failed last checked something, or was last.
-    pub(super) fn covers(&self, failed: &Self) -> Cover {
+    pub(super) fn covers(&self, failed: &Self) -> Subsumption {
         if !self.core.is_empty() && self.is_same(failed) {
-            return Cover::Surely;
+            return Subsumption::Surely;
         }
         let Some(last) = failed.last_check().or(failed.parts.last()) else {
-            return Cover::Not;
+            return Subsumption::Not;
         };
         let won = self.parts.iter().map(|part| covers(part, last));
-        won.max().unwrap_or(Cover::Not)
+        won.max().unwrap_or(Subsumption::Not)
     }
 
     /// Returns true when this command, a test run that came to its tests, settles that `failed` failed to build.
@@ -157,7 +157,7 @@ impl Command {
             let mut words = part.words.iter().map(String::as_str);
             words.next() == Some("cargo") && words.any(|word| matches!(word, "build" | "check"))
         };
-        builds(failed) && covers(won, failed) == Cover::Surely
+        builds(failed) && covers(won, failed) == Subsumption::Surely
     }
 
     fn last_check(&self) -> Option<&Part> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::beside::Part;
+use super::ledger_dedup::Part;
 use super::sections::with_id;
 
 /// The most ids that a line of what is left out names.
@@ -58,7 +58,7 @@ pub(super) struct Failure {
     /// Its error lines.
     pub lines: Vec<String>,
     /// The sentence that told of it, where nobody saw it run.
-    pub told: Option<String>,
+    pub reported: Option<String>,
     /// The entry of the result.
     pub id: String,
 }
@@ -111,7 +111,7 @@ pub(super) struct Facts {
     pub notes: Vec<String>,
     pub figures: Vec<Item>,
     pub answer: Option<Item>,
-    /// True when the summary was made by rule.
+    /// True when the summary is extractive.
     pub by_rule: bool,
     /// True when somebody spoke; not written.
     pub active: bool,

@@ -42,18 +42,18 @@ impl Failed {
         self.call.unwrap_or(self.result)
     }
 
-    /// Returns whether it was told of and what says that something is mended means it; `answers` when that is the
+    /// Returns whether it was told of and what says that something is fixed refers to it; `answers` when that is the
     /// answer to the report.
-    pub(super) fn is_mended(&self, mended: &About, answers: bool) -> bool {
+    pub(super) fn is_resolved(&self, resolved: &About, answers: bool) -> bool {
         let Some(known) = &self.about else {
             return false;
         };
-        if known.names.differ(&mended.names) {
+        if known.names.differ(&resolved.names) {
             return false;
         }
-        let shared = known.words.intersection(&mended.words).count();
+        let shared = known.words.intersection(&resolved.words).count();
         answers
-            || known.names.meet(&mended.names)
-            || (shared > 0 && shared * 2 >= known.words.len().min(mended.words.len()))
+            || known.names.meet(&resolved.names)
+            || (shared > 0 && shared * 2 >= known.words.len().min(resolved.words.len()))
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn is_unit(word: &str) -> bool {
     word.len() <= 12 && KNOWN.contains(word)
 }
 
-/// Words beside which any number is a figure.
+/// Words next to which any number is a figure.
 const KEYS: [&str; 13] = [
     "port",
     "limit",

@@ -205,6 +205,6 @@ pub(super) fn parse_failure(text: &str, following: &[&str]) -> Option<Failure> {
         exit,
         lines,
         id,
-        told: None,
+        reported: None,
     })
 }

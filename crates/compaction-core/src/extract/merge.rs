@@ -1,13 +1,13 @@
-//! Putting newer facts on top of older ones: what is replaced, what is added, what is settled.
+//! Merges newer facts into older ones: what is replaced, what is added, what is resolved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::spelling::resolved;
+use crate::path_normalize::resolved;
 
 use super::command::Command;
+use super::fact_index::push_newest;
 use super::facts::{Facts, Failure, FileWork, Item, Request, add};
 use super::figures::{has_figure, replaces_earlier, share_subject};
-use super::record::push_newest;
 use super::sections::CONTINUE;
 use super::text::{is_pasted, one_line};
 

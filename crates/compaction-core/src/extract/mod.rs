@@ -1,4 +1,4 @@
-//! The extractive summarizer: a summary by rule, with no model, no key and no network.
+//! The extractive summarizer: a summary without a model, a key or a network.
 //!
 //! It reads the messages once, keeps what can be quoted (the first and the latest request, the user's
 //! rules, figures, decisions with their reasons, todo lists, files, failing commands), puts that on top
@@ -15,75 +15,77 @@
 //! line of a list, with our own tags neutralised, so that it cannot imitate a section. An update without
 //! new messages changes nothing.
 
-mod beside;
-mod brief;
 mod changed;
 mod choice_words;
 mod choices;
 mod command;
-mod covers;
-mod deeds;
+mod fact_index;
 mod facts;
 mod failed;
 mod figures;
 mod files;
 mod fit;
 mod focus;
-mod heard;
+mod ledger_dedup;
 mod lines;
 mod merge;
 mod names;
 mod notes;
 mod parse;
+mod phrases;
 mod quantity;
-mod record;
 mod refusals;
 mod removals;
+mod reported_failures;
 mod rule_words;
 mod rules;
-mod said;
 mod scan;
 mod sections;
+mod sentence_kinds;
+mod shell_parse;
+mod short_form;
 mod signals;
 mod speech;
-mod spelling;
+mod subsumption;
 mod text;
 mod todos;
-mod told;
+mod tool_effects;
+mod user_messages;
 
 pub use todos::{OpenTodos, TodoItem, TodoState, open_todos};
-mod work;
+mod command_log;
 
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
-mod tests_covers;
+mod tests_fact_index;
 #[cfg(test)]
 mod tests_files;
 #[cfg(test)]
-mod tests_record;
+mod tests_sentence_kinds;
 #[cfg(test)]
-mod tests_said;
+mod tests_subsumption;
 
-use crate::ledger::LedgerBlock;
+use crate::ledger_block::LedgerBlock;
 use std::sync::LazyLock;
 
-use crate::request::SourceMessage;
+use crate::source::SourceMessage;
 
-pub(crate) use beside::{Holds, since};
-pub(crate) use brief::{
-    Brief, decision as brief_decision, figure as brief_figure, step as brief_step,
-};
+use crate::ledger_block::ActiveFacts;
+pub(crate) use fact_index::FactIndex;
 use facts::{Facts, Item};
 pub(crate) use figures::is_unit;
 use fit::{Gauge, fit};
+pub(crate) use ledger_dedup::since;
 use merge::merge;
 pub(crate) use notes::{Change, Spoken};
 use parse::parse;
-pub(crate) use record::Record;
 use rules::RuleBook;
 pub(crate) use scan::record;
 use scan::scan;
+pub(crate) use short_form::{
+    ShortForm, decision as brief_decision, figure as brief_figure, step as brief_step,
+};
 pub(crate) use signals::Known;
 use signals::{Outcome, judge};
 pub(crate) use text::cut_middle;
@@ -114,7 +116,7 @@ pub struct ExtractInput<'a> {
     pub read_files: &'a [String],
     /// Files that were written or edited, newest last. All are named in the summary.
     pub modified_files: &'a [String],
-    /// The ledger that stands beside the summary: what it says is not said twice.
+    /// The ledger that follows the summary: what it states is not repeated.
     pub ledger: Option<&'a LedgerBlock>,
     /// The largest size of the result, as `count` measures it.
     pub cap: u64,
@@ -122,7 +124,7 @@ pub struct ExtractInput<'a> {
     pub count: &'a dyn Fn(&str) -> u64,
 }
 
-/// Returns the summary by rule, at most `cap` tokens large.
+/// Returns the extractive summary, at most `cap` tokens large.
 pub fn extract(input: &ExtractInput<'_>) -> String {
     let mut facts = input.previous.map(parse).unwrap_or_default();
     let scanned = scan(input.messages, input.focus);
@@ -133,15 +135,15 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
     }
     let mut newer = scanned.facts;
     if let Some(holds) = input.ledger.and_then(|ledger| ledger.holds.as_ref()) {
-        newer.hold_to(holds);
+        newer.drop_stale(holds);
         if facts.by_rule {
-            facts.hold_to(holds);
+            facts.drop_stale(holds);
         }
     } else {
         // What these messages say settles what they said before.
         // Of files it holds nothing.
         let own = record(input.messages, "");
-        newer.hold_to(&Holds::of(&own, |place| {
+        newer.drop_stale(&ActiveFacts::of(&own, |place| {
             input.messages[place].entry_id.clone()
         }));
     }
@@ -153,7 +155,7 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
     }
     facts.note_files(input.modified_files.iter().map(String::as_str));
     if let Some(ledger) = input.ledger {
-        facts.leave_to(ledger);
+        facts.dedupe(ledger);
     }
     let gauge = Gauge {
         cap: input.cap,

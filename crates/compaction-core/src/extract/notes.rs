@@ -1,4 +1,4 @@
-//! The facts of a [`Record`](super::Record), each with the message that it comes from.
+//! The facts of a [`FactIndex`](super::FactIndex), each with the message that it comes from.
 
 use super::quantity::Quantity;
 

@@ -1,7 +1,7 @@
 //! Reading a summary back: one of ours, one of a model in the same sections, or free text.
 
-use super::beside::FIRST_BELOW;
 use super::facts::{Facts, Focus, Request};
+use super::ledger_dedup::FIRST_BELOW;
 use super::lines::{parse_failure, parse_item, parse_labelled, parse_left, parse_line};
 use super::merge::merge;
 use super::sections::{ANSWERS, BETWEEN, CARRIED_GOAL, EARLIER, LATEST_ANSWERS};

@@ -225,7 +225,7 @@ const GENERAL: usize = 2;
 /// The most telling words of a sentence that are compared.
 const COMPARED: usize = 64;
 
-/// Returns the length of the longest run of telling words that both have; `None` where both go on beside it with
+/// Returns the length of the longest run of telling words that both have; `None` where both continue with
 /// words of their own.
 fn longest_run(one: &[Telling], other: &[Telling]) -> Option<usize> {
     let (one, other) = (

@@ -4,61 +4,14 @@ use std::collections::BTreeSet;
 
 use super::choice_words::REASONS;
 use super::figures::subjects;
+use super::phrases::Phrases;
 use super::speech::spaced;
 
 /// Returns whether a message of the user begins with a refusal.
 pub(super) fn refuses(text: &str) -> bool {
-    const FILLERS: [&str; 16] = [
-        "hm", "hmm", "uh", "well", "ok", "okay", "please", "sorry", "actually", "bitte", "ach",
-        "thanks", "euh", "pues", "so", "|",
-    ];
-    const REFUSALS: [&str; 44] = [
-        " no | ",
-        " no no ",
-        " no not ",
-        " no that ",
-        " no this ",
-        " no please ",
-        " no don't ",
-        " no i ",
-        " no we ",
-        " nope ",
-        " nah ",
-        " don't | ",
-        " don't do ",
-        " don't use ",
-        " do not do ",
-        " do not use ",
-        " stop | ",
-        " stop that ",
-        " stop it ",
-        " revert ",
-        " undo ",
-        " take that out ",
-        " take it out ",
-        " take that back ",
-        " throw that out ",
-        " wrong ",
-        " that's wrong ",
-        " not that ",
-        " not like that ",
-        " rather not ",
-        " i'd rather not ",
-        " better not ",
-        " i object ",
-        " i disagree ",
-        " i don't want ",
-        " nein ",
-        " nee ",
-        " lieber nicht ",
-        " bloß nicht ",
-        " non | ",
-        " plutôt pas ",
-        " surtout pas ",
-        " mejor no ",
-        " wait no ",
-    ];
-    const CJK: [&str; 7] = ["不，", "不行", "不对", "不用", "不要这样", "别这样", "不是"];
+    static FILLERS: Phrases = Phrases::named("refusals.fillers");
+    static REFUSALS: Phrases = Phrases::named("refusals.refusals");
+    static CJK: Phrases = Phrases::named("refusals.cjk");
     let opening: String = text.trim_start().chars().take(80).collect();
     let opening = spaced(&opening);
     let words = opening.split(' ').filter(|word| !word.is_empty());
@@ -70,34 +23,7 @@ pub(super) fn refuses(text: &str) -> bool {
 }
 
 /// What a rejected thing follows, where it is named.
-const AGAINST: [&str; 26] = [
-    " instead of ",
-    " rather than ",
-    " no longer ",
-    " away from ",
-    " switch from ",
-    " switched from ",
-    " switching from ",
-    " drop ",
-    " dropped ",
-    " dropping ",
-    " reverted ",
-    " revert ",
-    " rejected ",
-    " abandoned ",
-    " against ",
-    " without ",
-    " don't use ",
-    " do not use ",
-    " don't want ",
-    " do not want ",
-    " forget ",
-    " scrap ",
-    " skip ",
-    " no ",
-    " not ",
-    " replace ",
-];
+static AGAINST: Phrases = Phrases::named("refusals.against");
 /// How many words after it are looked at.
 const AGAINST_WORDS: usize = 6;
 
@@ -109,7 +35,7 @@ pub(super) fn turned_down(text: &str) -> Vec<BTreeSet<String>> {
     }
     let lower = spaced(text);
     let mut against = Vec::new();
-    for mark in AGAINST {
+    for mark in AGAINST.iter() {
         for (at, _) in lower.match_indices(mark).take(8) {
             let rest = &lower[at + mark.len()..];
             let ends = REASONS

@@ -2,7 +2,7 @@
 
 use session_model::ToolCall;
 
-/// What a command does to a path, as it is spelt.
+/// What a command does to a path, as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Removal {
     /// It deletes it, and with a folder what is below.
@@ -182,7 +182,7 @@ fn within(folder: Option<&str>, path: &str) -> String {
     }
 }
 
-/// Returns a move; what is surely a folder takes the name in, and so does what looks like one beside a file.
+/// Returns a move; what is surely a folder takes the name in, and so does what looks like one next to a file.
 fn moved(from: &str, to: &str, into: bool) -> Removal {
     let name_of = |path: &str| {
         let name = path.trim_end_matches('/').rsplit('/').next();

@@ -15,8 +15,8 @@ fn is_part(c: char) -> bool {
     c.is_alphanumeric() || c == '\''
 }
 
-/// A stretch of characters that paths and names are made of, up to its last letter or digit. It is looked at once,
-/// however many words it has.
+/// A stretch of characters that paths and names are made of, up to its last letter or digit. It is scanned a single
+/// time, however many words it has.
 #[derive(Default)]
 struct Run {
     end: usize,

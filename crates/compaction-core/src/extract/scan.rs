@@ -4,23 +4,23 @@ use std::collections::BTreeSet;
 
 use session_model::{AgentMessage, AssistantMessage, Block, Content, StopReason};
 
-use crate::handoff::HANDOFF_MESSAGE;
-use crate::ledger::without_ledger;
-use crate::request::SourceMessage;
+use crate::ledger_block::without_ledger;
+use crate::source::HANDOFF_MESSAGE;
+use crate::source::SourceMessage;
 
-use super::beside::TURNED_DOWN;
 use super::choices;
+use super::command_log::CommandLog;
+use super::fact_index::FactIndex;
 use super::facts::{Facts, Item, Request};
 use super::figures::figures;
 use super::focus::FocusSearch;
+use super::ledger_dedup::TURNED_DOWN;
 use super::merge::{is_tiny, merge_figures};
-use super::record::Record;
 use super::refusals;
+use super::reported_failures::Teller;
 use super::rules::{RuleBook, shown_rule};
 use super::speech;
 use super::text::{ends_of, neutralise, one_line, sentences};
-use super::told::Teller;
-use super::work::Works;
 
 /// Below this many characters a request is shown with what it answers.
 const SHORT: usize = 60;
@@ -37,12 +37,12 @@ pub(crate) struct Scanned {
 }
 
 /// Reads the messages once, oldest first, for what the ledger keeps; paths are seen from the folder `cwd`.
-pub(crate) fn record(messages: &[SourceMessage], cwd: &str) -> Record {
-    let mut scan = Scan::new(None, Some(Record::default()));
+pub(crate) fn record(messages: &[SourceMessage], cwd: &str) -> FactIndex {
+    let mut scan = Scan::new(None, Some(FactIndex::default()));
     scan.read(messages);
     let mut record = scan.record.unwrap_or_default();
-    let works = scan.works;
-    works.write(&mut Facts::default(), Some(&mut record), cwd);
+    let commands = scan.commands;
+    commands.write(&mut Facts::default(), Some(&mut record), cwd);
     record
 }
 
@@ -56,7 +56,7 @@ pub(super) fn scan(messages: &[SourceMessage], focus: Option<&str>) -> Scanned {
 struct Scan<'a> {
     book: RuleBook,
     focus: Option<FocusSearch>,
-    works: Works<'a>,
+    commands: CommandLog<'a>,
     /// The requests, each with what a short one answers.
     requests: Vec<(Request, Option<Item>)>,
     /// Which message is read.
@@ -66,15 +66,15 @@ struct Scan<'a> {
     unanswered: bool,
     scanned: Scanned,
     /// What the ledger keeps, where it is asked for instead of the facts of a summary.
-    record: Option<Record>,
+    record: Option<FactIndex>,
 }
 
 impl<'a> Scan<'a> {
-    fn new(focus: Option<FocusSearch>, record: Option<Record>) -> Self {
+    fn new(focus: Option<FocusSearch>, record: Option<FactIndex>) -> Self {
         Self {
             book: RuleBook::new(),
             focus,
-            works: Works::default(),
+            commands: CommandLog::default(),
             requests: Vec::new(),
             place: 0,
             spoken: Vec::new(),
@@ -85,15 +85,15 @@ impl<'a> Scan<'a> {
     }
 
     fn read(&mut self, messages: &'a [SourceMessage]) {
-        self.works = Works::of(messages.iter().map(|source| &*source.message));
+        self.commands = CommandLog::of(messages.iter().map(|source| &*source.message));
         for (place, source) in messages.iter().enumerate() {
             self.place = place;
             let id = one_line(&source.entry_id, 200);
             match &*source.message {
                 AgentMessage::User(message) => self.user(&message.content, id),
                 AgentMessage::Assistant(message) => self.assistant(message, id),
-                AgentMessage::ToolResult(message) => self.works.result(message, &id, place),
-                AgentMessage::BashExecution(run) => self.works.user_ran(run, &id, place),
+                AgentMessage::ToolResult(message) => self.commands.result(message, &id, place),
+                AgentMessage::BashExecution(run) => self.commands.user_ran(run, &id, place),
                 AgentMessage::CompactionSummary(message) => {
                     self.scanned.carried = Some(message.summary.clone());
                 }
@@ -133,8 +133,8 @@ impl<'a> Scan<'a> {
             let whole = text.trim_start_matches(['\n', '\r']).trim_end();
             let tiny = is_tiny(&neutralise(whole));
             record.user(self.place, whole, tiny, &said, &stated);
-            self.works.request();
-            self.works.told(&said, self.place, Teller::User);
+            self.commands.request();
+            self.commands.note_reported(&said, self.place, Teller::User);
             return;
         }
         let rules = stated.iter().map(|text| shown_rule(text, &id));
@@ -161,7 +161,7 @@ impl<'a> Scan<'a> {
         if let Some(focus) = &mut self.focus {
             focus.look(&said, &id);
         }
-        self.works.request();
+        self.commands.request();
         let short = text.chars().count() < SHORT;
         let asked = self.spoken.last().filter(|_| short);
         let asked = asked.and_then(|said| {
@@ -189,9 +189,9 @@ impl<'a> Scan<'a> {
         let answers = calls.peek().is_none() && !text.trim().is_empty() && !broken;
         let facts = &mut self.scanned.facts;
         facts.active = true;
-        self.works.start_answer();
+        self.commands.start_answer();
         for call in calls {
-            self.works
+            self.commands
                 .call(call, broken, self.place, self.record.is_some());
         }
         if text.trim().is_empty() {
@@ -205,7 +205,7 @@ impl<'a> Scan<'a> {
                 true => Teller::Answer,
                 false => Teller::Passing,
             };
-            self.works.told(&said, self.place, teller);
+            self.commands.note_reported(&said, self.place, teller);
             return;
         }
         facts.decisions.extend(choices::decisions(&said, &id));
@@ -238,7 +238,7 @@ impl<'a> Scan<'a> {
             };
             if self.unanswered {
                 facts.plan = self.spoken.iter().rev().find_map(plan);
-                let text = self.works.last_steps();
+                let text = self.commands.last_steps();
                 let id = self
                     .spoken
                     .last()
@@ -267,7 +267,7 @@ impl<'a> Scan<'a> {
             let text = speech::first_paragraph(&answer.text, 400);
             facts.answer = Some(Item { text, ..answer });
         }
-        self.works.write(facts, None, "");
+        self.commands.write(facts, None, "");
         let focus = self.focus.map(FocusSearch::finish);
         facts.focus = focus.filter(|focus| !focus.lines.is_empty());
         scanned

@@ -5,8 +5,8 @@
 use session_model::fence_for;
 
 use super::ExtractKind;
-use super::beside::{BELOW, FIRST_BELOW, Part};
 use super::facts::{Facts, Item, LeftOut};
+use super::ledger_dedup::{BELOW, FIRST_BELOW, Part};
 
 /// Opens the line that says how the summary was made.
 pub(super) const MADE: &str = "Made by rule, without a model (extractive)";
@@ -37,7 +37,7 @@ pub(super) fn with_id(text: &str, id: &str) -> String {
 /// Returns the written form of `facts`.
 pub(super) fn render(facts: &Facts, kind: ExtractKind) -> String {
     let mut page = Page::default();
-    // Beside a ledger a section that has nothing of its own is no section.
+    // With a ledger, a section without content of its own is left out.
     let none = match facts.in_ledger.is_empty() {
         true => NONE,
         false => "",

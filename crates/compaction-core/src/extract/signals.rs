@@ -99,7 +99,7 @@ pub(super) enum Outcome {
     Denied,
 }
 
-/// What is known of a command beside what it printed.
+/// What is known of a command in addition to its output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Known {
     /// It failed.

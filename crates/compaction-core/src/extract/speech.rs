@@ -1,5 +1,6 @@
 //! Signals in what is said: plans and next steps.
 
+use super::phrases::Phrases;
 use super::text::{Sentence, ends_of, one_line, sentences};
 
 /// The longest plan, in characters.
@@ -8,40 +9,9 @@ const PLAN: usize = 400;
 const STEP: usize = 200;
 
 /// What opens a sentence that says what comes.
-const COMING: [&str; 16] = [
-    "i'll ",
-    "i will ",
-    "i'm going to ",
-    "next",
-    "let me ",
-    "let's ",
-    "now i",
-    "now let",
-    "then i",
-    "first, i",
-    "my plan",
-    "the plan",
-    "plan:",
-    "remaining",
-    "ich werde ",
-    "als nächstes",
-];
+static COMING: Phrases = Phrases::named("speech.coming");
 /// What tells that a list says what comes.
-const LISTS: [&str; 13] = [
-    "next",
-    "plan",
-    "steps",
-    "todo",
-    "to do",
-    "remaining",
-    "i'll",
-    "i will",
-    "going to",
-    "need to",
-    "left to",
-    "still",
-    "nächste",
-];
+static LISTS: Phrases = Phrases::named("speech.lists");
 
 /// Returns what an answer says will come: the list under such a sentence, else the sentences.
 pub(super) fn plan(text: &str) -> Option<String> {
@@ -59,131 +29,18 @@ pub(super) struct Step {
 }
 
 /// What tells wherever it stands that something is left for later.
-const LATER: [&str; 40] = [
-    "next step",
-    "next, ",
-    "next i",
-    "next up",
-    "next on ",
-    "remaining",
-    "what remains",
-    "remains to ",
-    "what's left",
-    "what is left",
-    "that leaves ",
-    "which leaves ",
-    "leaves one ",
-    "left for ",
-    "left to do",
-    "still need",
-    "still to ",
-    "still open",
-    "still missing",
-    "still have to",
-    "yet to be done",
-    "not done yet",
-    "for tomorrow",
-    "follow-up",
-    "outstanding",
-    "to do:",
-    "als nächstes",
-    "noch offen",
-    "noch zu tun",
-    "steht noch aus",
-    "bleibt noch",
-    "fehlt noch",
-    "il reste",
-    "reste à",
-    "prochaine étape",
-    "queda por",
-    "falta por",
-    "pendiente",
-    "próximo paso",
-    "siguiente paso",
-];
+static LATER: Phrases = Phrases::named("speech.later");
 /// The same at the start of a sentence.
-const LATER_OPENS: [&str; 16] = [
-    "next:",
-    "todo",
-    "later:",
-    "later, ",
-    "pending:",
-    "open:",
-    "then:",
-    "afterwards",
-    "offen:",
-    "danach",
-    "später",
-    "ensuite",
-    "luego ",
-    "después ",
-    "reste :",
-    "queda:",
-];
+static LATER_OPENS: Phrases = Phrases::named("speech.later_opens");
 /// The same where words are not parted by spaces.
-const LATER_CJK: [&str; 8] = [
-    "下一步",
-    "接下来",
-    "还需要",
-    "待办",
-    "剩下",
-    "还剩",
-    "次は",
-    "残り",
-];
+static LATER_CJK: Phrases = Phrases::named("speech.later_cjk");
 /// What opens a promise, and what says that it waits for something.
-const PROMISES: [&str; 11] = [
-    "i'll ",
-    "i will ",
-    "i'm going to ",
-    "we'll ",
-    "we will ",
-    "will ",
-    "i still ",
-    "ich werde ",
-    "je vais ",
-    "voy a ",
-    "haré ",
-];
-const WAITS: [&str; 14] = [
-    " once ",
-    " after ",
-    " when ",
-    " as soon as ",
-    " later",
-    " tomorrow",
-    " afterwards",
-    " before ",
-    " sobald ",
-    " wenn ",
-    " danach",
-    " dès que ",
-    " cuando ",
-    " en cuanto ",
-];
+static PROMISES: Phrases = Phrases::named("speech.promises");
+static WAITS: Phrases = Phrases::named("speech.waits");
 /// What tells an offer.
-const OFFERS: [&str; 5] = [
-    "would you like me to",
-    "do you want me to",
-    "want me to",
-    "shall i",
-    "should i",
-];
+static OFFERS: Phrases = Phrases::named("speech.offers");
 /// What says that nothing is left.
-const NOTHING: [&str; 12] = [
-    "nothing remain",
-    "nothing is left",
-    "nothing left",
-    "nothing else",
-    "no remaining",
-    "none remaining",
-    "no outstanding",
-    "no follow-up",
-    "no open ",
-    "nichts mehr offen",
-    "plus rien",
-    "nada pendiente",
-];
+static NOTHING: Phrases = Phrases::named("speech.nothing");
 /// How many steps of one answer count.
 const STEPS: usize = 5;
 
@@ -228,47 +85,14 @@ fn is_title(text: &str) -> bool {
 
 /// Returns whether a sentence of the user says that something is done, or need not be.
 pub(super) fn closes(text: &str) -> bool {
-    const CLOSED: [&str; 17] = [
-        " done ",
-        " finished ",
-        " merged ",
-        " shipped ",
-        " already ",
-        " not needed ",
-        " no longer needed ",
-        " never mind ",
-        " skip ",
-        " drop ",
-        " erledigt ",
-        " fertig ",
-        " fait ",
-        " terminé ",
-        " hecho ",
-        " listo ",
-        " terminado ",
-    ];
+    static CLOSED: Phrases = Phrases::named("speech.closed");
     let lower = spaced(text);
     CLOSED.iter().any(|mark| lower.contains(mark)) || text.contains("完成了")
 }
 
 /// Returns whether a sentence speaks of what comes rather than of what was done.
 pub(super) fn is_coming(text: &str) -> bool {
-    const MARKS: [&str; 14] = [
-        " next ",
-        " todo ",
-        " remaining ",
-        " remains ",
-        " still ",
-        " will ",
-        " i'll ",
-        " going to ",
-        " need to ",
-        " needs to ",
-        " should ",
-        " later ",
-        " left to ",
-        " let me ",
-    ];
+    static MARKS: Phrases = Phrases::named("speech.marks");
     let lower = spaced(text);
     MARKS.iter().any(|mark| lower.contains(mark))
 }

@@ -10,7 +10,7 @@ use session_model::{
 
 use super::rules::RuleBook;
 use super::{ExtractInput, ExtractKind, extract, short_summary};
-use crate::request::SourceMessage;
+use crate::source::SourceMessage;
 
 fn count(text: &str) -> u64 {
     u64::try_from(text.encode_utf16().count().div_ceil(4)).unwrap()

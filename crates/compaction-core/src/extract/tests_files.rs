@@ -3,7 +3,7 @@
 use super::removals::{Removal, removals};
 use super::scan::record;
 use super::tests::{calls, edits, runs, source, user};
-use crate::request::SourceMessage;
+use crate::source::SourceMessage;
 
 fn files(messages: &[SourceMessage]) -> Vec<String> {
     let files = record(messages, "/p").files.into_iter();

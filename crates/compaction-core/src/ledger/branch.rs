@@ -4,7 +4,7 @@ use session_model::{AgentMessage, Entry, EntryBody};
 
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerKind};
 use crate::prompts;
-use crate::request::SourceMessage;
+use crate::source::SourceMessage;
 use crate::tokens::{TokenCount, TokenCounter};
 
 /// What a branch is given, however little was said on it.

@@ -1,4 +1,4 @@
-//! From what messages say to a ledger: which facts are out of sight, and what they rest on.
+//! Builds a ledger from messages: which facts are out of context, and which entries they come from.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,20 +6,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
-    Brief, Change, Holds, Record, Spoken, brief_decision, brief_figure, brief_step, record, since,
+    Change, FactIndex, ShortForm, Spoken, brief_decision, brief_figure, brief_step, record, since,
 };
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::shown_id;
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
-use crate::request::SourceMessage;
+use crate::ledger_block::ActiveFacts;
+use crate::path_normalize::resolved;
 use crate::restore::{LastSeen, content_hash, touched_in};
-use crate::spelling::resolved;
+use crate::source::SourceMessage;
 
 /// The most entries that a ledger names as its sources.
 const SOURCES: usize = 4096;
 
 impl Ledger {
-    /// Returns the facts of `path` that are not word for word in a context whose kept range begins at the place
+    /// Returns the facts of `path` that are not verbatim in a context whose kept range begins at the place
     /// `first_kept` of `context.entries` (its length for none). What is kept still tells what is over and done.
     pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
         Self::without(path, context, first_kept, &BTreeSet::new())
@@ -73,7 +74,7 @@ impl Ledger {
         ledger
     }
 
-    /// Returns the facts of these messages, all of which are out of sight.
+    /// Returns the facts of these messages, all of which are out of context.
     pub(super) fn of_messages(messages: &[SourceMessage], cwd: &str) -> Self {
         let builder = Builder {
             messages,
@@ -128,7 +129,7 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn build(mut self, record: &Record) -> Ledger {
+    fn build(mut self, record: &FactIndex) -> Ledger {
         let first = first_of(&record.spoken).map(|spoken| spoken.place);
         let latest = record.spoken.iter().rev().find(|spoken| !spoken.tiny);
         let latest = latest.map(|spoken| spoken.place);
@@ -168,7 +169,7 @@ impl Builder<'_> {
                 .push(&decision.text);
             self.note(LedgerKind::Decision, decision.place, decision.text.clone());
         }
-        let figures = record.said_figures().rev();
+        let figures = record.user_figures().rev();
         for figure in figures.chain(record.answered_figures().rev()) {
             // Each thing once.
             let mut known = decided.get(&figure.place).into_iter().flatten();
@@ -196,7 +197,7 @@ impl Builder<'_> {
             self.note(kind, spoken.place, spoken.text.clone());
         }
         self.ledger.sources = self.sources(record, first);
-        self.ledger.holds = Some(Holds::of(record, |place| self.id(place)));
+        self.ledger.holds = Some(ActiveFacts::of(record, |place| self.id(place)));
         self.ledger
     }
 
@@ -210,8 +211,8 @@ impl Builder<'_> {
     }
 
     /// Notes what stands for a fact where there is little room.
-    fn in_brief(&mut self, text: &str, brief: Brief) {
-        let Brief { text: short, rank } = brief;
+    fn in_brief(&mut self, text: &str, brief: ShortForm) {
+        let ShortForm { text: short, rank } = brief;
         self.ledger.brief.entry(text.to_owned()).or_insert(short);
         self.ledger.ranks.entry(text.to_owned()).or_insert(rank);
     }
@@ -224,12 +225,12 @@ impl Builder<'_> {
     }
 
     /// Notes the files, those touched last first, each with the hash of what was last seen of it.
-    fn files(&mut self, record: &Record) {
+    fn files(&mut self, record: &FactIndex) {
         let mut rests_on = BTreeSet::new();
         for file in &record.files {
             rests_on.extend(file.places.iter().chain(&file.read).copied());
         }
-        let rests_on = with_links(rests_on, &record.links);
+        let rests_on = with_dependencies(rests_on, &record.dependencies);
         let told: Vec<SourceMessage> = rests_on
             .into_iter()
             .map(|place| self.messages[place].clone())
@@ -260,7 +261,7 @@ impl Builder<'_> {
     }
 
     /// Returns what the record rests on. Where that is too much, plain messages go first, the oldest first.
-    fn sources(&self, record: &Record, first: Option<usize>) -> Vec<EntryId> {
+    fn sources(&self, record: &FactIndex, first: Option<usize>) -> Vec<EntryId> {
         let mut vital: BTreeSet<usize> = first.into_iter().collect();
         vital.extend(record.rules.iter().map(|rule| rule.place));
         vital.extend(record.files.iter().map(|file| file.place));
@@ -270,20 +271,22 @@ impl Builder<'_> {
         }
         vital.extend(&record.todo_calls);
         vital.extend(record.marks);
-        let vital = with_links(vital, &record.links);
+        let vital = with_dependencies(vital, &record.dependencies);
         let mut useful = vital.clone();
         for file in &record.files {
             useful.extend(file.places.iter().chain(&file.read));
         }
-        let noted = record.decisions().chain(record.said_figures());
+        let noted = record.decisions().chain(record.user_figures());
         let noted = noted.chain(record.answered_figures()).chain(record.steps());
         useful.extend(noted.map(|noted| noted.place));
         useful.extend(record.last_words);
         useful.extend(&record.reads);
-        let useful = with_links(useful, &record.links);
+        let useful = with_dependencies(useful, &record.dependencies);
         let mut all = useful.clone();
         all.extend(record.spoken.iter().map(|spoken| spoken.place));
-        let mut all: Vec<usize> = with_links(all, &record.links).into_iter().collect();
+        let mut all: Vec<usize> = with_dependencies(all, &record.dependencies)
+            .into_iter()
+            .collect();
         if all.len() > SOURCES {
             let rank = |place: &usize| match () {
                 () if vital.contains(place) => 0,
@@ -306,13 +309,13 @@ fn first_of(spoken: &[Spoken]) -> Option<&Spoken> {
 }
 
 /// Returns the places and all that reading them takes.
-fn with_links(
+fn with_dependencies(
     mut places: BTreeSet<usize>,
-    links: &BTreeMap<usize, BTreeSet<usize>>,
+    dependencies: &BTreeMap<usize, BTreeSet<usize>>,
 ) -> BTreeSet<usize> {
     let mut open: Vec<usize> = places.iter().copied().collect();
     while let Some(place) = open.pop() {
-        let others = links.get(&place).into_iter().flatten();
+        let others = dependencies.get(&place).into_iter().flatten();
         open.extend(others.filter(|other| places.insert(**other)));
     }
     places

@@ -23,7 +23,7 @@ pub(super) enum Detail {
     Full,
     /// Files by their paths.
     Paths,
-    /// No entries beside facts of one line, and headings of one word.
+    /// No entry ids after facts of one line, and headings of one word.
     Bare,
 }
 

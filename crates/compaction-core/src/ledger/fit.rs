@@ -182,7 +182,7 @@ impl<'a> Fitting<'a> {
         self.counter.text(shown) + TokenCount(1)
     }
 
-    /// Returns the places of a kind's items, those that the ledger before listed first: what was in sight stays so.
+    /// Returns the places of a kind's items, those that the ledger before listed first: what was in context stays so.
     fn by_rank(&self, kind: LedgerKind) -> Vec<usize> {
         let mut places = self.places(kind);
         match kind {
@@ -257,7 +257,7 @@ impl<'a> Fitting<'a> {
             }
             self.short_only = false;
         }
-        // A rule that was in sight stays there, whatever share the others have.
+        // A rule that was in context stays there, whatever share the others have.
         let listed = |place: &usize| self.is_listed(&self.ledger.items[*place]);
         let rules = self.places(LedgerKind::Rule);
         let rules: Vec<usize> = rules.into_iter().filter(listed).collect();

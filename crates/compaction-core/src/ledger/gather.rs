@@ -10,9 +10,9 @@ use session_model::{
     SessionPath,
 };
 
-use crate::handoff::HANDOFF_MESSAGE;
 use crate::ledger::{LedgerItem, LedgerKind};
-use crate::request::SourceMessage;
+use crate::source::HANDOFF_MESSAGE;
+use crate::source::SourceMessage;
 
 /// How much of what is not in the context a first ledger is read from whole, newest first, and of what is older how
 /// much of the user's words, in bytes: other agents' sessions may be of any size.

@@ -1,4 +1,4 @@
-//! How facts are spelt in a block: on a line of a list, or in a frame that nothing in them can end.
+//! How facts are written in a block: on a line of a list, or in a frame that nothing in them can end.
 
 use session_model::EntryId;
 

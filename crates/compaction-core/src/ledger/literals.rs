@@ -25,10 +25,10 @@ const MESSAGE: TokenCount = TokenCount(96);
 /// The most that one literal takes, in tokens: more is not cheap.
 const CHEAP: TokenCount = TokenCount(48);
 
-/// What a line takes beside its literals, in tokens.
+/// What a line takes in addition to its literals, in tokens.
 const LINE: TokenCount = TokenCount(4);
 
-/// A literal that is out of sight.
+/// A literal that is out of context.
 #[derive(Debug, Clone)]
 pub(crate) struct LostLiteral {
     /// What it is.
@@ -91,7 +91,7 @@ impl LedgerBlock {
             if !can_be_said(&literal.item.text) {
                 continue;
             }
-            let cost = counter.text(&spelt(literal)) + TokenCount(1);
+            let cost = counter.text(&written(literal)) + TokenCount(1);
             let line = match added.lines.contains_key(&literal.kind) {
                 true => TokenCount::ZERO,
                 false => LINE,
@@ -153,7 +153,7 @@ impl LedgerBlock {
             added.push_str(&format!("{HEADING}\n"));
         }
         for (kind, line) in &lost.lines {
-            let line = line.iter().map(|literal| spelt(literal));
+            let line = line.iter().map(|literal| written(literal));
             let line = line.collect::<Vec<_>>().join(", ");
             added.push_str(&format!("- {}: {line}\n", plural(*kind)));
         }
@@ -169,7 +169,7 @@ fn framed(lines: &str) -> String {
 }
 
 /// Returns a literal as it stands in its line.
-fn spelt(literal: &LostLiteral) -> String {
+fn written(literal: &LostLiteral) -> String {
     let text = escape(&literal.item.text);
     match literal.kind {
         // They hold commas and spaces of their own.

@@ -1,4 +1,4 @@
-//! The ledger: facts that code keeps beside the prose of a summary, copied from entries and never from a summary.
+//! The ledger: facts that code keeps next to the prose of a summary, copied from entries and never from a summary.
 //!
 //! ```text
 //! previous details.ledger.sources -> entries by id --+
@@ -8,7 +8,7 @@
 //!
 //! **Invariants.** A fact's text comes from its entry, each time anew, so twenty compactions in a row do not wear it
 //! down. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
-//! Facts whose entries stay word for word in the context are left out, but they count for what is over and done.
+//! Facts whose entries stay verbatim in the context are left out, but they count for what is resolved.
 
 mod branch;
 mod build;
@@ -20,18 +20,15 @@ mod literals;
 mod page;
 mod pins;
 mod shown;
-mod strip;
 
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
-use crate::extract::Holds;
-use crate::prompts;
+use crate::ledger_block::ActiveFacts;
 use crate::tokens::TokenCount;
 
 /// The label of a pinned entry.
@@ -40,73 +37,11 @@ pub const PIN_LABEL: &str = "pin";
 /// The custom type of an entry that pins a text of its own: `{"text": ...}`.
 pub const PIN_ENTRY: &str = "agent-cli/pin";
 
+pub use crate::ledger_block::{LedgerBlock, LedgerItem, LedgerKind, prose_of, without_ledger};
+
 pub(crate) use literals::LostLiteral;
 pub(crate) use pins::pinned_entries;
 pub use pins::{NewPin, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
-pub use strip::{prose_of, without_ledger};
-
-/// What a fact is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum LedgerKind {
-    /// What a user pinned.
-    Pin,
-    /// The first message of the user.
-    FirstMessage,
-    /// The latest message of the user.
-    LatestMessage,
-    /// A rule of the user.
-    Rule,
-    /// An open item of the todo list.
-    Todo,
-    /// A file that was changed, with what was done and the hash of its content.
-    File,
-    /// A command that failed and was not seen to pass since.
-    Failure,
-    /// A decision and its reason.
-    Decision,
-    /// A number that matters, with its unit.
-    Figure,
-    /// What is to be done next.
-    NextStep,
-    /// A sentence of the user that names something or sets a limit.
-    Note,
-    /// A message of the user between the first and the latest.
-    Message,
-    /// A literal that the summary lost: a path, an error, an address.
-    Literal,
-}
-
-impl LedgerKind {
-    /// Returns true for a message of the user that is told as such.
-    pub(crate) const fn is_message(self) -> bool {
-        match self {
-            Self::FirstMessage | Self::LatestMessage | Self::Message => true,
-            Self::Pin
-            | Self::Rule
-            | Self::Todo
-            | Self::File
-            | Self::Failure
-            | Self::Decision
-            | Self::Figure
-            | Self::NextStep
-            | Self::Note
-            | Self::Literal => false,
-        }
-    }
-}
-
-/// A fact and the entry that it comes from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct LedgerItem {
-    /// What it is.
-    pub kind: LedgerKind,
-    /// The entry; empty where it is not known.
-    #[serde(rename = "entryId")]
-    pub entry_id: EntryId,
-    /// The fact.
-    pub text: String,
-}
 
 /// All facts about what leaves the context, before it is asked which of them fit.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -129,36 +64,8 @@ pub struct Ledger {
     read_from: Option<EntryId>,
     /// What the ledger before listed.
     listed: BTreeSet<(LedgerKind, EntryId)>,
-    /// What still holds, in sight or not.
-    holds: Option<Holds>,
-}
-
-/// The part of a ledger that a summary carries.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LedgerBlock {
-    /// The delimited block, with the blank line in front; empty for none.
-    pub text: String,
-    /// Its tokens.
-    pub tokens: TokenCount,
-    /// The most that it may take, pins aside.
-    pub budget: TokenCount,
-    /// The facts in it.
-    pub items: Vec<LedgerItem>,
-    /// Facts that did not fit; their entries are named in the block as far as that fits.
-    pub left_out: usize,
-    /// Ids of pinned entries that exceed the budget for pins.
-    pub pins_left_out: Vec<EntryId>,
-    /// Tokens of the pins in it.
-    pub pin_tokens: TokenCount,
-    /// The paths of the files that it lists, in all spellings that are known, on one line each.
-    pub files: Vec<String>,
-    /// See [`Ledger::sources`].
-    pub sources: Vec<EntryId>,
-    /// Where history was too long to be read whole for a first ledger, the oldest entry that was: of those before it
-    /// only the user's words were read.
-    pub read_from: Option<EntryId>,
-    /// What still holds, in sight or not; `None` where nobody asked for facts.
-    pub(crate) holds: Option<Holds>,
+    /// Facts still valid, kept range included.
+    holds: Option<ActiveFacts>,
 }
 
 /// How the room is shared between the kinds.
@@ -179,45 +86,4 @@ pub struct LedgerBudget {
     pub ledger: TokenCount,
     /// Tokens of all pins together.
     pub pins: TokenCount,
-}
-
-impl LedgerBlock {
-    /// Returns true when nothing is known, neither facts nor sources.
-    pub fn is_empty(&self) -> bool {
-        self.text.is_empty() && self.sources.is_empty()
-    }
-
-    /// Returns how many facts of each kind it holds.
-    pub fn counts(&self) -> BTreeMap<LedgerKind, usize> {
-        let mut counts = BTreeMap::new();
-        for item in &self.items {
-            *counts.entry(item.kind).or_default() += 1;
-        }
-        counts
-    }
-
-    /// Returns the same for another session, whose recall does not find these entries.
-    pub(crate) fn handed_off(self) -> Self {
-        self.led_by(&prompts::ledger_lead_handoff())
-    }
-
-    /// Returns it with another first line.
-    fn led_by(mut self, lead: &str) -> Self {
-        for own in [prompts::ledger_lead(), prompts::ledger_lead_brief()] {
-            self.text = self.text.replacen(&own, lead, 1);
-        }
-        self
-    }
-
-    /// Returns the typed copy that the details of an entry keep.
-    pub fn details(&self) -> serde_json::Value {
-        serde_json::json!({
-            "budget": self.budget,
-            "tokens": self.tokens,
-            "items": self.items,
-            "leftOut": self.left_out,
-            "pinsLeftOut": self.pins_left_out,
-            "sources": self.sources,
-        })
-    }
 }

@@ -21,7 +21,7 @@ use crate::ledger::lines::{HEADING, around_pins, pin_cost};
 use crate::ledger::{PIN_ENTRY, PIN_LABEL, prose_of};
 use crate::tokens::{TokenCount, TokenCounter};
 
-/// Something that users want to be kept word for word.
+/// Something that users want to be kept verbatim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pin {
     /// The pinned entry, or the entry that holds the text.
@@ -295,6 +295,10 @@ impl Pins {
     }
 
     /// Returns what pins `target` on the path that these pins are of.
+    ///
+    /// # Errors
+    ///
+    /// [`PinError`] says what prevents it and what to do.
     pub fn add(
         &self,
         path: &SessionPath<'_>,
@@ -347,6 +351,10 @@ impl Pins {
     }
 
     /// Returns the entry that unpins, and how many tokens that frees.
+    ///
+    /// # Errors
+    ///
+    /// [`PinError`] says what prevents it and what to do.
     pub fn remove(
         &self,
         path: &SessionPath<'_>,

@@ -25,12 +25,12 @@ pub struct KindLoss {
     pub not_searched: usize,
 }
 
-/// How many texts there were and how many of them stand word for word in the context.
+/// How many texts there were and how many of them stand verbatim in the context.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Verbatim {
     /// How many were taken out of the context.
     pub total: usize,
-    /// Those that the model can still read word for word.
+    /// Those that the model can still read verbatim.
     pub verbatim: usize,
     /// Those that no entry holds any more, as far as a record tells of them.
     #[serde(skip_serializing_if = "is_zero")]
@@ -110,7 +110,7 @@ impl ContextLoss {
     }
 }
 
-/// What one compaction put out of sight.
+/// What one compaction removed from the context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CompactionLoss {
     /// The compaction.
@@ -130,7 +130,7 @@ pub struct CompactionLoss {
     pub missing: Missing,
 }
 
-/// What edits of entries without a compaction put out of sight: prunings, shortened results, answers that failed.
+/// What edits of entries without a compaction removed from the context: prunings, shortened results, answers that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EditLoss {
     /// The last of them.
@@ -142,7 +142,7 @@ pub struct EditLoss {
     pub loss: ContextLoss,
 }
 
-/// What all compactions and edits of a branch together put out of sight, held against the context as it is now.
+/// What all compactions and edits of a branch removed from the context, compared with the context as it is now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct TotalLoss {
     /// How many compactions there are.
@@ -162,7 +162,7 @@ pub struct TotalLoss {
     pub missing: Missing,
 }
 
-/// What the compactions and edits of a branch put out of sight.
+/// What the compactions and edits of a branch removed from the context.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct LossReport {
     /// Each of them, oldest first.

@@ -1,4 +1,4 @@
-//! Literals: the parts of a text that can be checked word for word.
+//! Literals: the parts of a text that can be checked verbatim.
 
 use std::collections::BTreeSet;
 
@@ -50,7 +50,7 @@ impl LiteralKind {
     }
 }
 
-/// Something that can be checked word for word.
+/// Something that can be checked verbatim.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 pub struct Literal {
     /// What it is.

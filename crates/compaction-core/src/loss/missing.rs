@@ -156,7 +156,7 @@ struct RecordedTexts {
 }
 
 impl ContextLoss {
-    /// Counts what a compaction put out of sight by its own record and no entry holds any more. Asked only where
+    /// Counts what a compaction removed from the context by its own record and no entry holds any more. Asked only where
     /// entries are missing: a record of other rules than ours is no loss.
     pub(super) fn count_gone(&mut self, missing: &Missing, details: Option<&RawJson>) {
         if !missing.has_lost_entries() {

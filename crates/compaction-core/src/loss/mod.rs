@@ -1,21 +1,20 @@
-//! The loss report: what of a session its compactions keep in sight, and what they put out of it.
+//! The loss report: what of a session its compactions keep in context, and what they remove from it.
 //!
 //! A compaction takes messages out of the context. The literals in them (paths, errors, figures, names,
 //! addresses, commands), the user's messages and the user's rules are looked up in what the model can read
-//! afterwards: the summary and what stays word for word. What is not there is not lost as long as its entry is in the
+//! afterwards: the summary and what stays verbatim. What is not there is not lost as long as its entry is in the
 //! session and can be read by its id; where entries are missing, what they said is gone. And what a summary quotes as the user's words is held against what the user
 //! said.
 //!
 //! The report needs nothing but the entries, so it works for the sessions of other agents as well.
 
-mod against;
 mod figures;
 mod literals;
 mod missing;
+mod quote_search;
 mod quotes;
 mod readable;
 mod removed;
-mod said;
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +31,6 @@ use session_model::{
 
 use crate::tokens::TokenCounter;
 
-pub use against::{OurLoss, OurReport, loss_of_ours};
 pub use figures::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, LossReport, TotalLoss, Verbatim,
 };
@@ -42,9 +40,9 @@ pub(crate) use readable::Readable;
 pub(crate) use removed::{LookedUp, Removed, Seen};
 
 use literals::{folded, user_text};
+use quote_search::{Claims, Verdict};
 use quotes::quotes_of_user;
 use readable::each_text;
-use said::{Claims, Verdict};
 
 /// A row of entries that change what is in the context: edits, and the compaction that they end in.
 struct Step {
@@ -92,7 +90,7 @@ struct Quoting {
     quotes: Vec<(String, usize)>,
 }
 
-/// Returns what the compactions and edits of a path put out of sight. `proceed` is asked before each of them and
+/// Returns what the compactions and edits of a path removed from the context. `proceed` is asked before each of them and
 /// while quotes are looked up; `None` once it says no.
 pub fn loss_report(
     path: &SessionPath<'_>,
@@ -172,7 +170,7 @@ pub fn loss_report(
     for (loss, quoting) in report.compactions.iter_mut().zip(quoting) {
         for (quote, number) in quoting.quotes {
             match claims.verdict(number, quoting.place) {
-                Verdict::Said => {}
+                Verdict::Found => {}
                 Verdict::Invented => loss.invented.push(quote),
                 Verdict::NotSearched => loss.quotes_not_searched += 1,
             }

@@ -16,7 +16,7 @@ const SEARCHED: u64 = 128 * 1024 * 1024;
 
 /// Where something is that was looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum Visibility {
     /// It can be read.
     Seen,
     /// It cannot.
@@ -91,38 +91,38 @@ impl Readable {
     }
 
     /// Returns whether the literal can be read.
-    pub(crate) fn has(&self, literal: &Literal) -> Sight {
+    pub(crate) fn has(&self, literal: &Literal) -> Visibility {
         if self.literals.contains(literal) {
-            return Sight::Seen;
+            return Visibility::Seen;
         }
         match literal.kind {
             LiteralKind::Error | LiteralKind::Command => self.has_text(&literal.text),
             // An odd path is no literal of prose.
             LiteralKind::Path | LiteralKind::Url => self.has_text(&literal.text),
-            LiteralKind::Number | LiteralKind::Identifier => Sight::Unseen,
+            LiteralKind::Number | LiteralKind::Identifier => Visibility::Unseen,
         }
     }
 
-    /// Returns whether a folded text can be read word for word.
-    pub(crate) fn has_text(&self, folded: &str) -> Sight {
+    /// Returns whether a folded text can be read verbatim.
+    pub(crate) fn has_text(&self, folded: &str) -> Visibility {
         let words = self.grams.len();
         let may_be = folded.as_bytes().windows(GRAM).all(|gram| {
             let (word, bit) = place_of(gram, words);
             self.grams.get(word).is_some_and(|found| found & bit != 0)
         });
         if !may_be {
-            return Sight::Unseen;
+            return Visibility::Unseen;
         }
         let cost = self.text.len() as u64;
         match self.left.get().checked_sub(cost) {
             Some(left) => {
                 self.left.set(left);
                 match self.text.contains(folded) {
-                    true => Sight::Seen,
-                    false => Sight::Unseen,
+                    true => Visibility::Seen,
+                    false => Visibility::Unseen,
                 }
             }
-            None => Sight::NotSearched,
+            None => Visibility::NotSearched,
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use session_model::{AgentMessage, EntryId};
 
 use super::literals::{Literal, folded, literals_of, user_text};
-use super::readable::{Readable, Sight};
+use super::readable::{Readable, Visibility};
 use super::{ContextLoss, KindLoss, LiteralKind, Verbatim};
 use crate::extract::rules_in;
 use crate::tokens::{TokenCount, TokenCounter};
@@ -111,7 +111,7 @@ impl Removed {
     }
 }
 
-/// What is not in sight.
+/// What is not in context.
 #[derive(Debug)]
 struct Sorted<T> {
     /// What cannot be read.
@@ -121,24 +121,24 @@ struct Sorted<T> {
 }
 
 impl<T> Sorted<T> {
-    fn of(all: impl Iterator<Item = T>, look: impl Fn(&T) -> Sight) -> Self {
+    fn of(all: impl Iterator<Item = T>, look: impl Fn(&T) -> Visibility) -> Self {
         let mut sorted = Self {
             lost: Vec::new(),
             not_searched: Vec::new(),
         };
         for item in all {
             match look(&item) {
-                Sight::Seen => {}
-                Sight::Unseen => sorted.lost.push(item),
-                Sight::NotSearched => sorted.not_searched.push(item),
+                Visibility::Seen => {}
+                Visibility::Unseen => sorted.lost.push(item),
+                Visibility::NotSearched => sorted.not_searched.push(item),
             }
         }
         sorted
     }
 
     /// Drops what can be read elsewhere.
-    fn look_again(&mut self, look: impl Fn(&T) -> Sight) {
-        let unread = |item: &T| look(item) != Sight::Seen;
+    fn look_again(&mut self, look: impl Fn(&T) -> Visibility) {
+        let unread = |item: &T| look(item) != Visibility::Seen;
         self.lost.retain(unread);
         self.not_searched.retain(unread);
     }
@@ -169,7 +169,7 @@ fn stands_in(message: &AgentMessage) -> bool {
     )
 }
 
-/// What was taken out of a context, each part either in sight or not.
+/// What was taken out of a context, each part either in context or not.
 #[derive(Debug)]
 pub(crate) struct LookedUp<'a> {
     literals: Sorted<(&'a Literal, &'a Seen)>,
@@ -179,22 +179,22 @@ pub(crate) struct LookedUp<'a> {
 }
 
 impl<'a> LookedUp<'a> {
-    /// Returns the literals that are out of sight, by kind and text.
+    /// Returns the literals that are out of context, by kind and text.
     pub(crate) fn lost(&self) -> &[(&'a Literal, &'a Seen)] {
         &self.literals.lost
     }
 
-    /// Returns the user's rules that are out of sight, white space folded.
+    /// Returns the user's rules that are out of context, white space folded.
     pub(crate) fn lost_rules(&self) -> &[(&'a String, &'a Seen)] {
         &self.rules.lost
     }
 
-    /// Returns the user's messages that are out of sight, white space folded.
+    /// Returns the user's messages that are out of context, white space folded.
     pub(crate) fn lost_messages(&self) -> &[(&'a String, &'a Seen)] {
         &self.messages.lost
     }
 
-    /// Looks up what is out of sight in something that can be read as well.
+    /// Looks up what is out of context in something that can be read as well.
     pub(crate) fn add(&mut self, readable: &Readable) {
         self.literals
             .look_again(|(literal, _)| readable.has(literal));

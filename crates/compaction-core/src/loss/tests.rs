@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use session_model::{ContextRules, build_context, decode_bytes};
 
 use super::literals::add_prose;
+use super::quote_search::{Claims, Verdict};
 use super::quotes::quotes_of_user;
-use super::readable::{Readable, Sight};
-use super::said::{Claims, Verdict};
+use super::readable::{Readable, Visibility};
 use super::{LiteralKind, LossReport, Removed, Verbatim, loss_report};
 use crate::rules::Profile;
 
@@ -100,7 +100,7 @@ fn a_quote_may_leave_out_and_end_differently() {
         "hello … never",
         "Please never touch the lock files",
     ];
-    let mut expected = vec![Verdict::Said; 4];
+    let mut expected = vec![Verdict::Found; 4];
     expected.extend([Verdict::Invented; 4]);
     assert_eq!(verdicts(&quotes, &said, 1 << 20), expected);
 }
@@ -115,7 +115,7 @@ fn a_quote_is_found_wherever_it_stands() {
             if !quote.trim_matches([' ', ',']).is_empty() {
                 assert_eq!(
                     verdicts(&[quote], &[text], 9999),
-                    [Verdict::Said],
+                    [Verdict::Found],
                     "{quote}"
                 );
             }
@@ -129,7 +129,7 @@ fn a_quote_that_was_said_later_is_invented() {
     let number = claims.add("be quick about it");
     claims.look_up([(3, "now be quick about it".to_owned())].into_iter());
     assert_eq!(claims.verdict(number, 3), Verdict::Invented);
-    assert_eq!(claims.verdict(number, 4), Verdict::Said);
+    assert_eq!(claims.verdict(number, 4), Verdict::Found);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn quotes_that_are_all_alike_are_not_compared_without_end() {
     assert!(found.iter().all(|verdict| *verdict == Verdict::NotSearched));
     // What was searched before that counts.
     let before = [quotes[0], &text];
-    assert_eq!(verdicts(&quotes, &before, 1 << 20)[0], Verdict::Said);
+    assert_eq!(verdicts(&quotes, &before, 1 << 20)[0], Verdict::Found);
 }
 
 #[test]
@@ -205,7 +205,7 @@ fn what_a_summary_leaves_out_is_recoverable() {
     );
     let loss = &report.compactions[0];
     let kind = |kind: LiteralKind| loss.loss.kinds[kind.name()];
-    // The file is named by what stays; the rest is out of sight.
+    // The file is named by what stays; the rest is out of context.
     assert_eq!(
         (
             kind(LiteralKind::Path).total,
@@ -259,13 +259,13 @@ fn what_is_not_searched_for_is_counted_apart() {
     let mut readable = Readable::searching(60);
     readable.add_text("look at the zebra in the herd");
     readable.finish();
-    assert_eq!(readable.has_text("the zebra"), Sight::Seen);
+    assert_eq!(readable.has_text("the zebra"), Visibility::Seen);
     // What shares no piece with the text costs nothing.
     for _ in 0..9 {
-        assert_eq!(readable.has_text("cow and calf"), Sight::Unseen);
+        assert_eq!(readable.has_text("cow and calf"), Visibility::Unseen);
     }
-    assert_eq!(readable.has_text("in the herd"), Sight::Seen);
-    assert_eq!(readable.has_text("the zebra"), Sight::NotSearched);
+    assert_eq!(readable.has_text("in the herd"), Visibility::Seen);
+    assert_eq!(readable.has_text("the zebra"), Visibility::NotSearched);
 
     let session = decode_bytes(lines(&[("user", "Never touch the lock file.")], "a"));
     let path = session.tree.path(session.tree.leaf());
@@ -292,5 +292,8 @@ fn defused_tags_are_found_as_they_were_written() {
     let mut readable = Readable::default();
     readable.add_text("the user said: keep the &lt;summary> tag");
     readable.finish();
-    assert_eq!(readable.has_text("keep the <summary> tag"), Sight::Seen);
+    assert_eq!(
+        readable.has_text("keep the <summary> tag"),
+        Visibility::Seen
+    );
 }

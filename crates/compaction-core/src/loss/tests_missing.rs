@@ -29,7 +29,7 @@ fn says(role: &str, text: &str) -> Value {
     json!({"role": role, "content": [{"type": "text", "text": text}]})
 }
 
-/// Returns a session with a compaction of ours, its record of what it put out of sight included.
+/// Returns a session with a compaction of ours, its record of what it put out of context included.
 fn compacted() -> Vec<Value> {
     let header = json!({"type": "session", "version": 3, "id": "s", "cwd": "/p"});
     let asks = says("user", "Never touch src/lock.rs. Keep it below 30 ms.");

@@ -11,7 +11,7 @@ use crate::extract;
 use crate::ledger::LedgerBlock;
 use crate::loss::ContextLoss;
 use crate::plan::verify::Verified;
-use crate::plan::{CompactionPlan, Elision, Fate, prompt_hash};
+use crate::plan::{CompactionPlan, Disposition, Elision, prompt_hash};
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;
@@ -40,12 +40,12 @@ pub enum ApplyError {
         /// The threshold.
         threshold: TokenCount,
     },
-    /// Too little of what can be checked stays in sight (`compaction.verify.mode = gate`).
+    /// Too little of what can be checked stays in context (`compaction.verify.mode = gate`).
     #[error(
         "only {percent}% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for {minimum}%; lower it, or set compaction.verify.mode=repair to accept what can be kept"
     )]
     Unverified {
-        /// The share that stays in sight, in percent.
+        /// The share that stays in context, in percent.
         percent: u8,
         /// The least that is allowed.
         minimum: u8,
@@ -69,9 +69,9 @@ pub struct AppliedCompaction {
     pub summary: String,
     /// Tokens of the context after, in the measure of the plan's decisions.
     pub tokens_after: TokenCount,
-    /// The facts that stand in the summary beside the prose.
+    /// The facts that follow the prose in the summary.
     pub ledger: LedgerBlock,
-    /// What is put out of sight; `None` where nobody looked.
+    /// What leaves the context; `None` where it was not looked up.
     pub loss: Option<ContextLoss>,
 }
 
@@ -116,7 +116,7 @@ pub fn add_detail(draft: &mut EntryDraft, key: &str, value: &RawJson) {
     *details = with_member(details.as_ref(), key, value);
 }
 
-/// Returns `object` with `key` set to `value`; the other members stay as they were spelt.
+/// Returns `object` with `key` set to `value`; the other members stay byte for byte.
 fn with_member(object: Option<&RawJson>, key: &str, value: &RawJson) -> Option<RawJson> {
     let members = object.and_then(|object| Members::parse(object.get()).ok());
     let kept = members.iter().flat_map(|members| &members.0);
@@ -130,6 +130,11 @@ fn with_member(object: Option<&RawJson>, key: &str, value: &RawJson) -> Option<R
 
 impl CompactionPlan {
     /// Returns the entries that carry out the plan with these answers, one for each request in order.
+    ///
+    /// # Errors
+    ///
+    /// [`ApplyError`] when an answer is missing, empty, cut off or refused by verification, or when the result would not be
+    /// smaller than the context.
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<AppliedCompaction, ApplyError> {
         let (merged, summarizer) =
             merge_answers(self.requests(), answers, self.previous_summary.as_deref())?;
@@ -207,8 +212,8 @@ impl CompactionPlan {
 
     /// Returns the estimate of the context after, with this summary in it.
     pub fn tokens_after(&self, summary: &str) -> TokenCount {
-        let stays = |fate| matches!(fate, Fate::Kept | Fate::Pruned);
-        let kept = self.entries.iter().filter(|entry| stays(entry.fate));
+        let stays = |disposition| matches!(disposition, Disposition::Kept | Disposition::Pruned);
+        let kept = self.entries.iter().filter(|entry| stays(entry.disposition));
         let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
         let elided: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
         // The sentence to go on stands behind the summary.

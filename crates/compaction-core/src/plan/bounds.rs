@@ -40,7 +40,7 @@ pub(super) fn refuse_compacted(
     Ok(())
 }
 
-/// Returns what should stay word for word: the setting, bounded by the threshold and adapted to measured usage.
+/// Returns what should stay verbatim: the setting, bounded by the threshold and adapted to measured usage.
 pub(super) fn effective_keep(
     asked: TokenCount,
     threshold: Option<&Threshold>,

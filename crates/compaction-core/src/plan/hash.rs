@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use crate::plan::{CompactionPlan, Elision, Fate};
+use crate::plan::{CompactionPlan, Disposition, Elision};
 use crate::request::{Summarizer, SummaryRequest};
 use crate::restore::Restored;
 use crate::rules::Profile;
@@ -72,8 +72,8 @@ impl CompactionPlan {
             self.profile.name().to_owned(),
         ];
         for entry in &self.entries {
-            if entry.fate != Fate::NoMessage {
-                parts.push(format!("{} {}", entry.entry_id, entry.fate.name()));
+            if entry.disposition != Disposition::NoMessage {
+                parts.push(format!("{} {}", entry.entry_id, entry.disposition.name()));
             }
         }
         parts.push(self.ledger.text.clone());

@@ -2,11 +2,12 @@
 
 mod apply;
 mod bounds;
-pub(crate) mod fates;
+pub(crate) mod dispositions;
+mod elide_to_fit;
 mod hash;
 mod options;
+mod prune_mark;
 pub(crate) mod requests;
-mod rescue;
 mod verify;
 
 use std::sync::Arc;
@@ -30,19 +31,22 @@ use crate::tokens::TokenCount;
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
 pub use bounds::ledger_beside;
-pub use fates::{ComesBack, Fate, PlannedEntry};
+pub use dispositions::{ComesBack, Disposition, PlannedEntry};
+pub use elide_to_fit::{Elision, ElisionPlan, plan_elision};
 pub use hash::PlanHash;
 pub(crate) use hash::prompt_hash;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
+pub(crate) use prune_mark::prune_mark;
+pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
-pub use rescue::{Elision, ElisionPlan, plan_elision};
 
 pub(crate) use apply::merge_answers;
 use bounds::{effective_keep, ledger_room, refuse_compacted, summary_cap};
-use fates::{
-    chapter, fates, file_ops, list_limit, planned_entries, say_what_comes_back, source_messages,
+use dispositions::{
+    dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
+    source_messages,
 };
-use requests::{Asked, Chapter, Shared, build_requests, output_cap};
+use requests::{RequestSet, RequestSource, Shared, build_requests, output_cap};
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +54,7 @@ pub enum NothingToDo {
     /// The context ends in a compaction and is not above the threshold.
     #[error("Already compacted")]
     AlreadyCompacted,
-    /// Everything fits into what stays word for word.
+    /// Everything fits into what stays verbatim.
     #[error("Nothing to compact (session too small)")]
     TooSmall,
     /// Nothing is old enough to be summarized, but the context exceeds the threshold; see [`plan_elision`].
@@ -76,7 +80,7 @@ pub enum NothingToDo {
     Window(#[from] WindowTooSmall),
 }
 
-/// What should stay word for word and what does.
+/// What should stay verbatim and what does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct KeepBudget {
     /// The setting.
@@ -104,7 +108,7 @@ pub struct CompactionPlan {
     pub measure: Measure,
     /// When compaction is due; `None` when the window is unknown.
     pub threshold: Option<Threshold>,
-    /// What stays word for word.
+    /// What stays verbatim.
     pub keep: KeepBudget,
     /// Where the kept range begins, as places among `entries`.
     pub cut: CutPoint,
@@ -120,18 +124,18 @@ pub struct CompactionPlan {
     pub system: Option<SystemMessage>,
     /// The largest prose that is useful, in tokens.
     pub summary_cap: TokenCount,
-    /// The facts that stand beside the prose.
+    /// The facts that follow the prose.
     pub ledger: LedgerBlock,
     /// What is done about what the prose loses.
     pub verify: VerifySettings,
     /// What comes back after the summary (strategy `restore`).
     pub restored: Option<Restored>,
-    /// An answer at the end of the context whose calls wait for results, when nothing is kept word for word: it is
+    /// An answer at the end of the context whose calls wait for results, when nothing is kept verbatim: it is
     /// said again after the summary, its text left out.
     pub pending: Option<AssistantMessage>,
     file_list_limit: Option<usize>,
-    short: Chapter,
-    asked: Asked,
+    short: RequestSource,
+    asked: RequestSet,
 }
 
 /// The least that a snapshot is worth: fewer messages stay as they are.
@@ -146,29 +150,36 @@ impl CompactionPlan {
         &self.asked.requests
     }
 
-    /// Returns the request for one line about the session, given its new summary and what stays word for word
+    /// Returns the request for one line about the session, given its new summary and what stays verbatim
     /// (the newest of it, where not all fits). It is asked only where somebody shows such lines, and its
     /// failure fails nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`WindowTooSmall`] when not even the shortest request fits the summarizer's window.
     pub fn short_request(&self, summary: &str) -> Result<SummaryRequest, WindowTooSmall> {
-        let chapter = Chapter {
+        let request_source = RequestSource {
             previous: Some(summary.to_owned()),
             ..self.short.clone()
         };
         let counter = self.profile.counter();
-        let mut requests =
-            build_requests(std::slice::from_ref(&chapter), self.asked.shared(), counter)?;
+        let mut requests = build_requests(
+            std::slice::from_ref(&request_source),
+            self.asked.shared(),
+            counter,
+        )?;
         let newest = requests.len() - 1;
         let request = requests.swap_remove(newest);
         Ok(SummaryRequest {
             part: 1,
             parts: 1,
             carried: Carried::Summary(summary.to_owned()),
-            source: chapter.source,
+            source: request_source.source,
             ..request
         })
     }
 
-    /// Returns the id of the first entry that stays word for word; `None` where none does.
+    /// Returns the id of the first entry that stays verbatim; `None` where none does.
     pub fn first_kept(&self) -> Option<&EntryId> {
         let first = self.entries.get(self.cut.first_kept())?;
         Some(&first.entry_id)
@@ -182,16 +193,20 @@ impl CompactionPlan {
         }
     }
 
-    /// Returns the ids of the entries that share a fate.
-    pub fn ids(&self, fate: Fate) -> impl Iterator<Item = &EntryId> {
+    /// Returns the ids of the entries that share a disposition.
+    pub fn ids(&self, disposition: Disposition) -> impl Iterator<Item = &EntryId> {
         let entries = self.entries.iter();
         entries
-            .filter(move |entry| entry.fate == fate)
+            .filter(move |entry| entry.disposition == disposition)
             .map(|entry| &entry.entry_id)
     }
 
     /// Returns the plan with every request folded to half its budget, for a summarizer
     /// that found them too large. The largest request is smaller than before.
+    ///
+    /// # Errors
+    ///
+    /// [`CannotShrink`] when the requests cannot be folded to half their budget.
     pub fn shrink(self) -> Result<Self, CannotShrink> {
         let asked = self.asked.halved(self.profile.counter())?;
         Ok(Self { asked, ..self })
@@ -202,6 +217,10 @@ impl CompactionPlan {
 ///
 /// The compaction window begins where the kept range of the compaction before
 /// begins, so that what was kept then is summarized now and never lost.
+///
+/// # Errors
+///
+/// [`NothingToDo`] says why there is no plan.
 pub fn plan_compaction(
     path: &SessionPath<'_>,
     trigger: &Trigger,
@@ -212,6 +231,10 @@ pub fn plan_compaction(
 }
 
 /// Does the same for a context that has been rebuilt already (by the rules of the options' profile).
+///
+/// # Errors
+///
+/// [`NothingToDo`] says why there is no plan.
 pub fn plan_for_context(
     path: &SessionPath<'_>,
     context: &SessionContext,
@@ -287,9 +310,9 @@ fn plan_with(
         }
         cut
     };
-    let fates = fates(context, &items, start, cut);
-    let summarized = source_messages(context, &fates, Fate::Summarized);
-    let prefix = source_messages(context, &fates, Fate::TurnPrefix);
+    let dispositions = dispositions(context, &items, start, cut);
+    let summarized = source_messages(context, &dispositions, Disposition::Summarized);
+    let prefix = source_messages(context, &dispositions, Disposition::TurnPrefix);
     if summarized.is_empty() && prefix.is_empty() {
         return Err(too_small());
     }
@@ -307,26 +330,31 @@ fn plan_with(
     };
     let cap = |numerator| output_cap(reserve, (numerator, 10), &rules, &options.summarizer);
     let bounds = options.profile.bounds(settings);
-    let mut chapters = Vec::new();
+    let mut sources = Vec::new();
     if !summarized.is_empty() {
         let kind = match restores {
             true => RequestKind::Snapshot,
             false => RequestKind::History,
         };
-        let chapter = chapter(kind, summarized, &bounds, cap(8));
-        chapters.push(Chapter {
+        let request_source = request_source(kind, summarized, &bounds, cap(8));
+        sources.push(RequestSource {
             previous: previous_summary
                 .clone()
                 .filter(|summary| !summary.is_empty()),
-            ..chapter
+            ..request_source
         });
     }
     if !prefix.is_empty() {
-        chapters.push(chapter(RequestKind::TurnPrefix, prefix, &bounds, cap(5)));
+        sources.push(request_source(
+            RequestKind::TurnPrefix,
+            prefix,
+            &bounds,
+            cap(5),
+        ));
     }
-    let kept = source_messages(context, &fates, Fate::Kept);
+    let kept = source_messages(context, &dispositions, Disposition::Kept);
     let short_cap = cap(2).min(SHORT_CAP);
-    let short = chapter(RequestKind::Short, kept, &bounds, short_cap);
+    let short = request_source(RequestKind::Short, kept, &bounds, short_cap);
     let shared = Shared {
         limits: options.summarizer,
         folds: rules.folds,
@@ -335,9 +363,9 @@ fn plan_with(
         focus: trigger.focus().map(str::to_owned),
         halvings: 0,
     };
-    let asked = Asked::new(chapters, shared, counter)?;
+    let asked = RequestSet::new(sources, shared, counter)?;
 
-    let files = file_ops(context, &fates, &rules);
+    let files = file_ops(context, &dispositions, &rules);
     let file_list_limit = (options.profile == Profile::Own).then(|| {
         list_limit(
             &files,
@@ -347,8 +375,10 @@ fn plan_with(
         )
     });
     let own = options.profile == Profile::Own;
-    let gone = items.iter().zip(&fates);
-    let gone = gone.filter(|(_, fate)| !matches!(fate, Fate::Kept | Fate::NoMessage));
+    let gone = items.iter().zip(&dispositions);
+    let gone = gone.filter(|(_, disposition)| {
+        !matches!(disposition, Disposition::Kept | Disposition::NoMessage)
+    });
     let gone: TokenCount = gone.map(|(item, _)| item.tokens).sum();
     let ledger_budget = LedgerBudget {
         ledger: settings
@@ -379,7 +409,7 @@ fn plan_with(
                 .sum(),
         },
         cut,
-        entries: planned_entries(context, &items, &fates, &ledger),
+        entries: planned_entries(context, &items, &dispositions, &ledger),
         elisions: Vec::new(),
         files,
         previous_summary,
@@ -407,7 +437,7 @@ fn plan_with(
         plan.restored = Some(restored);
     }
     if rules.rescues {
-        rescue::rescue(&mut plan, path, context, (options, ledger_budget))?;
+        elide_to_fit::rescue(&mut plan, path, context, (options, ledger_budget))?;
     }
     Ok(plan)
 }

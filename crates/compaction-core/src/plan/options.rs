@@ -1,4 +1,4 @@
-//! What a plan is made from, beside the path.
+//! What a plan is made from, in addition to the path.
 
 use crate::restore::RestoreInput;
 use crate::rules::Profile;
@@ -70,7 +70,7 @@ pub struct HookInput {
     pub context: Vec<String>,
 }
 
-/// Everything that decides a plan, beside the path and the trigger.
+/// Everything that decides a plan, in addition to the path and the trigger.
 #[derive(Debug, Clone)]
 pub struct PlanOptions {
     /// The settings.

@@ -3,14 +3,15 @@
 use crate::fold::fold;
 use crate::plan::options::{HookInput, SummarizerLimits};
 use crate::prompts;
-use crate::request::{Carried, RequestKind, SourceMessage, SummaryRequest};
+use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::rules::Rules;
 use crate::serialize::escape;
+use crate::source::SourceMessage;
 use crate::tokens::{TokenCount, TokenCounter};
 
 /// What is to be summarized for one kind of request, before it is folded.
 #[derive(Debug, Clone)]
-pub(crate) struct Chapter {
+pub(crate) struct RequestSource {
     pub kind: RequestKind,
     pub parts: Vec<String>,
     pub separator: &'static str,
@@ -39,7 +40,7 @@ pub(crate) struct Shared {
 pub struct WindowTooSmall {
     /// The window.
     pub window: TokenCount,
-    /// What is left beside prompt, carried summary and answer.
+    /// What remains after prompt, carried summary and answer.
     pub left: TokenCount,
 }
 
@@ -65,8 +66,8 @@ pub(crate) fn output_cap(
 
 /// What is asked of a summarizer, and what it takes to ask it in smaller pieces.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
-    chapters: Vec<Chapter>,
+pub(crate) struct RequestSet {
+    sources: Vec<RequestSource>,
     shared: Shared,
     pub requests: Vec<SummaryRequest>,
 }
@@ -76,16 +77,16 @@ pub(crate) struct Asked {
 #[error("the requests cannot be made smaller")]
 pub struct CannotShrink;
 
-impl Asked {
-    /// Returns the requests for `chapters`.
+impl RequestSet {
+    /// Returns the requests for `sources`.
     pub fn new(
-        chapters: Vec<Chapter>,
+        sources: Vec<RequestSource>,
         shared: Shared,
         counter: &dyn TokenCounter,
     ) -> Result<Self, WindowTooSmall> {
-        let requests = build_requests(&chapters, &shared, counter)?;
+        let requests = build_requests(&sources, &shared, counter)?;
         Ok(Self {
-            chapters,
+            sources,
             shared,
             requests,
         })
@@ -98,6 +99,10 @@ impl Asked {
 
     /// Returns the same with every request folded to half its budget, or to less, until the largest request is
     /// smaller than before.
+    ///
+    /// # Errors
+    ///
+    /// [`CannotShrink`] when the requests cannot be folded to half their budget.
     pub fn halved(&self, counter: &dyn TokenCounter) -> Result<Self, CannotShrink> {
         let largest = |requests: &[SummaryRequest]| {
             let sizes = requests.iter().map(|request| request.conversation.len());
@@ -109,10 +114,10 @@ impl Asked {
         while shared.halvings < 32 {
             shared.halvings += 1;
             let requests =
-                build_requests(&self.chapters, &shared, counter).map_err(|_| CannotShrink)?;
+                build_requests(&self.sources, &shared, counter).map_err(|_| CannotShrink)?;
             if largest(&requests) < before {
                 return Ok(Self {
-                    chapters: self.chapters.clone(),
+                    sources: self.sources.clone(),
                     shared,
                     requests,
                 });
@@ -122,31 +127,31 @@ impl Asked {
     }
 }
 
-/// Returns the requests for `chapters`.
+/// Returns the requests for `sources`.
 pub(crate) fn build_requests(
-    chapters: &[Chapter],
+    sources: &[RequestSource],
     shared: &Shared,
     counter: &dyn TokenCounter,
 ) -> Result<Vec<SummaryRequest>, WindowTooSmall> {
     let mut requests = Vec::new();
-    for chapter in chapters {
-        requests.extend(chapter_requests(chapter, shared, counter)?);
+    for request_source in sources {
+        requests.extend(source_requests(request_source, shared, counter)?);
     }
     Ok(requests)
 }
 
-fn chapter_requests(
-    chapter: &Chapter,
+fn source_requests(
+    request_source: &RequestSource,
     shared: &Shared,
     counter: &dyn TokenCounter,
 ) -> Result<Vec<SummaryRequest>, WindowTooSmall> {
-    let mut carried = match &chapter.previous {
+    let mut carried = match &request_source.previous {
         Some(summary) => Carried::Summary(summary.clone()),
         None => Carried::Nothing,
     };
-    let mut parts = chapter.parts.clone();
+    let mut parts = request_source.parts.clone();
     let conversations = if shared.folds {
-        let fixed = fixed_tokens(chapter, shared, counter);
+        let fixed = fixed_tokens(request_source, shared, counter);
         // A carried summary that takes half the window is read as part of the record instead.
         if let Carried::Summary(summary) = &carried
             && counter.text(summary) > shared.limits.window.scaled(1, 2)
@@ -159,21 +164,21 @@ fn chapter_requests(
             Carried::Nothing | Carried::PreviousPart => TokenCount::ZERO,
         };
         let whole = budget(shared, fixed + first);
-        let one = fold(&parts, chapter.separator, whole, counter);
+        let one = fold(&parts, request_source.separator, whole, counter);
         if one.len() == 1 {
             require(shared, whole)?;
             one
         } else {
             // Later parts carry an answer of any size up to the cap.
-            let each = budget(shared, fixed + first.max(chapter.max_output));
+            let each = budget(shared, fixed + first.max(request_source.max_output));
             require(shared, each)?;
-            fold(&parts, chapter.separator, each, counter)
+            fold(&parts, request_source.separator, each, counter)
         }
     } else {
-        vec![parts.join(chapter.separator)]
+        vec![parts.join(request_source.separator)]
     };
     let count = conversations.len();
-    let mut source = Some(chapter.source.clone());
+    let mut source = Some(request_source.source.clone());
     let requests = conversations
         .into_iter()
         .enumerate()
@@ -183,17 +188,17 @@ fn chapter_requests(
                 _ => Carried::PreviousPart,
             };
             SummaryRequest {
-                kind: chapter.kind,
+                kind: request_source.kind,
                 part: at + 1,
                 parts: count,
                 system: prompts::summarization_system(),
                 conversation,
-                instructions: instructions(chapter.kind, &carried, &shared.hooks),
+                instructions: instructions(request_source.kind, &carried, &shared.hooks),
                 carried,
                 additional_context: shared.hooks.context.clone(),
                 focus: shared.focus.clone(),
                 escapes: shared.escapes,
-                max_output: chapter.max_output,
+                max_output: request_source.max_output,
                 source: source.take().unwrap_or_default(),
             }
         });
@@ -217,16 +222,20 @@ fn instructions(kind: RequestKind, carried: &Carried, hooks: &HookInput) -> Stri
     }
 }
 
-/// Returns what every request of a chapter holds beside conversation and carried summary, its answer included.
-fn fixed_tokens(chapter: &Chapter, shared: &Shared, counter: &dyn TokenCounter) -> TokenCount {
-    let longest = instructions(chapter.kind, &Carried::PreviousPart, &shared.hooks);
+/// Returns what every request of a source holds in addition to conversation and carried summary, its answer included.
+fn fixed_tokens(
+    request_source: &RequestSource,
+    shared: &Shared,
+    counter: &dyn TokenCounter,
+) -> TokenCount {
+    let longest = instructions(request_source.kind, &Carried::PreviousPart, &shared.hooks);
     let texts = [prompts::summarization_system(), longest]
         .into_iter()
         .chain(shared.hooks.context.iter().cloned())
         .chain(shared.focus.clone());
     let texts: TokenCount = texts.map(|text| counter.text(&text)).sum();
     // Tags, lead-ins and the frame of the message.
-    texts + chapter.max_output + TokenCount(96)
+    texts + request_source.max_output + TokenCount(96)
 }
 
 /// Returns the tokens of conversation that fit: nine tenths of the window (estimates err) less what else is there.

@@ -7,7 +7,7 @@ use session_model::AgentMessage;
 
 use crate::ledger::{LedgerBlock, LedgerItem, LedgerKind, LostLiteral};
 use crate::loss::{ContextLoss, Literal, LiteralKind, LookedUp, Readable, Removed, Seen};
-use crate::plan::{ApplyError, CompactionPlan, Fate};
+use crate::plan::{ApplyError, CompactionPlan, Disposition};
 use crate::rules::Profile;
 use crate::settings::VerifyMode;
 use crate::tokens::TokenCount;
@@ -24,7 +24,7 @@ pub(crate) struct Verified {
     pub summary: String,
     /// The ledger in it.
     pub ledger: LedgerBlock,
-    /// What is put out of sight; `None` where nobody looked.
+    /// What leaves the context; `None` where it was not looked up.
     pub loss: Option<ContextLoss>,
 }
 
@@ -74,14 +74,17 @@ impl CompactionPlan {
         })
     }
 
-    /// Returns what leaves the context, and what can be read afterwards beside the summary.
+    /// Returns what leaves the context, and what can be read afterwards in addition to the summary.
     fn span(&self) -> (Removed, Readable) {
         let mut removed = Removed::default();
-        let goes = |fate| match fate {
-            Fate::Summarized | Fate::TurnPrefix | Fate::Pruned => true,
-            Fate::Kept | Fate::PreviousSummary | Fate::System | Fate::NoMessage => false,
+        let goes = |disposition| match disposition {
+            Disposition::Summarized | Disposition::TurnPrefix | Disposition::Pruned => true,
+            Disposition::Kept
+            | Disposition::PreviousSummary
+            | Disposition::System
+            | Disposition::NoMessage => false,
         };
-        let gone = self.entries.iter().filter(|entry| goes(entry.fate));
+        let gone = self.entries.iter().filter(|entry| goes(entry.disposition));
         removed.add_tokens(gone.map(|entry| entry.tokens).sum());
         let mut readable = Readable::default();
         for source in self.requests().iter().flat_map(|request| &request.source) {
@@ -121,7 +124,7 @@ impl CompactionPlan {
     }
 
     /// Returns whether a literal says something by itself that still holds, as far as can be told: a number without what
-    /// it is of does not, an error of what passed since does not, and neither does what stood beside a changed figure.
+    /// it is of does not, an error of what passed since does not, and neither does what stood next to a changed figure.
     fn can_be_named(&self, literal: &Literal, seen: &Seen) -> bool {
         let holds = self.ledger.holds.as_ref();
         let changed = holds.is_some_and(|holds| holds.is_changed(&seen.entry_id));
@@ -137,7 +140,7 @@ impl CompactionPlan {
         }
     }
 
-    /// Returns what the user said and is out of sight: rules before messages, the latest first. What a later figure
+    /// Returns what the user said and is out of context: rules before messages, the latest first. What a later figure
     /// replaced is not said.
     fn lost_words(&self, looked_up: &LookedUp<'_>) -> Vec<LedgerItem> {
         let holds = self.ledger.holds.as_ref();
@@ -161,7 +164,7 @@ impl CompactionPlan {
         said
     }
 
-    /// Returns what is out of sight, most valuable first: files that were changed, errors (the latest first), then what
+    /// Returns what is out of context, most valuable first: files that were changed, errors (the latest first), then what
     /// was said most often, and of that the latest.
     fn most_valuable(&self, lost: &[(&Literal, &Seen)]) -> Vec<LostLiteral> {
         let modified = self.files.modified_files();

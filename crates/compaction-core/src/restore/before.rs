@@ -10,7 +10,7 @@ use crate::restore::{RESTORED_CONTEXT, words};
 
 /// A file that was brought back.
 pub(super) struct Brought {
-    /// The path, as the call spelt it.
+    /// The path, as the call gives it.
     pub path: String,
     /// The path, as it was shown.
     pub shown: String,

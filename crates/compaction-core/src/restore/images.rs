@@ -1,7 +1,7 @@
 //! The newest images of a context: pasted by users, given by tools, brought back before.
 
 use session_model::{
-    AgentMessage, Block, Content, EntryId, ImageBlock, Said, SessionContext, answered_calls,
+    AgentMessage, Block, CallEvent, Content, EntryId, ImageBlock, SessionContext, answered_calls,
 };
 
 use crate::restore::before::images_brought_back;
@@ -34,7 +34,9 @@ pub(super) fn newest_images(context: &SessionContext, most: usize) -> (Vec<Found
     let is_prompt = |message: &AgentMessage| matches!(message, AgentMessage::User(_));
     let prompts = messages.iter().filter(|(_, message)| is_prompt(message));
     let turns = turns_before(context).saturating_add(prompts.count());
-    let said = messages.iter().map(|(_, message)| Said::from(&***message));
+    let said = messages
+        .iter()
+        .map(|(_, message)| CallEvent::from(&***message));
     let calls = answered_calls(said);
     let mut found = Vec::new();
     let mut sendable = 0;

@@ -224,7 +224,7 @@ pub struct Restored {
 
 impl Restored {
     /// Returns the files whose text or path is in the context.
-    pub fn files_told(&self) -> impl Iterator<Item = &RestoredFile> {
+    pub fn reported_files(&self) -> impl Iterator<Item = &RestoredFile> {
         self.files.iter().filter(|file| match file.outcome {
             Outcome::Embedded | Outcome::Reference => true,
             Outcome::Missing | Outcome::Binary | Outcome::Unreadable | Outcome::LeftOut => false,

@@ -3,14 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use session_model::{AgentMessage, Block, Content, EntryId, Said, SessionContext, match_calls};
+use session_model::{
+    AgentMessage, Block, CallEvent, Content, EntryId, SessionContext, match_calls,
+};
 
 use crate::files::{FileAction, file_call};
-use crate::request::SourceMessage;
+use crate::path_normalize::resolved;
 use crate::restore::before::brought_back;
 use crate::restore::seen::{Seen, seen_after};
 use crate::restore::{LastSeen, RESTORED_CONTEXT, TouchedFile};
-use crate::spelling::resolved;
+use crate::source::SourceMessage;
 
 /// A file while the messages are gone through.
 struct Touch {
@@ -42,7 +44,9 @@ pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
 
 /// Returns the same for messages of any origin, oldest first; paths are seen from the folder `cwd`.
 pub(crate) fn touched_in(messages: &[SourceMessage], cwd: &str) -> Vec<TouchedFile> {
-    let said = messages.iter().map(|source| Said::from(&*source.message));
+    let said = messages
+        .iter()
+        .map(|source| CallEvent::from(&*source.message));
     let results = match_calls(said);
     let mut touched: BTreeMap<String, Touch> = BTreeMap::new();
     let mut clock = 0;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Strategy {
-    /// A summary of older history, then recent entries word for word.
+    /// A summary of older history, then recent entries verbatim.
     #[default]
     ContextFull,
     /// A document for a new session.
@@ -19,7 +19,7 @@ pub enum Strategy {
     Restore,
     /// Only old tool output goes; no summary.
     PruneOnly,
-    /// Like `context-full`, the summary written by rule.
+    /// Like `context-full`, with an extractive summary.
     Extractive,
     /// Never.
     Off,
@@ -204,7 +204,7 @@ impl schemars::JsonSchema for AutoContinue {
     }
 }
 
-/// Which suffix of a session stays word for word.
+/// Which suffix of a session stays verbatim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -244,7 +244,7 @@ impl VerifyMode {
     }
 }
 
-/// How a conversation is spelt for a summarizer.
+/// How a conversation is serialized for a summarizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]

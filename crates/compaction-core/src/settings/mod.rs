@@ -33,7 +33,7 @@ pub struct CompactionSettings {
     /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub reserve_tokens: Option<TokenCount>,
-    /// Tokens of recent entries that stay word for word; at most half the threshold.
+    /// Tokens of recent entries that stay verbatim; at most half the threshold.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub keep_recent_tokens: TokenCount,
     /// Whether work goes on by itself after an automatic compaction: `true` when some is left, `"always"` in any
@@ -47,7 +47,7 @@ pub struct CompactionSettings {
     pub remote_token_env: Option<String>,
     /// Whether the service may be reached without encryption outside this machine.
     pub remote_allow_insecure: bool,
-    /// The model that writes summaries, as `provider/model`; `--model` goes before it.
+    /// The model that writes summaries, as `provider/model`; `--model` overrides it.
     pub model: Option<String>,
     /// The models that take over, in order, when it fails.
     pub fallback_models: Vec<String>,
@@ -56,7 +56,7 @@ pub struct CompactionSettings {
     /// Compact at this share of the window, in percent; none unless positive.
     #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
     pub threshold_percent: i64,
-    /// Compact at this many tokens, none unless positive; goes before the percentage.
+    /// Compact at this many tokens, none unless positive; overrides the percentage.
     pub threshold_tokens: i64,
     /// Whether an idle session is compacted.
     pub idle_enabled: bool,
@@ -65,12 +65,12 @@ pub struct CompactionSettings {
     /// After how many seconds without work a session is idle.
     #[cfg_attr(feature = "schema", schemars(range(min = 60, max = 3600)))]
     pub idle_timeout_seconds: u64,
-    /// Compaction beside the work, before the threshold is reached.
+    /// Compaction concurrent with the work, before the threshold is reached.
     pub background: BackgroundSettings,
-    /// Which suffix stays word for word: up to the entry at which the budget is reached (`nearest`), or the largest
+    /// Which suffix stays verbatim: up to the entry at which the budget is reached (`nearest`), or the largest
     /// that fits (`fit`).
     pub cut_rule: CutRule,
-    /// How a conversation is spelt for a summarizer.
+    /// How a conversation is serialized for a summarizer.
     pub serialization: Serialization,
     /// How much of a tool result a summarizer sees, in UTF-16 code units.
     #[cfg_attr(feature = "schema", schemars(range(min = 16)))]
@@ -88,7 +88,7 @@ pub struct CompactionSettings {
     pub file_list_limit: usize,
     /// Pruning of old tool output.
     pub prune: PruneSettings,
-    /// Facts that code keeps beside the prose of a summary.
+    /// Facts that code keeps next to the prose of a summary.
     pub ledger: LedgerSettings,
     /// What users pin.
     pub pins: PinSettings,
@@ -140,7 +140,7 @@ impl Default for CompactionSettings {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct BackgroundSettings {
-    /// Whether a summary is written beside the work, before the threshold is reached.
+    /// Whether a summary is written concurrently with the work, before the threshold is reached.
     pub enabled: bool,
     /// From which share of the threshold on, in percent.
     #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 99)))]
@@ -229,6 +229,10 @@ pub struct InvalidSetting {
 
 impl Settings {
     /// Returns the first value that is out of its range.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidSetting`] with the key, the value and what is allowed.
     pub fn check(&self) -> Result<(), InvalidSetting> {
         let compaction = &self.compaction;
         let fail = |key, value: String, allowed| {

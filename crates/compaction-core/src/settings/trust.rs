@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::settings::VerifyMode;
-use crate::threshold::Threshold;
 use crate::tokens::TokenCount;
 
 /// The settings under `compaction.ledger`.
@@ -24,33 +23,6 @@ pub struct PinSettings {
     /// The most tokens that all pins together take: 1% of the window and at least 1000 unless set. Never more than a
     /// quarter of the threshold.
     pub max_tokens: Option<TokenCount>,
-}
-
-/// The least that a ledger or the pins are given when settings name nothing.
-const LEAST: TokenCount = TokenCount(1000);
-
-impl LedgerSettings {
-    /// Returns the most that the ledger takes for a model of this window (zero when it is not known).
-    pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
-        bounded(self.max_tokens, window.scaled(2, 100), threshold)
-    }
-}
-
-impl PinSettings {
-    /// Returns the most that all pins together take for a model of this window (zero when it is not known).
-    pub fn budget(&self, window: TokenCount, threshold: Option<&Threshold>) -> TokenCount {
-        bounded(self.max_tokens, window.scaled(1, 100), threshold)
-    }
-}
-
-fn bounded(
-    set: Option<TokenCount>,
-    share: TokenCount,
-    threshold: Option<&Threshold>,
-) -> TokenCount {
-    let asked = set.unwrap_or_else(|| share.max(LEAST));
-    let quarter = threshold.map(|threshold| threshold.tokens.scaled(1, 4));
-    quarter.map_or(asked, |quarter| asked.min(quarter))
 }
 
 /// The settings under `compaction.verify`.

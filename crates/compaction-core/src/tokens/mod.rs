@@ -170,7 +170,7 @@ pub struct ScriptAware;
 /// count by their pixels; see [`image_tokens`].
 pub const IMAGE_TOKENS: u64 = 1200;
 
-/// What a message counts beside its content: role and separators.
+/// What a message counts in addition to its content: role and separators.
 const MESSAGE_OVERHEAD: u64 = 4;
 
 impl TokenCounter for ScriptAware {

@@ -2,8 +2,8 @@
 
 use crate::sessions::{appended, calls, decoded, patched, patched_text, path, says};
 use compaction_core::{
-    Carried, CutPoint, CutRule, ElisionPlan, Fate, NothingToDo, PlanOptions, Profile, TokenCount,
-    Trigger, measure, plan_compaction, plan_elision,
+    Carried, CutPoint, CutRule, Disposition, ElisionPlan, NothingToDo, PlanOptions, Profile,
+    TokenCount, Trigger, measure, plan_compaction, plan_elision,
 };
 use serde_json::{Value, json};
 use session_model::{Block, Content, Decoded, build_context, decode_bytes};
@@ -70,20 +70,20 @@ fn planned(decoded: &Decoded, with: &With) -> String {
     };
     let counter = plan.profile.counter();
     let name = |fate| match fate {
-        Fate::Kept => "kept",
-        Fate::Summarized => "summarized",
-        Fate::TurnPrefix => "turn prefix",
-        Fate::Pruned => "pruned",
-        Fate::PreviousSummary => "previous summary",
-        Fate::System => "system",
-        Fate::NoMessage => "no message",
+        Disposition::Kept => "kept",
+        Disposition::Summarized => "summarized",
+        Disposition::TurnPrefix => "turn prefix",
+        Disposition::Pruned => "pruned",
+        Disposition::PreviousSummary => "previous summary",
+        Disposition::System => "system",
+        Disposition::NoMessage => "no message",
     };
     let mut lines: Vec<String> = Vec::new();
     for entry in &plan.entries {
         lines.push(format!(
             "{} {} {}",
             entry.entry_id,
-            name(entry.fate),
+            name(entry.disposition),
             entry.tokens
         ));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use compaction_core::{
-    AnswerEnd, Fate, PlanOptions, Profile, RequestKind, Strategy, Summarizer, SummaryAnswer,
+    AnswerEnd, Disposition, PlanOptions, Profile, RequestKind, Strategy, Summarizer, SummaryAnswer,
     SummaryRequest, TokenCount, TokenCounter, Trigger, plan_compaction, without_file_tags,
 };
 use session_model::{
@@ -165,8 +165,11 @@ pub fn compact(text: &str, needles: &[Needle], case: Case, seed: u64) -> Result<
     options.settings.compaction.pins.max_tokens = Some(TokenCount::ZERO);
 
     let bare = planned(&options)?;
-    let leaves = |fate| matches!(fate, Fate::Summarized | Fate::TurnPrefix);
-    let gone = bare.entries.iter().filter(|entry| leaves(entry.fate));
+    let leaves = |fate| matches!(fate, Disposition::Summarized | Disposition::TurnPrefix);
+    let gone = bare
+        .entries
+        .iter()
+        .filter(|entry| leaves(entry.disposition));
     let removed: TokenCount = gone.map(|entry| entry.tokens).sum();
     let short: Vec<SummaryAnswer> = bare.requests().iter().map(|_| answer("short")).collect();
     let short = bare

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use compaction_core::{CompactionPlan, Fate};
+use compaction_core::{CompactionPlan, Disposition};
 use serde_json::{Value, json};
 use session_model::json::RawJson;
 use session_model::{
@@ -38,13 +38,20 @@ fn entry(tree: &SessionTree, index: EntryIndex) -> Option<Value> {
 /// Returns the entries of the path from the first that the previous compaction left in the context, and how many
 /// are left out.
 pub(super) fn branch_entries(plan: &CompactionPlan, path: &SessionPath<'_>) -> (Vec<Value>, usize) {
-    let is_own = |fate: Fate| match fate {
-        Fate::PreviousSummary => false,
+    let is_own = |fate: Disposition| match fate {
+        Disposition::PreviousSummary => false,
         // Its place may be long before a compaction.
-        Fate::System => plan.previous_summary.is_none(),
-        Fate::Kept | Fate::Summarized | Fate::TurnPrefix | Fate::Pruned | Fate::NoMessage => true,
+        Disposition::System => plan.previous_summary.is_none(),
+        Disposition::Kept
+        | Disposition::Summarized
+        | Disposition::TurnPrefix
+        | Disposition::Pruned
+        | Disposition::NoMessage => true,
     };
-    let own = plan.entries.iter().filter(|entry| is_own(entry.fate));
+    let own = plan
+        .entries
+        .iter()
+        .filter(|entry| is_own(entry.disposition));
     let own: BTreeSet<&str> = own.map(|entry| entry.entry_id.as_str()).collect();
     let (tree, all) = (path.tree(), path.entries());
     let first = all.iter().position(|index| own.contains(tree.id(*index)));

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use compaction_core::Fate;
+use compaction_core::Disposition;
 use serde::Serialize;
 use serde_json::Value;
 use session_model::EntryId;
@@ -297,9 +297,9 @@ impl<'a> Payload<'a> {
 impl<'a> SessionBeforeCompact<'a> {
     fn of(event: &BeforeCompactEvent<'a>) -> Self {
         let plan = event.plan;
-        let ids = |fates: &[Fate]| {
+        let ids = |fates: &[Disposition]| {
             let planned = plan.entries.iter();
-            let planned = planned.filter(|entry| fates.contains(&entry.fate));
+            let planned = planned.filter(|entry| fates.contains(&entry.disposition));
             planned.map(|entry| entry.entry_id.as_str()).collect()
         };
         let (branch_entries, branch_entries_left_out) = branch_entries(plan, event.path);
@@ -313,9 +313,9 @@ impl<'a> SessionBeforeCompact<'a> {
             previous_summary: plan.previous_summary.as_deref(),
             read_files: plan.files.read_files(),
             modified_files: plan.files.modified_files(),
-            messages_to_summarize: ids(&[Fate::Summarized]),
-            turn_prefix_messages: ids(&[Fate::TurnPrefix]),
-            kept: ids(&[Fate::Kept, Fate::Pruned]),
+            messages_to_summarize: ids(&[Disposition::Summarized]),
+            turn_prefix_messages: ids(&[Disposition::TurnPrefix]),
+            kept: ids(&[Disposition::Kept, Disposition::Pruned]),
             branch_entries,
             branch_entries_left_out,
         }

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 
-/// The deepest nesting that is spelt anew. No tool has arguments like that; a hostile file may.
+/// The deepest nesting that is serialized anew. No tool has arguments like that; a hostile file may.
 const MAX_DEPTH: usize = 256;
 
 /// Returns `raw` as `JSON.stringify(JSON.parse(raw))` spells it.

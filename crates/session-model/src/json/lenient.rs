@@ -66,7 +66,7 @@ pub(crate) fn repaired_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// Returns `text` with `\ud83d` and its like, where unpaired, spelt `\ufffd`; `None` when there is none.
+/// Returns `text` with `\ud83d` and its like, where unpaired, written as `\ufffd`; `None` when there is none.
 fn mended_surrogates(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out: Option<String> = None;
@@ -102,7 +102,7 @@ fn escape_unit(text: &str, at: usize) -> Option<u16> {
     u16::from_str_radix(escape.strip_prefix("\\u")?, 16).ok()
 }
 
-/// Deserializes a count that may be spelt as an integer, a float or null; anything else is an error.
+/// Deserializes a count that may be written as an integer, a float or null; anything else is an error.
 pub(crate) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<i64>, D::Error> {
     struct CountVisitor;
     impl Visitor<'_> for CountVisitor {

@@ -13,6 +13,10 @@ pub struct Members<'a>(pub Vec<(Cow<'a, str>, &'a RawValue)>);
 
 impl<'a> Members<'a> {
     /// Returns the members of the object that `text` spells.
+    ///
+    /// # Errors
+    ///
+    /// An error of `serde_json` when the text is not the JSON that is asked for.
     pub fn parse(text: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(text)
     }

@@ -13,11 +13,19 @@ pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
     /// Returns the value that `text` spells, or the error when it spells none.
+    ///
+    /// # Errors
+    ///
+    /// An error of `serde_json` when the text is not the JSON that is asked for.
     pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
         RawValue::from_string(text.to_owned()).map(Self)
     }
 
     /// Returns the JSON text of `value`.
+    ///
+    /// # Errors
+    ///
+    /// An error of `serde_json` when the value cannot be serialized, such as a map with keys that are no strings.
     pub fn of<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
         serde_json::value::to_raw_value(value).map(Self)
     }
@@ -27,7 +35,7 @@ impl RawJson {
         self.0.get()
     }
 
-    /// Returns the text on one line: a value that was spelt over several would break the line of an entry.
+    /// Returns the text on one line: a value that was written over several would break the line of an entry.
     pub(crate) fn one_line(&self) -> String {
         self.get().replace(['\n', '\r'], " ")
     }

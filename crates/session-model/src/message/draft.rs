@@ -1,7 +1,7 @@
-//! New messages: what a running agent writes, spelt as the pi family spells it.
+//! New messages: what a running agent writes, serialized as the pi family does.
 
 use crate::json::{RawJson, quoted};
-use crate::message::spell::{Member, content_text, object_text, push_optional};
+use crate::message::json_text::{Member, content_text, object_text, push_optional};
 use crate::message::{
     AgentMessage, AssistantMessage, BashExecution, Block, Content, CustomMessage,
     ToolResultMessage, UserMessage, system_raw,
@@ -43,15 +43,19 @@ pub enum UndraftableMessage {
     #[error("a message of the role {0} is not written by itself; write its entry")]
     Summary(&'static str),
     /// Its role is unknown.
-    #[error("the role {0} is unknown and cannot be spelt")]
+    #[error("the role {0} is unknown and cannot be serialized")]
     UnknownRole(String),
     /// A block of its content is unknown.
-    #[error("a block of the type {0} is unknown and cannot be spelt")]
+    #[error("a block of the type {0} is unknown and cannot be serialized")]
     UnknownBlock(String),
 }
 
 impl MessageDraft {
     /// Returns a draft of `message`, or the reason why no line of it would read back as the same message.
+    ///
+    /// # Errors
+    ///
+    /// [`UndraftableMessage`] when the role or a block is of an unknown kind.
     pub fn new(message: AgentMessage) -> Result<Self, UndraftableMessage> {
         let blocks = match &message {
             AgentMessage::BranchSummary(_) => {
@@ -81,7 +85,7 @@ impl MessageDraft {
         }
     }
 
-    /// Returns what the user said: a text, spelt as a block as peers do.
+    /// Returns what the user said: a text, serialized as a block as peers do.
     pub fn user(text: impl Into<String>) -> Self {
         Self::of(AgentMessage::User(UserMessage {
             content: Content::Blocks(vec![Block::text(text)]),
@@ -117,7 +121,7 @@ impl MessageDraft {
     }
 
     /// Returns the JSON text of the message; `written` is its time where it has none of its own.
-    pub(crate) fn spell(&self, written: Timestamp) -> String {
+    pub(crate) fn to_json_text(&self, written: Timestamp) -> String {
         let time = |own: Option<Timestamp>| ("timestamp", millis(own.unwrap_or(written)));
         let mut members: Vec<Member> = vec![("role", quoted(self.message.role()))];
         let mut details = self.details.as_ref();

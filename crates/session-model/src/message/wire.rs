@@ -1,4 +1,4 @@
-//! How messages are spelt in session files, and how oddly spelt ones are mended.
+//! How messages are serialized in session files, and how unusual forms are normalized.
 
 use std::fmt;
 use std::sync::Arc;
@@ -365,7 +365,7 @@ impl From<WireBlock> for Block {
 }
 
 /// Mends members of a message that have another type than expected, so that the rest can be read:
-/// numbers spelt as text are taken as numbers, everything else that does not fit is left out.
+/// numbers written as text are taken as numbers, everything else that does not fit is left out.
 pub(crate) fn coerce_message(message: &mut Value) {
     let Value::Object(members) = message else {
         *message = Value::Object(serde_json::Map::new());

@@ -28,6 +28,10 @@ impl SessionTree {
     /// at `offset` of the source and on line `number`. It is the leaf afterwards.
     ///
     /// What this program writes is held to more than what it reads: an id of its own and a parent that is there.
+    ///
+    /// # Errors
+    ///
+    /// [`AppendEntryError`] when the line is no entry that can follow. The tree is unchanged then.
     pub fn append(
         &mut self,
         line: &[u8],

@@ -70,7 +70,7 @@ impl Decoder {
         }
         // A damaged line may still tell its own parent.
         let mut via = vec![Box::from(named)];
-        while let Some(parent) = self.ghosts.get(&via[via.len() - 1]) {
+        while let Some(parent) = self.damaged_parents.get(&via[via.len() - 1]) {
             let Some(parent) = parent.clone() else {
                 self.shorten(via, None);
                 return self.rejoin(tree, row, named, NO_PARENT);
@@ -80,7 +80,7 @@ impl Decoder {
                 return self.rejoin(tree, row, named, found.0);
             }
             // A ring of damaged lines leads nowhere.
-            let rings = via.last() == Some(&parent) || via.len() > self.ghosts.len();
+            let rings = via.last() == Some(&parent) || via.len() > self.damaged_parents.len();
             via.push(parent);
             if rings {
                 break;
@@ -92,10 +92,10 @@ impl Decoder {
         self.rejoin(tree, row, named, before)
     }
 
-    /// Lets every damaged line of a chain tell where the chain leads, so that no child walks it again.
+    /// Path-compresses a chain of damaged parents.
     fn shorten(&mut self, chain: Vec<Box<str>>, parent: Option<&str>) {
-        for ghost in chain {
-            self.ghosts.insert(ghost, parent.map(Box::from));
+        for damaged in chain {
+            self.damaged_parents.insert(damaged, parent.map(Box::from));
         }
     }
 

@@ -188,6 +188,14 @@ impl SessionTree {
     }
 
     /// Returns the bytes of an entry's line as they were written.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] when the bytes cannot be read from the source.
+    ///
+    /// # Panics
+    ///
+    /// Panics when `index` is of another tree and this one has no such row.
     pub fn raw_line(&self, index: EntryIndex) -> Result<Vec<u8>, SourceError> {
         Ok(self.line_of(index, u64::MAX)?.into_owned())
     }
@@ -198,6 +206,14 @@ impl SessionTree {
     }
 
     /// Returns the first bytes of an entry's line, at most `most` of them: enough to look at, not to read.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] when the bytes cannot be read from the source.
+    ///
+    /// # Panics
+    ///
+    /// Panics when `index` is of another tree and this one has no such row.
     pub fn line_head(&self, index: EntryIndex, most: u64) -> Result<Vec<u8>, SourceError> {
         Ok(self.line_of(index, most)?.into_owned())
     }
@@ -215,11 +231,27 @@ impl SessionTree {
     }
 
     /// Returns an entry with its body.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] when the bytes cannot be read from the source, or are not JSON.
+    ///
+    /// # Panics
+    ///
+    /// Panics when `index` is of another tree and this one has no such row.
     pub fn entry(&self, index: EntryIndex) -> Result<Entry, BodyError> {
         self.read(index).map(|read| read.entry)
     }
 
     /// Returns an entry with its body, and what had to be repaired to read it.
+    ///
+    /// # Errors
+    ///
+    /// [`BodyError`] when the bytes cannot be read from the source, or are not JSON.
+    ///
+    /// # Panics
+    ///
+    /// Panics when `index` is of another tree and this one has no such row.
     pub fn entry_with_repair(
         &self,
         index: EntryIndex,

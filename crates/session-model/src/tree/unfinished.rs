@@ -65,7 +65,7 @@ impl Decoder {
             .partition_point(|(row, _)| *row < open.first_row);
         self.parents.truncate(stays);
         let count = open.members.len();
-        self.ghosts.extend(open.members);
+        self.damaged_parents.extend(open.members);
         let text = format!(
             "begins a change of the context (a pruning or a compaction) that was cut off; its entries ({count} in all) are kept and set aside, so the session is as before it"
         );

@@ -330,7 +330,7 @@ fn where_the_newest_compaction_is_damaged_the_one_before_it_is_in_force() {
 #[test]
 fn twenty_thousand_damaged_lines_in_a_chain_are_bridged_for_each_child() {
     const LONG: usize = 20_000;
-    let ghost = |number: usize| {
+    let damaged = |number: usize| {
         let parent = match number {
             0 => "a".to_owned(),
             number => format!("g{}", number - 1),
@@ -355,7 +355,7 @@ fn twenty_thousand_damaged_lines_in_a_chain_are_bridged_for_each_child() {
             user("a", "", "one"),
             user("x", "a", "two"),
         ];
-        lines.extend((0..LONG).map(ghost));
+        lines.extend((0..LONG).map(damaged));
         lines.extend(order.into_iter().map(child));
         let decoded = decode_bytes(text(&lines));
         let tree = &decoded.tree;
@@ -375,7 +375,7 @@ fn twenty_thousand_damaged_lines_in_a_chain_are_bridged_for_each_child() {
 fn twenty_thousand_damaged_lines_that_lead_nowhere_are_passed_over() {
     const LONG: usize = 20_000;
     for end in ["g9999", "nowhere"] {
-        let ghost = |number: usize| {
+        let damaged = |number: usize| {
             let parent = match number {
                 0 => end.to_owned(),
                 number => format!("g{}", number - 1),
@@ -386,7 +386,7 @@ fn twenty_thousand_damaged_lines_that_lead_nowhere_are_passed_over() {
         };
         let child = |number: usize| user(&format!("c{number}"), &format!("g{number}"), "child");
         let mut lines = vec![HEADER.to_owned(), user("a", "", "one")];
-        lines.extend((0..LONG).map(ghost));
+        lines.extend((0..LONG).map(damaged));
         lines.extend((0..LONG).rev().map(child));
         let decoded = decode_bytes(text(&lines));
         let tree = &decoded.tree;

@@ -1,6 +1,8 @@
 //! The JSON document of a planned compaction.
 
-use compaction_core::{CompactionPlan, Fate, KeepBudget, PlannedEntry, RequestKind, TokenCount};
+use compaction_core::{
+    CompactionPlan, Disposition, KeepBudget, PlannedEntry, RequestKind, TokenCount,
+};
 use serde::Serialize;
 use session_model::EntryId;
 
@@ -78,10 +80,10 @@ fn rows(plan: &CompactionPlan) -> Document<'_> {
         first_kept_entry_id: plan.first_kept(),
         is_split_turn: plan.turn_start().is_some(),
         turn_start_entry_id: plan.turn_start(),
-        summarize: plan.ids(Fate::Summarized).collect(),
-        turn_prefix: plan.ids(Fate::TurnPrefix).collect(),
+        summarize: plan.ids(Disposition::Summarized).collect(),
+        turn_prefix: plan.ids(Disposition::TurnPrefix).collect(),
         kept: kept
-            .filter(|entry| matches!(entry.fate, Fate::Kept | Fate::Pruned))
+            .filter(|entry| matches!(entry.disposition, Disposition::Kept | Disposition::Pruned))
             .map(|entry| &entry.entry_id)
             .collect(),
         pruned: plan

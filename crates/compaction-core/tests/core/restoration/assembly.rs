@@ -1,7 +1,7 @@
 //! How the context looks afterwards: shapes, calls that wait, budgets, guards.
 
 use compaction_core::{
-    ApplyError, ComesBack, Fate, NothingToDo, TokenCount, Trigger, content_hash,
+    ApplyError, ComesBack, Disposition, NothingToDo, TokenCount, Trigger, content_hash,
 };
 use serde_json::{Value, json};
 use session_model::{AgentMessage, Block, LlmMessage};
@@ -333,7 +333,7 @@ fn a_plan_tells_what_comes_back_and_its_hash_depends_on_it() {
     assert!(
         one.entries
             .iter()
-            .all(|entry| entry.fate == Fate::Summarized)
+            .all(|entry| entry.disposition == Disposition::Summarized)
     );
     assert_eq!(one.hash(), plan("one").hash());
     assert_ne!(one.hash(), plan("two").hash());

@@ -199,7 +199,7 @@ fn r09_a_small_total_names_what_it_can_and_no_more() {
         let plan = lines.plan(&Trigger::Idle, &options).expect("a plan");
         let restored = plan.restored.expect("restored");
         assert!(restored.tokens <= TokenCount(total), "{total}");
-        restored.files_told().count()
+        restored.reported_files().count()
     };
     let named: Vec<usize> = (0..=160).step_by(2).map(named_in).collect();
     assert!(named.is_sorted(), "{named:?}");

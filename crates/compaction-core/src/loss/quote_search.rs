@@ -18,7 +18,7 @@ const BASE: u64 = 0x0100_0000_01B3;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// It was.
-    Said,
+    Found,
     /// It was not.
     Invented,
     /// Not all that was said was searched for it.
@@ -184,8 +184,8 @@ impl Claims {
     pub(super) fn verdict(&self, number: usize, before: usize) -> Verdict {
         let claim = &self.claims[number];
         match claim.first {
-            _ if claim.parts.is_empty() => Verdict::Said,
-            Some(first) if first < before => Verdict::Said,
+            _ if claim.parts.is_empty() => Verdict::Found,
+            Some(first) if first < before => Verdict::Found,
             Some(_) => Verdict::Invented,
             None => match self.ended.is_some_and(|ended| ended < before) {
                 true => Verdict::NotSearched,
@@ -254,7 +254,7 @@ fn hash_of(piece: &[u8]) -> u64 {
     piece.iter().fold(0, add)
 }
 
-/// Returns what of a quote has to be said word for word: not what an ellipsis leaves out, the kind of quotation marks,
+/// Returns which parts of a quote must occur verbatim: not what an ellipsis leaves out, the kind of quotation marks,
 /// and a full stop at its end.
 fn parts_of(quote: &str) -> Vec<String> {
     let quote = plain(quote);

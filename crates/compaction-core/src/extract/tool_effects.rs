@@ -16,7 +16,7 @@ const COMMAND: usize = 160;
 const LOOKED_AT: usize = 4000;
 
 /// What a call does.
-pub(super) enum Deed<'a> {
+pub(super) enum ToolEffect<'a> {
     /// It changes files.
     Files(Vec<FileWork>),
     /// It runs a command, in a folder where that is said.
@@ -31,7 +31,7 @@ pub(super) enum Deed<'a> {
 }
 
 /// Returns the deed of a call that reads all of a file.
-pub(super) fn whole_read(call: &ToolCall) -> Option<Deed<'_>> {
+pub(super) fn whole_read(call: &ToolCall) -> Option<ToolEffect<'_>> {
     let (FileAction::Read, path) = file_call(call)? else {
         return None;
     };
@@ -45,10 +45,10 @@ pub(super) fn whole_read(call: &ToolCall) -> Option<Deed<'_>> {
         "endLine",
     ];
     let part = parts.iter().any(|key| arguments.get(key).is_some());
-    (!part).then(|| Deed::Read(one_line(&path, usize::MAX)))
+    (!part).then(|| ToolEffect::Read(one_line(&path, usize::MAX)))
 }
 
-/// Returns whether a tool that changes files says at once that it did not.
+/// Returns whether the first words of the result of a tool that changes files say that it changed nothing.
 pub(super) fn tells_refusal(said: &str) -> bool {
     const REFUSALS: [&str; 7] = [
         "error:",
@@ -123,10 +123,10 @@ pub(super) fn describe(call: &ToolCall) -> String {
 }
 
 /// Returns what a call does, as far as it counts.
-pub(super) fn deed(call: &ToolCall) -> Option<Deed<'_>> {
+pub(super) fn deed(call: &ToolCall) -> Option<ToolEffect<'_>> {
     let arguments = call.arguments.as_ref()?;
     if is_todo_tool(&call.name) {
-        return Some(Deed::Todos(arguments));
+        return Some(ToolEffect::Todos(arguments));
     }
     let name = plain_name(&call.name);
     match name.as_str() {
@@ -137,7 +137,7 @@ pub(super) fn deed(call: &ToolCall) -> Option<Deed<'_>> {
         "write", "edit", "replace", "patch", "create", "insert", "update", "diff", "notebook",
     ];
     if writes.iter().any(|word| name.contains(word)) {
-        return file_works(&arguments.to_value()).map(Deed::Files);
+        return file_works(&arguments.to_value()).map(ToolEffect::Files);
     }
     let arguments = arguments.to_value();
     let command = ["command", "cmd", "script"]
@@ -153,7 +153,7 @@ pub(super) fn deed(call: &ToolCall) -> Option<Deed<'_>> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => return None,
     };
     if command.contains("*** Begin Patch") {
-        return Some(Deed::Files(patch_works(&command)));
+        return Some(ToolEffect::Files(patch_works(&command)));
     }
     let command = command
         .strip_prefix("bash -lc ")
@@ -161,7 +161,7 @@ pub(super) fn deed(call: &ToolCall) -> Option<Deed<'_>> {
         .unwrap_or(&command);
     let dirs = ["workdir", "cwd", "working_directory", "directory"];
     let dir = dirs.iter().find_map(|key| arguments.get(key)?.as_str());
-    Some(Deed::Run {
+    Some(ToolEffect::Run {
         command: show_command(command),
         dir: dir.map(str::to_owned),
     })

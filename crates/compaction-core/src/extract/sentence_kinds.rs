@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::phrases::Phrases;
 use super::rules::passes;
 use super::speech;
 use super::text::{Sentence, one_line, words};
@@ -25,7 +26,7 @@ pub(super) enum Saying {
 
 /// A sentence and what it is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct SentenceKinds {
     /// What it is.
     pub(super) saying: Saying,
     /// The sentence on one line; a choice with its reason.
@@ -35,68 +36,33 @@ pub(super) struct Said {
 }
 
 /// Words that ask not to forget something, wherever they stand: they make no rule, as what they ask for ends.
-const REMINDERS: &str = "don't forget to; do not forget to; dont forget to; remind me; don't let me forget; \
-     remember that we still; nicht vergessen; vergiss nicht; vergiss bitte nicht; erinnere mich; erinner mich; \
-     denk dran; denk daran; n'oublie pas; n'oubliez pas; rappelle-moi; rappelle moi; rappelez-moi; no olvides; \
-     no te olvides; recuérdame; recuerda que falta; 别忘; 別忘; 提醒我; 记得要; 忘れずに";
+static REMINDERS: Phrases = Phrases::named("sentences.reminders");
 
 /// Words that speak of later work, wherever they stand.
-const LATER: &str = "when you're through; when you are through; when you're done; when you are done; \
-     when you're finished; when you have finished; once you're done; once you are done; once you're through; \
-     once that's done; once this is done; once that is; once this is in; when that's done; when this is done; \
-     todo; to-do; to do for; for later:; as a follow-up; as follow-up; still need to; still needs to; \
-     still have to; still has to; still to do; still missing; on your list; on my list; on the list; \
-     at some point; if there is time; if there's time; when there's time; \
-     wenn du fertig bist; wenn du damit; wenn das durch; wenn das fertig; sobald du fertig; sobald das; \
-     steht noch aus; fehlt noch; müssen noch; muss noch; müssen wir noch; müsste noch; später noch; \
-     bei gelegenheit; and later; but later; not now; nicht jetzt; nicht sofort; pas maintenant; no ahora; quand tu auras; quand tu as fini; une fois que; une fois fini; à faire; il reste à; \
-     reste à faire; il faudra; cuando termines; cuando acabes; una vez que; pendiente; queda por; \
-     falta por; 做完; 完成后; 完成之后; 待办; 接下来; 稍后; 以后再; 还需要; 还要; 終わったら; 後で";
+static LATER: Phrases = Phrases::named("sentences.later");
 
 /// The same at the beginning of a sentence only: elsewhere they tell a story.
-const AFTERWARDS: &str = "after that; after this; afterwards; then please; next up; later; \
-     danach; anschließend; hinterher; als nächstes; später; ensuite; après ça; après cela; puis; plus tard; \
-     después; luego; más tarde; 之后; 然后; 接着; その後";
+static AFTERWARDS: Phrases = Phrases::named("sentences.afterwards");
 
 /// Words that tell a choice, at the beginning of a clause.
-const CHOICES: &str = "let's; lets; we take; we'll take; we go with; we'll go with; we use; we'll use; we keep; \
-     we'll keep; we stay with; we'll stay with; we stick with; we'll stick with; we do; we picked; we chose; \
-     we decided; we settled; we went with; we agreed; go for; go with; going with; i decided; i pick; i picked; \
-     i choose; i chose; i'd go with; i'd take; i'll take; i went with; decision; decided; settled; my choice; \
-     our choice; wir nehmen; nehmen wir; dann nehmen; wir machen; machen wir; wir bleiben; bleiben wir; \
-     wir nutzen; wir verwenden; wir setzen auf; wir gehen mit; wir haben uns; ich habe mich; entschieden; \
-     ich nehme; on prend; on part; on garde; on reste; on utilise; prenons; gardons; partons; c'est décidé; \
-     j'ai décidé; nous avons décidé; on a décidé; je choisis; vamos con; usamos; usemos; tomamos; nos quedamos; \
-     quedamos en; decidimos; hemos decidido; decidido; elegimos; me quedo con; \
-     就用; 我们用; 我們用; 我们选; 我选; 选择; 决定; 決定; 采用; 採用; 改用";
+static CHOICES: Phrases = Phrases::named("sentences.choices");
 
 /// Words that agree.
-const AGREES: &str = "ok; okay; yes; yep; yeah; right; fine; good; agreed; alright; sure; ja; gut; passt; \
-     einverstanden; oui; d'accord; sí; vale; de acuerdo; 好; 好的; 可以; はい";
+static AGREES: Phrases = Phrases::named("sentences.agrees");
 
 /// Words that open a reason.
-const REASONS: &str = "because; since; reason; main thing; the point; matters; so that; due to; as we; as it; \
-     weil; denn; grund; wichtig; damit; parce; car; raison; puisque; porque; ya que; razón; 因为; 原因; ため";
+static REASONS: Phrases = Phrases::named("sentences.reasons");
 
 /// Words that set a limit.
-const LIMITS: &str = "until; unless; except; frozen; off limits; at most; at least one; at least as; no more than; not more than; \
-     deadline; by friday; by monday; contract; promised; agreed; guarantee; solange; bis; höchstens; \
-     mindestens; außer; frist; vertrag; zugesagt; jusqu'; au plus; au moins; sauf; contrat; hasta; como máximo; \
-     al menos; salvo; excepto; contrato; 直到; 之前; 最多; 至少; 除非; 截止";
+static LIMITS: Phrases = Phrases::named("sentences.limits");
 
 /// Words that tell what happened.
-const TOLD: &str =
-    "was; were; failed; broke; crashed; happened; war; wurde; était; a échoué; fue; falló";
-
-/// Returns the members of a list that semicolons part.
-fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
-    list.split(';').map(str::trim)
-}
+static TOLD: Phrases = Phrases::named("sentences.told");
 
 /// Returns whether a sentence asks not to forget something.
 pub(super) fn reminds(sentence: &str) -> bool {
     let spaced = spaced(sentence);
-    has(&spaced, REMINDERS)
+    has(&spaced, &REMINDERS)
 }
 
 /// Returns whether a clause of a sentence begins with a choice.
@@ -107,14 +73,14 @@ pub(super) fn is_choice(sentence: &str) -> bool {
 /// Returns whether words put something off.
 pub(super) fn is_later(words: &str) -> bool {
     let spaced = spaced(words);
-    has(&spaced, REMINDERS)
-        || has(&spaced, LATER)
-        || starts(&spaced, AFTERWARDS)
+    has(&spaced, &REMINDERS)
+        || has(&spaced, &LATER)
+        || starts(&spaced, &AFTERWARDS)
         || speech::leaves(&words.to_lowercase())
 }
 
 /// Returns what the sentences are, those that nothing is known of left out. `rules` are among `said`.
-pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
+pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<SentenceKinds> {
     let mut found = Vec::new();
     let rules: BTreeSet<&str> = rules.iter().copied().collect();
     for (at, sentence) in said.iter().enumerate() {
@@ -126,23 +92,23 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
             continue;
         }
         let spaced = spaced(text);
-        let comes = has(&spaced, REMINDERS)
-            || has(&spaced, LATER)
-            || (starts(&spaced, AFTERWARDS) && !has(&spaced, TOLD));
+        let comes = has(&spaced, &REMINDERS)
+            || has(&spaced, &LATER)
+            || (starts(&spaced, &AFTERWARDS) && !has(&spaced, &TOLD));
         let next = said
             .get(at + 1)
             .filter(|next| !rules.contains(next.text.as_str()));
-        let reason = next.filter(|next| has(&self::spaced(&next.text), REASONS));
-        let agreed = starts(&spaced, AGREES) && (reason.is_some() || has(&spaced, REASONS));
+        let reason = next.filter(|next| has(&self::spaced(&next.text), &REASONS));
+        let agreed = starts(&spaced, &AGREES) && (reason.is_some() || has(&spaced, &REASONS));
         let saying = match () {
             () if comes => Saying::Step,
             () if chooses(&spaced) || agreed && names_something(text) => Saying::Choice,
-            () if names_something(text) || has(&spaced, LIMITS) || passes(text) => Saying::Note,
+            () if names_something(text) || has(&spaced, &LIMITS) || passes(text) => Saying::Note,
             () => continue,
         };
         let choice = text.split([',', ':', ';', '，', '：']).find(|part| {
             let own = words(part);
-            !(own.is_empty() || own.len() == 1 && listed(AGREES).any(|word| word == own[0]))
+            !(own.is_empty() || own.len() == 1 && AGREES.contains(&own[0].as_str()))
         });
         let whole = match (saying, reason) {
             (Saying::Choice, Some(reason)) => format!("{text} {}", reason.text),
@@ -151,7 +117,7 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<Said> {
         if words(&whole).len() < 3 && whole.is_ascii() {
             continue;
         }
-        found.push(Said {
+        found.push(SentenceKinds {
             saying,
             text: one_line(&whole, LONGEST),
             choice: choice.unwrap_or(text).to_owned(),
@@ -168,7 +134,7 @@ fn chooses(spaced: &str) -> bool {
         // "ok then let's", "and we take"
         loop {
             let (word, rest) = clause.split_once(' ').unwrap_or((clause, ""));
-            let opens = listed(AGREES).chain([
+            let opens = AGREES.iter().copied().chain([
                 "then", "and", "so", "dann", "und", "alors", "et", "entonces", "y",
             ]);
             if rest.trim().is_empty() || !opens.into_iter().any(|known| known == word) {
@@ -177,24 +143,25 @@ fn chooses(spaced: &str) -> bool {
             clause = rest.trim_start();
         }
     });
-    clauses.any(|clause| starts(&clause, CHOICES))
+    clauses.any(|clause| starts(&clause, &CHOICES))
 }
 
 /// Returns whether the words of a list stand in a text; where words are not parted by spaces, anywhere.
-fn has(spaced: &str, list: &'static str) -> bool {
-    listed(list).any(|mark| match mark.is_ascii() || !is_cjk(mark) {
-        true => spaced.match_indices(mark).any(|(at, _)| {
-            let open = mark.ends_with('\'') || spaced[at + mark.len()..].starts_with(' ');
-            spaced[..at].ends_with(' ') && open
-        }),
-        false => spaced.contains(mark),
-    })
+fn has(spaced: &str, list: &[&str]) -> bool {
+    list.iter()
+        .any(|mark| match mark.is_ascii() || !is_cjk(mark) {
+            true => spaced.match_indices(mark).any(|(at, _)| {
+                let open = mark.ends_with('\'') || spaced[at + mark.len()..].starts_with(' ');
+                spaced[..at].ends_with(' ') && open
+            }),
+            false => spaced.contains(mark),
+        })
 }
 
 /// Returns whether a text begins with words of a list.
-fn starts(spaced: &str, list: &'static str) -> bool {
+fn starts(spaced: &str, list: &[&str]) -> bool {
     let bare = spaced.trim_start_matches([' ', '|']);
-    listed(list).any(|mark| {
+    list.iter().any(|mark| {
         let rest = bare.strip_prefix(mark);
         rest.is_some_and(|rest| is_cjk(mark) || rest.is_empty() || rest.starts_with(' '))
     })

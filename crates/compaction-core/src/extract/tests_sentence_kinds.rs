@@ -3,10 +3,10 @@
 use super::choices::choices;
 use super::command::Command;
 use super::refusals::refuses;
+use super::reported_failures::{Teller, mends, reports};
 use super::signals::{Known, Outcome, judge};
 use super::speech::next_steps;
 use super::text::sentences;
-use super::told::{Teller, mends, reports};
 
 /// Checks for each text whether a choice is found in it, kept as it was said.
 fn check_choice(texts: &[&str], expected: bool) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use session_model::{AgentMessage, EntryId, Said, SessionContext, answered_calls};
+use session_model::{AgentMessage, CallEvent, EntryId, SessionContext, answered_calls};
 
 use crate::files::{FileAction, file_call};
 
@@ -19,7 +19,9 @@ const SKILL_TOOL: &str = "skill";
 /// skill's file, or another one in the folder of a skill whose file was read in the same context.
 pub(crate) fn skill_results(context: &SessionContext) -> BTreeSet<EntryId> {
     let messages: Vec<_> = context.messages().collect();
-    let said = messages.iter().map(|(_, message)| Said::from(&***message));
+    let said = messages
+        .iter()
+        .map(|(_, message)| CallEvent::from(&***message));
     let calls = answered_calls(said);
     let mut kept = BTreeSet::new();
     let mut read: Vec<(&EntryId, String)> = Vec::new();

@@ -2,18 +2,18 @@
 //!
 //! A run that surely did all that a failed one did settles it. One that may have done so does not: what a plain
 //! `cargo test` takes in depends on the folder, what `make` builds on the file. Then the failure stays, with the newer
-//! success beside it.
+//! success in addition to it.
 
 mod cargo;
 
 use std::collections::BTreeSet;
 
-use super::spelling::Part;
+use super::shell_parse::Part;
 use cargo::cargo;
 
 /// How much of a failed run a later success did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Cover {
+pub(super) enum Subsumption {
     /// Not all of it.
     Not,
     /// That cannot be told from the command lines.
@@ -58,7 +58,7 @@ const NARROWING_OF: [(&str, &[&str]); 9] = [
     ("make", &["-n", "-q"]),
     ("terraform", &["-target"]),
 ];
-/// Programs that are told no verb: their words are what they work on.
+/// Programs without subcommands; positionals are targets.
 const PLAIN: [&str; 18] = [
     "pytest", "jest", "mocha", "mypy", "eslint", "tsc", "psql", "curl", "phpunit", "rspec", "make",
     "gcc", "node", "gradle", "mvn", "python", "python3", "just",
@@ -119,15 +119,15 @@ const PHASES: [&str; 7] = [
 ];
 
 /// Returns how much of what `failed` did the run `won` did.
-pub(super) fn covers(won: &Part, failed: &Part) -> Cover {
+pub(super) fn covers(won: &Part, failed: &Part) -> Subsumption {
     if !won.same_place(failed) {
-        return Cover::Not;
+        return Subsumption::Not;
     }
     if won.words == failed.words {
-        return Cover::Surely;
+        return Subsumption::Surely;
     }
     if won.words.first() != failed.words.first() {
-        return Cover::Not;
+        return Subsumption::Not;
     }
     let (won, failed) = (Run::new(won), Run::new(failed));
     match won.program {
@@ -220,26 +220,28 @@ impl<'a> Run<'a> {
     }
 }
 
-fn general(won: &Run<'_>, failed: &Run<'_>) -> Cover {
+fn general(won: &Run<'_>, failed: &Run<'_>) -> Subsumption {
     let implied = IMPLIED.iter().any(|(program, verb, others)| {
         *program == won.program && *verb == won.verb && others.contains(&failed.verb)
     });
     if (won.verb != failed.verb && !implied) || !won.narrowing.is_subset(&failed.narrowing) {
-        return Cover::Not;
+        return Subsumption::Not;
     }
     let covered = |target: &&str| {
         let mut own = won.targets.iter();
         own.any(|own| contains(won.program, own, target))
     };
     match (won.targets.is_empty(), failed.targets.is_empty()) {
-        (true, true) if won.words.iter().all(|word| failed.words.contains(word)) => Cover::Surely,
-        (true, true) => Cover::Perhaps,
-        (true, false) if WHOLE.contains(&won.program) => Cover::Surely,
-        (true, false) => Cover::Perhaps,
-        (false, true) => Cover::Not,
-        (false, false) if !failed.targets.iter().all(covered) => Cover::Not,
-        (false, false) if is_open(won.program) && won.adds_to(failed) => Cover::Perhaps,
-        (false, false) => Cover::Surely,
+        (true, true) if won.words.iter().all(|word| failed.words.contains(word)) => {
+            Subsumption::Surely
+        }
+        (true, true) => Subsumption::Perhaps,
+        (true, false) if WHOLE.contains(&won.program) => Subsumption::Surely,
+        (true, false) => Subsumption::Perhaps,
+        (false, true) => Subsumption::Not,
+        (false, false) if !failed.targets.iter().all(covered) => Subsumption::Not,
+        (false, false) if is_open(won.program) && won.adds_to(failed) => Subsumption::Perhaps,
+        (false, false) => Subsumption::Surely,
     }
 }
 
@@ -304,11 +306,11 @@ fn gradle(own: &str, other: &str) -> bool {
 }
 
 /// Scripts of a package: the same one, in at least the same packages, with nothing narrowed.
-fn script(won: &Run<'_>, failed: &Run<'_>) -> Cover {
+fn script(won: &Run<'_>, failed: &Run<'_>) -> Subsumption {
     const PACKAGES: [&str; 4] = ["-w", "--workspace", "--filter", "-F"];
     const ALL: [&str; 4] = ["--workspaces", "-ws", "-r", "--recursive"];
     if won.verb != failed.verb {
-        return Cover::Not;
+        return Subsumption::Not;
     }
     let arguments = |run: &Run<'_>| -> Vec<String> {
         let words = run.words.iter().skip(1);
@@ -316,13 +318,13 @@ fn script(won: &Run<'_>, failed: &Run<'_>) -> Cover {
     };
     let packages = (won.values(&PACKAGES), failed.values(&PACKAGES));
     match packages {
-        _ if won.has(&ALL) && arguments(won).len() == 1 => Cover::Surely,
-        (won_of, failed_of) if !won_of.is_empty() && won_of != failed_of => Cover::Not,
-        (won_of, failed_of) if won_of != failed_of => Cover::Perhaps,
-        _ if arguments(won) == arguments(failed) => Cover::Surely,
+        _ if won.has(&ALL) && arguments(won).len() == 1 => Subsumption::Surely,
+        (won_of, failed_of) if !won_of.is_empty() && won_of != failed_of => Subsumption::Not,
+        (won_of, failed_of) if won_of != failed_of => Subsumption::Perhaps,
+        _ if arguments(won) == arguments(failed) => Subsumption::Surely,
         // A script without arguments checks all that it can; what else it does may differ.
-        _ if !arguments(won).is_empty() => Cover::Not,
-        _ if CHECKING.iter().any(|word| won.verb.contains(word)) => Cover::Surely,
-        _ => Cover::Perhaps,
+        _ if !arguments(won).is_empty() => Subsumption::Not,
+        _ if CHECKING.iter().any(|word| won.verb.contains(word)) => Subsumption::Surely,
+        _ => Subsumption::Perhaps,
     }
 }

@@ -4,10 +4,10 @@
 //! clauses around the fact that neither name it nor limit it.
 
 use super::choice_words::{DECIDED, DECIDED_ANYWHERE, REASONS};
+use super::fact_index::REJECTED;
 use super::figures::has_figure;
 use super::quantity::Quantity;
-use super::record::REJECTED;
-use super::said;
+use super::sentence_kinds;
 use super::text::{one_line, words};
 
 /// What is no longer than this stands by itself, in characters.
@@ -21,7 +21,7 @@ const PARTS: [&str; 6] = [", ", "; ", ". ", " – ", " — ", " ("];
 
 /// A fact in fewer words.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Brief {
+pub(crate) struct ShortForm {
     /// The words.
     pub text: String,
     /// Its place among those of its kind: what is surest comes first, with 0.
@@ -53,7 +53,7 @@ fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns a sentence with a figure in fewer words.
-pub(crate) fn figure(text: &str) -> Brief {
+pub(crate) fn figure(text: &str) -> ShortForm {
     let bare = without_openers(text);
     let clauses = clauses(bare);
     let has = |clause: &(usize, usize)| has_figure(&bare[clause.0..clause.1]);
@@ -91,22 +91,22 @@ pub(crate) fn figure(text: &str) -> Brief {
         () if length <= SHORT && alone => 0,
         () => 1,
     };
-    Brief {
+    ShortForm {
         text: text.to_owned(),
         rank,
     }
 }
 
 /// Returns a decision in fewer words.
-pub(crate) fn decision(text: &str) -> Brief {
+pub(crate) fn decision(text: &str) -> ShortForm {
     let (mark, said) = match text.strip_prefix(REJECTED) {
         Some(said) => (REJECTED, said),
         None => ("", text),
     };
     let mut bare = without_openers(said);
     if let Some((lead, rest)) = bare.split_once(", ")
-        && said::is_choice(rest)
-        && !said::is_choice(lead)
+        && sentence_kinds::is_choice(rest)
+        && !sentence_kinds::is_choice(lead)
     {
         bare = rest;
     }
@@ -131,11 +131,11 @@ pub(crate) fn decision(text: &str) -> Brief {
     let kept = ended(within(last));
     let length = kept.chars().count();
     let lower = format!(" {} ", said.to_lowercase());
-    let mut marks = DECIDED.iter().chain(&DECIDED_ANYWHERE);
+    let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
     let sure = !mark.is_empty()
-        || said::is_choice(said)
+        || sentence_kinds::is_choice(said)
         || marks.any(|mark| *mark != " instead of " && lower.contains(mark));
-    Brief {
+    ShortForm {
         text: format!("{mark}{}", one_line(kept, LONGEST)),
         rank: match (sure, length > LONGEST) {
             (true, false) => 0,
@@ -146,19 +146,19 @@ pub(crate) fn decision(text: &str) -> Brief {
 }
 
 /// Returns a step that comes later in fewer words.
-pub(crate) fn step(text: &str) -> Brief {
+pub(crate) fn step(text: &str) -> ShortForm {
     let mut bare = without_openers(text);
     for mark in [": ", ", "] {
         if let Some((lead, rest)) = bare.split_once(mark)
             && lead.split_whitespace().count() <= 8
             && rest.split_whitespace().count() >= 3
-            && said::is_later(lead)
+            && sentence_kinds::is_later(lead)
         {
             bare = rest;
         }
     }
     let text = ended(bare).to_owned();
-    Brief { text, rank: 0 }
+    ShortForm { text, rank: 0 }
 }
 
 /// Returns a sentence without what opens it and tells nothing.
@@ -225,123 +225,4 @@ fn is_task(text: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{decision, figure, step};
-
-    #[track_caller]
-    fn figures(cases: &[(&str, &str, u8)]) {
-        for (said, text, rank) in cases {
-            let brief = figure(said);
-            assert_eq!((brief.text.as_str(), brief.rank), (*text, *rank), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_figure_is_told_with_its_name_and_its_limit() {
-        figures(&[
-            (
-                "Btw, the queue depth of the mailer is 40 entries, seen on my laptop.",
-                "the queue depth of the mailer is 40 entries",
-                0,
-            ),
-            (
-                "we have 3 GB for the index cache, not more",
-                "we have 3 GB for the index cache, not more",
-                0,
-            ),
-            (
-                "The upload, I measured it twice, takes 14 s",
-                "The upload, I measured it twice, takes 14 s",
-                0,
-            ),
-            (
-                "Übrigens, die Wartezeit im Import beträgt 35 s, steht so im Vertrag.",
-                "die Wartezeit im Import beträgt 35 s",
-                0,
-            ),
-        ]);
-    }
-
-    #[test]
-    fn work_to_be_done_comes_after_values() {
-        figures(&[
-            (
-                "Run the load test for 20 minutes on both machines.",
-                "Run the load test for 20 minutes on both machines",
-                2,
-            ),
-            (
-                "Set the load test to 20 minutes.",
-                "Set the load test to 20 minutes",
-                0,
-            ),
-        ]);
-    }
-
-    #[test]
-    fn a_decision_is_told_with_its_reason_and_no_remark() {
-        let cases = [
-            (
-                "ok, we spoke on the phone, let's use sqlite because it is one file, so that is settled",
-                "let's use sqlite because it is one file",
-                0,
-            ),
-            (
-                "I asked around, we take sqlite: it is one file, and that is enough for me.",
-                "we take sqlite: it is one file",
-                0,
-            ),
-            (
-                "The copy is written instead of moved because of the disk",
-                "The copy is written instead of moved because of the disk",
-                2,
-            ),
-            (
-                "Rejected: We rejected mmap, the disk is remote",
-                "Rejected: We rejected mmap, the disk is remote",
-                0,
-            ),
-        ];
-        for (said, text, rank) in cases {
-            let brief = decision(said);
-            assert_eq!((brief.text.as_str(), brief.rank), (text, rank), "{said}");
-        }
-    }
-
-    #[test]
-    fn a_long_decision_is_cut_and_waits() {
-        let said = format!(
-            "We take sqlite because {}",
-            "it is one file and ".repeat(20)
-        );
-        let brief = decision(&said);
-        assert!(brief.text.ends_with('…') && brief.text.chars().count() <= super::LONGEST + 1);
-        assert_eq!(brief.rank, 1);
-    }
-
-    #[test]
-    fn a_step_keeps_its_condition_but_not_its_delay() {
-        let cases = [
-            (
-                "once you're done, rename the crate too",
-                "rename the crate too",
-            ),
-            ("todo for monday: rename the crate", "rename the crate"),
-            (
-                "when the tests fail, revert the rename",
-                "when the tests fail, revert the rename",
-            ),
-        ];
-        for (said, text) in cases {
-            assert_eq!(step(said).text, text);
-        }
-    }
-
-    #[test]
-    fn what_is_short_or_odd_stays() {
-        for text in ["", "ok", "好", ", , ,", "5 s", "and: "] {
-            let _ = (decision(text), step(text));
-            assert!(text.contains(figure(text).text.as_str()), "{text}");
-        }
-    }
-}
+mod tests;

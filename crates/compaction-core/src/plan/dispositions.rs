@@ -11,19 +11,20 @@ use session_model::{
 use crate::cut::{CutItem, CutPoint};
 use crate::files::{FileCalls, FileOps};
 use crate::ledger::{LedgerBlock, LedgerKind};
-use crate::plan::requests::Chapter;
-use crate::request::{RequestKind, SourceMessage};
+use crate::plan::requests::RequestSource;
+use crate::request::RequestKind;
 use crate::restore::{self, Outcome, Restored};
 use crate::rules::Rules;
 use crate::serialize::{Bounds, serialize_parts};
+use crate::source::SourceMessage;
 use crate::threshold::Threshold;
 use crate::tokens::{TokenCount, TokenCounter};
 
 /// What becomes of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Fate {
-    /// It stays word for word.
+pub enum Disposition {
+    /// It stays verbatim.
     Kept,
     /// It goes into the summary.
     Summarized,
@@ -39,7 +40,7 @@ pub enum Fate {
     NoMessage,
 }
 
-impl Fate {
+impl Disposition {
     /// Returns the name that JSON output and hashes use.
     pub const fn name(self) -> &'static str {
         match self {
@@ -60,7 +61,8 @@ pub struct PlannedEntry {
     /// The entry.
     pub entry_id: EntryId,
     /// What becomes of it.
-    pub fate: Fate,
+    #[serde(rename = "fate")]
+    pub disposition: Disposition,
     /// Its tokens in the context before.
     pub tokens: TokenCount,
     /// Why, as a sentence fragment.
@@ -68,7 +70,7 @@ pub struct PlannedEntry {
     /// What of it comes back after the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub comes_back: Option<ComesBack>,
-    /// Whether it is summarized and kept word for word all the same, as a pin in the ledger.
+    /// Whether it is summarized, and also kept verbatim as a pin in the ledger.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub pinned: bool,
 }
@@ -103,49 +105,49 @@ pub(super) fn list_limit(
     limit
 }
 
-pub(super) fn fates(
+pub(super) fn dispositions(
     context: &SessionContext,
     items: &[CutItem],
     start: usize,
     cut: CutPoint,
-) -> Vec<Fate> {
+) -> Vec<Disposition> {
     let history_end = match cut {
         CutPoint::Turn { first_kept } => first_kept,
         CutPoint::SplitTurn { turn_start, .. } => turn_start,
     };
-    let fate_of = |(place, (projected, item)): (usize, (&ProjectedEntry, &CutItem))| {
+    let disposition_of = |(place, (projected, item)): (usize, (&ProjectedEntry, &CutItem))| {
         if place < start {
-            return Fate::PreviousSummary;
+            return Disposition::PreviousSummary;
         }
         if place >= cut.first_kept() && item.visible {
-            return Fate::Kept;
+            return Disposition::Kept;
         }
         if !item.visible || item.boundary {
-            return Fate::NoMessage;
+            return Disposition::NoMessage;
         }
         let messages = projected.messages.iter();
         if messages
             .clone()
             .all(|message| matches!(**message, AgentMessage::System(_)))
         {
-            return Fate::System;
+            return Disposition::System;
         }
         match place < history_end {
-            true => Fate::Summarized,
-            false => Fate::TurnPrefix,
+            true => Disposition::Summarized,
+            false => Disposition::TurnPrefix,
         }
     };
     let pairs = context.entries.iter().zip(items);
-    pairs.enumerate().map(fate_of).collect()
+    pairs.enumerate().map(disposition_of).collect()
 }
 
 pub(crate) fn source_messages(
     context: &SessionContext,
-    fates: &[Fate],
-    fate: Fate,
+    dispositions: &[Disposition],
+    disposition: Disposition,
 ) -> Vec<SourceMessage> {
-    let entries = context.entries.iter().zip(fates);
-    let entries = entries.filter(|(_, own)| **own == fate);
+    let entries = context.entries.iter().zip(dispositions);
+    let entries = entries.filter(|(_, own)| **own == disposition);
     let messages = entries.flat_map(|(projected, _)| {
         let messages = projected.messages.iter();
         messages.map(|message| SourceMessage {
@@ -158,12 +160,12 @@ pub(crate) fn source_messages(
         .collect()
 }
 
-pub(crate) fn chapter(
+pub(crate) fn request_source(
     kind: RequestKind,
     source: Vec<SourceMessage>,
     bounds: &Bounds,
     max_output: TokenCount,
-) -> Chapter {
+) -> RequestSource {
     let source = match bounds.wording {
         Wording::Own => source.into_iter().map(with_references).collect(),
         Wording::Pi => source,
@@ -173,7 +175,7 @@ pub(crate) fn chapter(
         .filter_map(|source| convert_message(&source.message, bounds.wording))
         .flat_map(|message| serialize_parts(&message, bounds))
         .collect();
-    Chapter {
+    RequestSource {
         kind,
         parts,
         separator: bounds.separator(),
@@ -192,26 +194,26 @@ fn with_references(source: SourceMessage) -> SourceMessage {
 pub(super) fn planned_entries(
     context: &SessionContext,
     items: &[CutItem],
-    fates: &[Fate],
+    dispositions: &[Disposition],
     ledger: &LedgerBlock,
 ) -> Vec<PlannedEntry> {
     let pins = ledger.items.iter();
     let pins = pins.filter(|item| item.kind == LedgerKind::Pin);
     let pinned: BTreeSet<&EntryId> = pins.map(|item| &item.entry_id).collect();
-    let rows = context.entries.iter().zip(items).zip(fates);
-    let planned = rows.map(|((projected, item), fate)| PlannedEntry {
+    let rows = context.entries.iter().zip(items).zip(dispositions);
+    let planned = rows.map(|((projected, item), disposition)| PlannedEntry {
         entry_id: projected.entry.id.clone(),
-        fate: *fate,
+        disposition: *disposition,
         tokens: item.tokens,
-        reason: match fate {
-            Fate::Kept => "recent",
-            Fate::Summarized => "older than the kept range",
-            Fate::TurnPrefix => "beginning of the turn that the cut splits",
-            Fate::Pruned => "too large for what is kept",
-            Fate::PreviousSummary => "summary of the compaction before",
-            Fate::System => "system message; the one in force is replayed",
-            Fate::NoMessage if projected.omitted => "taken out by an edit",
-            Fate::NoMessage => "not part of the context",
+        reason: match disposition {
+            Disposition::Kept => "recent",
+            Disposition::Summarized => "older than the kept range",
+            Disposition::TurnPrefix => "beginning of the turn that the cut splits",
+            Disposition::Pruned => "too large for what is kept",
+            Disposition::PreviousSummary => "summary of the compaction before",
+            Disposition::System => "system message; the one in force is replayed",
+            Disposition::NoMessage if projected.omitted => "taken out by an edit",
+            Disposition::NoMessage => "not part of the context",
         },
         comes_back: None,
         pinned: pinned.contains(&projected.entry.id),
@@ -219,7 +221,7 @@ pub(super) fn planned_entries(
     planned.collect()
 }
 
-/// Says of the entries of a plan that keeps none word for word what of them comes back.
+/// Notes for the entries of a plan that keeps none verbatim what of them comes back.
 pub(super) fn say_what_comes_back(
     entries: &mut [PlannedEntry],
     restored: &Restored,
@@ -231,7 +233,7 @@ pub(super) fn say_what_comes_back(
     let images: BTreeSet<&EntryId> = restored.images_shown().map(|it| &it.entry_id).collect();
     for entry in entries {
         let id = &entry.entry_id;
-        if entry.fate == Fate::Summarized {
+        if entry.disposition == Disposition::Summarized {
             entry.reason = "nothing stays word for word";
         }
         if pending == Some(id) {
@@ -248,7 +250,11 @@ pub(super) fn say_what_comes_back(
 }
 
 /// Returns the files of everything that is summarized and of the summaries that it builds on.
-pub(crate) fn file_ops(context: &SessionContext, fates: &[Fate], rules: &Rules) -> FileOps {
+pub(crate) fn file_ops(
+    context: &SessionContext,
+    dispositions: &[Disposition],
+    rules: &Rules,
+) -> FileOps {
     let mut files = FileOps::default();
     if let Some((_, compaction)) = context.compaction() {
         let foreign = match rules.summaries_feed_file_lists {
@@ -259,16 +265,26 @@ pub(crate) fn file_ops(context: &SessionContext, fates: &[Fate], rules: &Rules) 
             files.add_details(&FileDetails::of(details));
         }
     }
-    let goes = |fate: &Fate| matches!(fate, Fate::Summarized | Fate::TurnPrefix);
+    let goes = |disposition: &Disposition| {
+        matches!(
+            disposition,
+            Disposition::Summarized | Disposition::TurnPrefix
+        )
+    };
     // Entries that an edit took out did their work on disk all the same.
-    let last = fates.iter().rposition(goes).map_or(0, |last| last + 1);
+    let last = dispositions
+        .iter()
+        .rposition(goes)
+        .map_or(0, |last| last + 1);
     let which = match rules.failed_calls_count {
         true => FileCalls::AllOfPi,
         false => FileCalls::Succeeded,
     };
     let range = context.entries[..last].iter();
     if rules.edited_calls_count {
-        let gone = range.zip(fates).filter(|(_, fate)| goes(fate));
+        let gone = range
+            .zip(dispositions)
+            .filter(|(_, disposition)| goes(disposition));
         let messages = gone.flat_map(|(projected, _)| projected.messages.iter());
         files.add_messages(messages, which);
         return files;

@@ -2,8 +2,8 @@
 //!
 //! What is said later takes back what was said before: a figure its earlier value, a rejection the choice, a report
 //! the step that was to be done. A message whose facts were all taken back rests on nothing, but one that said several
-//! things comes with what took some of them back (`links`), so that reading only what a record rests on gives the same
-//! record again. That holds as long as no list reaches its bound.
+//! things comes with what took some of them back (`dependencies`), so that reading only what an index rests on gives
+//! the same index again. That holds as long as no list reaches its bound.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,7 +40,7 @@ const FIGURES_OF_ANSWER: usize = 4;
 
 /// What messages say that a ledger keeps, and which messages that takes.
 #[derive(Debug, Default)]
-pub(crate) struct Record {
+pub(crate) struct FactIndex {
     /// Messages of the user, oldest first; those without words are left out.
     pub spoken: Vec<Spoken>,
     /// Rules of the user, oldest first.
@@ -60,11 +60,11 @@ pub(crate) struct Record {
     /// The newest answer with words.
     pub last_words: Option<usize>,
     /// For a message, others without which it would be misread.
-    pub links: BTreeMap<usize, BTreeSet<usize>>,
+    pub dependencies: BTreeMap<usize, BTreeSet<usize>>,
     /// Answers that the user turned down.
     pub(super) refused: BTreeSet<usize>,
     pub(super) decisions: Vec<Decision>,
-    pub(super) said_figures: Vec<FigureNote>,
+    pub(super) user_figures: Vec<FigureNote>,
     pub(super) answered_figures: Vec<FigureNote>,
     pub(super) steps: Vec<Step>,
     pub(super) passing_steps: Vec<Noted>,
@@ -120,15 +120,15 @@ pub(super) struct Step {
     pub(super) asks: bool,
 }
 
-impl Record {
+impl FactIndex {
     /// Returns the decisions, oldest first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Noted> {
         self.decisions.iter().map(|decision| &decision.noted)
     }
 
     /// Returns the figures that the user gave, oldest first.
-    pub fn said_figures(&self) -> impl DoubleEndedIterator<Item = &Noted> {
-        self.said_figures.iter().map(|figure| &figure.noted)
+    pub fn user_figures(&self) -> impl DoubleEndedIterator<Item = &Noted> {
+        self.user_figures.iter().map(|figure| &figure.noted)
     }
 
     /// Returns the figures that answers gave, oldest first.
@@ -159,9 +159,13 @@ impl Record {
         let (words, names) = (subjects(&noted.text), Names::of(&noted.text));
         let old =
             |earlier: &Step| same_subject(&words, &earlier.words) && !names.differ(&earlier.names);
-        take_back(&mut self.links, noted.place, &mut self.steps, old, |step| {
-            step.noted.place
-        });
+        retract(
+            &mut self.dependencies,
+            noted.place,
+            &mut self.steps,
+            old,
+            |step| step.noted.place,
+        );
         let step = Step {
             noted,
             words,
@@ -199,7 +203,7 @@ impl Record {
             let change = replaces_earlier(&newer.noted.text);
             let list = &mut self.answered_figures;
             let old = |earlier: &FigureNote| replaces(&newer, change, earlier);
-            take_back(&mut self.links, place, list, old, |figure| {
+            retract(&mut self.dependencies, place, list, old, |figure| {
                 figure.noted.place
             });
             push_newest(list, newer, ANSWERED_FIGURES);
@@ -208,7 +212,7 @@ impl Record {
 
     /// Notes that reading `place` needs `other`.
     pub(super) fn link(&mut self, place: usize, other: usize) {
-        link(&mut self.links, place, other);
+        link(&mut self.dependencies, place, other);
     }
 
     /// Notes a command that failed; `newer` passed since and may have done the same.
@@ -220,7 +224,7 @@ impl Record {
         place: usize,
     ) {
         let exit = failure.exit.map(|code| format!(" (exit code {code})"));
-        let mut text = match &failure.told {
+        let mut text = match &failure.reported {
             Some(told) => told.clone(),
             None => format!("`{}`{}", failure.command, exit.unwrap_or_default()),
         };
@@ -230,7 +234,7 @@ impl Record {
         }
         // The line that says why comes first.
         let printed = failure.lines.first().map_or("failed", |line| line.trim());
-        let mut brief = match &failure.told {
+        let mut brief = match &failure.reported {
             Some(told) => bounded(told, BRIEF_TOLD),
             None => {
                 let printed = bounded(printed, BRIEF_LINES);
@@ -271,8 +275,8 @@ impl Record {
                         && (refusals::is_meant(&against, &earlier.chosen)
                             || (choice.changes && same_matter(&chosen, &earlier.chosen))))
             };
-            take_back(
-                &mut self.links,
+            retract(
+                &mut self.dependencies,
                 place,
                 &mut self.decisions,
                 old,
@@ -288,9 +292,13 @@ impl Record {
     pub(super) fn todo_is_done(&mut self, place: usize, text: &str) {
         let (words, names) = (subjects(text), Names::of(text));
         let done = |step: &Step| step.noted.place < place && is_done(step, &words, &names);
-        take_back(&mut self.links, place, &mut self.steps, done, |step| {
-            step.noted.place
-        });
+        retract(
+            &mut self.dependencies,
+            place,
+            &mut self.steps,
+            done,
+            |step| step.noted.place,
+        );
     }
 
     pub(super) fn steps_are_done<'a>(
@@ -307,9 +315,13 @@ impl Record {
             }
             let (words, names) = (subjects(&sentence.text), Names::of(&sentence.text));
             let done = |step: &Step| is_done(step, &words, &names);
-            take_back(&mut self.links, place, &mut self.steps, done, |step| {
-                step.noted.place
-            });
+            retract(
+                &mut self.dependencies,
+                place,
+                &mut self.steps,
+                done,
+                |step| step.noted.place,
+            );
         }
     }
 }
@@ -366,15 +378,15 @@ pub(super) fn replaces(newer: &FigureNote, change: bool, earlier: &FigureNote) -
             && newer.quantity.replaces(&earlier.quantity, change))
 }
 
-fn link(links: &mut BTreeMap<usize, BTreeSet<usize>>, place: usize, other: usize) {
+fn link(dependencies: &mut BTreeMap<usize, BTreeSet<usize>>, place: usize, other: usize) {
     if place != other {
-        links.entry(place).or_default().insert(other);
+        dependencies.entry(place).or_default().insert(other);
     }
 }
 
 /// Drops from `list` what is `old` by what `place` says, and notes so.
-pub(super) fn take_back<T>(
-    links: &mut BTreeMap<usize, BTreeSet<usize>>,
+pub(super) fn retract<T>(
+    dependencies: &mut BTreeMap<usize, BTreeSet<usize>>,
     place: usize,
     list: &mut Vec<T>,
     old: impl Fn(&T) -> bool,
@@ -383,7 +395,7 @@ pub(super) fn take_back<T>(
     list.retain(|item| {
         let gone = old(item);
         if gone {
-            link(links, place_of(item), place);
+            link(dependencies, place_of(item), place);
         }
         !gone
     });

@@ -1,12 +1,12 @@
 //! Which success settles which failure: runs that look alike and do less, elsewhere, or something else.
 
 use super::command::{Command, hides_its_end};
-use super::covers::Cover;
-use super::deeds::show_command;
+use super::subsumption::Subsumption;
+use super::tool_effects::show_command;
 
 /// Checks what the success of a command says of the failure of another.
 #[track_caller]
-fn check(expected: Cover, pairs: &[(&str, &str)]) {
+fn check(expected: Subsumption, pairs: &[(&str, &str)]) {
     for (won, failed) in pairs {
         let cover = Command::new(won).covers(&Command::new(failed));
         assert_eq!(cover, expected, "`{won}` after `{failed}`");
@@ -32,13 +32,13 @@ fn what_cargo_passes_on_counts() {
             "cargo test --workspace",
         ),
     ];
-    check(Cover::Not, &less);
+    check(Subsumption::Not, &less);
     let may = [
         ("cargo test --all-targets", "cargo test"),
         ("cargo test", "cargo test --all-targets"),
         ("cargo test --all-targets", "cargo test --doc"),
     ];
-    check(Cover::Perhaps, &may);
+    check(Subsumption::Perhaps, &may);
     let all = [
         ("cargo test -- --include-ignored", "cargo test -- --ignored"),
         ("cargo test -- --test-threads=1", "cargo test one"),
@@ -56,7 +56,7 @@ fn what_cargo_passes_on_counts() {
         ("cargo test", "cargo build"),
         ("cargo fmt --all", "cargo fmt --all"),
     ];
-    check(Cover::Surely, &all);
+    check(Subsumption::Surely, &all);
 }
 
 #[test]
@@ -69,8 +69,11 @@ fn a_folder_takes_in_what_is_below_for_programs_that_go_there() {
         ("pytest tests/a", "pytest tests/ab"),
         ("git commit -m two", "git commit -m one"),
     ];
-    check(Cover::Not, &others);
-    check(Cover::Surely, &[("ruff check .", "ruff check src/a.py")]);
+    check(Subsumption::Not, &others);
+    check(
+        Subsumption::Surely,
+        &[("ruff check .", "ruff check src/a.py")],
+    );
 }
 
 #[test]
@@ -83,9 +86,12 @@ fn options_that_nobody_knows_may_make_another_run() {
         ("make", "make test"),
         ("npm run deploy", "npm run deploy -- --env prod"),
     ];
-    check(Cover::Perhaps, &may);
-    check(Cover::Surely, &[("npm test", "npm test -- one.test.js")]);
-    check(Cover::Not, &[("make test", "make test TESTS=one")]);
+    check(Subsumption::Perhaps, &may);
+    check(
+        Subsumption::Surely,
+        &[("npm test", "npm test -- one.test.js")],
+    );
+    check(Subsumption::Not, &[("make test", "make test TESTS=one")]);
 }
 
 #[test]
@@ -101,13 +107,13 @@ fn a_folder_ends_with_its_shell() {
         ),
         ("(cd a && ./x.sh)", "(cd b && ./x.sh)"),
     ];
-    check(Cover::Not, &other);
+    check(Subsumption::Not, &other);
     let same = [
         ("(cd a && make) && (cd b && npm test)", "cd b && npm test"),
         ("(cd a && npm test)", "cd a && npm test"),
         ("((cd a); npm test)) ; )(", "npm test"),
     ];
-    check(Cover::Surely, &same);
+    check(Subsumption::Surely, &same);
 }
 
 #[test]

@@ -11,12 +11,13 @@ use session_model::{
 };
 
 use crate::extract::rules_in;
-use crate::kept::skill_results;
 use crate::ledger::{Ledger, LedgerBudget, Shares, pinned_entries};
 use crate::measure::measure;
 use crate::plan::bounds::LEDGER_SHARE;
-use crate::plan::{CompactionPlan, Fate, NothingToDo, PlanHash, PlanOptions};
-use crate::prune::{notice, prune_mark};
+use crate::plan::{
+    CompactionPlan, Disposition, NothingToDo, PlanHash, PlanOptions, notice, prune_mark,
+};
+use crate::skill_results::skill_results;
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
 
@@ -46,7 +47,7 @@ const ROUNDS: usize = 8;
 /// file tags counted in. When that is not enough, the plan is refused.
 ///
 /// The ledger gives way first, down to pins and rules; only then is something in the kept range elided. What is elided is
-/// out of sight, so the ledger tells its rules, and where that takes room, more is elided. What is left below the
+/// out of context, so the ledger lists its rules, and where that takes room, more is elided. What is left below the
 /// threshold in the end is the ledger's again.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
@@ -115,7 +116,7 @@ pub(super) fn rescue(
         }
     }
     for (place, elision) in elided {
-        plan.entries[place].fate = Fate::Pruned;
+        plan.entries[place].disposition = Disposition::Pruned;
         plan.entries[place].reason = "too large for what is kept";
         plan.elisions.push(elision);
     }
@@ -124,6 +125,10 @@ pub(super) fn rescue(
 
 /// Returns the elisions that a context needs whose newest turn alone exceeds the threshold: nothing
 /// is old enough to be summarized, so what is large is shortened where it stands.
+///
+/// # Errors
+///
+/// [`NothingToDo`] says why nothing is elided.
 pub fn plan_elision(
     path: &SessionPath<'_>,
     options: &PlanOptions,
@@ -354,7 +359,7 @@ fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content>
                 .iter()
                 .any(|block| matches!(block, Block::Other { .. }))
             {
-                return None; // a block that is not known cannot be spelt again
+                return None; // a block of an unknown kind cannot be serialized again
             }
             let mut shorter: Vec<Block> = blocks
                 .iter()

@@ -1,4 +1,4 @@
-//! What a command line comes to however it is spelt: where it runs and what, without what wraps it, hides a part of
+//! What a command line means, however it is written: where it runs and what, without what wraps it, hides a part of
 //! its output, or makes it talk more or less.
 
 /// Programs that run another one and change nothing about what it does.
@@ -307,7 +307,7 @@ fn joined(base: Option<&str>, to: &str) -> String {
     format!("{}{}", if root { "/" } else { "" }, names.join("/"))
 }
 
-/// Returns a program with what it is given, its folder beside it.
+/// Returns a program with its arguments, and its folder.
 fn plain(words: Vec<String>, mut dir: Option<String>) -> Part {
     let mut words = words.into_iter();
     let Some(first) = words.next() else {
@@ -377,8 +377,8 @@ fn script(manager: &str, words: &mut [String]) {
     } else if matches!(verb.as_str(), "run" | "run-script")
         && let [_, name, ..] = words
     {
-        let spelt = format!("run:{name}");
-        words[0] = spelt;
+        let name = format!("run:{name}");
+        words[0] = name;
         words[1] = "--".to_owned();
     }
 }

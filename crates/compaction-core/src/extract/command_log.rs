@@ -6,18 +6,18 @@ use session_model::{AgentMessage, BashExecution, ToolCall, ToolResultMessage};
 
 use super::changed::ChangedFiles;
 use super::command::{Command, hides_its_end, is_check};
-use super::covers::Cover;
-use super::deeds::{Deed, deed, describe, show_command, tells_refusal, whole_read};
+use super::fact_index::{FactIndex, keep_newest};
 use super::facts::{Facts, Failure, Item};
 use super::failed::{About, Failed};
 use super::notes::Noted;
-use super::record::{Record, keep_newest};
 use super::removals::{Removal, complains, removals, removals_of_call};
+use super::reported_failures::{self, Teller};
 use super::signals::{Known, Outcome, judge, states_error};
+use super::subsumption::Subsumption;
 use super::text::{Sentence, neutralise, one_line};
 use super::todos::TodoList;
-use super::told::{self, Teller};
-use crate::spelling::resolved;
+use super::tool_effects::{ToolEffect, deed, describe, show_command, tells_refusal, whole_read};
+use crate::path_normalize::resolved;
 
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
 const REMEMBERED: usize = 64;
@@ -30,7 +30,7 @@ const TOLD: usize = 8;
 const READS: usize = 32;
 
 struct Call<'a> {
-    deed: Deed<'a>,
+    deed: ToolEffect<'a>,
     failed: bool,
     /// Which message called.
     place: usize,
@@ -42,13 +42,13 @@ struct Call<'a> {
 
 /// The calls of a span of messages, gathered one message at a time.
 #[derive(Default)]
-pub(super) struct Works<'a> {
+pub(super) struct CommandLog<'a> {
     calls: Vec<Call<'a>>,
     pending: BTreeMap<String, usize>,
     passed: Vec<(Command, Item)>,
     failures: Vec<Failed>,
     /// For a message, others without which its calls would be misread.
-    links: Vec<(usize, usize)>,
+    dependencies: Vec<(usize, usize)>,
     succeeded: Vec<String>,
     requests: usize,
     /// What the newest calls did, one line each.
@@ -61,7 +61,7 @@ pub(super) struct Works<'a> {
     marks: Option<usize>,
 }
 
-impl<'a> Works<'a> {
+impl<'a> CommandLog<'a> {
     /// Returns nothing yet of messages with these results.
     pub(super) fn of<'m>(mut messages: impl Iterator<Item = &'m AgentMessage>) -> Self {
         let is_error = |message: &AgentMessage| matches!(message, AgentMessage::ToolResult(result) if result.is_error);
@@ -90,7 +90,7 @@ impl<'a> Works<'a> {
             && earlier.place != place
         {
             earlier.failed = true;
-            self.links.push((earlier.place, place));
+            self.dependencies.push((earlier.place, place));
         }
         self.calls.push(Call {
             deed,
@@ -127,9 +127,9 @@ impl<'a> Works<'a> {
         call.failed = result.is_error;
         call.result = Some(place);
         let from = call.place;
-        self.links.push((from, place));
+        self.dependencies.push((from, place));
         match &call.deed {
-            Deed::Run { command, dir } => {
+            ToolEffect::Run { command, dir } => {
                 let ran = Command::run_in(command, dir.as_deref());
                 let command = command.clone();
                 let text = result.content.joined_text("\n");
@@ -147,11 +147,11 @@ impl<'a> Works<'a> {
                 }
                 self.ran(ran, &command, &outcome, id, (Some(from), place));
             }
-            Deed::Files(_) => {
+            ToolEffect::Files(_) => {
                 let said = result.content.texts().next();
                 call.failed |= said.is_some_and(tells_refusal);
             }
-            Deed::Todos(_) | Deed::Read(_) => {}
+            ToolEffect::Todos(_) | ToolEffect::Read(_) => {}
         }
     }
 
@@ -172,7 +172,7 @@ impl<'a> Works<'a> {
         }
         if outcome == Outcome::Passed && !complains(&run.output) {
             self.calls.push(Call {
-                deed: Deed::Run {
+                deed: ToolEffect::Run {
                     command: command.clone(),
                     dir: None,
                 },
@@ -193,8 +193,8 @@ impl<'a> Works<'a> {
             return;
         }
         for failed in &self.failures {
-            if command.covers(&failed.command) != Cover::Not {
-                self.links.push((failed.place(), place));
+            if command.covers(&failed.command) != Subsumption::Not {
+                self.dependencies.push((failed.place(), place));
             }
         }
     }
@@ -238,7 +238,7 @@ impl<'a> Works<'a> {
                     command: text.to_owned(),
                     exit: *exit,
                     lines: lines.clone(),
-                    told: None,
+                    reported: None,
                     id,
                 };
                 self.failures.push(Failed {
@@ -256,23 +256,28 @@ impl<'a> Works<'a> {
         keep_newest(&mut self.failures, REMEMBERED);
     }
 
-    /// Notes failures that are told of, and forgets those that are told to be mended.
-    pub(super) fn told(&mut self, said: &[Sentence], place: usize, teller: Teller) {
-        let mended = said.iter().filter(|sentence| told::mends(&sentence.text));
+    /// Notes failures that a message reports, and forgets those that it reports as fixed.
+    pub(super) fn note_reported(&mut self, said: &[Sentence], place: usize, teller: Teller) {
+        let mended = said
+            .iter()
+            .filter(|sentence| reported_failures::mends(&sentence.text));
         for (order, sentence) in mended.take(TOLD).enumerate() {
             let about = About::of(&sentence.text);
             let requests = self.requests;
             self.settle(place, |failed| {
                 // An answer to the report needs to name nothing.
                 let answers = teller == Teller::Answer && order == 0 && failed.requests == requests;
-                failed.is_mended(&about, answers)
+                failed.is_resolved(&about, answers)
             });
         }
-        for report in told::reports(said, teller).into_iter().take(TOLD) {
+        for report in reported_failures::reports(said, teller)
+            .into_iter()
+            .take(TOLD)
+        {
             let command = Command::new(&show_command(report.command));
             let known = |failed: &Failed| {
                 (!report.command.is_empty() && failed.command.is_same(&command))
-                    || failed.failure.told.as_deref() == Some(report.text)
+                    || failed.failure.reported.as_deref() == Some(report.text)
             };
             if self.failures.iter().any(known) {
                 continue;
@@ -283,7 +288,7 @@ impl<'a> Works<'a> {
             };
             let failure = Failure {
                 command: command.core().to_owned(),
-                told: Some(text.clone()),
+                reported: Some(text.clone()),
                 ..Failure::default()
             };
             self.failures.push(Failed {
@@ -299,38 +304,38 @@ impl<'a> Works<'a> {
         keep_newest(&mut self.failures, REMEMBERED);
     }
 
-    /// Forgets what a command that passed did as well, and notes it beside what it may have done.
+    /// Forgets what a command that passed did as well, and notes it as a dependency of what it may have resolved.
     fn passed_over(&mut self, place: usize, command: &Command, text: &str) {
-        let links = &mut self.links;
+        let dependencies = &mut self.dependencies;
         self.failures
             .retain_mut(|failed| match command.covers(&failed.command) {
-                Cover::Surely => {
-                    links.push((failed.place(), place));
+                Subsumption::Surely => {
+                    dependencies.push((failed.place(), place));
                     false
                 }
-                Cover::Perhaps => {
+                Subsumption::Perhaps => {
                     failed.newer = Some((text.to_owned(), place));
                     true
                 }
-                Cover::Not => true,
+                Subsumption::Not => true,
             });
     }
 
     /// Forgets the failures that the call in message `place` settled.
     fn settle(&mut self, place: usize, settled: impl Fn(&Failed) -> bool) {
-        let links = &mut self.links;
+        let dependencies = &mut self.dependencies;
         self.failures.retain(|failed| {
             let gone = settled(failed);
             if gone {
-                links.push((failed.place(), place));
+                dependencies.push((failed.place(), place));
             }
             !gone
         });
     }
 
     /// Writes what was gathered into `facts` and `record`.
-    pub(super) fn write(mut self, facts: &mut Facts, record: Option<&mut Record>, cwd: &str) {
-        let mut unasked = Record::default();
+    pub(super) fn write(mut self, facts: &mut Facts, record: Option<&mut FactIndex>, cwd: &str) {
+        let mut unasked = FactIndex::default();
         let record = record.unwrap_or(&mut unasked);
         let mut files = ChangedFiles::new(cwd);
         let mut reads: BTreeMap<String, usize> = BTreeMap::new();
@@ -340,22 +345,22 @@ impl<'a> Works<'a> {
                 continue;
             }
             match call.deed {
-                Deed::Run { .. } => {
+                ToolEffect::Run { .. } => {
                     if call.result.is_some() {
                         for removal in &call.removals {
                             files.remove(removal, order, call.place);
                         }
                     }
                 }
-                Deed::Todos(arguments) => todos.apply_at(&arguments.to_value(), call.place),
-                Deed::Read(path) => {
+                ToolEffect::Todos(arguments) => todos.apply_at(&arguments.to_value(), call.place),
+                ToolEffect::Read(path) => {
                     // Without a result nobody has seen it.
                     if call.result.is_some() {
                         files.seen(&path, call.place);
                         reads.insert(resolved(&path, cwd), call.place);
                     }
                 }
-                Deed::Files(works) => {
+                ToolEffect::Files(works) => {
                     // Without a result nothing is known to have happened, unless it may still come.
                     if call.result.is_none() && self.waiting != Some(call.place) {
                         continue;
@@ -378,7 +383,7 @@ impl<'a> Works<'a> {
             .into_iter()
             .map(|(place, path)| (path, place))
             .collect();
-        self.links.append(&mut files.links);
+        self.dependencies.append(&mut files.dependencies);
         let (works, notes) = files.finish(&reads).into_iter().unzip();
         record.files = notes;
         record.marks = self.marks;
@@ -399,12 +404,12 @@ impl<'a> Works<'a> {
         for failed in &self.failures {
             let newer = failed.newer.as_ref();
             if let Some((_, place)) = newer {
-                self.links.push((failed.place(), *place));
+                self.dependencies.push((failed.place(), *place));
             }
             let newer = newer.map(|(command, _)| command.as_str());
             record.failure(&failed.failure, newer, failed.call, failed.result);
         }
-        for (place, other) in self.links {
+        for (place, other) in self.dependencies {
             record.link(place, other);
         }
         // What checks nothing, gives no reason and failed two requests ago blocks nobody any more.

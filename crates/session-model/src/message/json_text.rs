@@ -1,4 +1,4 @@
-//! How the content of new messages is spelt.
+//! How the content of new messages is serialized.
 
 use crate::json::{RawJson, quoted};
 use crate::message::{Block, Content};
@@ -14,7 +14,7 @@ pub(crate) fn content_text(content: &Content) -> String {
     }
 }
 
-/// A member of an object that is spelt: its name, and its value as JSON text.
+/// A member of an object that is serialized: its name, and its value as JSON text.
 pub(super) type Member = (&'static str, String);
 
 /// Returns the JSON text of the object with these members.
@@ -32,7 +32,7 @@ pub(super) fn push_optional(members: &mut Vec<Member>, name: &'static str, text:
     }
 }
 
-/// Returns the JSON text of a block; unknown blocks cannot be spelt again and are left out.
+/// Returns the JSON text of a block; unknown blocks cannot be serialized again and are left out.
 fn block_text(block: &Block) -> Option<String> {
     let mut members: Vec<Member> = Vec::new();
     match block {

@@ -1,4 +1,4 @@
-//! The same session with summaries of ours: what would be in sight if the rules had written them, with a ledger, in as
+//! The same session with summaries of ours: what would be in context if they were extractive, with a ledger, in as
 //! many tokens as the file's own take.
 //!
 //! Each compaction of the path is made again at its place: the same entries are summarized and the same stay. Ours
@@ -12,7 +12,7 @@ use session_model::{
     Stamp, Timestamp, build_context,
 };
 
-use super::{CompactionLoss, TotalLoss, loss_report};
+use crate::loss::{CompactionLoss, TotalLoss, loss_report};
 use crate::plan::{AppliedCompaction, PlanOptions, Trigger, plan_at};
 use crate::rules::Profile;
 use crate::settings::{Strategy, VerifyMode};
@@ -33,7 +33,7 @@ pub enum OurLoss {
     Kept {
         /// Tokens of the ledger.
         ledger_tokens: TokenCount,
-        /// What is in sight.
+        /// What is in context.
         #[serde(flatten)]
         loss: CompactionLoss,
     },
@@ -119,8 +119,8 @@ pub fn loss_of_ours(
     })
 }
 
-/// Returns the compaction that `after` ends with made again by rule, in as many tokens as its own summary takes; `path`
-/// leads to the entry before it.
+/// Returns the compaction that `after` ends with, made again by the extractive summarizer in as many tokens as its own
+/// summary takes; `path` leads to the entry before it.
 fn again(
     after: &SessionPath<'_>,
     path: &SessionPath<'_>,

@@ -2,13 +2,13 @@
 
 use session_model::{AgentMessage, BashExecution};
 
+use super::fact_index::FactIndex;
 use super::notes::{Change, Spoken};
-use super::record::Record;
 use super::scan::record;
 use super::signals::{Known, Outcome, judge};
 use super::tests::{calls, edits, runs, says, source, under, update, user};
 use crate::files::{FileCalls, FileOps};
-use crate::request::SourceMessage;
+use crate::source::SourceMessage;
 
 /// Returns the commands that failed and stayed so.
 fn failures(messages: &[SourceMessage]) -> Vec<String> {
@@ -169,9 +169,9 @@ fn a_long_chain_of_changes_ends_in_the_last_one() {
             value: None,
         }),
     });
-    let record = Record {
+    let record = FactIndex {
         spoken: spoken.collect(),
-        ..Record::default()
+        ..FactIndex::default()
     };
     let changed = record.changed();
     assert_eq!(changed.len(), LAST);
@@ -195,10 +195,10 @@ fn lists_are_held_to_their_bounds_within_one_message() {
         ));
     }
     let record = record(&[user("u1", &text[..120_000])], "/p");
-    assert_eq!(record.said_figures().count(), super::record::FIGURES);
-    assert_eq!(record.decisions().count(), super::record::DECISIONS);
-    assert_eq!(record.notes.len(), super::record::NOTES);
-    assert_eq!(record.steps().count(), super::record::STEPS);
+    assert_eq!(record.user_figures().count(), super::fact_index::FIGURES);
+    assert_eq!(record.decisions().count(), super::fact_index::DECISIONS);
+    assert_eq!(record.notes.len(), super::fact_index::NOTES);
+    assert_eq!(record.steps().count(), super::fact_index::STEPS);
 }
 
 #[test]

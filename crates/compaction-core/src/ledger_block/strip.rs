@@ -4,8 +4,8 @@ use crate::files::without_file_tags;
 use crate::prompts;
 
 /// What opens and what ends a block.
-pub(super) const OPEN: &str = "<ledger>";
-pub(super) const CLOSE: &str = "</ledger>";
+const OPEN: &str = "<ledger>";
+const CLOSE: &str = "</ledger>";
 
 /// Returns `summary` without the ledgers in it: blocks that stand on lines of their own and begin as ours do. A tag
 /// that only looks like one stays.

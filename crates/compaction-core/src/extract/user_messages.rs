@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use super::fact_index::{
+    DECISIONS, Decision, FIGURES, FactIndex, FigureNote, NOTES, REPORTED, Step, push_newest,
+    replaces, retract,
+};
 use super::figures::{figures, has_figure, replaces_earlier, subjects};
 use super::notes::{Change, Noted, RuleNote, Spoken};
-use super::record::{
-    DECISIONS, Decision, FIGURES, FigureNote, NOTES, REPORTED, Record, Step, push_newest, replaces,
-    take_back,
-};
 use super::refusals;
-use super::said::{Saying, sayings};
+use super::sentence_kinds::{Saying, sayings};
 use super::speech;
 use super::text::Sentence;
 
-impl Record {
+impl FactIndex {
     /// Notes what the user says; `rules` are among `said`.
     pub(super) fn user(
         &mut self,
@@ -62,7 +62,7 @@ impl Record {
             }
             let newer = FigureNote::new(place, figure.text);
             self.user_gives(&newer);
-            push_newest(&mut self.said_figures, newer, FIGURES);
+            push_newest(&mut self.user_figures, newer, FIGURES);
         }
         self.sayings(place, said, rules);
         if !text.trim().is_empty() {
@@ -124,7 +124,7 @@ impl Record {
         let change = replaces_earlier(text);
         let old = |earlier: &FigureNote| replaces(newer, change, earlier);
         let mut gone = Vec::new();
-        self.said_figures.retain(|earlier| {
+        self.user_figures.retain(|earlier| {
             let is_old = old(earlier);
             if is_old {
                 let other = earlier.noted.text != *text;
@@ -143,7 +143,7 @@ impl Record {
             }
         }
         let answered = &mut self.answered_figures;
-        take_back(&mut self.links, place, answered, old, |figure| {
+        retract(&mut self.dependencies, place, answered, old, |figure| {
             figure.noted.place
         });
         let old = |earlier: &Decision| {
@@ -151,8 +151,8 @@ impl Record {
             earlier.noted.place != place
                 && known.is_some_and(|known| newer.quantity.replaces(known, change))
         };
-        let links = &mut self.links;
-        take_back(links, place, &mut self.decisions, old, |earlier| {
+        let dependencies = &mut self.dependencies;
+        retract(dependencies, place, &mut self.decisions, old, |earlier| {
             earlier.noted.place
         });
         for rule in self.rules.iter_mut().rev().take(FIGURES) {
@@ -190,8 +190,8 @@ impl Record {
                 && (refused == Some(earlier.noted.place)
                     || refusals::is_meant(&against, &earlier.chosen))
         };
-        take_back(
-            &mut self.links,
+        retract(
+            &mut self.dependencies,
             place,
             &mut self.decisions,
             old,
@@ -202,8 +202,12 @@ impl Record {
     fn steps_are_answered(&mut self, place: usize) {
         self.passing_steps.clear();
         let asks = |step: &Step| step.asks;
-        take_back(&mut self.links, place, &mut self.steps, asks, |step| {
-            step.noted.place
-        });
+        retract(
+            &mut self.dependencies,
+            place,
+            &mut self.steps,
+            asks,
+            |step| step.noted.place,
+        );
     }
 }

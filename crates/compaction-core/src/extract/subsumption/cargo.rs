@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Cover, Run};
+use super::{Run, Subsumption};
 
 /// What cargo does on the way to something else.
 const IMPLIES: [(&str, &[&str]); 4] = [
@@ -48,18 +48,18 @@ const SAME: [&str; 9] = [
     "--jobs",
     "--message-format",
 ];
-/// Tests that run only where they are asked for, and the option that asks for them beside all others.
+/// Tests that run only where they are asked for, and the option that adds them to all others.
 const IGNORED: [&str; 2] = ["--ignored", "--include-ignored"];
 /// Verbs whose words choose some of what runs without them.
 const CHOOSING: [&str; 3] = ["test", "t", "bench"];
 
 /// A plain `cargo test` takes in the package of its folder, or in a workspace without one all or some of its members;
 /// only `--workspace` surely takes in a package that `-p` names.
-pub(super) fn cargo(won: &Run<'_>, failed: &Run<'_>) -> Cover {
+pub(super) fn cargo(won: &Run<'_>, failed: &Run<'_>) -> Subsumption {
     let implied = IMPLIES.iter().find(|(name, _)| *name == won.verb);
     let implied = implied.is_some_and(|(_, implied)| implied.contains(&failed.verb));
     if !implied && won.verb != failed.verb {
-        return Cover::Not;
+        return Subsumption::Not;
     }
     let (own, other) = (Cargo::of(won), Cargo::of(failed));
     let kinds = !own.kinds.is_empty() && own.kinds != other.kinds;
@@ -76,7 +76,7 @@ pub(super) fn cargo(won: &Run<'_>, failed: &Run<'_>) -> Cover {
         || left_out
         || (!own.workspace && other.workspace)
     {
-        return Cover::Not;
+        return Subsumption::Not;
     }
     let whole = own.workspace || own.packages == other.packages || !own.packages.is_empty();
     // Tests and benches are built only where they are asked for, and not by a build.
@@ -90,8 +90,8 @@ pub(super) fn cargo(won: &Run<'_>, failed: &Run<'_>) -> Cover {
     let same = own.builds == other.builds && features && own.all_features >= other.all_features;
     match whole && tested && docs && (benches || own.kinds == other.kinds && !other.targets) && same
     {
-        true => Cover::Surely,
-        false => Cover::Perhaps,
+        true => Subsumption::Surely,
+        false => Subsumption::Perhaps,
     }
 }
 

@@ -1,5 +1,6 @@
 //! Failures that somebody tells of: what the user sees elsewhere, and what an answer leaves broken.
 
+use super::phrases::Phrases;
 use super::signals::{has_error, states_error};
 use super::text::Sentence;
 
@@ -7,115 +8,17 @@ use super::text::Sentence;
 const LONGEST: usize = 1000;
 
 /// What says that something fails.
-const FAILS: [&str; 24] = [
-    " is red",
-    " are red",
-    " fails",
-    " failing",
-    " failed",
-    " broken",
-    " crashes",
-    " crashed",
-    " breaks",
-    " dies ",
-    " throws",
-    " says ",
-    " complains",
-    " reports ",
-    " doesn't compile",
-    " does not compile",
-    "schlägt fehl",
-    " kaputt",
-    " ist rot",
-    " échoue",
-    " falla",
-    "失败",
-    "报错",
-    "失敗",
-];
+static FAILS: Phrases = Phrases::named("failures.fails");
+/// What says so where the sentence names a command.
+static FAILS_OF_COMMANDS: Phrases = Phrases::named("failures.fails_of_commands");
 /// What says that somebody saw it.
-const SEEN: [&str; 17] = [
-    " i get ",
-    " i got ",
-    " i see ",
-    " i'm getting ",
-    " we get ",
-    " we see ",
-    " getting ",
-    " on my machine",
-    " locally",
-    " ci ",
-    " pipeline",
-    " staging",
-    " production",
-    " ich bekomme ",
-    " j'obtiens ",
-    " me sale ",
-    " me da ",
-];
+static SEEN: Phrases = Phrases::named("failures.seen");
 /// What says so of something that was seen before.
-const STILL: [&str; 18] = [
-    " still fail",
-    " still red",
-    " still broken",
-    " still crash",
-    " still break",
-    " keeps failing",
-    " keep failing",
-    " remains red",
-    " remains broken",
-    " continues to fail",
-    " immer noch fehl",
-    " weiterhin fehl",
-    " échoue toujours",
-    " échoue encore",
-    " sigue fallando",
-    "仍然失败",
-    "还是失败",
-    "仍报错",
-];
+static STILL: Phrases = Phrases::named("failures.still");
 /// What makes it no report.
-const NO_REPORT: [&str; 14] = [
-    " if ",
-    " unless ",
-    " would ",
-    " should ",
-    " could ",
-    " must ",
-    " until ",
-    " no longer ",
-    " fixed",
-    " used to ",
-    " resolved",
-    " expected",
-    " wenn ",
-    " falls ",
-];
+static NO_REPORT: Phrases = Phrases::named("failures.no_report");
 /// What says that something works again.
-const MENDED: [&str; 22] = [
-    " fixed",
-    " passes",
-    " pass now",
-    " is green",
-    " are green",
-    " green again",
-    " works now",
-    " works again",
-    " resolved",
-    " solved",
-    " builds again",
-    " compiles now",
-    " behoben",
-    " geht wieder",
-    " läuft wieder",
-    " wieder grün",
-    " corrigé",
-    " arreglado",
-    " resuelto",
-    "修复了",
-    "已修复",
-    "已解决",
-];
+static FIXED: Phrases = Phrases::named("failures.fixed");
 
 /// Who tells of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +53,7 @@ fn user_tells(lower: &str, text: &str) -> bool {
     let tells = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
     match has_error(text) {
         true => tells(&FAILS) || tells(&SEEN),
-        false => !command_in(text).is_empty() && tells(&FAILS[..6]),
+        false => !command_in(text).is_empty() && tells(&FAILS_OF_COMMANDS),
     }
 }
 
@@ -180,15 +83,13 @@ fn found(said: &[Sentence], tells: impl Fn(&str, &str) -> bool) -> Vec<Report<'_
 
 /// Returns whether a sentence says that something works again.
 pub(super) fn mends(text: &str) -> bool {
-    const NOT_YET: [&str; 8] = [
-        " not ", "n't ", " will ", " once ", " until ", " if ", " nicht ", " to be ",
-    ];
+    static NOT_YET: Phrases = Phrases::named("failures.not_yet");
     if text.len() > LONGEST {
         return false;
     }
     let lower = spaced(text);
     let says = |marks: &[&str]| marks.iter().any(|mark| lower.contains(mark));
-    says(&MENDED) && !says(&NOT_YET)
+    says(&FIXED) && !says(&NOT_YET)
 }
 
 fn spaced(text: &str) -> String {

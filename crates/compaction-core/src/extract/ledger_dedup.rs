@@ -1,14 +1,14 @@
-//! What a summary leaves to the ledger beside it.
+//! What a summary leaves out because the ledger next to it states it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use session_model::EntryId;
 
-use crate::ledger::{LedgerBlock, LedgerKind};
+use crate::ledger_block::{ActiveFacts, LedgerBlock, LedgerKind};
 
+use super::fact_index::FactIndex;
 use super::facts::{Facts, Item};
 use super::figures::has_figure;
-use super::record::Record;
 use super::text::{neutralise, one_line};
 
 /// A section of which something is left to the ledger.
@@ -39,20 +39,6 @@ pub(super) const TURNED_DOWN: &str = "(turned down) ";
 /// Stands where the first request is in the ledger.
 pub(super) const FIRST_BELOW: &str = "First request: in the ledger below.";
 
-/// What still holds at the end of a session, in sight or not.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Holds {
-    failures: BTreeSet<String>,
-    /// `None` where there never was a list.
-    todos: Option<BTreeSet<String>>,
-    decisions: BTreeSet<String>,
-    figures: BTreeSet<String>,
-    /// Messages with a figure that was changed, and what that came to.
-    changed: BTreeMap<String, String>,
-    /// Answers that the user turned down.
-    refused: BTreeSet<String>,
-}
-
 /// Opens what stands behind words whose figure was changed.
 const SINCE: &str = " (changed since: ";
 
@@ -64,11 +50,11 @@ pub(crate) fn since(value: Option<&str>, id: &str) -> String {
     }
 }
 
-impl Holds {
+impl ActiveFacts {
     /// Returns what holds of the messages that `record` was made from; `id` gives the entry of each.
-    pub(crate) fn of(record: &Record, id: impl Fn(usize) -> EntryId) -> Self {
+    pub(crate) fn of(record: &FactIndex, id: impl Fn(usize) -> EntryId) -> Self {
         let failures = record.failures.iter();
-        let figures = record.said_figures().chain(record.answered_figures());
+        let figures = record.user_figures().chain(record.answered_figures());
         Self {
             failures: failures
                 .map(|failure| one_line(&id(failure.place), 200))
@@ -109,8 +95,8 @@ impl Holds {
 }
 
 impl Facts {
-    /// Drops what was taken back since: of what stays in sight, the summary itself knows nothing.
-    pub(super) fn hold_to(&mut self, holds: &Holds) {
+    /// Drops what was retracted since, also by messages of the kept range, which the summary does not cover.
+    pub(super) fn drop_stale(&mut self, holds: &ActiveFacts) {
         self.failures
             .retain(|failure| holds.failures.contains(&failure.id));
         self.decisions
@@ -141,8 +127,8 @@ impl Facts {
         }
     }
 
-    /// Drops what `ledger` says word for word.
-    pub(super) fn leave_to(&mut self, ledger: &LedgerBlock) {
+    /// Drops what `ledger` contains verbatim.
+    pub(super) fn dedupe(&mut self, ledger: &LedgerBlock) {
         let of = |kinds: &[LedgerKind]| -> BTreeSet<String> {
             let items = ledger
                 .items

@@ -1,0 +1,68 @@
+//! Lists of phrases in the languages of users and models. Each language is one file of `data/`, with its phrases by the
+//! name of their list; a further language needs no code but its line in [`LANGUAGES`].
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::sync::{LazyLock, OnceLock};
+
+/// The phrases of each language, by the names of lists.
+static LANGUAGES: LazyLock<Vec<BTreeMap<&str, Vec<&str>>>> = LazyLock::new(|| {
+    let files = [
+        include_str!("../../data/en.json"),
+        include_str!("../../data/de.json"),
+        include_str!("../../data/fr.json"),
+        include_str!("../../data/es.json"),
+        include_str!("../../data/cjk.json"),
+    ];
+    let languages = files.into_iter().map(serde_json::from_str);
+    languages.map(Result::unwrap_or_default).collect()
+});
+
+/// A list of phrases in all languages, in the order of the languages.
+pub(super) struct Phrases {
+    name: &'static str,
+    phrases: OnceLock<Vec<&'static str>>,
+}
+
+impl Phrases {
+    /// Returns the list of this name.
+    pub(super) const fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            phrases: OnceLock::new(),
+        }
+    }
+}
+
+impl Deref for Phrases {
+    type Target = [&'static str];
+
+    fn deref(&self) -> &Self::Target {
+        self.phrases.get_or_init(|| {
+            let lists = LANGUAGES.iter().filter_map(|lists| lists.get(self.name));
+            lists.flatten().copied().collect()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LANGUAGES;
+
+    #[test]
+    fn every_file_of_phrases_can_be_read() {
+        assert!(LANGUAGES.iter().all(|lists| !lists.is_empty()));
+    }
+
+    /// English has all lists that other languages fill, those of scripts without spaces aside.
+    #[test]
+    fn names_of_lists_are_written_alike() {
+        for lists in LANGUAGES.iter() {
+            for name in lists.keys() {
+                let known = LANGUAGES[0].contains_key(name);
+                let own = name.contains("cjk") || *name == "rules.german_imperatives";
+                assert!(known || own, "{name}");
+            }
+        }
+    }
+}

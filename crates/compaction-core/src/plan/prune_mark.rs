@@ -1,0 +1,33 @@
+//! What marks pruned output: the notice in its place, and the entry that tells how to undo it.
+
+use session_model::{CustomDraft, EntryDraft, EntryId, json::RawJson};
+
+use crate::plan::PlanHash;
+use crate::tokens::TokenCount;
+
+/// Returns what stands in the place of pruned output.
+pub fn notice(tokens: TokenCount) -> String {
+    format!("[Output truncated - {tokens} tokens]")
+}
+
+/// The custom type of the entry that marks a pruning, so that it can be undone.
+pub const PRUNE_ENTRY: &str = "agent-cli/prune";
+
+/// Returns the entry that tells what the edits before it were and how to undo them.
+pub(crate) fn prune_mark(
+    leaf: &EntryId,
+    hash: &PlanHash,
+    pruned: usize,
+    saved: TokenCount,
+) -> EntryDraft {
+    let data = serde_json::json!({
+        "undoTo": leaf,
+        "planHash": hash,
+        "pruned": pruned,
+        "saved": saved,
+    });
+    EntryDraft::Custom(CustomDraft {
+        custom_type: PRUNE_ENTRY.to_owned(),
+        data: RawJson::of(&data).ok(),
+    })
+}
