@@ -3,7 +3,7 @@
 //! A [`Hook`] looks at what is about to happen and may cancel it, replace it, or
 //! add to it. Hooks run in the order in which they were registered in a
 //! [`HookSet`]; what they return is merged into one result. A hook that fails is
-//! reported and never stops the others.
+//! reported and never stops the others, unless it is a guard ([`OnFailure::Block`]).
 //!
 //! A [`CommandHook`] is a hook that is a program: it reads one JSON object
 //! ([`HookEvent::document`]) and writes one, or nothing. `docs/reference/hooks.md` has the
@@ -55,7 +55,8 @@ mod point;
 pub mod process;
 
 pub use command::{
-    Cleaner, CommandEnd, CommandHook, CommandRun, HookAnswer, HookCommand, InvalidHook, TIMEOUT,
+    Cleaner, CommandEnd, CommandHook, CommandRun, HookAnswer, HookCommand, InvalidHook, Matcher,
+    OnFailure, TIMEOUT,
 };
 pub use event::{
     BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,

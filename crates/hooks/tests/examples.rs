@@ -6,7 +6,7 @@ use std::process::Command;
 
 use hooks::{
     BeforeCompactResult, CommandHook, HookAnswer, HookCommand, HookContext, HookEvent, HookPoint,
-    HookSet, Merged, SampleSession, TIMEOUT, ToolCallEvent,
+    HookSet, Merged, SampleSession, ToolCallEvent,
 };
 
 fn example(name: &str) -> String {
@@ -25,16 +25,8 @@ fn has_python() -> bool {
 }
 
 fn hook(words: Vec<String>) -> CommandHook {
-    let hook = CommandHook {
-        name: "example".to_owned(),
-        points: vec![HookPoint::SessionBeforeCompact],
-        command: HookCommand::Program(words),
-        timeout: TIMEOUT,
-        matcher: None,
-        folder: None,
-        secret_variables: Vec::new(),
-        cleaner: None,
-    };
+    let points = vec![HookPoint::SessionBeforeCompact];
+    let hook = CommandHook::new("example", points, HookCommand::Program(words));
     assert_eq!(hook.check(), Ok(()));
     hook
 }

@@ -53,6 +53,22 @@ impl ProviderErrorKind {
         }
     }
 
+    /// Returns true when the service may bill a request that failed so, although it did not say what: it may have
+    /// been working on the answer.
+    pub const fn may_be_billed(self) -> bool {
+        match self {
+            Self::Timeout | Self::Interrupted | Self::Cancelled | Self::Malformed => true,
+            Self::ContextOverflow
+            | Self::RateLimited
+            | Self::Overloaded
+            | Self::Quota
+            | Self::Auth
+            | Self::PayloadTooLarge
+            | Self::InvalidRequest
+            | Self::Unreachable => false,
+        }
+    }
+
     /// Returns the name that JSON output and recordings use.
     pub const fn name(self) -> &'static str {
         match self {

@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use hooks::{Cleaner, CommandHook, HookCommand, HookSet, TIMEOUT};
+use hooks::{Cleaner, CommandHook, HookCommand, HookSet, Matcher};
 use llm_providers::Redactor;
-use regex::Regex;
 
 use crate::error::Error;
 use crate::settings::{AppSettings, CommandSetting, HookSetting, KeyPath};
@@ -74,7 +73,7 @@ pub(crate) fn command_hook(
             ));
         }
     };
-    let matcher = match setting.matches.as_deref().map(Regex::new).transpose() {
+    let matcher = match setting.matches.as_deref().map(Matcher::new).transpose() {
         Ok(matcher) => matcher,
         Err(error) => {
             let pattern = setting.matches.as_deref().unwrap_or_default();
@@ -87,20 +86,17 @@ pub(crate) fn command_hook(
         None => None,
     };
     let redactor = house.redactor.clone();
-    let hook = CommandHook {
-        name: name.to_owned(),
-        points: setting.points.clone().unwrap_or_default(),
-        command,
-        timeout: setting
-            .timeout_seconds
-            .map_or(TIMEOUT, |seconds| Duration::from_secs(seconds.get())),
-        matcher,
-        folder,
-        secret_variables: house.secret_variables.clone(),
-        cleaner: Some(Cleaner::new(move |document| {
-            clean_json(document, &redactor, Signed::Cleaned)
-        })),
-    };
+    let mut hook = CommandHook::new(name, setting.points.clone().unwrap_or_default(), command);
+    if let Some(seconds) = setting.timeout_seconds {
+        hook.timeout = Duration::from_secs(seconds.get());
+    }
+    hook.on_failure = setting.on_failure.unwrap_or_default();
+    hook.matcher = matcher;
+    hook.folder = folder;
+    hook.secret_variables = house.secret_variables.clone();
+    hook.cleaner = Some(Cleaner::new(move |document| {
+        clean_json(document, &redactor, Signed::Cleaned)
+    }));
     hook.check().map_err(|error| wrong(error.to_string()))?;
     Ok(hook)
 }
@@ -146,7 +142,7 @@ fn last_line(text: &str) -> String {
 mod tests {
     use std::time::Duration;
 
-    use hooks::{HookCommand, HookPoint};
+    use hooks::{HookCommand, HookPoint, OnFailure, TIMEOUT};
     use insta::assert_snapshot;
     use serde_json::{Value, json};
 
@@ -175,7 +171,7 @@ mod tests {
             "b": { "points": ["turn_end"], "command": "true" },
             "a": {
                 "points": ["tool_call", "tool_result"], "command": ["guard", "-v"], "matches": "bash|write",
-                "timeoutSeconds": 5, "folder": "~/work",
+                "timeoutSeconds": 5, "folder": "~/work", "onFailure": "block",
             },
             "off": { "enabled": false },
         });
@@ -192,7 +188,10 @@ mod tests {
         assert_eq!(b.timeout, TIMEOUT);
         assert_eq!(a.folder.as_deref(), Some(Path::new("/home/me/work")));
         assert_eq!(a.secret_variables, ["LAB_ACCESS"]);
-        assert_eq!(a.matcher.as_ref().unwrap().as_str(), "bash|write");
+        let matcher = a.matcher.as_ref().unwrap();
+        assert!(matcher.matches("write") && !matcher.matches("rewrite"));
+        assert_eq!(a.on_failure, OnFailure::Block);
+        assert_eq!(b.on_failure, OnFailure::Continue);
     }
 
     #[test]

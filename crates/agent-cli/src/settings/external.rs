@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use hooks::HookPoint;
+use hooks::{HookPoint, OnFailure};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,8 @@ pub struct HookSetting {
     pub matches: Option<String>,
     /// How long it may take, in seconds; 30 unless set.
     pub timeout_seconds: Option<NonZeroU64>,
+    /// What happens when it fails; `continue` unless set. `block` is for hooks that guard.
+    pub on_failure: Option<OnFailure>,
     /// The folder whose sessions it is for; all sessions unless set.
     pub folder: Option<String>,
     /// Whether it is used; it is unless set.

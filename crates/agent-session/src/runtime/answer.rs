@@ -215,8 +215,12 @@ impl Asking {
             }
             _ => (AnswerEnd::Failed(error.to_string()), StopReason::Error),
         };
-        let billed = error.usage.as_deref().copied().unwrap_or_default();
-        let cost_usd = error.usage.as_deref().and_then(|usage| self.spend(usage));
+        let unknown = || Usage {
+            incomplete: error.kind.may_be_billed(),
+            ..Usage::default()
+        };
+        let billed = error.usage.as_deref().copied().unwrap_or_else(unknown);
+        let cost_usd = self.spend(&billed).filter(|_| error.usage.is_some());
         let content = match said.is_empty() {
             true => Vec::new(),
             false => vec![Block::text(said)],

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use crate::event::{
     BeforeCompactEvent, BeforeCompactResult, BeforePromptEvent, BeforePromptResult,
@@ -30,9 +31,43 @@ pub use run::CommandRun;
 /// How long a hook may take by default.
 pub const TIMEOUT: Duration = Duration::from_secs(30);
 
+/// What happens when a hook fails: it cannot be started, crashes, times out or answers something invalid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum OnFailure {
+    /// The failure is reported, and the action goes on.
+    #[default]
+    Continue,
+    /// The action is blocked, where a hook can block it ([`HookPoint::can_block`]): for hooks that guard.
+    Block,
+}
+
+/// A pattern for the subject of events ([`HookPoint::subject`]), which it must match as a whole: `a|ab` matches
+/// `ab`, and neither `abc` nor `cab`.
+#[derive(Debug, Clone)]
+pub struct Matcher(Regex);
+
+impl Matcher {
+    /// Returns the matcher of a regular expression.
+    ///
+    /// # Errors
+    /// What is wrong with the expression, by itself or as one for a whole text.
+    pub fn new(pattern: &str) -> Result<Self, regex::Error> {
+        Regex::new(pattern)?;
+        Regex::new(&format!(r"\A(?:{pattern})\z")).map(Self)
+    }
+
+    /// Returns whether the expression matches the whole `subject`.
+    pub fn matches(&self, subject: &str) -> bool {
+        self.0.is_match(subject)
+    }
+}
+
 /// A hook that is a program. It gets one JSON object on standard input and answers with one on standard
 /// output, or with nothing.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct CommandHook {
     /// The name that failures are reported under.
     pub name: String,
@@ -42,9 +77,10 @@ pub struct CommandHook {
     pub command: HookCommand,
     /// How long it may take.
     pub timeout: Duration,
-    /// What the subject of an event ([`HookPoint::subject`]) must match as a whole: the tool's name, the reason
-    /// of a compaction; everything unless given.
-    pub matcher: Option<Regex>,
+    /// What happens when it fails.
+    pub on_failure: OnFailure,
+    /// What the subject of an event must match: the tool's name, the reason of a compaction; everything unless given.
+    pub matcher: Option<Matcher>,
     /// The folder whose sessions it is for; all sessions unless given.
     pub folder: Option<PathBuf>,
     /// Environment variables that it does not get, besides those whose name tells that they hold a secret.
@@ -81,6 +117,7 @@ pub enum HookCommand {
 
 /// What is wrong with a command hook before it ever runs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum InvalidHook {
     /// It is never asked or told.
     #[error("points is empty; choose from {}", HookPoint::ALL.map(HookPoint::name).join(", "))]
@@ -96,9 +133,18 @@ pub enum InvalidHook {
     /// It has a pattern, and a point where there is nothing to match.
     #[error("matches has nothing to match at {0}; name that point in a hook without matches")]
     NothingToMatch(HookPoint),
-    /// Its pattern cannot stand for a whole subject.
-    #[error("matches cannot be used: {0}")]
-    Pattern(String),
+    /// It blocks when it fails, and no point of it can block.
+    #[error(
+        "onFailure is block, but none of its points can block; name one that can: {}",
+        blocking_points()
+    )]
+    NothingToBlock,
+}
+
+fn blocking_points() -> String {
+    let points = HookPoint::ALL.into_iter();
+    let points = points.filter(|point| point.can_block());
+    points.map(HookPoint::name).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns whether a program is named by a path that depends on where it is run; a bare name is looked up.
@@ -108,7 +154,25 @@ fn is_relative(program: &str) -> bool {
 }
 
 impl CommandHook {
+    /// Returns a hook that runs `command` at `points`, for every session and subject, with the usual time.
+    pub fn new(name: impl Into<String>, points: Vec<HookPoint>, command: HookCommand) -> Self {
+        Self {
+            name: name.into(),
+            points,
+            command,
+            timeout: TIMEOUT,
+            on_failure: OnFailure::default(),
+            matcher: None,
+            folder: None,
+            secret_variables: Vec::new(),
+            cleaner: None,
+        }
+    }
+
     /// Looks for what would keep the hook from ever working.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it.
     pub fn check(&self) -> Result<(), InvalidHook> {
         let empty = match &self.command {
             HookCommand::Shell(line) => line.trim().is_empty(),
@@ -125,10 +189,13 @@ impl CommandHook {
         if self.points.is_empty() {
             return Err(InvalidHook::NoPoints);
         }
-        let Some(matcher) = &self.matcher else {
+        if self.on_failure == OnFailure::Block && !self.points.iter().any(|point| point.can_block())
+        {
+            return Err(InvalidHook::NothingToBlock);
+        }
+        if self.matcher.is_none() {
             return Ok(());
-        };
-        whole(matcher).map_err(|error| InvalidHook::Pattern(error.to_string()))?;
+        }
         let mut points = self.points.iter();
         match points.find(|point| point.subject().is_none()) {
             Some(point) => Err(InvalidHook::NothingToMatch(*point)),
@@ -140,9 +207,7 @@ impl CommandHook {
     pub fn applies(&self, event: &HookEvent<'_>, context: &HookContext) -> bool {
         let matches = match (&self.matcher, event.subject()) {
             (None, _) => true,
-            (Some(matcher), Some(subject)) => {
-                whole(matcher).is_ok_and(|matcher| matcher.is_match(subject))
-            }
+            (Some(matcher), Some(subject)) => matcher.matches(subject),
             (Some(_), None) => false,
         };
         matches
@@ -185,11 +250,6 @@ impl CommandHook {
             false => Ok(HookAnswer::nothing(event.point())),
         }
     }
-}
-
-/// Returns the pattern for a whole text: `a|ab` matches `ab`, and neither `abc` nor `cab`.
-fn whole(pattern: &Regex) -> Result<Regex, regex::Error> {
-    Regex::new(&format!(r"\A(?:{})\z", pattern.as_str()))
 }
 
 /// Returns a folder by the name that it really has, where the system can tell.

@@ -10,7 +10,7 @@ use tokio::time::{sleep, timeout};
 
 use super::answer::HookAnswer;
 use super::end::CommandEnd;
-use super::{CommandHook, HookCommand};
+use super::{CommandHook, HookCommand, OnFailure};
 use crate::hook::{HookContext, HookError};
 use crate::payload::HookEvent;
 use crate::process::{Pipes, Running, remove_secrets};
@@ -75,7 +75,12 @@ pub(super) async fn run(
         false => execute(hook, (event, document), context, &mut heard).await,
     };
     let stderr = without_controls(&String::from_utf8_lossy(&heard.errors));
-    let outcome = outcome(&end, event, &heard.output, &stderr);
+    let outcome = match outcome(&end, event, &heard.output, &stderr) {
+        Err(error) if hook.on_failure == OnFailure::Block && event.point().can_block() => Ok(
+            HookAnswer::blocked(event.point(), Some(format!("the hook failed: {error}"))),
+        ),
+        outcome => outcome,
+    };
     CommandRun {
         end,
         stdout: heard.output,

@@ -7,11 +7,12 @@ use std::process::Command;
 use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
-use regex::Regex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{CommandEnd, CommandHook, CommandRun, HookAnswer, HookCommand, InvalidHook};
+use super::{
+    CommandEnd, CommandHook, CommandRun, HookAnswer, HookCommand, InvalidHook, Matcher, OnFailure,
+};
 use crate::event::{
     BeforeCompactResult, BeforePromptResult, BeforeTreeResult, Notification, ToolCallEvent,
     ToolCallResult,
@@ -44,15 +45,10 @@ impl House {
     }
 
     fn hook(&self, line: &str) -> CommandHook {
+        let command = HookCommand::Shell(line.to_owned());
         CommandHook {
-            name: "test".to_owned(),
-            points: HookPoint::ALL.to_vec(),
-            command: HookCommand::Shell(line.to_owned()),
             timeout: PATIENCE,
-            matcher: None,
-            folder: None,
-            secret_variables: Vec::new(),
-            cleaner: None,
+            ..CommandHook::new("test", HookPoint::ALL.to_vec(), command)
         }
     }
 
@@ -540,6 +536,54 @@ async fn a_timeout_kills_the_hook_and_what_it_started() {
 }
 
 #[tokio::test]
+async fn failure_of_a_guarding_hook_blocks_the_call() {
+    let house = House::new();
+    let guard = |line: &str| CommandHook {
+        on_failure: OnFailure::Block,
+        ..house.hook(line)
+    };
+    let slow = CommandHook {
+        timeout: Duration::from_millis(50),
+        ..guard("sleep 1000")
+    };
+    let absent = CommandHook {
+        command: HookCommand::Program(vec!["/no/such/guard".to_owned()]),
+        ..guard("")
+    };
+    let failing = [
+        slow,
+        absent,
+        guard("exit 1"),
+        guard("kill -9 $$"),
+        guard("echo no JSON"),
+        guard(r#"echo '{"blok": true}'"#),
+    ];
+    for hook in failing {
+        for point in [
+            HookPoint::ToolCall,
+            HookPoint::SessionBeforeCompact,
+            HookPoint::SessionBeforeTree,
+        ] {
+            let answer = house.run_hook(&hook, point).await.outcome;
+            let reason = match answer {
+                Ok(
+                    HookAnswer::ToolCall(ToolCallResult::Block { reason })
+                    | HookAnswer::BeforeCompact(BeforeCompactResult::Cancel { reason })
+                    | HookAnswer::BeforeTree(BeforeTreeResult::Cancel { reason }),
+                ) => reason.unwrap_or_default(),
+                other => panic!("{:?} at {point}: {other:?}", hook.command),
+            };
+            assert!(reason.starts_with("the hook failed: "), "{reason}");
+        }
+    }
+    let fine = house.run_hook(&guard("true"), HookPoint::ToolCall).await;
+    assert_eq!(
+        fine.outcome,
+        Ok(HookAnswer::ToolCall(ToolCallResult::Proceed))
+    );
+}
+
+#[tokio::test]
 async fn what_a_hook_leaves_behind_is_killed_and_its_answer_counts() {
     let house = House::new();
     let pipe = Pipe::listen(house.fifo("fifo"));
@@ -647,7 +691,7 @@ async fn a_pattern_stands_for_the_whole_subject_of_every_point_that_has_one() {
         ] {
             let hook = CommandHook {
                 points: vec![point],
-                matcher: Some(Regex::new(&pattern).unwrap()),
+                matcher: Some(Matcher::new(&pattern).unwrap()),
                 ..house.hook("true")
             };
             assert_eq!(hook.check(), Ok(()));
@@ -659,7 +703,7 @@ async fn a_pattern_stands_for_the_whole_subject_of_every_point_that_has_one() {
 #[tokio::test]
 async fn a_pattern_where_there_is_nothing_to_match_is_an_error() {
     let house = House::new();
-    let anything = Regex::new(".*").unwrap();
+    let anything = Matcher::new(".*").unwrap();
     for point in HookPoint::ALL {
         let hook = CommandHook {
             points: vec![point],
@@ -687,12 +731,13 @@ fn a_hook_that_can_never_run_is_an_error() {
     assert_eq!(hook.check(), Ok(()));
     hook.points.clear();
     assert_eq!(hook.check(), Err(InvalidHook::NoPoints));
+    assert!(Matcher::new("(?x) a # comment").is_err());
     let hook = CommandHook {
-        points: vec![HookPoint::ToolCall],
-        matcher: Some(Regex::new("(?x) a # comment").unwrap()),
+        points: vec![HookPoint::TurnEnd],
+        on_failure: OnFailure::Block,
         ..house.hook("true")
     };
-    assert!(matches!(hook.check(), Err(InvalidHook::Pattern(_))));
+    assert_eq!(hook.check(), Err(InvalidHook::NothingToBlock));
 }
 
 #[test]
@@ -729,7 +774,7 @@ async fn a_hook_runs_only_for_what_it_is_for() {
     let house = House::new();
     let hook = CommandHook {
         points: vec![HookPoint::ToolCall],
-        matcher: Some(Regex::new("bash|write").unwrap()),
+        matcher: Some(Matcher::new("bash|write").unwrap()),
         ..house.hook("exit 2")
     };
     assert!(hook.wants(HookPoint::ToolCall) && !hook.wants(HookPoint::TurnEnd));

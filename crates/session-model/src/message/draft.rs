@@ -176,14 +176,18 @@ impl MessageDraft {
             ("cacheWrite", dollars(cost.cache_write)),
             ("total", dollars(cost.total)),
         ]);
-        let usage = object_text(&[
+        let mut figures = vec![
             ("input", usage.input.to_string()),
             ("output", usage.output.to_string()),
             ("cacheRead", usage.cache_read.to_string()),
             ("cacheWrite", usage.cache_write.to_string()),
             ("totalTokens", usage.total_tokens.to_string()),
             ("cost", cost),
-        ]);
+        ];
+        if usage.incomplete {
+            figures.push(("incomplete", true.to_string()));
+        }
+        let usage = object_text(&figures);
         members.push(("content", content_text(&message.content)));
         members.push(("api", quoted(&message.api)));
         members.push(("provider", quoted(&message.provider)));

@@ -221,7 +221,8 @@ pub struct Usage {
     pub cache_write: u64,
     /// All of them as the provider counts; 0 when it does not say.
     pub total_tokens: u64,
-    /// True when the session does not give every part, so that their sum is too low.
+    /// True when not every part is known, so that their sum is too low: the session does not give it, or the answer
+    /// broke off before the service did.
     #[serde(skip)]
     pub incomplete: bool,
 }

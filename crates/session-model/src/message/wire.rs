@@ -237,6 +237,7 @@ pub(crate) struct WireUsage {
     cache_write: Option<Option<i64>>,
     #[serde(deserialize_with = "written")]
     total_tokens: Option<Option<i64>>,
+    incomplete: Value,
 }
 
 /// Tells a count that is null from one that is missing.
@@ -252,7 +253,7 @@ impl From<WireUsage> for Usage {
         };
         let parts = [wire.input, wire.output, wire.cache_read, wire.cache_write];
         Self {
-            incomplete: parts.contains(&None),
+            incomplete: parts.contains(&None) || wire.incomplete == Value::Bool(true),
             input: tokens(wire.input),
             output: tokens(wire.output),
             cache_read: tokens(wire.cache_read),

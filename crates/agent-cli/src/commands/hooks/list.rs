@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU64;
 
+use hooks::OnFailure;
 use serde_json::{Value, json};
 
 use super::house;
@@ -82,6 +83,7 @@ impl Row<'_> {
             "command": self.setting.command,
             "matches": self.setting.matches,
             "timeout_seconds": self.timeout_seconds,
+            "on_failure": self.setting.on_failure.unwrap_or_default(),
             "folder": self.setting.folder,
             "origin": self.origin,
             "problem": self.problem,
@@ -112,6 +114,9 @@ impl Row<'_> {
             line("matches", &clean(pattern));
         }
         line("timeout", &format!("{} s", self.timeout_seconds));
+        if self.setting.on_failure == Some(OnFailure::Block) {
+            line("failure", "blocks");
+        }
         if let Some(folder) = &self.setting.folder {
             line("folder", &clean(folder));
         }
