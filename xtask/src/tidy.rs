@@ -114,8 +114,8 @@ const LONGEST: usize = 450;
 /// What is still allowed, by crate, `docs` being the Markdown: modules in import cycles, and words to avoid. Lower a
 /// number when it has shrunk; never raise one.
 const ALLOWED: [(&str, usize, usize); 6] = [
-    ("session-model", 0, 17),
-    ("compaction-core", 12, 121),
+    ("session-model", 0, 0),
+    ("compaction-core", 0, 4),
     ("llm-providers", 0, 0),
     ("hooks", 0, 0),
     ("agent-cli", 8, 160),

@@ -18,7 +18,7 @@ use crate::rules::Profile;
 use crate::settings::{Strategy, VerifyMode};
 use crate::tokens::TokenCount;
 
-/// A window in which everything fits: nobody is asked.
+/// A window in which everything fits: no request is needed.
 const WINDOW: TokenCount = TokenCount(1 << 40);
 /// The least prose that the rules write.
 const LEAST_PROSE: TokenCount = TokenCount(200);

@@ -12,7 +12,7 @@ pub(crate) fn resolved(path: &str, cwd: &str) -> String {
         match name {
             "" | "." => {}
             ".." if names.last().is_some_and(|last| *last != "..") => drop(names.pop()),
-            // Above the root is the root; above a folder that nobody knows is another.
+            // Above the root is the root; above an unknown folder is another.
             ".." if root == "/" => {}
             name => names.push(name),
         }

@@ -139,7 +139,7 @@ pub enum InstructionOrigin<'a> {
     Project(&'a str),
 }
 
-/// Returns the text of a file with instructions as the model is told it.
+/// Returns the text of a file with instructions as the model sees it.
 pub fn project_instructions(file: &Instructions<'_>) -> String {
     #[derive(Template)]
     #[template(path = "project-instructions.md")]
@@ -182,7 +182,7 @@ pub fn instructions_gone(path: &str) -> String {
     render(&Prompt { path })
 }
 
-/// Returns the list of skills as the model is told it; a line each.
+/// Returns the list of skills as the model sees it; a line each.
 pub fn skills(list: &str) -> String {
     #[derive(Template)]
     #[template(path = "skills.md")]

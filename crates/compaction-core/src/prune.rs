@@ -24,7 +24,7 @@ pub const CACHE_LIFETIME_MILLIS: i64 = 5 * 60 * 1000;
 pub enum PromptCache {
     /// It has: what follows the first pruned entry is billed anew once.
     Warm,
-    /// It has not, or nobody knows: pruning costs nothing.
+    /// It has not, or that is unknown: pruning costs nothing.
     Cold,
 }
 
@@ -76,6 +76,7 @@ pub struct PrunePlan {
 
 /// Why nothing is pruned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NothingToPrune {
     /// Too little would be saved.
     #[error(
@@ -185,7 +186,8 @@ pub fn plan_prune_for_context(
 }
 
 impl PrunePlan {
-    /// Returns the entries that carry out the plan: the edits, and a mark that tells what they were and how to undo them.
+    /// Returns the entries that carry out the plan: the edits, and a mark that says what they were and how to undo
+    /// them.
     pub fn apply(&self) -> Vec<EntryDraft> {
         let edits = self.pruned.iter().map(|result| {
             EntryDraft::ContextEdit(ContextEditDraft {

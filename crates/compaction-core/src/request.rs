@@ -177,6 +177,7 @@ pub struct SummaryAnswer {
 
 /// Why an answer cannot be used. Such an answer is never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AnswerError {
     /// There are fewer or more answers than requests.
     #[error("{requests} requests, but {answers} answers")]

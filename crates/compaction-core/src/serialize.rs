@@ -9,7 +9,7 @@ use crate::settings::Serialization;
 pub struct Bounds {
     /// The form of the labels.
     pub serialization: Serialization,
-    /// In whose words summaries and commands are told.
+    /// Which wording frames summaries and commands.
     pub wording: Wording,
     /// The most of a tool result, in UTF-16 code units.
     pub tool_result: usize,

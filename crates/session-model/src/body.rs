@@ -17,6 +17,7 @@ use crate::timestamp::Timestamp;
 
 /// Why the body of an entry could not be read. Its bytes are still in the session.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum BodyError {
     /// The bytes could not be had.
     #[error(transparent)]

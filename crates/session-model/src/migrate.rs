@@ -12,6 +12,7 @@ use crate::json::{Members, quoted};
 
 /// Why a session cannot be migrated.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum MigrateError {
     /// It has version 3 already.
     #[error("it is version 3 already")]

@@ -20,6 +20,7 @@ impl Span {
 
 /// Why the bytes of a span could not be had.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SourceError {
     /// The span reaches past the end of the source: the session was cut or replaced since it was scanned.
     #[error("bytes {} to {} are no longer there; the session changed while it was open", .span.offset, .span.end())]

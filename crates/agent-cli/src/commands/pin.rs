@@ -139,6 +139,11 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
             let document = json!(Listed::of(&pins, opened.session()));
             return Ok(Outcome::nothing_to_do(error.to_string(), document));
         }
+        Err(error @ PinError::Unknown(_)) => {
+            return Err(Error::Usage(format!(
+                "{error}; agent-cli tree lists the ids"
+            )));
+        }
         Err(error) => return Err(Error::Usage(error.to_string())),
     };
     let ids = opened.commit(

@@ -109,8 +109,9 @@ fn refused(error: &PinError) -> Refusal {
         | PinError::Empty
         | PinError::OverBudget { .. } => RefusalKind::Refused,
     };
-    Refusal {
-        kind,
-        message: error.to_string(),
-    }
+    let message = match error {
+        PinError::Unknown(_) => format!("{error}; agent-cli tree lists the ids"),
+        _ => error.to_string(),
+    };
+    Refusal { kind, message }
 }

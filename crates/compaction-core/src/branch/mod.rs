@@ -148,7 +148,7 @@ pub fn plan_branch_summary(
         places.position(|index| *index == ancestor)
     });
     let (new_leaf, editor_text) = landing(tree, to)?;
-    // A message whose text returns to the editor is left as well: without it nobody would know what was asked.
+    // A message whose text returns to the editor is left as well: without it the request would be unknown.
     let returns = !rules.branch_leaves_out_target && editor_text.is_some() && shared.is_some();
     let returns = returns && ancestor.map(Leaf::At) == Some(to);
     let first = shared.map_or(0, |place| if returns { place } else { place + 1 });

@@ -214,7 +214,7 @@ impl<'a> ChangedFiles<'a> {
 /// Returns which of these keys are a path or below it.
 fn below(keys: &BTreeSet<String>, key: &str) -> Vec<String> {
     let start = match key {
-        // The folder of the session itself, of which nobody knows the name.
+        // The folder of the session itself, whose name is unknown.
         "" => String::new(),
         key => format!("{}/", key.trim_end_matches('/')),
     };

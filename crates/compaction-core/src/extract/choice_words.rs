@@ -2,7 +2,7 @@
 
 use super::phrases::Phrases;
 
-/// What tells a choice; held against a sentence in lower case, spaces around it.
+/// What marks a choice in a sentence in lower case, spaces around it.
 pub(super) static DECIDED: Phrases = Phrases::named("choices.decided");
 /// The same in the middle of a word or without spaces.
 pub(super) static DECIDED_ANYWHERE: Phrases = Phrases::named("choices.decided_anywhere");
@@ -18,7 +18,7 @@ pub(super) const CLAUSE: usize = 4;
 pub(super) static WHY: Phrases = Phrases::named("choices.why");
 /// What opens a message that agrees to something.
 pub(super) static AGREES: Phrases = Phrases::named("choices.agrees");
-/// What tells a rejected approach, and the reason that must come with it.
+/// What marks a rejected approach, and the reason that must come with it.
 pub(super) const REJECTED: [(&str, &str); 15] = [
     (" won't ", " because "),
     (" won't ", " since "),
@@ -36,11 +36,11 @@ pub(super) const REJECTED: [(&str, &str); 15] = [
     (" abandoned ", ""),
     (" decided against ", ""),
 ];
-/// What tells a choice, whatever else the sentence rejects.
+/// What marks a choice, whatever else the sentence rejects.
 pub(super) static CHOSEN: Phrases = Phrases::named("choices.chosen");
 /// What makes a choice a guess or a proposal and no decision.
 pub(super) static GUESSES: Phrases = Phrases::named("choices.guesses");
 /// What makes it a proposal wherever it stands.
 pub(super) static ASKS: Phrases = Phrases::named("choices.asks");
-/// What tells that an earlier choice on the same thing no longer holds.
+/// What marks that an earlier choice on the same thing no longer holds.
 pub(super) static CHANGES: Phrases = Phrases::named("choices.changes");

@@ -10,6 +10,7 @@ use super::choice_words::{
 };
 use super::facts::Item;
 use super::figures::has_figure;
+use super::phrases::Phrases;
 use super::text::{Sentence, one_line};
 
 /// The longest decision of a summary, in characters.
@@ -182,20 +183,7 @@ fn is_guess(lower: &str) -> bool {
 
 /// Returns whether what reads like a choice is a refusal of it.
 fn turns_down(lower: &str) -> bool {
-    const DOWN: [&str; 12] = [
-        " don't go ",
-        " not go ",
-        " do not go ",
-        " don't use ",
-        " do not use ",
-        " don't take ",
-        " not take ",
-        " don't want ",
-        " rather not ",
-        " forget it ",
-        " nicht nehmen ",
-        " lieber nicht ",
-    ];
+    static DOWN: Phrases = Phrases::named("choices.down");
     DOWN.iter().any(|mark| lower.contains(mark))
 }
 

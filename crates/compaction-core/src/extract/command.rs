@@ -78,7 +78,7 @@ const CHECKS: [&str; 26] = [
     "compile",
 ];
 
-/// A command line, taken apart so that two runs of the same command can be told.
+/// A command line, parsed so that two runs of the same command are recognized.
 pub(super) struct Command {
     core: String,
     parts: Vec<Part>,

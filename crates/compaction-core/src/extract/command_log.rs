@@ -22,7 +22,7 @@ use crate::path_normalize::resolved;
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
 const REMEMBERED: usize = 64;
 
-/// The longest sentence that tells of a failure, in characters, and how many of one message count.
+/// The longest sentence that reports a failure, in characters, and how many of one message count.
 const SENTENCE: usize = 300;
 const TOLD: usize = 8;
 
@@ -354,7 +354,7 @@ impl<'a> CommandLog<'a> {
                 }
                 ToolEffect::Todos(arguments) => todos.apply_at(&arguments.to_value(), call.place),
                 ToolEffect::Read(path) => {
-                    // Without a result nobody has seen it.
+                    // Without a result its content is unknown.
                     if call.result.is_some() {
                         files.seen(&path, call.place);
                         reads.insert(resolved(&path, cwd), call.place);
@@ -412,7 +412,7 @@ impl<'a> CommandLog<'a> {
         for (place, other) in self.dependencies {
             record.link(place, other);
         }
-        // What checks nothing, gives no reason and failed two requests ago blocks nobody any more.
+        // What checks nothing, gives no reason and failed two requests ago no longer blocks the work.
         let requests = self.requests;
         let failures = self
             .failures

@@ -33,7 +33,7 @@ const BRIEF_COMMAND: usize = 32;
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
 pub(super) const REJECTED: &str = "Rejected: ";
-/// How many sentences of one answer are held against the steps.
+/// How many sentences of one answer are compared with the steps.
 pub(super) const REPORTED: usize = 200;
 /// How many figures of one answer count.
 const FIGURES_OF_ANSWER: usize = 4;
@@ -55,7 +55,7 @@ pub(crate) struct FactIndex {
     pub todo_calls: Vec<usize>,
     /// The messages that read all of a file, the newest for each of the files read last.
     pub reads: Vec<usize>,
-    /// The first result that is marked as a failure: it tells that the others did not fail.
+    /// The first result that is marked as a failure: it shows that the others did not fail.
     pub marks: Option<usize>,
     /// The newest answer with words.
     pub last_words: Option<usize>,
@@ -402,7 +402,7 @@ pub(super) fn retract<T>(
 }
 
 /// Adds an item to a list of at most so many. A list is held to its bound with every item: one message may say
-/// thousands of things, and each is held against the whole list.
+/// thousands of things, and each is compared with the whole list.
 pub(super) fn push_newest<T>(list: &mut Vec<T>, item: T, most: usize) {
     list.push(item);
     keep_newest(list, most);

@@ -57,7 +57,7 @@ pub(super) struct Failure {
     pub exit: Option<i64>,
     /// Its error lines.
     pub lines: Vec<String>,
-    /// The sentence that told of it, where nobody saw it run.
+    /// The sentence that reported it, where no run of it is recorded.
     pub reported: Option<String>,
     /// The entry of the result.
     pub id: String,

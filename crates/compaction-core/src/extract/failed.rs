@@ -7,13 +7,13 @@ use super::facts::Failure;
 use super::figures::subjects;
 use super::names::Names;
 
-/// A command that failed, or a failure that somebody tells of.
+/// A command that failed, or a reported failure.
 pub(super) struct Failed {
     /// How many requests there had been.
     pub(super) requests: usize,
     pub(super) command: Command,
     pub(super) failure: Failure,
-    /// What the report is about, where somebody told of it.
+    /// What the report is about, for a reported failure.
     pub(super) about: Option<About>,
     /// The messages of its call and of its result.
     pub(super) call: Option<usize>,
@@ -42,7 +42,7 @@ impl Failed {
         self.call.unwrap_or(self.result)
     }
 
-    /// Returns whether it was told of and what says that something is fixed refers to it; `answers` when that is the
+    /// Returns whether it was reported and the message that something is fixed refers to it; `answers` when that is the
     /// answer to the report.
     pub(super) fn is_resolved(&self, resolved: &About, answers: bool) -> bool {
         let Some(known) = &self.about else {

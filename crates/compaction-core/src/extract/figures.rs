@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use super::facts::Item;
+use super::phrases::Phrases;
 use super::text::{Sentence, one_line, words};
 
 /// Units that make a number a figure.
@@ -21,21 +22,7 @@ pub(crate) fn is_unit(word: &str) -> bool {
 }
 
 /// Words next to which any number is a figure.
-const KEYS: [&str; 13] = [
-    "port",
-    "limit",
-    "limits",
-    "timeout",
-    "maximum",
-    "max",
-    "minimum",
-    "min",
-    "version",
-    "budget",
-    "least",
-    "most",
-    "threshold",
-];
+static KEYS: Phrases = Phrases::named("figures.keys");
 
 /// Characters that are units where words are not parted by spaces.
 pub(super) const CJK_UNITS: &str = "秒分時时天个個回件行字次毫ミ个小日円元";
@@ -100,79 +87,24 @@ fn has_colour(text: &str) -> bool {
 
 /// Returns true when a sentence says that something is now otherwise.
 pub(super) fn replaces_earlier(text: &str) -> bool {
-    const CHANGES: [&str; 24] = [
-        " instead ",
-        " not ",
-        " change ",
-        " changed ",
-        " now ",
-        " make it ",
-        " rather ",
-        " actually ",
-        " no longer ",
-        " switch ",
-        " set it ",
-        " raise ",
-        " lower ",
-        " increase ",
-        " reduce ",
-        " bump ",
-        " update ",
-        " anymore ",
-        " statt ",
-        " nicht ",
-        " jetzt ",
-        " ändere ",
-        " ahora ",
-        " maintenant ",
-    ];
+    static CHANGES: Phrases = Phrases::named("figures.changes");
     let spaced = format!(" {} ", words(text).join(" "));
     CHANGES.iter().any(|mark| spaced.contains(mark)) || text.contains("改") || text.contains("変更")
 }
 
 /// Words that say nothing of what a sentence is about.
-const FILLERS: [&str; 42] = [
-    "should", "must", "that", "this", "with", "from", "have", "instead", "change", "changed",
-    "make", "please", "then", "than", "rather", "actually", "longer", "switch", "raise", "lower",
-    "increase", "reduce", "update", "when", "what", "into", "only", "always", "never", "also",
-    "more", "less", "most", "least", "will", "need", "needs", "they", "them", "very", "same",
-    "says",
-];
+static FILLERS: Phrases = Phrases::named("figures.fillers");
 /// More of them, for what is not a figure.
-const MORE_FILLERS: [&str; 24] = [
-    "approach",
-    "because",
-    "using",
-    "used",
-    "since",
-    "going",
-    "could",
-    "would",
-    "which",
-    "there",
-    "where",
-    "here",
-    "just",
-    "like",
-    "want",
-    "keep",
-    "done",
-    "next",
-    "step",
-    "steps",
-    "remaining",
-    "after",
-    "before",
-    "still",
-];
+static MORE_FILLERS: Phrases = Phrases::named("figures.more_fillers");
 
 fn is_filler(word: &str) -> bool {
-    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| FILLERS.into());
+    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| FILLERS.iter().copied().collect());
     KNOWN.contains(word)
 }
 
 fn is_further_filler(word: &str) -> bool {
-    static KNOWN: LazyLock<BTreeSet<&str>> = LazyLock::new(|| MORE_FILLERS.into());
+    static KNOWN: LazyLock<BTreeSet<&str>> =
+        LazyLock::new(|| MORE_FILLERS.iter().copied().collect());
     KNOWN.contains(word)
 }
 

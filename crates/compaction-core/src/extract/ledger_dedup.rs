@@ -88,7 +88,7 @@ impl ActiveFacts {
         self.changed.contains_key(id)
     }
 
-    /// Returns whether the entry tells of a failure that is open.
+    /// Returns whether the entry reports a failure that is open.
     pub(crate) fn is_open_failure(&self, id: &str) -> bool {
         self.failures.contains(id)
     }

@@ -13,7 +13,7 @@ use super::text::{is_pasted, one_line};
 
 /// The longest line of a request that is only listed, in characters.
 const LISTED: usize = 160;
-/// How many of the newest rules and figures a changed figure is held against.
+/// How many of the newest rules and figures a changed figure is compared with.
 const RECENT: usize = 32;
 /// How many commands that failed are listed.
 const FAILURES: usize = 6;
@@ -41,7 +41,7 @@ impl Request {
         Item { text, id }
     }
 
-    /// Returns true for what only tells the agent to go on: nothing, a slash command, or one of a closed list.
+    /// Returns true for what only asks the agent to continue: nothing, a slash command, or one of a closed list.
     pub(super) fn is_tiny(&self) -> bool {
         is_tiny(&self.text)
     }
@@ -332,7 +332,7 @@ fn merge_commands(
             .retain(|earlier| !Command::new(&earlier.command).is_same(&newest));
         older.failures.push(failure);
     }
-    // Only the newest is told in full.
+    // Only the newest is shown in full.
     let excess = older.failures.len().saturating_sub(FAILURES);
     older.failures.drain(..excess);
     if let Some((_, earlier)) = older.failures.split_last_mut() {

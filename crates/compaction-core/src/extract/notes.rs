@@ -9,7 +9,7 @@ pub(crate) struct Spoken {
     pub place: usize,
     /// All of it.
     pub text: String,
-    /// True when it only tells the agent to go on.
+    /// True when it only asks the agent to continue.
     pub tiny: bool,
     /// What took the place of a figure in it.
     pub changed: Option<Change>,
@@ -20,7 +20,7 @@ pub(crate) struct Spoken {
 pub(crate) struct Change {
     /// Which message gives it.
     pub place: usize,
-    /// The new value, where it can be told.
+    /// The new value, where it is known.
     pub value: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a figure is of, so that a later one can be told to take its place.
+//! What a figure measures, so that a later value can replace it.
 //!
 //! Two sentences speak of one thing when the same telling words follow each other in both, and neither goes on with a
 //! word of its own where the other goes on with another: "import worker batch size" is not "import worker page size".
@@ -219,7 +219,7 @@ fn shared(one: &[String], other: &[String]) -> usize {
     shared
 }
 
-/// How many words an earlier figure may be told with for one of them alone to mean it.
+/// The most words that an earlier figure may have for one shared word to identify it.
 const GENERAL: usize = 2;
 
 /// The most telling words of a sentence that are compared.

@@ -1,4 +1,4 @@
-//! What a message speaks against: refusals, and what is named as not wanted.
+//! What a message rejects: refusals, and what is named as not wanted.
 
 use std::collections::BTreeSet;
 
@@ -27,9 +27,9 @@ static AGAINST: Phrases = Phrases::named("refusals.against");
 /// How many words after it are looked at.
 const AGAINST_WORDS: usize = 6;
 
-/// Returns the telling words of each thing that a sentence speaks against.
+/// Returns the significant words of each thing that a sentence rejects.
 pub(super) fn turned_down(text: &str) -> Vec<BTreeSet<String>> {
-    // What is longer is no sentence that somebody says.
+    // Longer text is no sentence of a conversation.
     if text.len() > 2000 {
         return Vec::new();
     }

@@ -37,7 +37,7 @@ pub(super) fn removals_of_call(call: &ToolCall) -> Vec<Removal> {
 }
 
 /// Returns what a command takes away when it succeeds. Of what a shell works out itself (patterns, variables,
-/// alternatives, pipes) nobody can tell, so that counts for nothing.
+/// alternatives, pipes) that is unknown, so it does not count.
 pub(super) fn removals(command: &str) -> Vec<Removal> {
     let mut found = Vec::new();
     let has_one = ["rm", "mv", "unlink", "cp", "touch", "tee", "git", ">"]

@@ -1,4 +1,4 @@
-//! Failures that somebody tells of: what the user sees elsewhere, and what an answer leaves broken.
+//! Reported failures: what the user sees elsewhere, and what an answer leaves broken.
 
 use super::phrases::Phrases;
 use super::signals::{has_error, states_error};
@@ -11,7 +11,7 @@ const LONGEST: usize = 1000;
 static FAILS: Phrases = Phrases::named("failures.fails");
 /// What says so where the sentence names a command.
 static FAILS_OF_COMMANDS: Phrases = Phrases::named("failures.fails_of_commands");
-/// What says that somebody saw it.
+/// What says that it was observed.
 static SEEN: Phrases = Phrases::named("failures.seen");
 /// What says so of something that was seen before.
 static STILL: Phrases = Phrases::named("failures.still");
@@ -20,7 +20,7 @@ static NO_REPORT: Phrases = Phrases::named("failures.no_report");
 /// What says that something works again.
 static FIXED: Phrases = Phrases::named("failures.fixed");
 
-/// Who tells of a failure.
+/// Who reports a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Teller {
     /// The user.
@@ -31,7 +31,7 @@ pub(super) enum Teller {
     Passing,
 }
 
-/// A sentence that tells of a failure.
+/// A sentence that reports a failure.
 #[derive(Debug)]
 pub(super) struct Report<'a> {
     /// The sentence.

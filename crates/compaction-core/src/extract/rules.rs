@@ -1,4 +1,4 @@
-//! The user's rules: one closed list of patterns that a sentence of a user message is held against.
+//! The user's rules: a closed list of patterns that sentences of user messages are matched against.
 //!
 //! A sentence is a rule when one of [`PATTERNS`] occurs in its words. A pattern is a row of words in
 //! lower case: `|` asks for the start of a clause (of the sentence, after punctuation, or after a word
@@ -32,13 +32,13 @@ static EXCEPTIONS: Phrases = Phrases::named("rules.exceptions");
 /// a new value.
 static WEAK: Phrases = Phrases::named("rules.weak");
 
-/// What tells that an order is for this once.
+/// What marks an order as valid for this once.
 static ONCE: Phrases = Phrases::named("rules.once");
 
 /// How a report begins.
 static REPORTS: Phrases = Phrases::named("rules.reports");
 
-/// What tells that a figure is told or changed, and nothing forbidden.
+/// What marks that a figure is given or changed, and nothing forbidden.
 static VALUES: Phrases = Phrases::named("rules.values");
 
 /// Chinese and Japanese.

@@ -25,7 +25,7 @@ const FILTERS: [&str; 18] = [
     "tail", "head", "grep", "egrep", "rg", "less", "cat", "tee", "sed", "awk", "wc", "sort",
     "uniq", "cut", "tr", "jq", "column", "more",
 ];
-/// What is run behind `;` or `||` and tells nothing.
+/// What is run after `;` or `||` and does not matter.
 const REMARKS: [&str; 6] = ["echo", "printf", "true", "exit", "false", ":"];
 /// Options that change what is printed alone.
 const TALK: [&str; 10] = [
@@ -80,7 +80,7 @@ impl Part {
         self.words.join(" ")
     }
 
-    /// Returns whether both run in the same folder as far as can be told. A path from the root is taken for the folder
+    /// Returns whether both run in the same folder, as far as is known. A path from the root is taken for the folder
     /// that a command without one runs in, and for any whose end it has; a path from there is another folder.
     pub(super) fn same_place(&self, other: &Self) -> bool {
         let within = |whole: &str, end: &str| {

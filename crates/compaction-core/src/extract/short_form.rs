@@ -1,11 +1,12 @@
 //! Fewer words for the same fact, and which facts stand by themselves: for where there is little room.
 //!
-//! What remains of a sentence is one piece of it, as it was said. What opens it and tells nothing goes, and so do
+//! What remains of a sentence is one piece of it, as it was said. What opens it without meaning is dropped, and so do
 //! clauses around the fact that neither name it nor limit it.
 
 use super::choice_words::{DECIDED, DECIDED_ANYWHERE, REASONS};
 use super::fact_index::REJECTED;
 use super::figures::has_figure;
+use super::phrases::Phrases;
 use super::quantity::Quantity;
 use super::sentence_kinds;
 use super::text::{one_line, words};
@@ -28,29 +29,20 @@ pub(crate) struct ShortForm {
     pub rank: u8,
 }
 
-/// What may open a sentence and tells nothing.
+/// What may open a sentence without meaning.
 const OPENERS: &str = "fyi; btw; by the way; note that; please note that; note; keep in mind that; keep in mind; \
      remember that; for the record; with that; so; ok; okay; yes; yeah; yep; right; fine; agreed; alright; hm; hmm; \
      well; also; and; but; oh; thanks; then; ja; gut; übrigens; zur info; und; also gut; au fait; pour info; et; oui; \
      d'accord; por cierto; y; sí; vale";
 
 /// First words of work to be done, which sets no value.
-const TASKS: &str = "run; rerun; compare; try; test; check; measure; look; add; write; read; fix; find; show; tell; \
-     explain; repeat; wait; review; investigate; continue; commit; lauf; vergleiche; miss; prüfe; teste; suche; lies; \
-     schreib; lance; mesure; vérifie; cherche; ejecuta; compara; prueba; mide; revisa; busca";
+static TASKS: Phrases = Phrases::named("short.tasks");
 
 /// Words of a clause without which a figure would say more than was said.
-const LIMITS: &str = "not; no; never; only; more; less; until; if; unless; when; while; max; min; per; \
-     except; before; after; nicht; kein; nur; höchstens; mindestens; wenn; bis; pas; plus; moins; sauf; si; sin; más; \
-     menos; hasta; cuando; salvo";
+static LIMITS: Phrases = Phrases::named("short.limits");
 
 /// What opens a remark behind a reason.
-const REMARKS: &str = "and the other; and that; so that; so that's; so we; so i; that matters; that's; which; \
-     und das; das ist; et ça; y eso; anything else; everything else";
-
-fn listed(list: &'static str) -> impl Iterator<Item = &'static str> {
-    list.split(';').map(str::trim)
-}
+static REMARKS: Phrases = Phrases::named("short.remarks");
 
 /// Returns a sentence with a figure in fewer words.
 pub(crate) fn figure(text: &str) -> ShortForm {
@@ -161,11 +153,11 @@ pub(crate) fn step(text: &str) -> ShortForm {
     ShortForm { text, rank: 0 }
 }
 
-/// Returns a sentence without what opens it and tells nothing.
+/// Returns a sentence without an opening that means nothing.
 fn without_openers(text: &str) -> &str {
     let mut rest = text.trim();
     loop {
-        let opened = listed(OPENERS).filter_map(|opener| {
+        let opened = OPENERS.split(';').map(str::trim).filter_map(|opener| {
             let head = rest.get(..opener.len())?;
             let after = rest.get(opener.len()..)?;
             let parted = after.starts_with([' ', ',', ':']);
@@ -206,12 +198,15 @@ fn ended(text: &str) -> &str {
 
 fn limits(clause: &str) -> bool {
     let own = words(clause);
-    own.len() <= 8 && listed(LIMITS).any(|mark| own.iter().any(|word| word == mark))
+    own.len() <= 8
+        && LIMITS
+            .iter()
+            .any(|mark| own.iter().any(|word| word == mark))
 }
 
 fn remarks(clause: &str) -> bool {
     let lower = clause.to_lowercase().replace('’', "'");
-    listed(REMARKS).any(|mark| {
+    REMARKS.iter().any(|mark| {
         lower
             .strip_prefix(mark)
             .is_some_and(|rest| rest.starts_with(' '))
@@ -221,7 +216,7 @@ fn remarks(clause: &str) -> bool {
 fn is_task(text: &str) -> bool {
     let mut first = words(text).into_iter();
     let first = first.find(|word| !matches!(word.as_str(), "please" | "now" | "bitte"));
-    first.is_some_and(|first| listed(TASKS).any(|task| task == first))
+    first.is_some_and(|first| TASKS.iter().any(|task| *task == first))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::phrases::Phrases;
 use super::text::neutralise;
 
 /// How much of an output is looked at: this many bytes at its start and at its end.
@@ -11,77 +12,20 @@ const ERRORS: usize = 6;
 const ERROR_LINE: usize = 200;
 const ERROR_TEXT: usize = 600;
 
-/// Text that tells a failure wherever it stands in an output.
-const FAILURES: [&str; 6] = [
-    "test result: FAILED",
-    "error[E",
-    "error: could not compile",
-    "npm ERR!",
-    "npm error code",
-    "Traceback (most recent call last)",
-];
-/// What opens a line that tells a failure.
+/// Text that marks a failure anywhere in an output.
+static FAILURES: Phrases = Phrases::named("signals.failures");
+/// Beginnings of lines that mark a failure.
 const FAILURE_LINES: [&str; 3] = ["FAIL ", "FAIL\t", "--- FAIL"];
-/// What opens a line near the end of an output that tells a failure, unless a line behind it tells success.
-const LAST_LINES: [&str; 9] = [
-    "error: ",
-    "Error: ",
-    "ERROR: ",
-    "fatal: ",
-    "FATAL: ",
-    "panic: ",
-    "Exception in thread ",
-    "BUILD FAILED",
-    "e: ",
-];
+/// Beginnings of lines that mark a failure near the end of an output, unless a later line marks success.
+static LAST_LINES: Phrases = Phrases::named("signals.last_lines");
 /// How many of the last lines with words are looked at for that.
 const LAST: usize = 12;
-/// What tells success behind it.
-const SUCCESS: [&str; 7] = [
-    "test result: ok",
-    " passed",
-    "successful",
-    "succeeded",
-    "0 failed",
-    "0 errors",
-    "exited with code 0",
-];
-/// What marks a line that tells why.
-const ERROR_WORDS: [&str; 24] = [
-    "error",
-    "panicked",
-    "assert",
-    "fail",
-    "traceback",
-    "exception",
-    "cannot ",
-    "not found",
-    "no such file",
-    "denied",
-    "refused",
-    "undefined",
-    "unable to",
-    "unresolved",
-    "timed out",
-    "panic:",
-    "fehler",
-    "erreur",
-    "échec",
-    "échoué",
-    "ошибка",
-    "错误",
-    "失败",
-    "エラー",
-];
+/// What marks success after it.
+static SUCCESS: Phrases = Phrases::named("signals.success");
+/// What marks a line that gives the cause.
+static ERROR_WORDS: Phrases = Phrases::named("signals.error_words");
 /// What a harness says when a call was not allowed to run.
-const DENIALS: [&str; 6] = [
-    "user doesn't want to proceed",
-    "rejected by user",
-    "rejected by the user",
-    "denied by the user",
-    "denied by user",
-    "Operation aborted",
-];
+static DENIALS: Phrases = Phrases::named("signals.denials");
 
 /// How a command ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -210,7 +154,7 @@ fn exit_code_of(line: &str) -> Option<i64> {
     words.next().is_none().then_some(code)
 }
 
-/// Returns true when one of the last lines is an error and none behind it tells success.
+/// Returns true when one of the last lines is an error and no later one marks success.
 fn ends_in_error(tail: &str) -> bool {
     let lines = tail.lines().rev().map(str::trim);
     let last = lines.filter(|line| !line.is_empty()).take(LAST);
@@ -225,7 +169,7 @@ fn ends_in_error(tail: &str) -> bool {
     false
 }
 
-/// How much a line tells of a failure.
+/// What a line says about a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Telling {
     /// Why it happened.
@@ -272,25 +216,11 @@ fn error_lines(head: &str, tail: &str) -> Vec<String> {
     lines
 }
 
-/// Returns how much a line of output tells of a failure.
+/// Returns what a line of output says about a failure.
 fn telling(line: &str) -> Telling {
     let line = line.trim();
     // Summaries of a tool on its own end say less than what it said before.
-    const CLOSING: [&str; 13] = [
-        "error: could not compile",
-        "error: aborting due to",
-        "error: test failed",
-        "error: process didn't exit",
-        "error: Recipe ",
-        "npm ERR! code",
-        "npm ERR! errno",
-        "npm error code",
-        "npm error errno",
-        "make: ***",
-        "Error: Process completed",
-        "FAILURE: ",
-        "exit status",
-    ];
+    static CLOSING: Phrases = Phrases::named("signals.closing");
     let closing = CLOSING.iter().any(|mark| line.starts_with(mark));
     match () {
         () if closing && mentions_error(line) => Telling::That,
@@ -312,47 +242,12 @@ pub(super) fn has_error(text: &str) -> bool {
 }
 
 /// What an error begins with.
-const OPENS: [&str; 17] = [
-    "error[",
-    "E   ",
-    "e: ",
-    "npm ERR!",
-    "npm error",
-    "fatal:",
-    "panic:",
-    "curl: (",
-    "Unhandled ",
-    "Uncaught ",
-    "Caused by:",
-    "Fehler:",
-    "Erreur",
-    "Ошибка",
-    "错误",
-    "エラー",
-    "assertion ",
-];
+static OPENS: Phrases = Phrases::named("signals.opens");
 
 /// Returns true for a text that begins with an error and what it is: `error: ...`, `panic: ...`, `KeyError: ...`, or
 /// that has one behind the place it is about.
 pub(super) fn states_error(text: &str) -> bool {
-    const HAS: [&str; 16] = [
-        ": error",
-        ": ERROR",
-        ": fatal",
-        "undefined reference",
-        "unresolved reference",
-        "Unresolved reference",
-        "assertion `",
-        "failed to solve",
-        "No such file or directory",
-        "command not found",
-        "Permission denied",
-        "permission denied",
-        "Connection refused",
-        "connection refused",
-        "No space left on device",
-        "Segmentation fault",
-    ];
+    static HAS: Phrases = Phrases::named("signals.has");
     let text = text.trim_start_matches(|c: char| {
         c.is_whitespace() || matches!(c, '×' | '✗' | '✘' | '│' | '>' | '*')
     });
@@ -375,7 +270,7 @@ fn names_error(text: &str) -> bool {
     name.len() <= 80 && plain && named && what.chars().any(char::is_alphanumeric)
 }
 
-/// Returns true for a line that tells of a panic or of a test that failed.
+/// Returns true for a line that reports a panic or a test that failed.
 fn tells_where(line: &str) -> bool {
     let tells = [
         "panicked at",

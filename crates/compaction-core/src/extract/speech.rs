@@ -10,7 +10,7 @@ const STEP: usize = 200;
 
 /// What opens a sentence that says what comes.
 static COMING: Phrases = Phrases::named("speech.coming");
-/// What tells that a list says what comes.
+/// What marks a list of next steps.
 static LISTS: Phrases = Phrases::named("speech.lists");
 
 /// Returns what an answer says will come: the list under such a sentence, else the sentences.
@@ -28,7 +28,7 @@ pub(super) struct Step {
     pub(super) asks: bool,
 }
 
-/// What tells wherever it stands that something is left for later.
+/// What marks later work, anywhere in a sentence.
 static LATER: Phrases = Phrases::named("speech.later");
 /// The same at the start of a sentence.
 static LATER_OPENS: Phrases = Phrases::named("speech.later_opens");
@@ -37,7 +37,7 @@ static LATER_CJK: Phrases = Phrases::named("speech.later_cjk");
 /// What opens a promise, and what says that it waits for something.
 static PROMISES: Phrases = Phrases::named("speech.promises");
 static WAITS: Phrases = Phrases::named("speech.waits");
-/// What tells an offer.
+/// What marks an offer.
 static OFFERS: Phrases = Phrases::named("speech.offers");
 /// What says that nothing is left.
 static NOTHING: Phrases = Phrases::named("speech.nothing");
@@ -90,7 +90,7 @@ pub(super) fn closes(text: &str) -> bool {
     CLOSED.iter().any(|mark| lower.contains(mark)) || text.contains("完成了")
 }
 
-/// Returns whether a sentence speaks of what comes rather than of what was done.
+/// Returns whether a sentence is about next steps rather than about what was done.
 pub(super) fn is_coming(text: &str) -> bool {
     static MARKS: Phrases = Phrases::named("speech.marks");
     let lower = spaced(text);

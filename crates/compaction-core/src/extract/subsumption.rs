@@ -16,7 +16,7 @@ use cargo::cargo;
 pub(super) enum Subsumption {
     /// Not all of it.
     Not,
-    /// That cannot be told from the command lines.
+    /// The command lines do not show it.
     Perhaps,
     /// All of it.
     Surely,
@@ -63,11 +63,11 @@ const PLAIN: [&str; 18] = [
     "pytest", "jest", "mocha", "mypy", "eslint", "tsc", "psql", "curl", "phpunit", "rspec", "make",
     "gcc", "node", "gradle", "mvn", "python", "python3", "just",
 ];
-/// Programs that, told nothing to work on, work on everything.
+/// Programs that work on everything where no target is given.
 const WHOLE: [&str; 9] = [
     "pytest", "jest", "vitest", "mocha", "rspec", "phpunit", "ctest", "tox", "nox",
 ];
-/// Programs that, told a folder, work on all that is below.
+/// Programs that work on everything below a folder that is given.
 const TREES: [&str; 28] = [
     "pytest",
     "unittest",
@@ -102,7 +102,7 @@ const TREES: [&str; 28] = [
 const OPEN: [&str; 10] = [
     "make", "just", "python", "python3", "node", "ruby", "perl", "php", "docker", "task",
 ];
-/// Endings of scripts, of which nobody knows them either.
+/// Endings of scripts, whose options are unknown, too.
 const SCRIPTS: [&str; 6] = [".sh", ".py", ".js", ".ts", ".rb", ".pl"];
 /// Words of a script's name that say that it checks something, so that without arguments it checks all it can.
 const CHECKING: [&str; 7] = ["test", "lint", "check", "spec", "e2e", "tsc", "types"];
@@ -137,7 +137,7 @@ pub(super) fn covers(won: &Part, failed: &Part) -> Subsumption {
     }
 }
 
-/// A program, what it is told to do, and what it does that to.
+/// A program, its subcommand and options, and its targets.
 #[derive(Debug, Default)]
 struct Run<'a> {
     program: &'a str,
@@ -245,7 +245,7 @@ fn general(won: &Run<'_>, failed: &Run<'_>) -> Subsumption {
     }
 }
 
-/// Returns true for what nobody knows the options of.
+/// Returns true for programs whose options are unknown.
 fn is_open(program: &str) -> bool {
     let mut ends = SCRIPTS.iter();
     OPEN.contains(&program) || program.contains('/') || ends.any(|end| program.ends_with(end))

@@ -29,7 +29,7 @@ impl FactIndex {
             .iter()
             .filter(|sentence| speech::closes(&sentence.text));
         self.steps_are_done(place, closing);
-        // A rule is told as a rule.
+        // A rule is listed as a rule.
         let stated: BTreeSet<&str> = rules.iter().copied().collect();
         let others = said
             .iter()

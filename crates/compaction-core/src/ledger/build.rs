@@ -21,7 +21,7 @@ const SOURCES: usize = 4096;
 
 impl Ledger {
     /// Returns the facts of `path` that are not verbatim in a context whose kept range begins at the place
-    /// `first_kept` of `context.entries` (its length for none). What is kept still tells what is over and done.
+    /// `first_kept` of `context.entries` (its length for none). What is kept still shows what is resolved.
     pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
         Self::without(path, context, first_kept, &BTreeSet::new())
     }

@@ -35,7 +35,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// Returns what a closing line takes: it tells nothing of a fact, so where room is scarce there is none.
+    /// Returns what a closing line takes: it says nothing about a fact, so where room is scarce it is left out.
     pub(super) fn closing(&self) -> TokenCount {
         match self.detail {
             Detail::Full | Detail::Paths => CLOSING.min(self.budget.ledger.scaled(1, 8)),
@@ -71,7 +71,7 @@ impl Fitting<'_> {
             }
         }
         let headings = TokenCount(HEADING.0 * kinds);
-        // A message that is told whole needs room too.
+        // A message that is shown in full needs room too.
         let room = self.room.saturating_sub(headings).scaled(4, 5);
         let short = self.places(LedgerKind::File).into_iter();
         let short = short.map(|place| self.cost(self.path(&self.ledger.items[place])));

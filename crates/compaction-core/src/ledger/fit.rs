@@ -112,7 +112,7 @@ pub(super) struct Fitting<'a> {
     shares: Shares,
     /// True as long as what is long waits.
     pub(super) short_only: bool,
-    /// How many bytes of an entry's words are told as facts.
+    /// How many bytes of an entry's text are listed as facts.
     pub(super) told: BTreeMap<EntryId, usize>,
 }
 
@@ -217,7 +217,7 @@ impl<'a> Fitting<'a> {
 
     fn choose(&mut self) {
         self.detail = self.detail();
-        // What stands in a message that is told whole anyway is not told twice.
+        // What a message that is shown in full contains is not repeated.
         for (kind, share) in ORDER {
             if self.shares == Shares::Each
                 && matches!(kind, LedgerKind::FirstMessage | LedgerKind::LatestMessage)

@@ -209,7 +209,7 @@ fn gather_within(path: &SessionPath<'_>, context: &SessionContext, most: u64) ->
     gathered
 }
 
-/// Returns whether the beginning of an entry's line does not say that somebody else than the user speaks.
+/// Returns whether the beginning of an entry's line names no other role than the user.
 fn may_be_the_users(path: &SessionPath<'_>, index: EntryIndex) -> bool {
     let Ok(head) = path.tree().line_head(index, HEAD) else {
         return false;
@@ -256,7 +256,7 @@ fn newest_ledger(
         if let Some(Known { ledger, first_kept }) = body {
             let since = match *first_kept == *tree.id(*index) {
                 true => place,
-                // Where it cannot be told what was kept, everything is read.
+                // Where it is unknown what was kept, everything is read.
                 false => kept_from(path, &first_kept, place).filter(|kept| *kept >= start)?,
             };
             return Some((ledger, since));

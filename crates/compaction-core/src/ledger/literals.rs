@@ -13,7 +13,7 @@ use crate::tokens::{TokenCount, TokenCounter};
 const OPENING: &str = "<ledger>";
 const CLOSING: &str = "</ledger>";
 
-/// What stands above the lines: nobody is to take an old figure for the one in force.
+/// The heading of the lines: an old figure must not be taken for the current one.
 const HEADING: &str = "Names from what is left out, in no order (may be out of date since):";
 
 /// What stands above what the user said.

@@ -6,8 +6,8 @@
 //! entries since ------------------------------------+                                  |-> details.ledger
 //! ```
 //!
-//! **Invariants.** A fact's text comes from its entry, each time anew, so twenty compactions in a row do not wear it
-//! down. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
+//! **Invariants.** A fact's text comes from its entry, each time anew, so twenty compactions in a row do not change it
+//! at all. Only what a user said is called the user's. A block never exceeds its budget, and text in it cannot end it.
 //! Facts whose entries stay verbatim in the context are left out, but they count for what is resolved.
 
 mod branch;

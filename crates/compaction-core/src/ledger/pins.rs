@@ -65,7 +65,7 @@ pub struct NewPin {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PinError {
     /// There is no such entry.
-    #[error("no entry {0} in this session; agent-cli tree lists the ids")]
+    #[error("no entry {0} in this session")]
     Unknown(EntryId),
     /// The path does not lead through the entry.
     #[error("entry {0} is on another branch; go there first, or pin its text")]

@@ -1,4 +1,4 @@
-//! How a fact stands in the block: whole, cut, brief, or inside a message that is told whole.
+//! How a fact is shown in the block: in full, cut, in its short form, or inside a message that is shown in full.
 
 use crate::extract::cut_middle;
 use crate::ledger::detail::Detail;
@@ -8,7 +8,7 @@ use crate::ledger::{LedgerItem, LedgerKind};
 use crate::tokens::TokenCount;
 
 impl Fitting<'_> {
-    /// Returns whether a message or a pin that is told whole says it.
+    /// Returns whether a message or a pin that is shown in full contains it.
     pub(super) fn is_inside(&self, item: &LedgerItem) -> bool {
         let repeats = match item.kind {
             LedgerKind::Rule
@@ -26,7 +26,7 @@ impl Fitting<'_> {
             | LedgerKind::Literal => false,
         };
         let told = self.told.get(&item.entry_id).copied().unwrap_or_default();
-        // What is told of a message sentence by sentence is not told again.
+        // What is shown of a message sentence by sentence is not repeated.
         if item.kind == LedgerKind::Message && told * 10 >= item.text.len() * 8 {
             return true;
         }

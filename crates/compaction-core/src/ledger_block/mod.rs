@@ -45,7 +45,7 @@ pub enum LedgerKind {
 }
 
 impl LedgerKind {
-    /// Returns true for a message of the user that is told as such.
+    /// Returns true for a message of the user that is shown as such.
     pub(crate) const fn is_message(self) -> bool {
         match self {
             Self::FirstMessage | Self::LatestMessage | Self::Message => true,
@@ -99,7 +99,7 @@ pub struct LedgerBlock {
     /// Where history was too long to be read whole for a first ledger, the oldest entry that was: of those before it
     /// only the user's words were read.
     pub read_from: Option<EntryId>,
-    /// Facts still valid, kept range included; `None` where nobody asked for facts.
+    /// Facts still valid, kept range included; `None` where no facts were requested.
     pub(crate) holds: Option<ActiveFacts>,
 }
 

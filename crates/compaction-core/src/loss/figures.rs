@@ -18,7 +18,7 @@ pub struct KindLoss {
     pub in_context: usize,
     /// Those that it can find again by the id of their entry.
     pub recoverable: usize,
-    /// Those that nobody can find again, as far as a record tells of them: none, unless the file lost entries.
+    /// Those that cannot be found again, as far as a record names them: none, unless the file lost entries.
     pub gone: usize,
     /// Those that were not looked for, because there was too much.
     #[serde(skip_serializing_if = "is_zero")]
@@ -32,7 +32,7 @@ pub struct Verbatim {
     pub total: usize,
     /// Those that the model can still read verbatim.
     pub verbatim: usize,
-    /// Those that no entry holds any more, as far as a record tells of them.
+    /// Those that no entry holds any more, as far as a record names them.
     #[serde(skip_serializing_if = "is_zero")]
     pub gone: usize,
     /// Those that were not looked for, because there was too much.

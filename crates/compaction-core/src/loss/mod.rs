@@ -3,8 +3,8 @@
 //! A compaction takes messages out of the context. The literals in them (paths, errors, figures, names,
 //! addresses, commands), the user's messages and the user's rules are looked up in what the model can read
 //! afterwards: the summary and what stays verbatim. What is not there is not lost as long as its entry is in the
-//! session and can be read by its id; where entries are missing, what they said is gone. And what a summary quotes as the user's words is held against what the user
-//! said.
+//! session and can be read by its id; where entries are missing, what they said is gone. And what a summary quotes as
+//! the user's words is searched for in the user's messages.
 //!
 //! The report needs nothing but the entries, so it works for the sessions of other agents as well.
 

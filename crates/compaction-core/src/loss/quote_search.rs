@@ -201,7 +201,7 @@ struct Table {
     /// The base, as often as a piece is long but once.
     oldest: u64,
     waiting: BTreeMap<u64, Vec<usize>>,
-    /// A bit for each hash tells apart most of what is not there.
+    /// A bit for each hash rules out most of what is missing.
     bits: Vec<u64>,
     /// How many quotes wait.
     open: usize,

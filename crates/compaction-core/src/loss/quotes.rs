@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::literals::folded;
 
-/// The shortest quote that is held against what was said, in words.
+/// The shortest quote that is searched for in messages, in words.
 const WORDS: usize = 3;
 /// The longest, in characters.
 const LONGEST: usize = 600;

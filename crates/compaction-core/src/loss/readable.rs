@@ -9,9 +9,9 @@ use session_model::{AgentMessage, Content};
 
 use super::literals::{Literal, LiteralKind, add_prose, folded};
 
-/// The length of the pieces by which most of what is not there is told apart without a search, in bytes.
+/// The length of the pieces by which most of what is missing is recognized without a search, in bytes.
 const GRAM: usize = 4;
-/// How much text is searched in all, in bytes. Who asks for more is told that it is not there.
+/// How much text is searched in all, in bytes. Beyond that, a text counts as not searched.
 const SEARCHED: u64 = 128 * 1024 * 1024;
 
 /// Where something is that was looked for.

@@ -65,7 +65,7 @@ pub(super) fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) ->
         .max(TokenCount(200))
 }
 
-/// Returns the ledger for a summary that somebody else wrote and behind which the entries from the place `first_kept` of
+/// Returns the ledger for a summary from another writer, behind which the entries from the place `first_kept` of
 /// the context stay, by the rule of every plan; `most` is what it may take in all. Where that is little, rules go first.
 pub fn ledger_beside(
     path: &SessionPath<'_>,
@@ -108,7 +108,7 @@ pub fn ledger_beside(
 pub(super) const LEDGER_SHARE: u64 = 4;
 
 /// Returns what a ledger may take: where little goes, it must not take its place. What the ledger of the summary
-/// before took is there again, so that small rounds wear nothing down.
+/// before took is there again, so that small rounds lose nothing.
 pub(super) fn ledger_room(
     gone: TokenCount,
     carried: Option<&str>,

@@ -177,7 +177,7 @@ pub struct ElisionPlan {
 }
 
 impl ElisionPlan {
-    /// Returns the entries that carry out the plan: the edits, and a mark that tells how to undo them.
+    /// Returns the entries that carry out the plan: the edits, and a mark that says how to undo them.
     pub fn apply(&self) -> Vec<EntryDraft> {
         let edits = self.elisions.iter().map(Elision::draft);
         let hash = self.hash();
@@ -270,9 +270,9 @@ fn elide(
 /// What becomes of the rules in the middle of what a user said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rules {
-    /// A ledger tells them.
+    /// A ledger lists them.
     Go,
-    /// Nothing else tells them.
+    /// Nothing else lists them.
     Stay,
 }
 

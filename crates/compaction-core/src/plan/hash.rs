@@ -1,4 +1,4 @@
-//! The hash of a plan: equal for equal decisions and requests, so that a dry run can be held against the run.
+//! The hash of a plan: equal for equal decisions and requests, so that a dry run can be compared with the run.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use crate::rules::Profile;
 pub struct PlanHash(String);
 
 impl PlanHash {
-    /// Returns the hash of `parts`, each told apart from its neighbours by its length.
+    /// Returns the hash of `parts`, each delimited by its length.
     pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in parts {

@@ -50,6 +50,7 @@ use requests::{RequestSet, RequestSource, Shared, build_requests, output_cap};
 
 /// Why there is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum NothingToDo {
     /// The context ends in a compaction and is not above the threshold.
     #[error("Already compacted")]
@@ -244,7 +245,7 @@ pub fn plan_for_context(
     plan_with(path, context, None, trigger, options)
 }
 
-/// Does the same with a cut that somebody else chose: what stays begins at the place `first_kept` of the context's
+/// Does the same with a given cut: what stays begins at the place `first_kept` of the context's
 /// entries.
 pub(crate) fn plan_at(
     path: &SessionPath<'_>,

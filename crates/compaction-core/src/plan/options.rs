@@ -26,7 +26,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// Returns true when nobody asked for it.
+    /// Returns true when no user asked for it.
     pub const fn is_automatic(&self) -> bool {
         !matches!(self, Self::Manual { .. })
     }

@@ -1,4 +1,4 @@
-//! What marks pruned output: the notice in its place, and the entry that tells how to undo it.
+//! What marks pruned output: the notice in its place, and the entry that says how to undo it.
 
 use session_model::{CustomDraft, EntryDraft, EntryId, json::RawJson};
 
@@ -13,7 +13,7 @@ pub fn notice(tokens: TokenCount) -> String {
 /// The custom type of the entry that marks a pruning, so that it can be undone.
 pub const PRUNE_ENTRY: &str = "agent-cli/prune";
 
-/// Returns the entry that tells what the edits before it were and how to undo them.
+/// Returns the entry that says what the edits before it were and how to undo them.
 pub(crate) fn prune_mark(
     leaf: &EntryId,
     hash: &PlanHash,

@@ -101,7 +101,7 @@ pub struct DiskFile {
 pub struct RestoreInput {
     /// Files inside the workspace, newest first, each once by its resolved path.
     pub files: Vec<DiskFile>,
-    /// Paths that were left out because they lead out of the workspace. The model is not told.
+    /// Paths that were left out because they lead out of the workspace. The model does not see them.
     pub outside: Vec<String>,
     /// What went wrong as a whole, so that nothing is brought back.
     pub failed: Option<String>,

@@ -28,7 +28,7 @@ const LINES_OF_AN_IMAGE: usize = 4;
 
 /// Returns the files that the context's calls touched, newest first, each once as far as its
 /// spellings tell; of parallel calls the last is
-/// the newest. Calls that failed, or that nobody knows to have succeeded, do not count. Files that an earlier
+/// the newest. Calls that failed, or whose success is unknown, do not count. Files that an earlier
 /// compaction brought back count as touched then. What was looked at last as an image does not: images come back as such.
 pub fn touched_files(context: &SessionContext) -> Vec<TouchedFile> {
     // What an edit shortened or took out was seen all the same.

@@ -75,7 +75,7 @@ pub(super) fn file(path: &str, freshness: Freshness, text: &str, diff: Option<&s
     })
 }
 
-/// Returns what says where an image comes from; what is told of the tool was cleaned.
+/// Returns what says where an image comes from; the name of the tool was cleaned.
 pub(super) fn image(turn: usize, tool: Option<&str>, arguments: Option<&str>) -> String {
     #[derive(Template)]
     #[template(path = "restored-image.md")]

@@ -218,6 +218,7 @@ pub const DEFAULT_RESERVE: TokenCount = TokenCount(16_384);
 /// A value that a setting cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key} is {value}, but must be {allowed}")]
+#[non_exhaustive]
 pub struct InvalidSetting {
     /// The key, for example `compaction.thresholdPercent`.
     pub key: &'static str,

@@ -85,7 +85,7 @@ fn jpeg_size(bytes: &Base64<'_>) -> Option<(u64, u64)> {
     None
 }
 
-/// Bytes in base64, decoded where somebody asks.
+/// Bytes in base64, decoded on demand.
 struct Base64<'a>(&'a [u8]);
 
 impl Base64<'_> {

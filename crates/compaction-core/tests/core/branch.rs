@@ -363,10 +363,10 @@ fn system_messages_are_not_summarized() {
 #[test]
 fn the_budget_is_the_window_less_the_reserve() {
     let budget = |window, reserve| branch_budget(TokenCount(window), TokenCount(reserve));
-    assert_eq!(budget(200_000, 16_384), Ok(TokenCount(183_616)));
+    assert_eq!(budget(200_000, 16_384).ok(), Some(TokenCount(183_616)));
     assert_eq!(
-        budget(0, 16_384),
-        Ok(TokenCount(111_616)),
+        budget(0, 16_384).ok(),
+        Some(TokenCount(111_616)),
         "128,000 where unknown"
     );
     for reserve in [16_384, 16_385] {

@@ -8,6 +8,7 @@ use crate::tree::{EntryIndex, NO_PARENT, Row, SessionTree, has_room, hash_id};
 
 /// Why a line cannot be appended to a tree. The tree is as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum AppendEntryError {
     /// The line is no entry with an id and a parent.
     #[error("the line is no entry with an id and a parent")]

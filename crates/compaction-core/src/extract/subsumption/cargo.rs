@@ -95,7 +95,7 @@ pub(super) fn cargo(won: &Run<'_>, failed: &Run<'_>) -> Subsumption {
     }
 }
 
-/// What a run of cargo is told to take in.
+/// What a run of cargo includes.
 #[derive(Default)]
 struct Cargo<'a> {
     workspace: bool,

@@ -181,7 +181,7 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
             .to_string(),
     ];
     assert_snapshot!(all.join("\n"), @"
-    no entry nope in this session; agent-cli tree lists the ids
+    no entry nope in this session
     entry e3 has no text to pin; name a message, a tool result or a summary, or pin a text
     entry e4 is on another branch; go there first, or pin its text
     that is pinned already, by entry e1
@@ -192,7 +192,7 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
     the pin takes 20 tokens with its id, and 3 of the 90 for pins are left; unpin p1 (19 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
     the pin takes 20 tokens with its id, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)
     entry e2 is not pinned; list the pins to see what is
-    no entry nope in this session; agent-cli tree lists the ids
+    no entry nope in this session
     ");
 }
 
