@@ -15,7 +15,7 @@ use super::replacement::{Change, find_changes};
 use crate::context::{ToolContext, ToolLimits};
 use crate::file::{Gate, Identity, Target, blocking};
 use crate::output::ToolOutput;
-use crate::text::{beginning, clip_lines, count, reason};
+use crate::text::{count, reason};
 use crate::tool::{Concurrency, Idempotency, PathArgument, Tool, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
 use crate::workspace::place::{Place, Purpose};
@@ -59,7 +59,7 @@ impl Arguments {
         let edits = match (self.edits, self.old_text, self.new_text) {
             (Some(_), _, _) if one => {
                 return Err(
-                    "edits: stands beside old_text, new_text or all; move those into edits"
+                    "edits: cannot be combined with old_text, new_text or all; move those into edits"
                         .to_owned(),
                 );
             }
@@ -141,22 +141,10 @@ fn change(
     let place = workspace.locate_to_change(path)?;
     let original = Original::read(place, limits.edit_bytes).map_err(said)?;
     let changes = find_changes(&original.text, edits, gate).map_err(said)?;
-    let lost = original
-        .replace(&apply(&original.text, &changes), gate)
-        .map_err(said)?;
-    // Before it is cut, so that no part of a key stays.
-    let diff = diff::unified(path, &original.text, &changes);
-    let mut diff = redactor.clean_answer(&diff);
-    if let Some(clipped) = clip_lines(&diff, limits.line_chars) {
-        diff = clipped;
-    }
-    let fits = beginning(&diff, limits.output_bytes, limits.output_lines);
-    let left = diff[fits..].lines().count();
-    diff.truncate(fits);
-    if left > 0 {
-        let left = count(left, "line");
-        diff.push_str(&format!("[{left} of the diff left out]\n"));
-    }
+    let edited = apply(&original.text, &changes);
+    let lost = original.replace(&edited, gate).map_err(said)?;
+    let diff = diff::unified(path, &original.text, &edited);
+    let diff = diff::bounded(diff, limits, redactor);
     let replacements = count(changes.len(), "replacement");
     let notice = lost.map_or(String::new(), |lost| format!("[{lost}]\n"));
     let text = format!("edited {path}: {replacements}\n{notice}{diff}");
@@ -164,7 +152,8 @@ fn change(
     Ok(ToolOutput::text(text).with_details(details))
 }
 
-fn apply(text: &str, changes: &[Change]) -> String {
+/// Returns what `changes`, which are in order, make of `text`.
+pub(super) fn apply(text: &str, changes: &[Change]) -> String {
     let mut edited = String::with_capacity(text.len());
     let mut at = 0;
     for change in changes {
@@ -191,10 +180,7 @@ impl Original {
         // Opening it for writing tells whether that is allowed; replacing it would not.
         let writable = place.open(Purpose::TryWrite);
         writable.map_err(|error| reason(&error))?;
-        let text = String::from_utf8(bytes)
-            .ok()
-            .filter(|text| !text.contains('\0'))
-            .ok_or("is no UTF-8 text; change it with a command")?;
+        let text = plain_text(bytes).ok_or("is no UTF-8 text; change it with a command")?;
         Ok(Self { place, found, text })
     }
 
@@ -214,6 +200,17 @@ impl Original {
         let same = Identity::of(&found) == Identity::of(&self.found);
         Ok(same && bytes == self.text.as_bytes())
     }
+}
+
+/// Returns the text of a file of at most `most` bytes; none when it cannot be read or is no text.
+pub(super) fn text_of(place: &Place, most: u64) -> Option<String> {
+    let (_, bytes) = contents(place, most).ok()?;
+    plain_text(bytes)
+}
+
+fn plain_text(bytes: Vec<u8>) -> Option<String> {
+    let text = String::from_utf8(bytes).ok();
+    text.filter(|text| !text.contains('\0'))
 }
 
 fn contents(place: &Place, most: u64) -> Result<(Metadata, Vec<u8>), String> {

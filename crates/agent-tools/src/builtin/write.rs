@@ -1,13 +1,15 @@
 //! `write`: a file's whole content.
 
-use llm_providers::BoxFuture;
+use llm_providers::{BoxFuture, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::arguments::{parse, schema};
+use super::diff;
+use super::edit::text_of;
 use super::replace::replace;
-use crate::context::ToolContext;
+use crate::context::{ToolContext, ToolLimits};
 use crate::file::{Gate, Target, blocking};
 use crate::output::ToolOutput;
 use crate::text::count;
@@ -61,15 +63,23 @@ impl Tool for Write {
                 Err(message) => return ToolOutput::error(message),
             };
             let workspace = context.workspace.clone();
+            let limits = context.limits;
+            let redactor = context.redactor.clone();
             blocking(self.name(), context, move |gate| {
-                put(&workspace, &arguments, gate)
+                put(&workspace, &arguments, &limits, &redactor, gate)
             })
             .await
         })
     }
 }
 
-fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<ToolOutput, String> {
+fn put(
+    workspace: &Workspace,
+    arguments: &Arguments,
+    limits: &ToolLimits,
+    redactor: &Redactor,
+    gate: &Gate,
+) -> Result<ToolOutput, String> {
     let Arguments { path, content } = arguments;
     let said = |reason: String| format!("cannot write {path}: {reason}");
     let place = workspace.locate_to_change(path)?;
@@ -77,6 +87,10 @@ fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<Tool
         return Err(said("names a folder; name a file in it".to_owned()));
     }
     let target = Target::at(&place).map_err(said)?;
+    let before = match &target {
+        Target::New => Some(String::new()),
+        Target::Old(_) => text_of(&place, limits.edit_bytes),
+    };
     let lost = replace(&place, content.as_bytes(), &target, gate, || Ok(())).map_err(said)?;
     let (is_new, verb) = match target {
         Target::New => (true, "made"),
@@ -86,7 +100,15 @@ fn put(workspace: &Workspace, arguments: &Arguments, gate: &Gate) -> Result<Tool
     let lines = count(content.lines().count(), "line");
     let notice = lost.map_or(String::new(), |lost| format!("\n[{lost}]"));
     let text = format!("{verb} {path}: {bytes}, {lines}{notice}");
-    let details =
-        json!({ "new": is_new, "bytes": content.len(), "lines": content.lines().count() });
+    let diff = before.map(|before| {
+        let diff = diff::unified(path, &before, content);
+        diff::bounded(diff, limits, redactor)
+    });
+    let details = json!({
+        "new": is_new,
+        "bytes": content.len(),
+        "lines": content.lines().count(),
+        "diff": diff,
+    });
     Ok(ToolOutput::text(text).with_details(details))
 }

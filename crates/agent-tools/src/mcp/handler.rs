@@ -11,6 +11,7 @@ use rmcp::model::{
 };
 use rmcp::service::RequestContext;
 use rmcp::{ClientHandler, ErrorData, RoleClient};
+use url::Url;
 
 /// Answers a server's requests: questions to the user and to the model are refused, as is what is unknown.
 #[derive(Debug)]
@@ -47,16 +48,7 @@ impl ClientHandler for Handler {
     }
 }
 
-/// Returns the address of a folder.
+/// Returns the address of a folder; that of the root for a path that is not absolute.
 pub(super) fn file_uri(path: &Path) -> String {
-    let mut uri = "file://".to_owned();
-    for byte in path.as_os_str().as_encoded_bytes() {
-        match byte {
-            b'/' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'_' | b'.' | b'~' => {
-                uri.push(char::from(*byte));
-            }
-            other => uri.push_str(&format!("%{other:02X}")),
-        }
-    }
-    uri
+    Url::from_file_path(path).map_or_else(|()| "file:///".to_owned(), String::from)
 }

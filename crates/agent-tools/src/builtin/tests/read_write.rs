@@ -209,16 +209,27 @@ async fn write_makes_and_replaces() {
     let new = json!({ "path": "a/b/file", "content": "one\ntwo" });
     let made = house.run("write", new).await;
     assert_snapshot!(text(&made), @"made a/b/file: 7 bytes, 2 lines");
+    let diff =
+        "--- a/b/file\n+++ a/b/file\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n";
     assert_eq!(
         made.details,
-        Some(json!({ "new": true, "bytes": 7, "lines": 2 }))
+        Some(json!({ "new": true, "bytes": 7, "lines": 2, "diff": diff }))
     );
     assert_eq!(house.content("a/b/file"), "one\ntwo");
     fs::set_permissions(house.path("a/b/file"), Permissions::from_mode(0o754)).unwrap();
     let again = json!({ "path": "a/b/file", "content": "" });
     let replaced = house.run("write", again).await;
     assert_snapshot!(text(&replaced), @"replaced a/b/file: 0 bytes, 0 lines");
-    assert_eq!(replaced.details.unwrap()["new"], Value::Bool(false));
+    let details = replaced.details.unwrap();
+    assert_eq!(details["new"], Value::Bool(false));
+    assert_snapshot!(details["diff"].as_str().unwrap(), @r"
+    --- a/b/file
+    +++ a/b/file
+    @@ -1,2 +0,0 @@
+    -one
+    -two
+    \ No newline at end of file
+    ");
     let mode = house
         .path("a/b/file")
         .metadata()
