@@ -17,7 +17,7 @@ use tokio::sync::{Notify, mpsc};
 
 use crate::event::SessionEvent;
 use crate::runtime::{Answer, Ask, Call, Command, Refusal, RefusalKind};
-use session_store::Delivery;
+use session_store::{Delivery, Prompt};
 
 /// The bound of a channel of events, in bytes of their JSON.
 pub const EVENT_BYTES: usize = 4_000_000;
@@ -335,14 +335,14 @@ impl SessionHandle {
         drop(self.commands.reserve().await);
     }
 
-    /// Sends a prompt, as [`Command::Say`].
+    /// Sends a prompt: a text, or a [`Prompt`] with images. It begins a turn as soon as no other one runs.
     ///
     /// # Errors
     /// [`SessionEnded`] when nobody takes it any more.
-    pub async fn prompt(&self, text: impl Into<String>) -> Result<(), SessionEnded> {
-        let text = text.into();
+    pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<(), SessionEnded> {
+        let prompt = prompt.into();
         let delivery = Delivery::Prompt;
-        self.send(Command::Say { text, delivery }).await
+        self.send(Command::Say { prompt, delivery }).await
     }
 
     /// Asks, and waits for the answer.

@@ -8,6 +8,7 @@ use agent_session::agent_tools::approval::Decision;
 use agent_session::compaction_core::TokenCount;
 use agent_session::llm_providers::{Script, ScriptPlay};
 use agent_session::models::LiveModels;
+use agent_session::session_store::{Delivery, LiveStore as FileStore, Prompt, PromptImage};
 use agent_session::{
     AgentSession, Ask, Command, EventReceiver, Finished, Limits, Reply, SessionBuilder,
     SessionEvent,
@@ -172,4 +173,37 @@ async fn a_limit_ends_the_turn_of_a_model_that_calls_tools_for_ever() {
         handle.close();
     };
     tokio::join!(session.run(), program);
+}
+
+#[tokio::test]
+async fn a_prompt_with_an_image_waits_and_is_stored_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let play = play(&[json!({ "answer": { "text": "a dot" } })]);
+    let sessions = folder.path().join("sessions");
+    let mut store = FileStore::create(&sessions, folder.path(), None);
+    let prompt = Prompt {
+        text: "what is this?".to_owned(),
+        images: vec![PromptImage {
+            data: "iVBORw0KGgo=".to_owned(),
+            mime_type: "image/png".to_owned(),
+        }],
+    };
+    store.queue(prompt.clone(), Delivery::FollowUp).unwrap();
+    let path = store.path().unwrap().to_owned();
+    drop(store);
+    // It waits in a file, and is the same when that is read again.
+    let store = FileStore::open(&path).unwrap();
+    assert_eq!(store.queued()[0].images, prompt.images);
+    let (session, handle, mut events) = builder(folder.path(), &play).store(store).build();
+    let program = async {
+        handle.send(Command::Resume).await.unwrap();
+        next(&mut events, idle).await;
+        handle.close();
+    };
+    tokio::join!(session.run(), program);
+    let text = std::fs::read_to_string(path).unwrap();
+    assert!(
+        text.contains("iVBORw0KGgo=") && text.contains("what is this?"),
+        "{text}"
+    );
 }

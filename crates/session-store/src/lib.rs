@@ -49,7 +49,7 @@ pub use live::LiveStore;
 pub use lock::SessionLock;
 pub use new_file::{Contents, NewFile, check_new};
 pub use progress::ReadObserver;
-pub use queue::{Delivery, NewEntry, Queued};
+pub use queue::{Delivery, NewEntry, Prompt, PromptImage, Queued};
 pub use replace::replace_session;
 pub use sidecars::{is_sidecar, sidecars};
 pub use source::FileSource;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use session_model::{
     AgentMessage, EntryBody, EntryDraft, EntryId, EntryIndex, Leaf, MessageDraft, SessionTree,
-    stamp_write,
+    UserMessage, stamp_write,
 };
 
 use crate::append::SyncPolicy;
@@ -14,7 +14,7 @@ use crate::file::{SessionFile, now};
 use crate::filter::{Unfiltered, WriteFilter};
 use crate::in_memory_log::InMemoryLog;
 use crate::pending::Pending;
-use crate::queue::{Delivery, NewEntry, Queued};
+use crate::queue::{Delivery, NewEntry, Prompt, Queued};
 use crate::unpersisted::Unpersisted;
 use crate::writer::SessionWriter;
 
@@ -259,10 +259,16 @@ impl LiveStore {
     }
 
     /// Keeps a message until it is sent, and returns it. It is on the disk by then, except in memory.
-    pub fn queue(&mut self, text: String, delivery: Delivery) -> Result<Queued, StoreError> {
+    pub fn queue(
+        &mut self,
+        prompt: impl Into<Prompt>,
+        delivery: Delivery,
+    ) -> Result<Queued, StoreError> {
+        let Prompt { text, images } = prompt.into();
         let queued = Queued {
             id: self.fresh_id(),
             text,
+            images,
             delivery,
         };
         self.keep(queued)
@@ -349,7 +355,10 @@ impl LiveStore {
                 "no message {id} waits to be sent; it may be sent already"
             ))
         })?;
-        let draft = MessageDraft::user(&queued.text);
+        let draft = MessageDraft::new(AgentMessage::User(UserMessage {
+            content: queued.content(),
+            timestamp: None,
+        }))?;
         Ok(NewEntry {
             draft: EntryDraft::Message(Box::new(draft)),
             id: Some(id.clone()),

@@ -1,7 +1,40 @@
 //! Messages that wait to be sent, and entries before they are appended.
 
 use serde::{Deserialize, Serialize};
-use session_model::{EntryDraft, EntryId};
+use session_model::{Block, Content, EntryDraft, EntryId, ImageBlock};
+
+/// What the user sends: a text, and images that follow it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prompt {
+    /// The text.
+    pub text: String,
+    /// The images.
+    pub images: Vec<PromptImage>,
+}
+
+/// An image of a prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptImage {
+    /// The bytes in base64.
+    pub data: String,
+    /// Their type, for example `image/png`.
+    pub mime_type: String,
+}
+
+impl From<String> for Prompt {
+    fn from(text: String) -> Self {
+        Self {
+            text,
+            images: Vec::new(),
+        }
+    }
+}
+
+impl From<&str> for Prompt {
+    fn from(text: &str) -> Self {
+        text.to_owned().into()
+    }
+}
 
 /// A message that waits to be sent: typed while the agent was busy, or before the session's file exists.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,8 +43,25 @@ pub struct Queued {
     pub id: EntryId,
     /// What the user typed.
     pub text: String,
+    /// The images that follow the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<PromptImage>,
     /// When it goes out.
     pub delivery: Delivery,
+}
+
+impl Queued {
+    /// Returns the content of the message: its text, then its images.
+    pub fn content(&self) -> Content {
+        let text = std::iter::once(Block::text(&self.text));
+        let images = self.images.iter().map(|image| {
+            Block::Image(ImageBlock {
+                data: image.data.as_str().into(),
+                mime_type: image.mime_type.clone(),
+            })
+        });
+        Content::Blocks(text.chain(images).collect())
+    }
 }
 
 /// When a message that waits goes out.

@@ -12,7 +12,7 @@ use crate::runtime::reply::{
     Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply, TakenBack,
 };
 use crate::runtime::{AgentSession, Command};
-use session_store::Delivery;
+use session_store::{Delivery, Prompt};
 
 /// What is asked of a session, and who is answered.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ impl AgentSession {
             }
         };
         match command {
-            Command::Say { text, delivery } => self.call_say(text, delivery, caller),
+            Command::Say { prompt, delivery } => self.call_say(prompt, delivery, caller),
             Command::TakeBack { id } => caller.answer(self.call_take_back(&id)),
             Command::Compact { .. }
             | Command::CompactBy { .. }
@@ -144,8 +144,8 @@ impl AgentSession {
         }
     }
 
-    fn call_say(&mut self, text: String, delivery: Delivery, caller: Caller) {
-        if let Some(id) = self.keep_and_answer(text, delivery, caller) {
+    fn call_say(&mut self, prompt: Prompt, delivery: Delivery, caller: Caller) {
+        if let Some(id) = self.keep_and_answer(prompt, delivery, caller) {
             self.feed(Event::Said { id, delivery });
         }
     }
@@ -153,8 +153,8 @@ impl AgentSession {
     /// Keeps the message of a call that says one; returns what is to be sent.
     pub(super) fn keep_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
         match call.ask {
-            Ask::Do(Command::Say { text, delivery }) => {
-                let id = self.keep_and_answer(text, delivery, call.caller)?;
+            Ask::Do(Command::Say { prompt, delivery }) => {
+                let id = self.keep_and_answer(prompt, delivery, call.caller)?;
                 Some((id, delivery))
             }
             Ask::Do(_) | Ask::State | Ask::Snapshot | Ask::Pins => None,
@@ -164,11 +164,11 @@ impl AgentSession {
     /// Keeps a message and answers before it is sent: what happens then is told as events.
     fn keep_and_answer(
         &mut self,
-        text: String,
+        prompt: Prompt,
         delivery: Delivery,
         caller: Caller,
     ) -> Option<EntryId> {
-        match self.keep(text, delivery) {
+        match self.keep(prompt, delivery) {
             Ok(id) => {
                 let message_id = id.to_string();
                 caller.answer(Ok(Reply::Kept(Kept { message_id })));

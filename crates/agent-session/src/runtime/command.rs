@@ -12,15 +12,15 @@ use crate::runtime::AgentSession;
 use crate::runtime::call::Call;
 use crate::undoable::Later;
 use agent_tools::approval::Decision;
-use session_store::Delivery;
+use session_store::{Delivery, Prompt};
 
 /// What a session is asked to do.
 #[derive(Debug)]
 pub enum Command {
-    /// The user says something.
+    /// The user sends a prompt.
     Say {
-        /// What.
-        text: String,
+        /// The prompt; hooks and events have its text, the entry its images too.
+        prompt: Prompt,
         /// When it is sent.
         delivery: Delivery,
     },
@@ -146,7 +146,7 @@ impl AgentSession {
     /// Carries out one command.
     pub fn command(&mut self, command: Command) {
         match command {
-            Command::Say { text, delivery } => self.say(text, delivery),
+            Command::Say { prompt, delivery } => self.say(prompt, delivery),
             Command::TakeBack { id } => self.take_back(id),
             Command::Resume => self.resume(),
             Command::Abort => self.feed(Event::Abort),
@@ -263,17 +263,17 @@ impl AgentSession {
         self.feed(Event::Resume(opening));
     }
 
-    fn say(&mut self, text: String, delivery: Delivery) {
-        match self.keep(text, delivery) {
+    fn say(&mut self, prompt: Prompt, delivery: Delivery) {
+        match self.keep(prompt, delivery) {
             Ok(id) => self.feed(Event::Said { id, delivery }),
             Err(why) => self.fail(why),
         }
     }
 
     /// Keeps a message until it is sent; returns its id, or why it is not kept.
-    pub(super) fn keep(&mut self, text: String, delivery: Delivery) -> Result<EntryId, String> {
-        let typed = text.clone();
-        let kept = self.store.queue(text, delivery);
+    pub(super) fn keep(&mut self, prompt: Prompt, delivery: Delivery) -> Result<EntryId, String> {
+        let typed = prompt.text.clone();
+        let kept = self.store.queue(prompt, delivery);
         let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
         self.waits.said();
         if message.text != typed {

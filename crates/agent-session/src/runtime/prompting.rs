@@ -3,9 +3,11 @@
 //! Whoever is to be sent is known at two places: a check counts its tokens, and a write sends it. Hooks are asked
 //! at the first of the two that comes; where nobody wants to be asked, both stay what they are, done at once.
 
-use compaction_core::{Profile, TokenCount, prompts};
+use compaction_core::{Profile, TokenCount, image_tokens, prompts};
 use hooks::{BeforePromptEvent, HookContext, HookPoint};
-use session_model::{Content, CustomMessageDraft, EntryBody, EntryDraft, EntryId, EntryKind};
+use session_model::{
+    Block, Content, CustomMessageDraft, EntryBody, EntryDraft, EntryId, EntryKind,
+};
 
 use crate::event::SessionEvent;
 use crate::machine::{CheckPoint, Event, Job, State, Verdict, Write};
@@ -135,7 +137,9 @@ impl AgentSession {
         let waiting = waiting.filter(|message| due.contains(&message.id));
         let tokens = waiting.map(|message| {
             let added = self.shown.get(&message.id).and_then(Option::as_ref);
-            counter.text(&message.text) + added.map_or(TokenCount::ZERO, |text| counter.text(text))
+            images_of(message)
+                + counter.text(&message.text)
+                + added.map_or(TokenCount::ZERO, |text| counter.text(text))
         });
         tokens.sum()
     }
@@ -171,6 +175,16 @@ impl AgentSession {
         }
         index.map(|index| EntryId::new(tree.id(index)))
     }
+}
+
+/// Returns the tokens of the images of a message.
+fn images_of(message: &Queued) -> TokenCount {
+    let content = message.content();
+    let images = content.blocks().iter().map(|block| match block {
+        Block::Image(image) => image_tokens(image),
+        _ => TokenCount::ZERO,
+    });
+    images.sum()
 }
 
 /// Returns whether an entry holds what hooks added to a message.

@@ -62,7 +62,7 @@ impl AgentSession {
     /// Carries out what needs no tools; returns what is left to be done.
     fn command_early(&mut self, command: Command) -> Option<Early> {
         match command {
-            Command::Say { text, delivery } => match self.keep(text, delivery) {
+            Command::Say { prompt, delivery } => match self.keep(prompt, delivery) {
                 Ok(id) => Some(Early::Said(id, delivery)),
                 Err(why) => {
                     self.fail(why);

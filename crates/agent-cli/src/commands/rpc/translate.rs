@@ -44,7 +44,10 @@ pub(super) enum Answered {
 
 /// Returns what a session is asked by a request, and what is made of its answer.
 pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered), RpcError> {
-    let say = |text, delivery| Command::Say { text, delivery };
+    let say = |text: String, delivery| Command::Say {
+        prompt: text.into(),
+        delivery,
+    };
     let command = match request {
         Request::Prompt { text } => say(text, Delivery::Prompt),
         Request::Steer { text } => say(text, Delivery::Steer),

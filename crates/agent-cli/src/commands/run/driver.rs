@@ -281,7 +281,7 @@ fn is_work(action: &ScriptAction) -> bool {
 fn command(action: ScriptAction) -> Command {
     match action {
         ScriptAction::Say { text, delivery } => Command::Say {
-            text,
+            prompt: text.into(),
             delivery: match delivery {
                 ScriptDelivery::Prompt => Delivery::Prompt,
                 ScriptDelivery::Steer => Delivery::Steer,

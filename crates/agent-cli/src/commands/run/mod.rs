@@ -58,7 +58,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     };
     let opening = match prepared.prompt {
         Some(text) => Command::Say {
-            text,
+            prompt: text.into(),
             delivery: Delivery::Prompt,
         },
         None => Command::Resume,

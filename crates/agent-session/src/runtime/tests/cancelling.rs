@@ -262,7 +262,7 @@ async fn ended_while_hanging(hangs: Hangs, begin: Command, ending: Ending, scrip
     let path = house.session(LONG);
     let mut life = house.open(&path);
     let said = match &begin {
-        Command::Say { text, .. } => Some(text.clone()),
+        Command::Say { prompt, .. } => Some(prompt.text.clone()),
         _ => None,
     };
     life.send(begin);
@@ -353,7 +353,7 @@ fn a_hook_that_never_answers_before_a_move_is_not_waited_for() {
 fn a_hook_that_never_answers_before_a_prompt_is_not_waited_for() {
     run(async {
         let say = || Command::Say {
-            text: "hello".to_owned(),
+            prompt: "hello".into(),
             delivery: Delivery::Prompt,
         };
         for ending in [Ending::Abort, Ending::Close, Ending::Dropped] {
@@ -374,7 +374,7 @@ fn a_hook_that_never_answers_before_a_prompt_is_not_waited_for() {
 fn a_hook_that_never_answers_before_a_call_is_not_waited_for() {
     run(async {
         let say = || Command::Say {
-            text: "look".to_owned(),
+            prompt: "look".into(),
             delivery: Delivery::Prompt,
         };
         let script =

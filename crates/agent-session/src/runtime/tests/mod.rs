@@ -492,7 +492,7 @@ impl Life<'_> {
     fn deliver(&mut self, text: &str, delivery: Delivery) {
         self.said.push(text.to_owned());
         self.send(Command::Say {
-            text: text.to_owned(),
+            prompt: text.into(),
             delivery,
         });
     }
