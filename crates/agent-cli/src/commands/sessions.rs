@@ -9,7 +9,8 @@ use crate::args::{SessionDirArgs, SessionsArgs, SessionsCommand, SessionsListArg
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, styled, width};
-use session_store::catalog::{SessionRow, list, sessions_root};
+use session_store::SessionRow;
+use session_store::catalog::{list, sessions_root};
 
 /// The fewest characters of an id that are shown: of those that this program makes, the time to the millisecond.
 const ID: usize = 13;
@@ -53,7 +54,7 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
 
 fn row_json(row: &SessionRow) -> Value {
     json!({
-        "path": row.path.to_string_lossy(),
+        "path": row.locator.as_path().to_string_lossy(),
         "id": row.id,
         "cwd": row.cwd,
         "started": row.started.map(|at| at.to_string()),

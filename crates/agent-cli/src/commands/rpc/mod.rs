@@ -21,7 +21,7 @@ use crate::commands::run::{GoOn, Prepared, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
 use agent_session::runtime::AgentSession;
-use session_store::LiveStore;
+use session_store::FileStore;
 
 use driver::Driver;
 use output::Output;
@@ -58,7 +58,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     };
     let (finished, ended) = block_on(both)?;
     let (id, path) = &ended.session;
-    let path = path.as_ref().filter(|path| LiveStore::exists(path));
+    let path = path.as_ref().filter(|path| FileStore::exists(path));
     let go_on = path.map(|path| GoOn::of(args, global).command(id, path, &cwd));
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));

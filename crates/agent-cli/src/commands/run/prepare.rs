@@ -27,6 +27,7 @@ use agent_session::models::LiveModels;
 use agent_session::runtime::SessionConfig;
 use agent_tools::approval::{Approvals, Memory};
 use agent_tools::{ToolContext, ToolLimits, Workspace};
+use session_store::FileCatalog;
 use session_store::catalog::sessions_root;
 
 /// Whether somebody is there who says things and answers questions.
@@ -164,7 +165,7 @@ impl Prepared {
         let approvals = approvals.with_named(&allowed);
         let approvals = approvals.remembering(memory);
         let mut store = which.store(&root, &cwd)?;
-        store.set_sync(settings.session.sync.into());
+        store.set_sync_policy(settings.session.sync.into());
         let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
         let tool_context = ToolContext {
             workspace: Arc::new(workspace),
@@ -184,7 +185,7 @@ impl Prepared {
         Ok(Self {
             config: SessionConfig {
                 store,
-                folder: None,
+                catalog: Arc::new(FileCatalog::new(&root)),
                 models,
                 settings: settings.core(),
                 hooks: Arc::new(hooks),
