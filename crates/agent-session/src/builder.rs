@@ -20,7 +20,7 @@ use crate::tools::standard_tools;
 use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;
 use agent_tools::{ToolContext, ToolLimits, Toolbox, Workspace};
-use session_store::LiveStore;
+use session_store::{MemoryCatalog, MemoryStore, OpenSession, SessionCatalog};
 
 /// Builds a session.
 ///
@@ -31,7 +31,7 @@ use session_store::LiveStore;
 pub struct SessionBuilder {
     workspace: Workspace,
     models: LiveModels,
-    store: Option<LiveStore>,
+    store: Option<(OpenSession, Arc<dyn SessionCatalog>)>,
     settings: Settings,
     hooks: HookSet,
     tools: Toolbox,
@@ -86,9 +86,9 @@ pub fn default_system_prompt(folder: &Path) -> String {
 }
 
 impl SessionBuilder {
-    /// Sets the store; a store in memory unless set.
-    pub fn store(self, store: LiveStore) -> Self {
-        let store = Some(store);
+    /// Sets the store, and the catalog in which forks and handoffs make their sessions; both in memory unless set.
+    pub fn store(self, store: OpenSession, catalog: Arc<dyn SessionCatalog>) -> Self {
+        let store = Some((store, catalog));
         Self { store, ..self }
     }
 
@@ -182,7 +182,11 @@ impl SessionBuilder {
         let of_environment = || Arc::new(redactor(&secret_variables, &self.servers));
         let redactor = self.redactor.unwrap_or_else(of_environment);
         let root = self.workspace.root();
-        let store = self.store.unwrap_or_else(|| LiveStore::in_memory(root));
+        let in_memory = || -> (OpenSession, Arc<dyn SessionCatalog>) {
+            let store = MemoryStore::new(&root.to_string_lossy());
+            (Box::new(store), Arc::new(MemoryCatalog::new()))
+        };
+        let (store, catalog) = self.store.unwrap_or_else(in_memory);
         let prompt = || default_system_prompt(root);
         let system_prompt = self.system_prompt.unwrap_or_else(prompt);
         let (event_sender, events) = event_channel_of(self.event_bytes);
@@ -199,7 +203,7 @@ impl SessionBuilder {
                 history: None,
             },
             store,
-            folder: None,
+            catalog,
             models: self.models,
             settings: self.settings,
             hooks: Arc::new(self.hooks),

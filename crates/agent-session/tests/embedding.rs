@@ -8,7 +8,9 @@ use agent_session::agent_tools::approval::Decision;
 use agent_session::compaction_core::TokenCount;
 use agent_session::llm_providers::{Script, ScriptPlay};
 use agent_session::models::LiveModels;
-use agent_session::session_store::{Delivery, LiveStore as FileStore, Prompt, PromptImage};
+use agent_session::session_store::{
+    Delivery, FileCatalog, FileStore, Prompt, PromptImage, SessionStore,
+};
 use agent_session::{
     AgentSession, Ask, Command, EventReceiver, Finished, Limits, Reply, SessionBuilder,
     SessionEvent,
@@ -93,7 +95,7 @@ async fn a_program_prompts_approves_and_compacts() {
         assert!(handle.ask(Ask::State).await.is_err());
     };
     let (finished, ()) = tokio::join!(session.run(), program);
-    assert_eq!((finished.unsaved, finished.path), (None, None));
+    assert_eq!((finished.unsaved, finished.locator), (None, None));
 }
 
 #[tokio::test]
@@ -188,13 +190,21 @@ async fn a_prompt_with_an_image_waits_and_is_stored_with_it() {
             mime_type: "image/png".to_owned(),
         }],
     };
-    store.queue(prompt.clone(), Delivery::FollowUp).unwrap();
-    let path = store.path().unwrap().to_owned();
+    store
+        .queue(prompt.clone(), Delivery::FollowUp)
+        .await
+        .unwrap();
+    let path = std::path::PathBuf::from(store.locator().unwrap().clone());
     drop(store);
     // It waits in a file, and is the same when that is read again.
     let store = FileStore::open(&path).unwrap();
     assert_eq!(store.queued()[0].images, prompt.images);
-    let (session, handle, mut events) = builder(folder.path(), &play).store(store).build();
+    let (session, handle, mut events) = builder(folder.path(), &play)
+        .store(
+            Box::new(store),
+            std::sync::Arc::new(FileCatalog::new(&sessions)),
+        )
+        .build();
     let program = async {
         handle.send(Command::Resume).await.unwrap();
         next(&mut events, idle).await;

@@ -1,11 +1,9 @@
 //! Appending: whole lines in one write, synced, and taken back when anything fails.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
-use std::path::Path;
+use std::io;
 use std::time::{Duration, Instant};
 
-use crate::error::StoreError;
+use crate::file_layer::AppendFile;
 
 /// When an append is forced to the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -30,51 +28,51 @@ pub enum AppendError {
     Io(#[from] io::Error),
 }
 
-/// The file operations of an append, so that tests can let each of them fail.
-pub trait AppendFile {
-    /// Returns the length in bytes.
-    fn length(&self) -> io::Result<u64>;
-    /// Writes at the end, in one system call; may write less.
-    fn write_once(&mut self, bytes: &[u8]) -> io::Result<usize>;
-    /// Forces data to the disk.
-    fn sync(&mut self) -> io::Result<()>;
-    /// Cuts the file to `length` bytes.
-    fn truncate(&mut self, length: u64) -> io::Result<()>;
+/// Lines that are written and may not be on the disk yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Written {
+    /// Where they begin; further on than expected where another program wrote at the same time.
+    pub(crate) start: u64,
+    /// Where they end.
+    pub(crate) end: u64,
 }
 
-impl AppendFile for File {
-    fn length(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
-    }
-
-    fn write_once(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.write(bytes)
-    }
-
-    fn sync(&mut self) -> io::Result<()> {
-        self.sync_data()
-    }
-
-    fn truncate(&mut self, length: u64) -> io::Result<()> {
-        self.set_len(length)
+impl Written {
+    /// Takes back what was written, unless another program that knows no lock wrote behind it. A failure to take it
+    /// back leaves a torn tail that opens like any other.
+    pub(crate) fn take_back<F: AppendFile + ?Sized>(self, file: &mut F) {
+        if file.length().is_ok_and(|length| length == self.end) {
+            let _ = file.truncate(self.start);
+        }
     }
 }
 
-/// Opens a session file for appending.
-pub(crate) fn open(path: &Path) -> Result<File, StoreError> {
-    let file = OpenOptions::new().append(true).open(path);
-    file.map_err(|error| StoreError::io("append to", path, error))
-}
-
-/// Appends `lines` to a file that had `length` bytes when it was read. A file without a
-/// newline at its end gets one first, so that a torn line stays a line of its own. Returns the new length.
-pub fn append_lines<F: AppendFile>(
+/// Appends `lines` to a file that had `length` bytes when it was read. A file without a newline at its end gets one
+/// first, so that a torn line stays separate. Returns the new length.
+pub fn append_lines<F: AppendFile + ?Sized>(
     file: &mut F,
     length: u64,
     ends_with_newline: bool,
     lines: &[String],
     policy: SyncPolicy,
 ) -> Result<u64, AppendError> {
+    let written = write_lines(file, length, ends_with_newline, lines)?;
+    match policy {
+        SyncPolicy::Always => file.sync().inspect_err(|_| written.take_back(file))?,
+        // Whoever appends again and again knows when it is time; see `SyncClock`.
+        SyncPolicy::Interval | SyncPolicy::Never => {}
+    }
+    Ok(written.end)
+}
+
+/// Writes `lines` as [`append_lines`] does, and says where they are; nothing is synced. After an error the file has
+/// the bytes that it had before.
+pub(crate) fn write_lines<F: AppendFile + ?Sized>(
+    file: &mut F,
+    length: u64,
+    ends_with_newline: bool,
+    lines: &[String],
+) -> Result<Written, AppendError> {
     if file.length()? != length {
         return Err(AppendError::Changed);
     }
@@ -86,42 +84,23 @@ pub fn append_lines<F: AppendFile>(
         bytes.extend_from_slice(line.as_bytes());
         bytes.push(b'\n');
     }
-    let mut written = 0;
-    if let Err(error) = write_and_sync(file, &bytes, policy, &mut written) {
-        // What this call wrote is taken back, unless somebody who knows no lock wrote behind it. The cause
-        // matters more than a failure to take back, which leaves a torn tail that opens like any other.
-        if file.length()? == length + written {
-            let _ = file.truncate(length);
-        }
-        return Err(error.into());
-    }
-    Ok(length + written)
-}
-
-fn write_and_sync<F: AppendFile>(
-    file: &mut F,
-    bytes: &[u8],
-    policy: SyncPolicy,
-    written: &mut u64,
-) -> io::Result<()> {
-    loop {
-        match file.write_once(bytes) {
-            Ok(count) => {
-                *written = count as u64;
-                if count == bytes.len() {
-                    break;
-                }
-                return Err(io::ErrorKind::StorageFull.into());
-            }
+    let count = loop {
+        match file.write_once(&bytes) {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            written => break written?,
         }
+    };
+    // The system appends in one step, so the position tells where the lines are, whoever else wrote.
+    let end = file.position()?;
+    let written = Written {
+        start: end.saturating_sub(count as u64),
+        end,
+    };
+    if count < bytes.len() {
+        written.take_back(file);
+        return Err(io::Error::from(io::ErrorKind::StorageFull).into());
     }
-    match policy {
-        SyncPolicy::Always => file.sync(),
-        // Whoever appends again and again knows when it is time; see `SyncClock`.
-        SyncPolicy::Interval | SyncPolicy::Never => Ok(()),
-    }
+    Ok(written)
 }
 
 /// The time between two syncs of [`SyncPolicy::Interval`].
@@ -163,7 +142,8 @@ impl SyncClock {
 
 #[cfg(test)]
 mod tests {
-    use super::{AppendError, AppendFile, INTERVAL, SyncClock, SyncPolicy, append_lines};
+    use super::{AppendError, INTERVAL, SyncClock, SyncPolicy, append_lines};
+    use crate::file_layer::AppendFile;
     use std::io;
     use std::time::{Duration, Instant};
 
@@ -187,6 +167,10 @@ mod tests {
             }
             self.bytes.extend_from_slice(&bytes[..count]);
             Ok(count)
+        }
+
+        fn position(&mut self) -> io::Result<u64> {
+            self.length()
         }
 
         fn sync(&mut self) -> io::Result<()> {

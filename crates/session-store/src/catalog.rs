@@ -9,8 +9,10 @@ use session_model::text::{clean, first_line};
 use session_model::{AgentMessage, EntryBody, EntryKind, SessionTree, Timestamp, decode_bytes};
 
 use crate::error::StoreError;
+use crate::locator::Locator;
 use crate::lock::SessionLock;
 use crate::pending::{Held, read_pending, session_path};
+use crate::row::SessionRow;
 
 /// The variable that names the root of all sessions.
 pub const SESSION_DIR_VARIABLE: &str = "AGENT_CLI_SESSION_DIR";
@@ -103,33 +105,6 @@ fn fnv(bytes: &[u8]) -> u64 {
     })
 }
 
-/// What a list tells of a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SessionRow {
-    /// Where its file is, or will be.
-    pub path: PathBuf,
-    /// Its id.
-    pub id: String,
-    /// The folder that it works in.
-    pub cwd: String,
-    /// When it began, if its header says so.
-    pub started: Option<Timestamp>,
-    /// When its file was last written.
-    pub modified: Timestamp,
-    /// How long it is, in bytes.
-    pub bytes: u64,
-    /// The name that was given to it in its beginning.
-    pub name: Option<String>,
-    /// What the user said first.
-    pub first_prompt: Option<String>,
-    /// A program that is running has it open.
-    pub locked: bool,
-    /// False when there was no answer yet, so that it has no file.
-    pub persisted: bool,
-    /// How many messages wait to be sent.
-    pub pending: usize,
-}
-
 /// Returns the sessions below `root`, the last written first: those that work in `cwd`, or all. Of each only
 /// the beginning is read. Files that are no session of version 1 to 3 with a header are passed over.
 pub fn list(root: &Path, cwd: Option<&Path>) -> Result<Vec<SessionRow>, StoreError> {
@@ -145,35 +120,43 @@ pub fn list(root: &Path, cwd: Option<&Path>) -> Result<Vec<SessionRow>, StoreErr
             }
         }
     }
-    rows.sort_by(|one, other| (other.modified, &other.path).cmp(&(one.modified, &one.path)));
+    rows.sort_by(|one, other| (other.modified, &other.locator).cmp(&(one.modified, &one.locator)));
     Ok(rows)
 }
 
 /// Returns the session of `cwd` that was written last, or `None` when there is none.
 pub fn newest(root: &Path, cwd: &Path) -> Result<Option<PathBuf>, StoreError> {
     let rows = list(root, Some(cwd))?;
-    Ok(rows.into_iter().next().map(|row| row.path))
+    Ok(rows.into_iter().next().map(|row| row.locator.into()))
 }
 
 /// Returns the session whose id is `id`, or the only one whose id begins so.
 pub fn find(root: &Path, id: &str) -> Result<PathBuf, StoreError> {
-    let mut rows = list(root, None)?;
+    let found = only_one(list(root, None)?, id, &root.display().to_string());
+    found.map(PathBuf::from)
+}
+
+/// Returns the only session of `rows` that `id` means; `place` is what was looked through.
+pub(crate) fn only_one(
+    mut rows: Vec<SessionRow>,
+    id: &str,
+    place: &str,
+) -> Result<Locator, StoreError> {
     rows.retain(|row| !id.is_empty() && row.id.starts_with(id));
     if rows.iter().any(|row| row.id == id) {
         rows.retain(|row| row.id == id);
     }
     let id = clean(id);
     match rows.as_slice() {
-        [row] => Ok(row.path.clone()),
+        [row] => Ok(row.locator.clone()),
         [] => Err(StoreError::Usage(format!(
-            "no session {id} in {}; agent-cli sessions list --all shows those that are there",
-            root.display()
+            "no session {id} in {place}; agent-cli sessions list --all shows those that are there"
         ))),
         rows => {
             let found = rows.iter().map(|row| {
                 let what = row.name.as_ref().or(row.first_prompt.as_ref());
                 let what = first_line(what.map_or("", String::as_str), 40);
-                format!("\n  {}  {what}", row.path.display())
+                format!("\n  {}  {what}", row.locator)
             });
             Err(StoreError::Usage(format!(
                 "{} sessions are called {id}; name more of the id, or the file:{}",
@@ -269,7 +252,7 @@ fn row(
     let modified = metadata.modified().ok()?;
     let modified = jiff::Timestamp::try_from(modified).ok()?;
     Some(SessionRow {
-        path: path.to_owned(),
+        locator: Locator::of_path(path),
         id: header.id.clone(),
         cwd: header.cwd.clone(),
         started: Timestamp::parse(&header.timestamp),
@@ -284,7 +267,7 @@ fn row(
 }
 
 /// Returns what the user said first, if that is text.
-fn first_prompt(tree: &SessionTree) -> Option<String> {
+pub(crate) fn first_prompt(tree: &SessionTree) -> Option<String> {
     let messages = tree
         .indices()
         .filter(|index| tree.kind(*index) == EntryKind::Message);

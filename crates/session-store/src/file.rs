@@ -7,18 +7,17 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use session_model::{
-    Decoded, Decoder, EntryDraft, EntryId, EntryKind, HeaderDraft, SessionTree, Timestamp,
-    stamp_write,
-};
+use session_model::{Decoded, Decoder, EntryDraft, EntryId, EntryKind, SessionTree, stamp_write};
 
+use crate::digest::Digest;
 use crate::error::StoreError;
 use crate::new_file::Contents;
 use crate::progress::ReadObserver;
 use crate::source::FileSource;
+use crate::stamp::{fresh_id, now};
 
-/// How much of a file is read at once, in bytes.
-pub(crate) const BLOCK: usize = 512 * 1024;
+/// How much of a file is read in one call, in bytes.
+const BLOCK: usize = 512 * 1024;
 
 /// The newest version that this program knows.
 pub(crate) const NEWEST_VERSION: u64 = 3;
@@ -32,6 +31,8 @@ pub struct SessionFile {
     pub decoded: Decoded,
     /// Its bytes, when they are in memory because they did not come from a regular file.
     pub(crate) memory: Option<Arc<Vec<u8>>>,
+    /// Of all its bytes.
+    pub(crate) digest: Digest,
 }
 
 impl SessionFile {
@@ -56,28 +57,39 @@ impl SessionFile {
         if !metadata.is_file() {
             return Self::from_memory(path, read_stream(path, &mut file)?);
         }
-        let mut decoder = Decoder::new();
-        let mut block = vec![0; BLOCK];
-        let mut first = true;
         observer.begin(metadata.len());
-        loop {
-            let count = file
-                .read(&mut block)
-                .map_err(|error| StoreError::io("read", path, error))?;
-            if count == 0 {
-                break;
-            }
-            check_block(path, &block[..count], &mut first)?;
-            decoder.feed(&block[..count]);
-            check_version(path, &decoder)?;
-            observer.read(count)?;
+        let (decoder, digest) = read_all(path, &mut file, Digest::default(), observer)?;
+        Self::decoded(path, file, decoder, digest)
+    }
+
+    /// Reads the session again. What is known of it must still be its beginning.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open), and a beginning that changed.
+    pub(crate) fn read_again(&self) -> Result<Self, StoreError> {
+        let path = &self.path;
+        let mut file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
+        let digest = Digest::marked(self.decoded.bytes);
+        let (decoder, digest) = read_all(path, &mut file, digest, &mut ())?;
+        match digest.extends(&self.digest) {
+            true => Self::decoded(path, file, decoder, digest),
+            false => Err(StoreError::session(path, CHANGED)),
         }
+    }
+
+    fn decoded(
+        path: &Path,
+        file: File,
+        decoder: Decoder,
+        digest: Digest,
+    ) -> Result<Self, StoreError> {
         let decoded = decoder.finish(Arc::new(FileSource::new(file)));
         check_decoded(path, &decoded)?;
         Ok(Self {
             path: path.to_owned(),
             decoded,
             memory: None,
+            digest,
         })
     }
 
@@ -93,6 +105,7 @@ impl SessionFile {
             path: path.to_owned(),
             decoded,
             memory: Some(bytes),
+            digest: Digest::default(),
         })
     }
 
@@ -137,13 +150,7 @@ impl SessionFile {
 
     /// Returns an id that no entry of the session has: eight hex digits.
     pub fn fresh_id(&self, taken: &[EntryId]) -> EntryId {
-        loop {
-            let text = uuid::Uuid::new_v4().simple().to_string();
-            let id = EntryId::new(&text[..8]);
-            if self.tree().find(&id).is_none() && !taken.contains(&id) {
-                return id;
-            }
-        }
+        fresh_id(self.tree(), &[], taken)
     }
 
     /// Returns the lines of `drafts`, stamped as a chain that begins under `parent`, and their ids.
@@ -161,27 +168,6 @@ impl SessionFile {
     }
 }
 
-/// Returns the header line of a new session that begins now in `cwd`, and its id.
-pub fn new_header(cwd: String, parent_session: Option<String>) -> (String, String) {
-    let header = header_now(cwd, parent_session);
-    (header.line(), header.id)
-}
-
-/// Returns the header of a new session that begins now in `cwd`.
-pub(crate) fn header_now(cwd: String, parent_session: Option<String>) -> HeaderDraft {
-    HeaderDraft {
-        id: uuid::Uuid::now_v7().to_string(),
-        timestamp: now(),
-        cwd,
-        parent_session,
-    }
-}
-
-/// Returns the time.
-pub fn now() -> Timestamp {
-    Timestamp::from_millis(jiff::Timestamp::now().as_millisecond())
-}
-
 /// Returns what the system tells of a path that must be a file.
 pub(crate) fn file_metadata(path: &Path) -> Result<std::fs::Metadata, StoreError> {
     let metadata = std::fs::metadata(path).map_err(|error| match error.kind() {
@@ -196,6 +182,35 @@ pub(crate) fn file_metadata(path: &Path) -> Result<std::fs::Metadata, StoreError
             "a directory; name a session file in it",
         )),
         false => Ok(metadata),
+    }
+}
+
+/// Why a session is not written that is not what was read.
+pub(crate) const CHANGED: &str =
+    "changed while it was open (another program wrote to it); run the command again";
+
+/// Feeds all of a file to a decoder and a digest.
+fn read_all(
+    path: &Path,
+    file: &mut File,
+    mut digest: Digest,
+    observer: &mut dyn ReadObserver,
+) -> Result<(Decoder, Digest), StoreError> {
+    let mut decoder = Decoder::new();
+    let mut block = vec![0; BLOCK];
+    let mut first = true;
+    loop {
+        let count = file
+            .read(&mut block)
+            .map_err(|error| StoreError::io("read", path, error))?;
+        if count == 0 {
+            return Ok((decoder, digest));
+        }
+        check_block(path, &block[..count], &mut first)?;
+        decoder.feed(&block[..count]);
+        digest.update(&block[..count]);
+        check_version(path, &decoder)?;
+        observer.read(count)?;
     }
 }
 

@@ -1,10 +1,16 @@
 //! A session in memory that grows.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use session_model::{Decoder, LineSource, SessionTree, SourceError, Span};
+use session_model::{
+    Decoder, EntryId, HeaderDraft, Leaf, LineSource, SessionTree, SourceError, Span, decode_bytes,
+};
+
+use crate::error::StoreError;
+use crate::locator::Locator;
+use crate::stamp::stamped;
+use crate::traits::{Carry, ForkSource};
 
 /// Bytes that a tree reads while their owner adds to them.
 #[derive(Debug, Clone, Default)]
@@ -36,20 +42,68 @@ pub struct InMemoryLog {
     tree: SessionTree,
     bytes: SharedBytes,
     lines: u64,
+    /// How many of the bytes are in the tree.
+    known: u64,
 }
 
 impl InMemoryLog {
-    /// Returns the session that `bytes` spell; every line in them ends in a line feed.
+    /// Returns the session that `bytes` hold; every line in them ends in a line feed.
     pub(crate) fn of(bytes: Vec<u8>) -> Self {
-        let mut decoder = Decoder::new();
-        decoder.feed(&bytes);
-        let bytes = SharedBytes(Arc::new(RwLock::new(bytes)));
-        let decoded = decoder.finish(Arc::new(bytes.clone()));
         Self {
-            tree: decoded.tree,
-            bytes,
-            lines: decoded.lines,
+            tree: decode_bytes(Vec::new()).tree,
+            bytes: SharedBytes(Arc::new(RwLock::new(bytes))),
+            lines: 0,
+            known: 0,
         }
+        .read_again()
+    }
+
+    /// Returns a new session that has nothing but a header.
+    pub(crate) fn of_header(header: &HeaderDraft) -> Self {
+        Self::of(format!("{}\n", header.line()).into_bytes())
+    }
+
+    /// Returns a new session with the lines of the path to `leaf` of another one, as they are, and the entries that
+    /// `carry` makes of the two paths, the source's and the copy's.
+    pub(crate) fn forked(
+        header: &HeaderDraft,
+        source: &ForkSource<'_>,
+        leaf: Leaf,
+        carry: Carry,
+    ) -> Result<Self, StoreError> {
+        let tree = source.tree;
+        let failed = |reason: String| match source.locator {
+            Some(locator) => StoreError::session(locator.as_path(), reason),
+            None => StoreError::Usage(reason),
+        };
+        if tree.version() < 3 {
+            let version = tree.version();
+            let name = source.locator.map_or_else(String::new, Locator::to_string);
+            return Err(StoreError::Usage(format!(
+                "{name} has version {version}; run agent-cli migrate {name} --out FILE first, then fork FILE"
+            )));
+        }
+        let path = tree.path(leaf);
+        let mut bytes = format!("{}\n", header.line()).into_bytes();
+        for index in path.entries() {
+            let line = tree.raw_line(*index);
+            bytes.extend_from_slice(&line.map_err(|error| failed(error.to_string()))?);
+            bytes.push(b'\n');
+        }
+        let mut copy = Self::of(bytes);
+        let copied = copy.tree.path(copy.tree.leaf());
+        let ids = copied.entries().iter().map(|index| copy.tree.id(*index));
+        if !ids.eq(path.entries().iter().map(|index| tree.id(*index))) {
+            return Err(failed("its lines depend on their place in the file and cannot be copied as they are; agent-cli doctor tells which".to_owned()));
+        }
+        let carried = carry(&path, &copied);
+        let parent = copied
+            .entries()
+            .last()
+            .map(|index| EntryId::new(copy.tree.id(*index)));
+        let (lines, _) = stamped(&copy.tree, &[], parent, carried)?;
+        copy.append(&lines);
+        Ok(copy)
     }
 
     /// Returns the tree.
@@ -70,9 +124,34 @@ impl InMemoryLog {
         })
     }
 
-    /// Writes all lines.
-    pub(crate) fn write_to(&self, to: &mut dyn Write) -> io::Result<()> {
-        self.bytes.with(|bytes| to.write_all(bytes))
+    /// Returns all bytes.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        self.bytes.with(Vec::clone)
+    }
+
+    /// Returns a log of the same bytes with what others added to them.
+    pub(crate) fn read_again(&self) -> Self {
+        let bytes = self.bytes.clone();
+        let mut decoder = Decoder::new();
+        bytes.with(|bytes| decoder.feed(bytes));
+        let decoded = decoder.finish(Arc::new(bytes.clone()));
+        Self {
+            tree: decoded.tree,
+            bytes,
+            lines: decoded.lines,
+            known: decoded.bytes,
+        }
+    }
+
+    /// Returns whether others added to the bytes.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.known != self.len()
+    }
+
+    /// Adds a line that the tree of this log does not have.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn push_as_other(&self, line: &str) {
+        self.bytes.push(line);
     }
 
     /// Adds lines of entries whose ids are new and whose parents are there.
@@ -80,6 +159,7 @@ impl InMemoryLog {
         for line in lines {
             let offset = self.len();
             self.bytes.push(line);
+            self.known = self.len();
             self.lines += 1;
             // The caller chose ids and parents so that this cannot fail.
             let _ = self.tree.append(line.as_bytes(), offset, self.lines);

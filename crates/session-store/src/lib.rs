@@ -1,19 +1,23 @@
 //! Stores of coding-agent sessions.
 //!
 //! A session is written while it runs: entries are appended whole, synced, and taken back when a write fails; messages
-//! that wait to be sent survive a crash; one process writes at a time. [`LiveStore`] is that running session, in a file
-//! or in memory. [`SessionFile`] reads a session without a lock, [`SessionWriter`] appends to one, [`catalog`] lists
-//! what a folder holds.
+//! that wait to be sent survive a crash; one process writes at a time. [`SessionStore`] is that running session and
+//! [`SessionCatalog`] makes, finds and forks sessions; both name sessions by a [`Locator`]. [`FileStore`] and
+//! [`MemoryStore`] share all but the keeping of lines, which is a [`SessionLog`]: what a new kind of store implements.
+//! [`SessionFile`] reads a session without a lock, [`SessionWriter`] appends to one.
 //!
 //! ```
 //! use session_model::{EntryDraft, MessageDraft};
-//! use session_store::LiveStore;
+//! use session_store::{MemoryStore, SessionStore};
 //!
-//! let mut store = LiveStore::in_memory("/project".as_ref());
+//! # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+//! let mut store = MemoryStore::new("/project");
 //! let draft = EntryDraft::Message(Box::new(MessageDraft::user("hello")));
-//! let ids = store.append(vec![draft.into()])?;
+//! let ids = store.append(vec![draft.into()]).await?;
 //! assert_eq!(store.tree().len(), ids.len());
 //! # Ok::<(), session_store::StoreError>(())
+//! # })?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! **Invariants.** After an error the session has the bytes that it had before. A line that a crash tore is damage of
@@ -22,35 +26,60 @@
 
 mod append;
 pub mod catalog;
+#[cfg(any(test, feature = "conformance"))]
+pub mod conformance_tests;
+mod digest;
 pub mod error;
 mod file;
+mod file_catalog;
+mod file_layer;
+mod file_log;
+mod file_store;
 mod filter;
 mod in_memory_log;
-mod live;
+mod locator;
 mod lock;
+mod log;
+mod memory_store;
 mod new_file;
-mod open;
+mod off_thread;
 pub mod pending;
+mod persisted;
 mod progress;
 mod queue;
 mod replace;
+mod row;
 mod sidecars;
 mod source;
+mod stamp;
 #[cfg(test)]
 mod tests;
+mod traits;
 mod unpersisted;
 mod writer;
 
-pub use append::{AppendError, AppendFile, SyncPolicy, append_lines};
+pub use append::{AppendError, SyncPolicy, append_lines};
 pub use error::StoreError;
-pub use file::{SessionFile, new_header, now};
+pub use file::SessionFile;
+pub use file_catalog::FileCatalog;
+pub use file_layer::{AppendFile, FileLayer, SystemFiles};
+pub use file_log::FileLog;
+pub use file_store::FileStore;
 pub use filter::{Unfiltered, WriteFilter};
-pub use live::LiveStore;
+pub use locator::Locator;
 pub use lock::SessionLock;
+pub use log::{SessionLog, Store, Weight};
+pub use memory_store::{MemoryCatalog, MemoryLog, MemoryStore};
 pub use new_file::{Contents, NewFile, check_new};
 pub use progress::ReadObserver;
 pub use queue::{Delivery, NewEntry, Prompt, PromptImage, Queued};
 pub use replace::replace_session;
+pub use row::SessionRow;
 pub use sidecars::{is_sidecar, sidecars};
 pub use source::FileSource;
+pub use stamp::{new_header, now};
+pub use traits::{
+    BoxFuture, Carry, ForkSource, NewSession, OpenSession, SessionCatalog, SessionStore,
+    StoreFuture, move_queue,
+};
 pub use writer::{STDIN_IN_PLACE, SessionWriter};

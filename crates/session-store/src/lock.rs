@@ -1,4 +1,4 @@
-//! The lock of a session: an advisory lock on a file beside it, held while the session may be written.
+//! The lock of a session: an advisory lock on a file next to it, held while the session may be written.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};

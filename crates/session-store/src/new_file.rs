@@ -1,13 +1,14 @@
 //! New files: complete or not there at all, and never in the place of another.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tempfile::NamedTempFile;
 
 use crate::error::StoreError;
+use crate::file_layer::{FileLayer, SystemFiles};
 
 /// The bytes of a session that is copied.
 #[derive(Debug)]
@@ -90,8 +91,11 @@ impl NewFile {
             Contents::File(source, _) => Some(source.metadata().map_err(failed)?.permissions()),
             Contents::Memory(_) | Contents::Empty => None,
         };
-        let prepared = prepare(path, |writer| {
-            contents.copy_to(writer)?;
+        let mut contents = Some(contents);
+        let prepared = prepare(path, &SystemFiles, |writer| {
+            if let Some(contents) = contents.take() {
+                contents.copy_to(writer)?;
+            }
             if !ends_with_newline {
                 writer.write_all(b"\n")?;
             }
@@ -129,14 +133,11 @@ impl NewFile {
 /// lasting name yet, and only its owner may read it.
 pub(crate) fn prepare(
     path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    files: &dyn FileLayer,
+    mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<NamedTempFile> {
     let temporary = temporary_in(folder_of(path))?;
-    let mut writer = BufWriter::new(temporary.as_file());
-    write(&mut writer)?;
-    writer.flush()?;
-    drop(writer);
-    temporary.as_file().sync_all()?;
+    files.fill(temporary.as_file(), &mut write)?;
     Ok(temporary)
 }
 

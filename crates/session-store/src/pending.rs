@@ -1,21 +1,24 @@
 //! The pending file: what was typed and is not in the session's file yet.
 //!
-//! JSON lines beside the session, for its owner alone, only ever appended to and removed as a whole. Of an
+//! JSON lines next to the session, for its owner alone, only ever appended to and removed as a whole. Of an
 //! unpersisted session it holds the header and the entries as well. A line that was cut off counts for nothing:
 //! whoever wrote it was never told that it is safe.
 
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{DirBuilder, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
-use crate::append::{AppendError, SyncPolicy, append_lines};
+use crate::append::{AppendError, SyncPolicy, write_lines};
 use crate::error::StoreError;
+use crate::file_layer::FileLayer;
 use crate::in_memory_log::InMemoryLog;
 use crate::new_file::{folder_of, sync_folder};
+use crate::off_thread::off_thread;
 use crate::queue::Queued;
 
 /// How the name of a pending file ends.
@@ -38,7 +41,7 @@ enum Note {
 
 impl Note {
     fn line(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|_| unreachable!("texts can be spelt"))
+        serde_json::to_string(self).unwrap_or_else(|_| unreachable!("texts can be written as JSON"))
     }
 }
 
@@ -56,7 +59,7 @@ pub fn pending_path(session: &Path) -> PathBuf {
     session.with_file_name(name)
 }
 
-/// Returns the session that a file of this name waits beside, or `None` when it is no pending file.
+/// Returns the session that a file of this name waits next to, or `None` when it is no pending file.
 pub fn session_path(path: &Path) -> Option<PathBuf> {
     let stem = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
     Some(path.with_file_name(format!("{stem}{SESSION_ENDING}")))
@@ -136,20 +139,25 @@ pub(crate) struct Pending {
     path: PathBuf,
     /// Its length, and whether it ends in a newline.
     file: Option<(u64, bool)>,
+    files: Arc<dyn FileLayer>,
 }
 
 impl Pending {
     /// Returns the pending file of `session`, which is not there yet.
-    pub(crate) fn new(session: &Path) -> Self {
+    pub(crate) fn new(session: &Path, files: Arc<dyn FileLayer>) -> Self {
         Self {
             path: pending_path(session),
             file: None,
+            files,
         }
     }
 
     /// Returns the pending file of `session`, and what it says.
-    pub(crate) fn open(session: &Path) -> Result<(Self, Option<Held>), StoreError> {
-        let mut pending = Self::new(session);
+    pub(crate) fn open(
+        session: &Path,
+        files: Arc<dyn FileLayer>,
+    ) -> Result<(Self, Option<Held>), StoreError> {
+        let mut pending = Self::new(session, files);
         check_file(&pending.path, session)?;
         let held = read_pending(session)?.map(|(held, length, ends)| {
             pending.file = Some((length, ends));
@@ -169,19 +177,27 @@ impl Pending {
     }
 
     /// Writes that a message waits; `before` gives what a new file begins with.
-    pub(crate) fn queue(
+    pub(crate) async fn queue(
         &mut self,
         queued: &Queued,
-        before: impl FnOnce() -> Vec<String>,
+        before: Vec<String>,
         policy: SyncPolicy,
     ) -> Result<(), StoreError> {
-        self.write(before, &[Note::Queued(queued.clone()).line()], policy)
+        let line = Note::Queued(queued.clone()).line();
+        self.write(before, vec![line], policy).await
     }
 
     /// Writes that messages wait no longer, when there is a file that says they do.
-    pub(crate) fn take(&mut self, ids: &[EntryId], policy: SyncPolicy) -> Result<(), StoreError> {
+    pub(crate) async fn take(
+        &mut self,
+        ids: &[EntryId],
+        policy: SyncPolicy,
+    ) -> Result<(), StoreError> {
         match self.exists() {
-            true => self.write(Vec::new, &[Note::Taken(ids.to_vec()).line()], policy),
+            true => {
+                let line = Note::Taken(ids.to_vec()).line();
+                self.write(Vec::new(), vec![line], policy).await
+            }
             false => Ok(()),
         }
     }
@@ -192,42 +208,52 @@ impl Pending {
     }
 
     /// Writes lines, behind `before` where the file is new. After an error it is as it was.
-    pub(crate) fn write(
+    pub(crate) async fn write(
         &mut self,
-        before: impl FnOnce() -> Vec<String>,
-        lines: &[String],
+        before: Vec<String>,
+        lines: Vec<String>,
         policy: SyncPolicy,
     ) -> Result<(), StoreError> {
         let path = &self.path;
-        // What waits is all that there is of it, so no interval is waited for.
-        let policy = match policy {
-            SyncPolicy::Always | SyncPolicy::Interval => SyncPolicy::Always,
-            SyncPolicy::Never => SyncPolicy::Never,
-        };
-        let mut options = OpenOptions::new();
-        options.append(true);
-        let (length, ends, all) = match self.file {
-            Some((length, ends)) => (length, ends, lines.to_vec()),
-            None => {
-                options.create_new(true);
-                #[cfg(unix)]
-                std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-                (0, true, [before(), lines.to_vec()].concat())
-            }
+        let is_new = self.file.is_none();
+        let (length, ends) = self.file.unwrap_or((0, true));
+        let all = match is_new {
+            true => [before, lines].concat(),
+            false => lines,
         };
         let failed = |error| StoreError::io("append to", path, error);
-        let mut file: File = options.open(path).map_err(failed)?;
-        let appended = append_lines(&mut file, length, ends, &all, policy);
-        match appended {
-            Ok(length) => {
-                if self.file.is_none() && policy == SyncPolicy::Always {
-                    sync_folder(folder_of(path));
-                }
-                self.file = Some((length, true));
+        let mut file = self.files.open(path, is_new).map_err(failed)?;
+        let written = match write_lines(&mut *file, length, ends, &all) {
+            Ok(written) if written.start == length => Ok(written),
+            Ok(written) => {
+                written.take_back(&mut *file);
+                Err(AppendError::Changed)
+            }
+            Err(error) => Err(error),
+        };
+        // What waits is all that there is of it, so no interval is waited for.
+        let synced = match (written, policy) {
+            (Ok(written), SyncPolicy::Always | SyncPolicy::Interval) => {
+                let folder = is_new.then(|| folder_of(path).to_owned());
+                let synced = off_thread(move || {
+                    let synced = file.sync().inspect_err(|_| written.take_back(&mut *file));
+                    if let Some(folder) = folder {
+                        sync_folder(&folder);
+                    }
+                    synced
+                });
+                let synced = synced.await.and_then(|synced| synced);
+                synced.map(|()| written).map_err(AppendError::Io)
+            }
+            (written, _) => written,
+        };
+        match synced {
+            Ok(written) => {
+                self.file = Some((written.end, true));
                 Ok(())
             }
             Err(error) => {
-                if self.file.is_none() {
+                if is_new {
                     // It is empty, for what was written was taken back.
                     let _ = std::fs::remove_file(path);
                 }

@@ -1,7 +1,8 @@
-//! What a living session keeps: after every crash, every failure, and with two who want it.
+//! What a session in a file keeps: after every crash, every failure, and with two who want it.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::ops::Deref;
+use std::path::Path;
 
 use proptest::prelude::*;
 use session_model::{
@@ -10,10 +11,89 @@ use session_model::{
 };
 use tempfile::TempDir;
 
+use crate::conformance_tests::{Backend, Files, Memory, check};
 use crate::error::ErrorKind;
 use crate::pending::pending_path;
-use crate::{Delivery, LiveStore, NewEntry, Queued};
+use crate::traits::Carry;
+use crate::{Delivery, FileStore, NewEntry, NewSession, Queued, SessionStore, StoreError};
 use crate::{SessionFile, SyncPolicy};
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().build();
+    runtime.expect("a runtime").block_on(future)
+}
+
+/// A store in a file whose writes are waited for.
+#[derive(Debug)]
+pub(crate) struct Live(FileStore);
+
+impl Deref for Live {
+    type Target = FileStore;
+
+    fn deref(&self) -> &FileStore {
+        &self.0
+    }
+}
+
+impl Live {
+    pub(crate) fn open(path: &Path) -> Result<Self, StoreError> {
+        FileStore::open(path).map(Self)
+    }
+
+    pub(crate) fn create(folder: &Path, cwd: &Path, parent: Option<&Path>) -> Self {
+        Self(FileStore::create(folder, cwd, parent))
+    }
+
+    pub(crate) fn create_at(
+        path: &Path,
+        cwd: &Path,
+        parent: Option<&Path>,
+    ) -> Result<Self, StoreError> {
+        FileStore::create_at(path, cwd, parent).map(Self)
+    }
+
+    fn fork(
+        source: &SessionFile,
+        leaf: Leaf,
+        folder: &Path,
+        cwd: &Path,
+        carry: Carry,
+    ) -> Result<Self, StoreError> {
+        FileStore::fork(source, leaf, folder, cwd, carry).map(Self)
+    }
+
+    pub(crate) fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, StoreError> {
+        block_on(self.0.append(entries))
+    }
+
+    pub(crate) fn queue(&mut self, text: String, delivery: Delivery) -> Result<Queued, StoreError> {
+        block_on(self.0.queue(text, delivery))
+    }
+
+    fn drop_queued(&mut self, id: &EntryId) -> Result<Option<Queued>, StoreError> {
+        block_on(self.0.drop_queued(id))
+    }
+
+    pub(crate) fn send_queued(&mut self, ids: &[EntryId]) -> Result<Vec<EntryId>, StoreError> {
+        let entries = ids.iter().map(|id| self.0.queued_entry(id));
+        let entries = entries.collect::<Result<_, _>>()?;
+        self.append(entries)
+    }
+
+    fn set_sync_policy(&mut self, policy: SyncPolicy) {
+        self.0.set_sync_policy(policy);
+    }
+}
+
+#[test]
+fn memory_keeps_the_promises_of_a_store() {
+    block_on(check(|| Box::new(Memory::default())));
+}
+
+#[test]
+fn files_keep_the_promises_of_a_store() {
+    block_on(check(|| Box::new(Files::new())));
+}
 
 /// A folder for sessions, in memory where the system has a place there: every append is synced.
 fn place() -> TempDir {
@@ -89,13 +169,13 @@ fn crashed(files: &BTreeMap<String, Vec<u8>>) -> TempDir {
 }
 
 /// Returns the name of the session's file.
-fn name(store: &LiveStore) -> String {
-    let name = store.path().and_then(Path::file_name);
+fn name(store: &Live) -> String {
+    let name = store.path().file_name();
     name.expect("a name").to_string_lossy().into_owned()
 }
 
-fn name_of_pending(store: &LiveStore) -> String {
-    let path = pending_path(store.path().expect("a path"));
+fn name_of_pending(store: &Live) -> String {
+    let path = pending_path(store.path());
     path.file_name()
         .expect("a name")
         .to_string_lossy()
@@ -103,7 +183,7 @@ fn name_of_pending(store: &LiveStore) -> String {
 }
 
 /// Returns the texts of the path to the leaf, as `role: text`.
-fn said(store: &LiveStore) -> Vec<String> {
+fn said(store: &Live) -> Vec<String> {
     let tree = store.tree();
     let path = tree.path(store.leaf());
     let bodies = path.entries().iter().map(|index| tree.entry(*index));
@@ -117,15 +197,15 @@ fn said(store: &LiveStore) -> Vec<String> {
         .collect()
 }
 
-fn waiting(store: &LiveStore) -> Vec<&str> {
+fn waiting(store: &Live) -> Vec<&str> {
     let queued = store.queued().iter();
     queued.map(|queued| queued.text.as_str()).collect()
 }
 
 /// Opens what a crash left in `files` by the name of the session.
-fn reopened(files: &BTreeMap<String, Vec<u8>>, name: &str) -> (TempDir, LiveStore) {
+fn reopened(files: &BTreeMap<String, Vec<u8>>, name: &str) -> (TempDir, Live) {
     let folder = crashed(files);
-    let store = LiveStore::open(&folder.path().join(name)).expect("it opens");
+    let store = Live::open(&folder.path().join(name)).expect("it opens");
     (folder, store)
 }
 
@@ -133,7 +213,7 @@ fn reopened(files: &BTreeMap<String, Vec<u8>>, name: &str) -> (TempDir, LiveStor
 fn an_aborted_start_leaves_nothing() {
     let place = place();
     let folder = place.path().join("sessions/project");
-    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
+    let mut store = Live::create(&folder, Path::new("/project"), None);
     store.append(start()).expect("appended");
     assert_eq!(store.tree().len(), 3);
     assert!(!store.is_persisted());
@@ -145,7 +225,7 @@ fn an_aborted_start_leaves_nothing() {
 fn what_was_typed_is_safe_before_the_first_answer() {
     let place = place();
     let folder = place.path().join("sessions/project");
-    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
+    let mut store = Live::create(&folder, Path::new("/project"), None);
     store.append(start()).expect("appended");
     store.append(vec![user("hello")]).expect("appended");
     let waits = store
@@ -167,8 +247,8 @@ fn what_was_typed_is_safe_before_the_first_answer() {
 fn the_first_answer_brings_the_file() {
     for policy in [SyncPolicy::Always, SyncPolicy::Interval, SyncPolicy::Never] {
         let place = place();
-        let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
-        store.set_sync(policy);
+        let mut store = Live::create(place.path(), Path::new("/project"), None);
+        store.set_sync_policy(policy);
         store.append(start()).expect("appended");
         store.append(vec![user("hello")]).expect("appended");
         let before = files(place.path());
@@ -186,23 +266,23 @@ fn the_first_answer_brings_the_file() {
             "the lines are those that were kept"
         );
         assert_eq!(bytes.len() as u64, store.bytes());
-        let path = store.path().map(PathBuf::from).expect("a path");
+        let path = store.path().to_owned();
         let want = said(&store);
         assert_eq!(want.len(), 5, "{want:?}");
         drop(store);
         let opened = SessionFile::open(&path).expect("it opens");
         assert_eq!(opened.decoded.diagnostics, []);
-        assert_eq!(said(&LiveStore::open(&path).expect("it opens")), want);
+        assert_eq!(said(&Live::open(&path).expect("it opens")), want);
         assert_eq!(files(place.path()), after);
     }
 }
 
 #[test]
-fn birth_never_writes_over_a_file() {
+fn persisting_never_writes_over_a_file() {
     let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut store = Live::create(place.path(), Path::new("/project"), None);
     store.append(vec![user("hello")]).expect("appended");
-    let path = store.path().map(PathBuf::from).expect("a path");
+    let path = store.path().to_owned();
     let before = files(place.path());
     std::fs::write(&path, "somebody else's").expect("written");
     let error = store.append(vec![answer("hi")]).expect_err("it is taken");
@@ -216,17 +296,17 @@ fn birth_never_writes_over_a_file() {
         (vec!["user: hello".to_owned()], false)
     );
     // It is locked all the same, and goes on as if nothing had been.
-    assert!(LiveStore::open(&path).is_err());
+    assert!(Live::open(&path).is_err());
     store.append(vec![answer("hi")]).expect("appended");
     assert_eq!(said(&store), ["user: hello", "assistant: hi"]);
     assert!(store.is_persisted());
 }
 
 #[test]
-fn a_birth_that_fails_changes_nothing() {
+fn a_session_that_cannot_be_persisted_changes_nothing() {
     let place = place();
     let folder = place.path().join("sessions");
-    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
+    let mut store = Live::create(&folder, Path::new("/project"), None);
     store.append(vec![user("hello")]).expect("appended");
     let before = files(&folder);
     let aside = place.path().join("aside");
@@ -243,9 +323,9 @@ fn a_birth_that_fails_changes_nothing() {
 }
 
 #[test]
-fn a_crash_at_any_step_of_the_birth_loses_nothing_and_sends_nothing_twice() {
+fn a_crash_at_any_step_of_persisting_loses_nothing_and_sends_nothing_twice() {
     let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut store = Live::create(place.path(), Path::new("/project"), None);
     store.append(start()).expect("appended");
     store
         .queue("first".to_owned(), Delivery::Prompt)
@@ -262,10 +342,10 @@ fn a_crash_at_any_step_of_the_birth_loses_nothing_and_sends_nothing_twice() {
     assert_eq!(after[&pending], before[&pending], "a message still waits");
 
     // While the new file is written it has a passing name.
-    let born = &after[&name];
-    for stop in [0, 1, born.len() / 2, born.len()] {
+    let persisted = &after[&name];
+    for stop in [0, 1, persisted.len() / 2, persisted.len()] {
         let mut torn = before.clone();
-        torn.insert(".tmpAbCdEf".to_owned(), born[..stop].to_vec());
+        torn.insert(".tmpAbCdEf".to_owned(), persisted[..stop].to_vec());
         let (_folder, again) = reopened(&torn, &name);
         assert!(!again.is_persisted());
         assert_eq!(said(&again), ["system: be brief", "user: first"]);
@@ -307,11 +387,11 @@ fn check_every_byte_of_pending(
             .rev()
             .find(|(end, ..)| *end <= stop || *end == stop + 1 && stop > 0);
         let Some((_, texts, waits)) = known else {
-            let error = LiveStore::open(&path).expect_err("no header yet");
+            let error = Live::open(&path).expect_err("no header yet");
             assert_eq!(error.kind(), ErrorKind::Session, "stopped at {stop}");
             continue;
         };
-        let mut store = LiveStore::open(&path).expect("it opens");
+        let mut store = Live::open(&path).expect("it opens");
         assert_eq!(
             (&said(&store), &owned(&store)),
             (texts, waits),
@@ -321,7 +401,7 @@ fn check_every_byte_of_pending(
             .queue("next".to_owned(), Delivery::Prompt)
             .expect("queued");
         drop(store);
-        let store = LiveStore::open(&path).expect("it opens");
+        let store = Live::open(&path).expect("it opens");
         let mut more = waits.clone();
         more.push("next".to_owned());
         assert_eq!(
@@ -332,14 +412,14 @@ fn check_every_byte_of_pending(
     }
 }
 
-fn owned(store: &LiveStore) -> Vec<String> {
+fn owned(store: &Live) -> Vec<String> {
     waiting(store).into_iter().map(str::to_owned).collect()
 }
 
 #[test]
 fn a_pending_file_of_an_unpersisted_session_that_stops_at_any_byte_loses_nothing() {
     let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut store = Live::create(place.path(), Path::new("/project"), None);
     let mut whole = Vec::new();
     // Each line of the first write comes by itself: the header, what every start writes, the prompt.
     store.append(start()).expect("appended");
@@ -356,7 +436,7 @@ fn a_pending_file_of_an_unpersisted_session_that_stops_at_any_byte_loses_nothing
             Vec::new(),
         ));
     }
-    let mut note = |store: &LiveStore| {
+    let mut note = |store: &Live| {
         let length = files(place.path())[&pending].len();
         whole.push((length, said(store), owned(store)));
     };
@@ -380,9 +460,9 @@ fn a_pending_file_of_an_unpersisted_session_that_stops_at_any_byte_loses_nothing
 }
 
 #[test]
-fn a_pending_file_of_a_born_session_that_stops_at_any_byte_loses_nothing() {
+fn a_pending_file_of_a_persisted_session_that_stops_at_any_byte_loses_nothing() {
     let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut store = Live::create(place.path(), Path::new("/project"), None);
     store
         .append(vec![user("hello"), answer("hi")])
         .expect("appended");
@@ -411,7 +491,7 @@ fn a_pending_file_of_a_born_session_that_stops_at_any_byte_loses_nothing() {
 #[test]
 fn a_message_that_is_sent_while_the_program_ends_is_sent_once() {
     let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut store = Live::create(place.path(), Path::new("/project"), None);
     store
         .append(vec![user("hello"), answer("hi")])
         .expect("appended");
@@ -452,98 +532,23 @@ fn a_message_that_is_sent_while_the_program_ends_is_sent_once() {
 #[test]
 fn the_second_who_opens_a_session_is_refused() {
     let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut store = Live::create(place.path(), Path::new("/project"), None);
     store.append(vec![user("hello")]).expect("appended");
-    let path = store.path().map(PathBuf::from).expect("a path");
-    let refused = || LiveStore::open(&path).expect_err("locked").to_string();
+    let path = store.path().to_owned();
+    let refused = || Live::open(&path).expect_err("locked").to_string();
     let unpersisted = refused();
     for part in ["locked by process", "agent-cli inspect", "--fork"] {
         assert!(unpersisted.contains(part), "{unpersisted}");
     }
     store.append(vec![answer("hi")]).expect("appended");
-    assert_eq!(refused(), unpersisted, "the lock is held through the birth");
+    assert_eq!(
+        refused(),
+        unpersisted,
+        "the lock is held while it is persisted"
+    );
     drop(store);
-    LiveStore::open(&path).expect("it is free");
+    Live::open(&path).expect("it is free");
     assert_eq!(files(place.path()).len(), 1);
-}
-
-#[test]
-fn a_session_in_memory_leaves_no_file() {
-    let place = place();
-    let mut store = LiveStore::in_memory(place.path());
-    store.append(start()).expect("appended");
-    let ids = store
-        .append(vec![user("hello"), answer("hi")])
-        .expect("appended");
-    store
-        .append_under(Some(&ids[0]), vec![answer("hey")])
-        .expect("appended");
-    let queued = store
-        .queue("next".to_owned(), Delivery::Prompt)
-        .expect("queued");
-    let dropped = store
-        .queue("never".to_owned(), Delivery::Prompt)
-        .expect("queued");
-    assert_eq!(
-        store.drop_queued(&dropped.id).expect("dropped"),
-        Some(dropped)
-    );
-    store.send_queued(&[queued.id]).expect("sent");
-    let want = [
-        "system: be brief",
-        "user: hello",
-        "assistant: hey",
-        "user: next",
-    ];
-    assert_eq!(said(&store), want);
-    assert_eq!((store.path(), store.is_persisted()), (None, false));
-    drop(store);
-    assert_eq!(
-        std::fs::read_dir(place.path()).expect("a folder").count(),
-        0
-    );
-}
-
-#[test]
-fn entries_are_a_chain_and_a_move_is_another_parent() {
-    let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
-    let ids = store
-        .append(vec![user("one"), answer("two"), user("three")])
-        .expect("appended");
-    let parent = |store: &LiveStore, id: &EntryId| {
-        let tree = store.tree();
-        let parent = tree.parent(tree.find(id).expect("an entry"));
-        parent.map(|parent| EntryId::new(tree.id(parent)))
-    };
-    assert_eq!(parent(&store, &ids[2]), Some(ids[1].clone()));
-    let moved = store
-        .append_under(Some(&ids[0]), vec![answer("again")])
-        .expect("appended");
-    assert_eq!(
-        store.leaf(),
-        Leaf::At(store.tree().find(&moved[0]).expect("an entry"))
-    );
-    assert_eq!(said(&store), ["user: one", "assistant: again"]);
-    let root = store
-        .append_under(None, vec![user("anew")])
-        .expect("appended");
-    assert_eq!(parent(&store, &root[0]), None);
-
-    let path = store.path().map(PathBuf::from).expect("a path");
-    let before = std::fs::read(&path).expect("read");
-    let unknown = EntryId::new("nobody");
-    assert!(store.append_under(Some(&unknown), vec![user("x")]).is_err());
-    for id in [ids[0].clone(), EntryId::new("")] {
-        let taken = NewEntry {
-            id: Some(id),
-            ..user("x")
-        };
-        assert!(store.append(vec![user("y"), taken]).is_err());
-    }
-    assert_eq!(store.append(Vec::new()).expect("nothing"), []);
-    assert_eq!(std::fs::read(&path).expect("read"), before);
-    assert_eq!(said(&store), ["user: anew"]);
 }
 
 #[test]
@@ -561,7 +566,7 @@ fn nothing_is_attached_under_a_damaged_line() {
         "\n",
     );
     std::fs::write(&path, text).expect("written");
-    let mut store = LiveStore::open(&path).expect("it opens");
+    let mut store = Live::open(&path).expect("it opens");
     let tree = store.tree();
     let last = tree.find("e3").expect("its head can be read");
     assert!(tree.entry(last).is_err(), "its body cannot");
@@ -593,12 +598,12 @@ fn a_fork_copies_the_lines_of_the_path() {
         (session.tree().leaf(), vec![1, 2, 5, 6, 7]),
         (Leaf::Root, vec![]),
     ] {
-        let mut store = LiveStore::fork(&session, leaf, &to, cwd, nothing).expect("forked");
+        let mut store = Live::fork(&session, leaf, &to, cwd, nothing).expect("forked");
         assert!(store.is_persisted());
         assert_eq!(store.cwd(), "/elsewhere");
         let header = store.tree().header().expect("a header");
         assert_eq!(header.parent_session.as_deref(), source.to_str());
-        let copy = std::fs::read_to_string(store.path().expect("a path")).expect("text");
+        let copy = std::fs::read_to_string(store.path()).expect("text");
         let (_, copy) = copy.split_once('\n').expect("a header");
         let all: Vec<&str> = text
             .split('\n')
@@ -617,7 +622,7 @@ fn a_fork_copies_the_lines_of_the_path() {
     let old = folder.path().join("old.jsonl");
     std::fs::write(&old, "{\"type\":\"session\",\"id\":\"s\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"x\"}}\n").expect("written");
     let old = SessionFile::open(&old).expect("it opens");
-    let error = LiveStore::fork(&old, old.tree().leaf(), &to, cwd, nothing).expect_err("version 1");
+    let error = Live::fork(&old, old.tree().leaf(), &to, cwd, nothing).expect_err("version 1");
     assert!(error.to_string().contains("agent-cli migrate"), "{error}");
 }
 
@@ -626,17 +631,14 @@ fn a_named_session_is_refused_where_something_stands() {
     let folder = place();
     let path = folder.path().join("mine.jsonl");
     let cwd = Path::new("/project");
-    let mut store = LiveStore::create_at(&path, cwd, None).expect("free");
+    let mut store = Live::create_at(&path, cwd, None).expect("free");
     store.append(vec![user("hello")]).expect("appended");
-    assert!(
-        LiveStore::create_at(&path, cwd, None).is_err(),
-        "it was begun"
-    );
+    assert!(Live::create_at(&path, cwd, None).is_err(), "it was begun");
     store.append(vec![answer("hi")]).expect("appended");
-    assert_eq!(store.path(), Some(path.as_path()));
+    assert_eq!(store.path(), path);
     drop(store);
     let before = files(folder.path());
-    assert!(LiveStore::create_at(&path, cwd, None).is_err(), "it exists");
+    assert!(Live::create_at(&path, cwd, None).is_err(), "it exists");
     assert_eq!(files(folder.path()), before);
 }
 
@@ -644,7 +646,7 @@ fn a_named_session_is_refused_where_something_stands() {
 fn a_pending_file_of_another_session_is_left_alone() {
     let folder = place();
     let path = folder.path().join("s.jsonl");
-    let mut store = LiveStore::create_at(&path, Path::new("/project"), None).expect("free");
+    let mut store = Live::create_at(&path, Path::new("/project"), None).expect("free");
     store
         .append(vec![user("one"), answer("two")])
         .expect("appended");
@@ -654,7 +656,7 @@ fn a_pending_file_of_another_session_is_left_alone() {
     drop(store);
     std::fs::write(&path, test_support::session("u:5 a:5")).expect("written");
     let before = files(folder.path());
-    let error = LiveStore::open(&path).expect_err("not its own");
+    let error = Live::open(&path).expect_err("not its own");
     assert!(error.to_string().contains("another session"), "{error}");
     assert_eq!(files(folder.path()), before);
 }
@@ -662,11 +664,11 @@ fn a_pending_file_of_another_session_is_left_alone() {
 #[test]
 fn f3_a_pending_file_without_an_owner_is_refused_and_left_alone() {
     let folder = place();
-    let mut store = LiveStore::create(folder.path(), folder.path(), None);
+    let mut store = Live::create(folder.path(), folder.path(), None);
     store
         .append(vec![user("hi"), answer("hello")])
         .expect("written");
-    let path = store.path().expect("a path").to_owned();
+    let path = store.path().to_owned();
     let pending = pending_path(&path);
     drop(store);
     let forged = [
@@ -677,7 +679,7 @@ fn f3_a_pending_file_without_an_owner_is_refused_and_left_alone() {
     ];
     for forged in forged {
         std::fs::write(&pending, forged).expect("written");
-        let refused = LiveStore::open(&path).expect_err("it is nobody's");
+        let refused = Live::open(&path).expect_err("it is nobody's");
         assert!(
             refused.to_string().contains("names no session"),
             "{refused}"
@@ -687,7 +689,7 @@ fn f3_a_pending_file_without_an_owner_is_refused_and_left_alone() {
     // One that was cut off before its first line was whole is our own.
     for torn in ["", "{\"of\""] {
         std::fs::write(&pending, torn).expect("written");
-        LiveStore::open(&path).expect("it opens");
+        Live::open(&path).expect("it opens");
         assert!(!pending.exists());
     }
 }
@@ -696,14 +698,14 @@ fn f3_a_pending_file_without_an_owner_is_refused_and_left_alone() {
 #[test]
 fn f3_a_pending_file_that_is_a_link_is_not_read() {
     let folder = place();
-    let mut store = LiveStore::create(folder.path(), folder.path(), None);
+    let mut store = Live::create(folder.path(), folder.path(), None);
     store
         .append(vec![user("hi"), answer("hello")])
         .expect("written");
-    let path = store.path().expect("a path").to_owned();
+    let path = store.path().to_owned();
     drop(store);
     std::os::unix::fs::symlink("elsewhere", pending_path(&path)).expect("a link");
-    let refused = LiveStore::open(&path).expect_err("it is refused");
+    let refused = Live::open(&path).expect_err("it is refused");
     assert!(refused.to_string().contains("no regular file"), "{refused}");
 }
 
@@ -711,20 +713,20 @@ fn f3_a_pending_file_that_is_a_link_is_not_read() {
 #[test]
 fn f3_a_lock_that_was_replaced_stops_its_holder() {
     let folder = place();
-    let mut first = LiveStore::create(folder.path(), folder.path(), None);
+    let mut first = Live::create(folder.path(), folder.path(), None);
     first
         .append(vec![user("hi"), answer("hello")])
         .expect("written");
-    let path = first.path().expect("a path").to_owned();
+    let path = first.path().to_owned();
     let lock = crate::SessionLock::path_for(&path);
     // Other content of the same file lets nobody in.
     std::fs::write(&lock, "1").expect("written");
-    LiveStore::open(&path).expect_err("it is locked");
+    Live::open(&path).expect_err("it is locked");
     first.append(vec![user("more")]).expect("still the holder");
     // Another file in its place lets a second writer in, and the first one stops.
     std::fs::write(folder.path().join("new"), "1").expect("written");
     std::fs::rename(folder.path().join("new"), &lock).expect("replaced");
-    let mut second = LiveStore::open(&path).expect("nobody holds this file");
+    let mut second = Live::open(&path).expect("nobody holds this file");
     let before = files(folder.path());
     let refused = first.append(vec![user("lost")]).expect_err("it stops");
     assert!(
@@ -737,14 +739,14 @@ fn f3_a_lock_that_was_replaced_stops_its_holder() {
     assert_eq!(files(folder.path()), before);
     // Its end leaves the lock of the second.
     drop(first);
-    LiveStore::open(&path).expect_err("it is locked");
+    Live::open(&path).expect_err("it is locked");
     second.append(vec![user("mine")]).expect("written");
 }
 
 #[test]
 fn a_message_that_waited_before_anything_was_said_leaves_nothing_when_it_is_dropped() {
     let place = place();
-    let mut store = LiveStore::create(place.path(), Path::new("/project"), None);
+    let mut store = Live::create(place.path(), Path::new("/project"), None);
     store.append(start()).expect("appended");
     let Queued { id, .. } = store
         .queue("x".to_owned(), Delivery::Prompt)
@@ -769,8 +771,8 @@ fn only_the_owner_may_read() {
     };
     let place = place();
     let folder = place.path().join("sessions/project");
-    let mut store = LiveStore::create(&folder, Path::new("/project"), None);
-    let path = store.path().map(PathBuf::from).expect("a path");
+    let mut store = Live::create(&folder, Path::new("/project"), None);
+    let path = store.path().to_owned();
     store.append(vec![user("hello")]).expect("appended");
     assert_eq!(mode(&pending_path(&path)), 0o600);
     store.append(vec![answer("hi")]).expect("appended");
@@ -784,7 +786,7 @@ fn only_the_owner_may_read() {
     );
     let source = SessionFile::open(&path).expect("it opens");
     let forks = place.path().join("forks");
-    let fork = LiveStore::fork(
+    let fork = Live::fork(
         &source,
         source.tree().leaf(),
         &forks,
@@ -792,10 +794,94 @@ fn only_the_owner_may_read() {
         nothing,
     );
     let fork = fork.expect("forked");
-    assert_eq!(
-        (mode(fork.path().expect("a path")), mode(&forks)),
-        (0o600, 0o700)
+    assert_eq!((mode(fork.path()), mode(&forks)), (0o600, 0o700));
+}
+
+/// Returns a session with an answer, in files that may fail, and its entries' ids.
+fn answered_in(files: &Files) -> (Box<dyn SessionStore>, Vec<EntryId>) {
+    let new = NewSession {
+        cwd: "/project".to_owned(),
+        parent: None,
+    };
+    let mut store = block_on(files.catalog().create(new)).expect("created");
+    let ids = block_on(store.append(vec![user("one"), answer("two")]));
+    (store, ids.expect("appended"))
+}
+
+fn line_of_other(id: &str) -> String {
+    format!(r#"{{"type":"custom","id":"{id}","parentId":null,"customType":"other"}}"#)
+}
+
+#[test]
+fn a_line_that_is_written_between_the_look_and_the_write_joins_the_tree() {
+    for policy in [SyncPolicy::Always, SyncPolicy::Never] {
+        let files = Files::new();
+        let (mut store, ids) = answered_in(&files);
+        store.set_sync_policy(policy);
+        *files.files.other.lock().expect("free") = Some(line_of_other("f1") + "\n");
+        let own = block_on(store.append(vec![user("three")])).expect("appended");
+        let more = block_on(store.append(vec![answer("four")])).expect("appended");
+        let at = store.locator().cloned().expect("a locator");
+        drop(store);
+        let opened = SessionFile::open(at.as_path()).expect("it opens");
+        assert_eq!(opened.decoded.diagnostics, []);
+        let tree = opened.tree();
+        let order: Vec<&str> = tree.indices().map(|index| tree.id(index)).collect();
+        assert_eq!(order, [&*ids[0], &*ids[1], "f1", &*own[0], &*more[0]]);
+        let last = tree.find(&more[0]).map(|index| tree.entry(index));
+        assert!(last.is_some_and(|entry| entry.is_ok()));
+    }
+}
+
+#[test]
+fn a_line_that_another_program_has_begun_is_not_written_into() {
+    let files = Files::new();
+    let (mut store, _) = answered_in(&files);
+    let (begun, rest) = (line_of_other("f1"), line_of_other("f2"));
+    let (begun, end) = begun.split_at(20);
+    let at = store.locator().cloned().expect("a locator");
+    // It comes between the look at the length and the write.
+    *files.files.other.lock().expect("free") = Some(begun.to_owned());
+    let refused = block_on(store.append(vec![user("x")])).expect_err("refused");
+    assert!(
+        refused.to_string().contains("has begun to write a line"),
+        "{refused}"
     );
+    files.append_as_other(&at, &[end.to_owned(), rest]);
+    block_on(store.append(vec![user("three")])).expect("appended");
+    drop(store);
+    let opened = SessionFile::open(at.as_path()).expect("it opens");
+    assert_eq!(opened.decoded.diagnostics, []);
+    assert_eq!(opened.tree().len(), 5);
+}
+
+#[test]
+fn a_session_whose_known_part_changed_is_refused_and_left_alone() {
+    let changes: [fn(&mut Vec<u8>); 3] = [
+        |bytes| bytes.truncate(bytes.len() - 5),
+        |bytes| {
+            bytes[30] ^= 1;
+            bytes.extend_from_slice(b"{}\n");
+        },
+        Vec::clear,
+    ];
+    for change in changes {
+        let files = Files::new();
+        let (mut store, _) = answered_in(&files);
+        let at = store.locator().cloned().expect("a locator");
+        let before = std::fs::read(at.as_path()).expect("read");
+        let mut changed = before.clone();
+        change(&mut changed);
+        std::fs::write(at.as_path(), &changed).expect("written");
+        let refused = block_on(store.append(vec![user("three")])).expect_err("refused");
+        assert!(
+            refused.to_string().contains("changed while it was open"),
+            "{refused}"
+        );
+        assert_eq!(std::fs::read(at.as_path()).expect("read"), changed);
+        std::fs::write(at.as_path(), &before).expect("written");
+        block_on(store.append(vec![user("three")])).expect("as before");
+    }
 }
 
 /// What a user and an agent do.
@@ -828,7 +914,7 @@ proptest! {
     #[test]
     fn whatever_happens_every_message_is_there_once(steps in any_steps()) {
         let mut folder = place();
-        let mut store = LiveStore::create(folder.path(), Path::new("/project"), None);
+        let mut store = Live::create(folder.path(), Path::new("/project"), None);
         let name = name(&store);
         let (mut texts, mut waits): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for (number, step) in steps.iter().enumerate() {
@@ -861,7 +947,7 @@ proptest! {
                 Step::Reopen if texts.is_empty() && waits.is_empty() => {}
                 Step::Reopen => {
                     let left = crashed(&files(folder.path()));
-                    store = LiveStore::open(&left.path().join(&name)).expect("it opens");
+                    store = Live::open(&left.path().join(&name)).expect("it opens");
                     folder = left;
                 }
             }

@@ -10,7 +10,8 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::Global;
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, styled, width};
-use session_store::catalog::{SessionRow, list, sessions_root};
+use session_store::SessionRow;
+use session_store::catalog::{list, sessions_root};
 
 /// List the sessions that a running agent keeps, and say where they are.
 #[derive(Debug, Args)]
@@ -90,7 +91,7 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
 
 fn row_json(row: &SessionRow) -> Value {
     json!({
-        "path": row.path.to_string_lossy(),
+        "path": row.locator.as_path().to_string_lossy(),
         "id": row.id,
         "cwd": row.cwd,
         "started": row.started.map(|at| at.to_string()),

@@ -47,9 +47,9 @@ const MARGIN: u64 = 1;
 const LEAST_OUTPUT: u64 = 256;
 
 impl AgentSession {
-    pub(super) fn ask(&mut self, job: Job) {
+    pub(super) async fn ask(&mut self, job: Job) {
         if self.ends_in_acknowledgement()
-            && let Err(error) = self.write(&Write::Continue)
+            && let Err(error) = self.write(&Write::Continue).await
         {
             self.unwritten(&error);
         }

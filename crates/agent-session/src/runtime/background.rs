@@ -52,12 +52,12 @@ impl AgentSession {
     }
 
     /// Writes what was prepared, unless the session has gone another way since.
-    pub(super) fn splice(&mut self, background: Job, omits_failed: bool) -> Ended {
+    pub(super) async fn splice(&mut self, background: Job, omits_failed: bool) -> Ended {
         let Some(prepared) = self.prepared.take() else {
             return Ended::Stale;
         };
         // What could not be written before belongs to what an undo gives back.
-        if let Err(error) = self.append(Vec::new()) {
+        if let Err(error) = self.append(Vec::new()).await {
             return Ended::Failed(error.to_string());
         }
         if prepared.job != background || !self.still_fits(&prepared, omits_failed) {
@@ -92,7 +92,7 @@ impl AgentSession {
             lands: true,
             ..entries
         };
-        self.write_entries(entries, omits_failed)
+        self.write_entries(entries, omits_failed).await
     }
 
     fn still_fits(&self, prepared: &Prepared, omits_failed: bool) -> bool {
@@ -144,7 +144,7 @@ impl AgentSession {
     }
 
     /// Writes what a compaction brought, with the edit that takes away what failed.
-    pub(super) fn write_entries(&mut self, entries: Entries, omits_failed: bool) -> Ended {
+    pub(super) async fn write_entries(&mut self, entries: Entries, omits_failed: bool) -> Ended {
         let failed = self.failed.clone();
         let mut drafts: Vec<NewEntry> = match omits_failed {
             true => self.omission(),
@@ -158,8 +158,8 @@ impl AgentSession {
                 .map(|draft: EntryDraft| draft.into()),
         );
         let written = match self.instead.take() {
-            Some(instead) => self.write_instead(&instead, drafts),
-            None => self.append(drafts),
+            Some(instead) => self.write_instead(&instead, drafts).await,
+            None => self.append(drafts).await,
         };
         match written {
             Ok(ids) => {
@@ -168,7 +168,7 @@ impl AgentSession {
                     .and_then(|place| ids.get(place))
                     .map(ToString::to_string);
                 self.result = Some(result);
-                self.gather_instructions();
+                self.gather_instructions().await;
                 Ended::Compacted {
                     lands: entries.lands,
                 }

@@ -86,7 +86,7 @@ pub(super) struct Calls {
 
 impl AgentSession {
     /// Carries out a call; answers at once, or once it is known what came of it.
-    pub(super) fn call(&mut self, call: Call) {
+    pub(super) async fn call(&mut self, call: Call) {
         let Call { ask, caller } = call;
         let command = match ask {
             Ask::Do(command) => command,
@@ -97,64 +97,68 @@ impl AgentSession {
             }
         };
         match command {
-            Command::Say { prompt, delivery } => self.call_say(prompt, delivery, caller),
-            Command::TakeBack { id } => caller.answer(self.call_take_back(&id)),
+            Command::Say { prompt, delivery } => self.call_say(prompt, delivery, caller).await,
+            Command::TakeBack { id } => caller.answer(self.call_take_back(&id).await),
             Command::Compact { .. }
             | Command::CompactBy { .. }
             | Command::CompactInstead { .. }
             | Command::Handoff { .. } => {
-                self.call_compaction(command, caller);
+                self.call_compaction(command, caller).await;
             }
-            Command::Navigate(_) | Command::Back { .. } => self.call_navigation(command, caller),
+            Command::Navigate(_) | Command::Back { .. } => {
+                self.call_navigation(command, caller).await
+            }
             Command::Abort => {
                 let running = self.machine.state != State::Idle;
                 self.calls.aborts.push((caller, Ran { running }));
-                self.feed(Event::Abort);
+                self.feed(Event::Abort).await;
             }
             Command::AbortCompaction => {
                 let running = self.compacts();
-                self.feed(Event::AbortCompaction);
+                self.feed(Event::AbortCompaction).await;
                 caller.answer(Ok(Reply::Ran(Ran { running })));
             }
             Command::Resume => {
-                let refused = self.refusal_of(Command::Resume);
+                let refused = self.refusal_of(Command::Resume).await;
                 let running = self.machine.state != State::Idle;
                 caller.answer(refused.map_or(Ok(Reply::Ran(Ran { running })), Err));
             }
             Command::SetModel(models) => {
-                caller.answer(self.set_model(*models).map(Reply::ModelSet));
+                caller.answer(self.set_model(*models).await.map(Reply::ModelSet));
             }
-            Command::Undo => caller.answer(self.undo().map(Reply::Undone)),
-            Command::Redo => caller.answer(self.redo().map(Reply::Redone)),
-            Command::Pin(target) => caller.answer(self.pin(&target).map(Reply::Pinned)),
-            Command::Unpin { id } => caller.answer(self.unpin(&id).map(Reply::Unpinned)),
-            Command::Fork { entry } => caller.answer(self.fork(entry.as_ref()).map(Reply::Forked)),
+            Command::Undo => caller.answer(self.undo().await.map(Reply::Undone)),
+            Command::Redo => caller.answer(self.redo().await.map(Reply::Redone)),
+            Command::Pin(target) => caller.answer(self.pin(&target).await.map(Reply::Pinned)),
+            Command::Unpin { id } => caller.answer(self.unpin(&id).await.map(Reply::Unpinned)),
+            Command::Fork { entry } => {
+                caller.answer(self.fork(entry.as_ref()).await.map(Reply::Forked))
+            }
             Command::Label { .. }
             | Command::LabelEntry { .. }
             | Command::SetAutomatic(_)
             | Command::Approve { .. }
             | Command::Call(_) => {
-                let refused = self.refusal_of(command);
+                let refused = self.refusal_of(command).await;
                 caller.answer(refused.map_or(Ok(Reply::Done {}), Err));
             }
             Command::Close => {
                 self.calls.closes.push(caller);
-                self.feed(Event::Close);
+                self.feed(Event::Close).await;
             }
         }
     }
 
-    fn call_say(&mut self, prompt: Prompt, delivery: Delivery, caller: Caller) {
-        if let Some(id) = self.keep_and_answer(prompt, delivery, caller) {
-            self.feed(Event::Said { id, delivery });
+    async fn call_say(&mut self, prompt: Prompt, delivery: Delivery, caller: Caller) {
+        if let Some(id) = self.keep_and_answer(prompt, delivery, caller).await {
+            self.feed(Event::Said { id, delivery }).await;
         }
     }
 
     /// Keeps the message of a call that says one; returns what is to be sent.
-    pub(super) fn keep_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
+    pub(super) async fn keep_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
         match call.ask {
             Ask::Do(Command::Say { prompt, delivery }) => {
-                let id = self.keep_and_answer(prompt, delivery, call.caller)?;
+                let id = self.keep_and_answer(prompt, delivery, call.caller).await?;
                 Some((id, delivery))
             }
             Ask::Do(_) | Ask::State | Ask::Snapshot | Ask::Pins => None,
@@ -162,13 +166,13 @@ impl AgentSession {
     }
 
     /// Keeps a message and answers before it is sent: what happens then is told as events.
-    fn keep_and_answer(
+    async fn keep_and_answer(
         &mut self,
         prompt: Prompt,
         delivery: Delivery,
         caller: Caller,
     ) -> Option<EntryId> {
-        match self.keep(prompt, delivery) {
+        match self.keep(prompt, delivery).await {
             Ok(id) => {
                 let message_id = id.to_string();
                 caller.answer(Ok(Reply::Kept(Kept { message_id })));
@@ -181,13 +185,13 @@ impl AgentSession {
         }
     }
 
-    fn call_take_back(&mut self, id: &EntryId) -> Answer {
+    async fn call_take_back(&mut self, id: &EntryId) -> Answer {
         let waiting = self.store.queued().iter();
         let text = waiting
             .filter(|message| message.id == *id)
             .map(|message| message.text.clone())
             .next();
-        match self.refusal_of(Command::TakeBack { id: id.clone() }) {
+        match self.refusal_of(Command::TakeBack { id: id.clone() }).await {
             Some(refused) => Err(refused),
             None => Ok(Reply::TakenBack(TakenBack {
                 message_id: id.to_string(),
@@ -197,23 +201,23 @@ impl AgentSession {
     }
 
     /// Lets a compaction begin, unless another one is awaited: then the machine refuses this one.
-    fn call_compaction(&mut self, command: Command, caller: Caller) {
+    async fn call_compaction(&mut self, command: Command, caller: Caller) {
         if self.calls.compaction.is_some() {
-            let refused = self.refusal_of(command);
+            let refused = self.refusal_of(command).await;
             let refused =
                 refused.unwrap_or_else(|| Refusal::refused("a compaction is running already"));
             caller.answer(Err(refused));
             return;
         }
         self.calls.compaction = Some(caller);
-        if let Some(refused) = self.refusal_of(command) {
+        if let Some(refused) = self.refusal_of(command).await {
             self.answer_compaction(Err(refused));
         }
     }
 
-    fn call_navigation(&mut self, command: Command, caller: Caller) {
+    async fn call_navigation(&mut self, command: Command, caller: Caller) {
         if self.calls.navigation.is_some() {
-            let refused = self.refusal_of(command);
+            let refused = self.refusal_of(command).await;
             let refused = refused.unwrap_or_else(|| {
                 Refusal::refused("the session is moving; try again when it has")
             });
@@ -221,7 +225,7 @@ impl AgentSession {
             return;
         }
         self.calls.navigation = Some(caller);
-        if let Some(refused) = self.refusal_of(command)
+        if let Some(refused) = self.refusal_of(command).await
             && let Some(caller) = self.calls.navigation.take()
         {
             caller.answer(Err(refused));
@@ -229,7 +233,7 @@ impl AgentSession {
     }
 
     /// Carries out a command, and returns why it is refused, where it is.
-    fn refusal_of(&mut self, command: Command) -> Option<Refusal> {
+    async fn refusal_of(&mut self, command: Command) -> Option<Refusal> {
         self.calls.heard = Some(Vec::new());
         let refused = match command {
             // Where there is nothing to take the place of, there is nothing to do.
@@ -237,9 +241,9 @@ impl AgentSession {
                 strategy,
                 focus,
                 later,
-            } => self.compact_instead(strategy, focus, later).err(),
+            } => self.compact_instead(strategy, focus, later).await.err(),
             command => {
-                self.command(command);
+                self.command(command).await;
                 None
             }
         };
@@ -359,6 +363,6 @@ impl AgentSession {
 
     /// Returns where the session is or will be, as text.
     pub(super) fn path_name(&self) -> Option<String> {
-        self.store.path().map(|path| path.display().to_string())
+        self.store.locator().map(ToString::to_string)
     }
 }

@@ -17,10 +17,10 @@ pub(super) fn micro_usd(usd: f64) -> u64 {
 }
 
 impl AgentSession {
-    pub(super) fn check(&mut self, point: CheckPoint) -> Verdict {
+    pub(super) async fn check(&mut self, point: CheckPoint) -> Verdict {
         // Where this fails, so does what the check is for, and that is told.
-        let _ = self.append(Vec::new());
-        self.prune(point);
+        let _ = self.append(Vec::new()).await;
+        self.prune(point).await;
         let view = self.view();
         let measured = view.measured(&self.path());
         let mut tokens = measured.tokens + self.waiting_tokens(point);
@@ -61,7 +61,7 @@ impl AgentSession {
     }
 
     /// Takes old tool output out of the context where that is worth its while: a step of its own, written at once.
-    fn prune(&mut self, point: CheckPoint) {
+    async fn prune(&mut self, point: CheckPoint) {
         let settings = &self.settings.compaction;
         let is_off = !self.machine.memory.policy.automatic;
         let stopped = self.machine.memory.stopped.is_some();
@@ -78,7 +78,7 @@ impl AgentSession {
             return;
         };
         let entries = plan.apply().into_iter().map(Into::into).collect();
-        match self.append(entries) {
+        match self.append(entries).await {
             Ok(_) => self.events.send(SessionEvent::Pruned {
                 results: plan.pruned.len(),
                 saved_tokens: plan.saved.0,
@@ -132,12 +132,12 @@ impl AgentSession {
     }
 
     /// Lets the next larger model take over; returns why it cannot.
-    pub(super) fn promote(&mut self) -> Option<String> {
+    pub(super) async fn promote(&mut self) -> Option<String> {
         let Some(before) = self.models.promote() else {
             return Some("no larger model is left to take over".to_owned());
         };
         let change = EntryDraft::ModelChange(self.models.model.reference());
-        if let Err(error) = self.append(vec![change.into()]) {
+        if let Err(error) = self.append(vec![change.into()]).await {
             self.models.go_back_to(&before.reference());
             return Some(error.to_string());
         }

@@ -1,7 +1,5 @@
 //! What a session is asked to do, and how it ended; carrying commands out.
 
-use std::path::PathBuf;
-
 use compaction_core::{PinTarget, Strategy};
 use session_model::EntryId;
 
@@ -12,7 +10,7 @@ use crate::runtime::AgentSession;
 use crate::runtime::call::Call;
 use crate::undoable::Later;
 use agent_tools::approval::Decision;
-use session_store::{Delivery, Prompt};
+use session_store::{BoxFuture, Delivery, Locator, Prompt};
 
 /// What a session is asked to do.
 #[derive(Debug)]
@@ -133,7 +131,7 @@ pub struct Finished {
     /// The session at the end.
     pub session_id: String,
     /// Where it is; none when nothing was written.
-    pub path: Option<PathBuf>,
+    pub locator: Option<Locator>,
     /// What was billed.
     pub usage: TokenUsage,
     /// What that costs in USD, where prices are known.
@@ -144,48 +142,64 @@ pub struct Finished {
 
 impl AgentSession {
     /// Carries out one command.
-    pub fn command(&mut self, command: Command) {
+    pub fn command(&mut self, command: Command) -> BoxFuture<'_, ()> {
+        Box::pin(self.carry_out_command(command))
+    }
+
+    async fn carry_out_command(&mut self, command: Command) {
         match command {
-            Command::Say { prompt, delivery } => self.say(prompt, delivery),
-            Command::TakeBack { id } => self.take_back(id),
-            Command::Resume => self.resume(),
-            Command::Abort => self.feed(Event::Abort),
-            Command::Compact { focus } => self.feed(Event::Compact {
-                focus,
-                wish: Wish::Configured,
-            }),
-            Command::CompactBy { strategy, focus } => self.feed(Event::Compact {
-                focus,
-                wish: Wish::By(strategy),
-            }),
-            Command::Handoff { focus } => self.feed(Event::Compact {
-                focus,
-                wish: Wish::Handoff,
-            }),
-            Command::AbortCompaction => self.feed(Event::AbortCompaction),
-            Command::Navigate(navigation) => self.feed(Event::Navigate(navigation)),
+            Command::Say { prompt, delivery } => self.say(prompt, delivery).await,
+            Command::TakeBack { id } => self.take_back(id).await,
+            Command::Resume => self.resume().await,
+            Command::Abort => self.feed(Event::Abort).await,
+            Command::Compact { focus } => {
+                self.feed(Event::Compact {
+                    focus,
+                    wish: Wish::Configured,
+                })
+                .await
+            }
+            Command::CompactBy { strategy, focus } => {
+                self.feed(Event::Compact {
+                    focus,
+                    wish: Wish::By(strategy),
+                })
+                .await
+            }
+            Command::Handoff { focus } => {
+                self.feed(Event::Compact {
+                    focus,
+                    wish: Wish::Handoff,
+                })
+                .await
+            }
+            Command::AbortCompaction => self.feed(Event::AbortCompaction).await,
+            Command::Navigate(navigation) => self.feed(Event::Navigate(navigation)).await,
             Command::Back {
                 count,
                 summarize,
                 focus,
             } => match self.message_back(count) {
-                Ok(target) => self.feed(Event::Navigate(Navigation {
-                    target: Some(target),
-                    summarize,
-                    focus,
-                    label: None,
-                })),
+                Ok(target) => {
+                    self.feed(Event::Navigate(Navigation {
+                        target: Some(target),
+                        summarize,
+                        focus,
+                        label: None,
+                    }))
+                    .await
+                }
                 Err(error) => self.fail(error),
             },
-            Command::Label { count, text } => self.label(count, text),
-            Command::LabelEntry { id, text } => self.label_entry(&id, text),
+            Command::Label { count, text } => self.label(count, text).await,
+            Command::LabelEntry { id, text } => self.label_entry(&id, text).await,
             Command::Undo => {
-                if let Err(refused) = self.undo() {
+                if let Err(refused) = self.undo().await {
                     self.fail(refused.message);
                 }
             }
             Command::Redo => {
-                if let Err(refused) = self.redo() {
+                if let Err(refused) = self.redo().await {
                     self.fail(refused.message);
                 }
             }
@@ -194,31 +208,31 @@ impl AgentSession {
                 focus,
                 later,
             } => {
-                if let Err(refused) = self.compact_instead(strategy, focus, later) {
+                if let Err(refused) = self.compact_instead(strategy, focus, later).await {
                     self.fail(refused.message);
                 }
             }
             Command::Pin(target) => {
-                if let Err(refused) = self.pin(&target) {
+                if let Err(refused) = self.pin(&target).await {
                     self.fail(refused.message);
                 }
             }
             Command::Unpin { id } => {
-                if let Err(refused) = self.unpin(&id) {
+                if let Err(refused) = self.unpin(&id).await {
                     self.fail(refused.message);
                 }
             }
             Command::Fork { entry } => {
-                if let Err(refused) = self.fork(entry.as_ref()) {
+                if let Err(refused) = self.fork(entry.as_ref()).await {
                     self.fail(refused.message);
                 }
             }
             Command::SetModel(models) => {
-                if let Err(refused) = self.set_model(*models) {
+                if let Err(refused) = self.set_model(*models).await {
                     self.fail(refused.message);
                 }
             }
-            Command::Call(call) => self.call(*call),
+            Command::Call(call) => self.call(*call).await,
             Command::SetAutomatic(true)
                 if self.settings.compaction.strategy.first() == Strategy::Off =>
             {
@@ -229,51 +243,55 @@ impl AgentSession {
                     self.fail(format!("no call {call_id} waits to be allowed"));
                 }
             }
-            Command::SetAutomatic(automatic) => self.feed(Event::SetAutomatic(automatic)),
-            Command::Close => self.feed(Event::Close),
+            Command::SetAutomatic(automatic) => self.feed(Event::SetAutomatic(automatic)).await,
+            Command::Close => self.feed(Event::Close).await,
         }
     }
 
-    fn resume(&mut self) {
+    async fn resume(&mut self) {
         // What runs needs no other beginning.
         if self.machine.state != State::Idle {
             return;
         }
-        if let Err(error) = self.append(Vec::new()) {
+        if let Err(error) = self.append(Vec::new()).await {
             self.unwritten(&error);
             return;
         }
         let opening = self.opening();
         // Whoever goes on must know its instructions and tools, as with a prompt.
         if opening != Opening::Rest
-            && let Err(error) = self.write_preamble()
+            && let Err(error) = self.write_preamble().await
         {
             self.unwritten(&error);
             return;
         }
         if opening == Opening::Unanswered && self.failed.is_some() {
             let omission = self.omission();
-            if let Err(error) = self.append(omission) {
+            if let Err(error) = self.append(omission).await {
                 self.fail(format!("cannot write the session: {error}"));
                 return;
             }
         }
         self.resumes_calls = opening == Opening::PendingCalls;
         self.machine.memory.can_promote = self.models.can_promote();
-        self.feed(Event::Resume(opening));
+        self.feed(Event::Resume(opening)).await;
     }
 
-    fn say(&mut self, prompt: Prompt, delivery: Delivery) {
-        match self.keep(prompt, delivery) {
-            Ok(id) => self.feed(Event::Said { id, delivery }),
+    async fn say(&mut self, prompt: Prompt, delivery: Delivery) {
+        match self.keep(prompt, delivery).await {
+            Ok(id) => self.feed(Event::Said { id, delivery }).await,
             Err(why) => self.fail(why),
         }
     }
 
     /// Keeps a message until it is sent; returns its id, or why it is not kept.
-    pub(super) fn keep(&mut self, prompt: Prompt, delivery: Delivery) -> Result<EntryId, String> {
+    pub(super) async fn keep(
+        &mut self,
+        prompt: Prompt,
+        delivery: Delivery,
+    ) -> Result<EntryId, String> {
         let typed = prompt.text.clone();
-        let kept = self.store.queue(prompt, delivery);
+        let kept = self.store.queue(prompt, delivery).await;
         let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
         self.waits.said();
         if message.text != typed {

@@ -13,19 +13,19 @@ use crate::runtime::jobs::Done;
 use crate::runtime::prompting::Then;
 
 impl AgentSession {
-    pub(super) fn carry_out(&mut self, effect: Effect) {
+    pub(super) async fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Check { job, point } => {
                 let unseen = self.unseen(&self.due_at(point));
                 if unseen.is_empty() {
-                    let verdict = self.check(point);
+                    let verdict = self.check(point).await;
                     self.due.push_back(Event::Checked { job, verdict });
                 } else {
                     self.show(job, unseen, Then::Check(point));
                 }
             }
             Effect::Promote { job } => {
-                let error = self.promote();
+                let error = self.promote().await;
                 self.due.push_back(Event::Promoted { job, error });
             }
             Effect::Store { job, write } => {
@@ -36,14 +36,14 @@ impl AgentSession {
                     }
                 };
                 if unseen.is_empty() {
-                    let event = self.stored(job, &write);
+                    let event = self.stored(job, &write).await;
                     self.due.push_back(event);
                 } else {
                     // They came after the check.
                     self.show(job, unseen, Then::Write(write));
                 }
             }
-            Effect::Ask { job } => self.ask(job),
+            Effect::Ask { job } => self.ask(job).await,
             Effect::RunTools { job } => self.run_tools(job),
             Effect::Compact {
                 job,
@@ -53,7 +53,7 @@ impl AgentSession {
                 omits_failed,
             } => {
                 // What is compacted must be all that there is.
-                if let Err(error) = self.append(Vec::new()) {
+                if let Err(error) = self.append(Vec::new()).await {
                     let ended = Ended::Failed(error.to_string());
                     self.due.push_back(Event::CompactionEnded { job, ended });
                     return;
@@ -85,10 +85,10 @@ impl AgentSession {
                 background,
                 omits_failed,
             } => {
-                let ended = self.splice(background, omits_failed);
+                let ended = self.splice(background, omits_failed).await;
                 self.due.push_back(Event::CompactionEnded { job, ended });
             }
-            Effect::Navigate { job, navigation } => self.navigate(job, navigation),
+            Effect::Navigate { job, navigation } => self.navigate(job, navigation).await,
             Effect::Cancel { job } => self.cancel(job),
             Effect::Discard { background } => {
                 self.cancel(background);
@@ -104,8 +104,8 @@ impl AgentSession {
     }
 
     /// Writes, and returns what came of it.
-    pub(super) fn stored(&mut self, job: Job, write: &Write) -> Event {
-        let event = match self.write(write) {
+    pub(super) async fn stored(&mut self, job: Job, write: &Write) -> Event {
+        let event = match self.write(write).await {
             Ok(()) => {
                 self.store_error = None;
                 Event::Stored { job }

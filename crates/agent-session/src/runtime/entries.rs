@@ -15,22 +15,21 @@ use crate::machine::{AnswerEnd, Opening, Write};
 use crate::runtime::AgentSession;
 use crate::runtime::known::{Look, sections_of};
 use crate::runtime::prompting::HOOK_CONTEXT;
-use session_store::NewEntry;
-use session_store::StoreError;
+use session_store::{NewEntry, SessionStore, StoreError};
 
 /// The section of the system message that holds the agent's own prompt.
 const PROMPT_SECTION: &str = "agent-cli";
 
 impl AgentSession {
-    pub(super) fn write(&mut self, write: &Write) -> Result<(), StoreError> {
+    pub(super) async fn write(&mut self, write: &Write) -> Result<(), StoreError> {
         match write {
-            Write::Messages(ids) => self.write_messages(ids),
-            Write::Answer(end) => self.write_answer(end),
+            Write::Messages(ids) => self.write_messages(ids).await,
+            Write::Answer(end) => self.write_answer(end).await,
             Write::Results => {
                 let calls = self.pending_calls();
                 let results = std::mem::take(&mut self.results);
-                self.append_kept(results)?;
-                self.say_touched_instructions(&calls)
+                self.append_kept(results).await?;
+                self.say_touched_instructions(&calls).await
             }
             Write::Continue => {
                 let message = AgentMessage::Developer(UserMessage {
@@ -39,12 +38,12 @@ impl AgentSession {
                 });
                 let mut entries = self.preamble()?;
                 entries.push(message_entry(message)?);
-                self.append(entries).map(drop)
+                self.append(entries).await.map(drop)
             }
             Write::Omission => {
                 let failed = self.failed.clone();
                 let edits = self.omission();
-                let written = self.append(edits);
+                let written = self.append(edits).await;
                 if written.is_err() {
                     self.failed = failed;
                 }
@@ -55,31 +54,34 @@ impl AgentSession {
 
     /// Appends entries after what could not be written before, in one write. After an error these entries are
     /// forgotten: whoever wants them makes them anew.
-    pub(super) fn append(&mut self, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, StoreError> {
+    pub(super) async fn append(
+        &mut self,
+        entries: Vec<NewEntry>,
+    ) -> Result<Vec<EntryId>, StoreError> {
         let unsaved = self.unsaved.len();
         let mut all = self.unsaved.clone();
         all.extend(entries);
         if all.is_empty() {
             return Ok(Vec::new());
         }
-        let mut ids = self.store.append(all)?;
+        let mut ids = self.store.append(all).await?;
         self.unsaved.clear();
         self.store_error = None;
         Ok(ids.split_off(unsaved))
     }
 
     /// Does the same for answers and results, which nobody can make anew: after an error they are kept.
-    fn append_kept(&mut self, entries: Vec<NewEntry>) -> Result<(), StoreError> {
-        let written = self.append(entries.clone());
+    async fn append_kept(&mut self, entries: Vec<NewEntry>) -> Result<(), StoreError> {
+        let written = self.append(entries.clone()).await;
         if written.is_err() {
             self.unsaved.extend(entries);
         }
         written.map(drop)
     }
 
-    pub(super) fn write_preamble(&mut self) -> Result<(), StoreError> {
+    pub(super) async fn write_preamble(&mut self) -> Result<(), StoreError> {
         let preamble = self.preamble()?;
-        self.append(preamble).map(drop)
+        self.append(preamble).await.map(drop)
     }
 
     /// Returns what has to be said before the model is asked: its instructions and tools, and that it is this model,
@@ -175,7 +177,7 @@ impl AgentSession {
         RawJson::parse(&text).ok()
     }
 
-    fn write_answer(&mut self, end: &AnswerEnd) -> Result<(), StoreError> {
+    async fn write_answer(&mut self, end: &AnswerEnd) -> Result<(), StoreError> {
         self.failed = None;
         let Some(given) = self.answer.take() else {
             return Ok(());
@@ -219,7 +221,7 @@ impl AgentSession {
         if let SessionEvent::Answer { entry_id, .. } = &mut event {
             *entry_id = id.map(|id| id.to_string());
         }
-        let written = self.append_kept(vec![entry]);
+        let written = self.append_kept(vec![entry]).await;
         self.events.send(event);
         written
     }
@@ -237,21 +239,21 @@ impl AgentSession {
         edit.into_iter().collect()
     }
 
-    pub(super) fn label(&mut self, count: usize, text: Option<String>) {
-        let labelled = self.message_back(count).and_then(|target| {
-            let draft = EntryDraft::Label(LabelDraft {
-                target: target.clone(),
-                label: text.clone(),
-            });
-            let written = self.append(vec![draft.into()]);
-            written.map(|_| target).map_err(|error| error.to_string())
+    pub(super) async fn label(&mut self, count: usize, text: Option<String>) {
+        let target = match self.message_back(count) {
+            Ok(target) => target,
+            Err(error) => return self.fail(error),
+        };
+        let draft = EntryDraft::Label(LabelDraft {
+            target: target.clone(),
+            label: text.clone(),
         });
-        match labelled {
-            Ok(target) => self.events.send(SessionEvent::Labelled {
+        match self.append(vec![draft.into()]).await {
+            Ok(_) => self.events.send(SessionEvent::Labelled {
                 entry_id: target.to_string(),
                 label: text,
             }),
-            Err(error) => self.fail(error),
+            Err(error) => self.fail(error.to_string()),
         }
     }
 
@@ -379,7 +381,7 @@ fn name_of(tool: &RawJson) -> Option<String> {
 }
 
 /// Returns where a leaf is, as events name it.
-pub(super) fn leaf_name(store: &session_store::LiveStore) -> Option<String> {
+pub(super) fn leaf_name(store: &dyn SessionStore) -> Option<String> {
     match store.leaf() {
         Leaf::At(index) => Some(store.tree().id(index).to_owned()),
         Leaf::Root => None,

@@ -12,18 +12,17 @@ use crate::runtime::AgentSession;
 use crate::runtime::compaction::{Document, Product, author};
 use crate::runtime::entries::leaf_name;
 use crate::summarize::{bill_in_details, seconds_in_details};
-use session_store::LiveStore;
-use session_store::StoreError;
+use session_store::{MemoryStore, NewSession, OpenSession, StoreError, move_queue};
 
 impl AgentSession {
     /// Writes what a compaction brought.
-    pub(super) fn write_product(&mut self, product: Product) -> Ended {
+    pub(super) async fn write_product(&mut self, product: Product) -> Ended {
         match product {
             Product::Entries(entries) => {
                 let omits_failed = entries.omits_failed;
-                self.write_entries(*entries, omits_failed)
+                self.write_entries(*entries, omits_failed).await
             }
-            Product::Document(document) => match self.hand_off(*document) {
+            Product::Document(document) => match self.hand_off(*document).await {
                 Ok(()) => Ended::HandedOff,
                 Err(error) => Ended::Failed(error.to_string()),
             },
@@ -31,7 +30,7 @@ impl AgentSession {
     }
 
     /// Begins the session that goes on from a document, and takes over what waits. The old session stays as it is.
-    fn hand_off(&mut self, document: Document) -> Result<(), StoreError> {
+    async fn hand_off(&mut self, document: Document) -> Result<(), StoreError> {
         let Document {
             text,
             ledger,
@@ -39,10 +38,10 @@ impl AgentSession {
             result,
         } = document;
         // Nothing that was said may stay behind unwritten.
-        self.append(Vec::new())?;
+        self.append(Vec::new()).await?;
         let details = json!({
             "parentSession": self.store.id(),
-            "parentLeaf": leaf_name(&self.store),
+            "parentLeaf": leaf_name(&*self.store),
             "summarizer": author(&report),
             "ledger": ledger,
         });
@@ -54,46 +53,52 @@ impl AgentSession {
         });
         bill_in_details(&mut draft, &report);
         seconds_in_details(&mut draft, result.seconds);
-        let mut new = self.successor()?;
+        let mut new = self.successor().await?;
         let from = self.store.id().to_owned();
         let pins = carry_pins(&self.path(), &new.tree().path(new.leaf()));
         let entries = std::iter::once(draft).chain(pins);
-        new.append(entries.map(Into::into).collect())?;
+        new.append(entries.map(Into::into).collect()).await?;
         // Written at once: the document is all that the new session has.
-        new.persist()?;
-        if let Err(error) = new.take_queue(&mut self.store) {
-            // Whoever waits there must not be forgotten here.
-            self.store.take_queue(&mut new)?;
-            if let Some(path) = new.path() {
-                let _ = std::fs::remove_file(path);
-            }
-            return Err(error);
-        }
+        new.persist().await?;
+        let new = self.with_queue(new).await?;
         self.notify(Notification::SessionShutdown { reason: "handoff" });
         self.adopt(new);
         self.notify_start();
         self.result = Some(result);
         self.events.send(SessionEvent::SessionSwitch {
             session_id: self.store.id().to_owned(),
-            path: self.store.path().map(|path| path.display().to_string()),
+            path: self.path_name(),
             from,
         });
         Ok(())
     }
 
     /// Returns the store of the session that comes after this one, in the same place.
-    fn successor(&self) -> Result<LiveStore, StoreError> {
-        let cwd = std::path::Path::new(self.store.cwd());
-        let Some(path) = self.store.path() else {
-            let mut new = LiveStore::in_memory(cwd);
-            new.set_filter(self.store.filter());
-            return Ok(new);
+    async fn successor(&mut self) -> Result<OpenSession, StoreError> {
+        let cwd = self.store.cwd().to_owned();
+        let mut new: OpenSession = match self.store.locator().cloned() {
+            None => Box::new(MemoryStore::new(&cwd)),
+            parent => self.catalog.create(NewSession { cwd, parent }).await?,
         };
-        let folder = self.folder.as_deref().or_else(|| path.parent());
-        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-        let mut new = LiveStore::create(folder, cwd, Some(path));
-        new.set_sync(self.store.sync());
+        new.set_sync_policy(self.store.sync_policy());
         new.set_filter(self.store.filter());
         Ok(new)
+    }
+
+    /// Returns `new` with the messages that wait in this session. Where they cannot be moved, they wait here, and the
+    /// new session is removed.
+    pub(super) async fn with_queue(
+        &mut self,
+        mut new: OpenSession,
+    ) -> Result<OpenSession, StoreError> {
+        let Err(error) = move_queue(&mut *self.store, &mut *new).await else {
+            return Ok(new);
+        };
+        move_queue(&mut *new, &mut *self.store).await?;
+        if let Some(locator) = new.locator().cloned() {
+            drop(new);
+            let _ = self.catalog.remove(&locator).await;
+        }
+        Err(error)
     }
 }

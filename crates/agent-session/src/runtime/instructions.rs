@@ -50,7 +50,7 @@ impl AgentSession {
 
     /// Gathers all instructions in the system message after a compaction; where that cannot be written, the next
     /// prompt does it.
-    pub(super) fn gather_instructions(&mut self) {
+    pub(super) async fn gather_instructions(&mut self) {
         let mut entries = self.look_at_instructions(Look::Compaction);
         let view = self.view();
         let sections = self.instructions.changes(&sections_of(&view.context));
@@ -64,13 +64,13 @@ impl AgentSession {
             });
             entries.extend(message_entry(system).ok());
         }
-        if let Err(error) = self.append(entries) {
+        if let Err(error) = self.append(entries).await {
             self.fail(format!("instructions are not written: {error}"));
         }
     }
 
     /// Says what the folders have to say that these calls have touched, where it is not said yet.
-    pub(super) fn say_touched_instructions(
+    pub(super) async fn say_touched_instructions(
         &mut self,
         calls: &[ToolCall],
     ) -> Result<(), StoreError> {
@@ -123,7 +123,7 @@ impl AgentSession {
                 ),
             }
         }
-        self.append(entries)?;
+        self.append(entries).await?;
         self.tell_instructions("touched", files);
         Ok(())
     }

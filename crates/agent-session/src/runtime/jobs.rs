@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::future::LocalBoxFuture;
 use llm_providers::CancellationToken;
 
 use crate::machine::{Ended, Event, Job};
@@ -12,10 +11,10 @@ use crate::runtime::background::Prepared;
 use crate::runtime::compaction::Product;
 use crate::runtime::navigation::Move;
 use crate::runtime::prompting::Shown;
-use session_store::NewEntry;
+use session_store::{BoxFuture, NewEntry};
 
 /// A job that runs.
-pub(super) type Running = LocalBoxFuture<'static, (Job, Done)>;
+pub(super) type Running = BoxFuture<'static, (Job, Done)>;
 
 /// What a job brings back.
 pub(super) enum Done {
@@ -41,7 +40,7 @@ impl AgentSession {
     /// Lets `work` run; the token that it is given ends it.
     pub(super) fn start<F>(&mut self, job: Job, work: impl FnOnce(CancellationToken) -> F)
     where
-        F: Future<Output = Done> + 'static,
+        F: Future<Output = Done> + Send + 'static,
     {
         let cancel = CancellationToken::new();
         self.cancels.insert(job, cancel.clone());
@@ -71,9 +70,9 @@ impl AgentSession {
     }
 
     /// Takes what a job brought back, and returns what the machine is told.
-    pub(super) fn take(&mut self, job: Job, done: Done) -> Event {
+    pub(super) async fn take(&mut self, job: Job, done: Done) -> Event {
         match done {
-            Done::Shown(shown) => self.take_shown(job, *shown),
+            Done::Shown(shown) => self.take_shown(job, *shown).await,
             Done::Answer(given) => {
                 let end = given.end.clone();
                 self.answer = Some(*given);
@@ -91,7 +90,7 @@ impl AgentSession {
                 let ended = match product {
                     // What is cancelled at the last moment is not written.
                     Ok(_) if self.is_cancelled(job) => Ended::Cancelled,
-                    Ok(product) => self.write_product(product),
+                    Ok(product) => self.write_product(product).await,
                     Err(ended) => ended,
                 };
                 self.calls.nothing = matches!(ended, Ended::Nothing(_));
@@ -109,7 +108,7 @@ impl AgentSession {
             Done::Navigation(moved) => {
                 let ended = match moved {
                     Ok(_) if self.is_cancelled(job) => Ended::Cancelled,
-                    Ok(moved) => self.write_move(*moved),
+                    Ok(moved) => self.write_move(*moved).await,
                     Err(ended) => ended,
                 };
                 self.tell_cancelled_move(&ended);

@@ -40,7 +40,6 @@ mod waiting;
 mod tests;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -64,8 +63,7 @@ use crate::undoable::Replaceable;
 use agent_tools::approval::{Decision, Told};
 use agent_tools::mcp::{ServerConfig, Servers};
 use agent_tools::{ToolContext, Toolbox};
-use session_store::StoreError;
-use session_store::{LiveStore, NewEntry};
+use session_store::{NewEntry, OpenSession, SessionCatalog, SessionStore, StoreError};
 
 use background::Prepared;
 use events::Events;
@@ -85,9 +83,9 @@ pub use switch::carried_pins;
 /// What a session is made of.
 pub struct SessionConfig {
     /// Where it is written.
-    pub store: LiveStore,
-    /// Where the session of a handoff is made; beside this one unless given.
-    pub folder: Option<PathBuf>,
+    pub store: OpenSession,
+    /// Where the sessions of handoffs and forks are made.
+    pub catalog: Arc<dyn SessionCatalog>,
     /// Who is asked.
     pub models: LiveModels,
     /// The settings.
@@ -122,11 +120,11 @@ pub struct Limits {
     pub cost_usd: Option<f64>,
 }
 
-/// A session that is lived in.
+/// A running session.
 pub struct AgentSession {
     machine: Machine,
-    store: LiveStore,
-    folder: Option<PathBuf>,
+    store: OpenSession,
+    catalog: Arc<dyn SessionCatalog>,
     models: LiveModels,
     settings: Settings,
     hooks: Arc<HookSet>,
@@ -199,11 +197,11 @@ impl AgentSession {
             true => config.instructions,
             false => config.instructions.without_skills(),
         };
-        let workspace = switch::without_session(&config.tool_context.workspace, &store);
+        let workspace = switch::without_session(&config.tool_context.workspace, &*store);
         Self {
             machine: Machine::new(policy),
             store,
-            folder: config.folder,
+            catalog: config.catalog,
             models: config.models,
             settings: config.settings,
             hooks: config.hooks,
@@ -244,8 +242,8 @@ impl AgentSession {
     }
 
     /// Returns where the session is written.
-    pub fn store(&self) -> &LiveStore {
-        &self.store
+    pub fn store(&self) -> &dyn SessionStore {
+        &*self.store
     }
 
     /// Carries out commands until the session is closed; it closes by itself when nobody can command any more.
@@ -270,13 +268,13 @@ impl AgentSession {
                 () = self.events.crossed() => self.deny_unread(),
                 () = self.notifier.crossed() => {}
                 command = commands.recv_with(listens), if commanded => match command {
-                    Some(command) => self.command(command),
+                    Some(command) => self.command(command).await,
                     None => {
                         commanded = false;
-                        self.feed(Event::Close);
+                        self.feed(Event::Close).await;
                     }
                 },
-                Some((job, done)) = self.jobs.next(), if works && !self.jobs.is_empty() => self.finish(job, done),
+                Some((job, done)) = self.jobs.next(), if works && !self.jobs.is_empty() => self.finish(job, done).await,
             }
         }
         self.settle().await;
@@ -312,7 +310,7 @@ impl AgentSession {
     fn open(&mut self) {
         self.events.send(SessionEvent::SessionStart {
             session_id: self.store.id().to_owned(),
-            path: self.store.path().map(|path| path.display().to_string()),
+            path: self.path_name(),
             cwd: self.folder_of_tools(),
             model: self.models.model.name(),
             window: self.models.model.window.0,
@@ -353,7 +351,7 @@ impl AgentSession {
     }
 
     /// Tells the machine what happened, and does what it says, until there is nothing to be told.
-    fn feed(&mut self, event: Event) {
+    async fn feed(&mut self, event: Event) {
         self.due.push_back(event);
         while let Some(event) = self.due.pop_front() {
             let placeholder = Machine::new(self.machine.memory.policy);
@@ -361,21 +359,21 @@ impl AgentSession {
             let (machine, effects) = transition(machine, event);
             self.machine = machine;
             for effect in effects {
-                self.carry_out(effect);
+                self.carry_out(effect).await;
             }
         }
         if self.machine.state == State::Idle {
-            self.record_model();
+            self.record_model().await;
         }
         self.stops_are_over();
     }
 
-    fn finish(&mut self, job: Job, done: Done) {
+    async fn finish(&mut self, job: Job, done: Done) {
         let stopped = matches!(done, Done::Stopped);
-        let event = self.take(job, done);
+        let event = self.take(job, done).await;
         self.cancels.remove(&job);
         if !stopped {
-            self.feed(event);
+            self.feed(event).await;
         }
     }
 
@@ -385,8 +383,8 @@ impl AgentSession {
             cancel.cancel();
         }
         while self.jobs.next().await.is_some() {}
-        self.record_model();
-        if let Err(error) = self.append(Vec::new()) {
+        self.record_model().await;
+        if let Err(error) = self.append(Vec::new()).await {
             self.store_error = Some(error.to_string());
         }
     }
@@ -394,11 +392,10 @@ impl AgentSession {
     fn finished(mut self) -> Finished {
         let spent = self.events.spent();
         let is_written = self.store.is_persisted();
-        let path = self.store.path().filter(|_| is_written);
-        let path = path.map(std::path::Path::to_owned);
+        let locator = self.store.locator().filter(|_| is_written).cloned();
         self.events.send(SessionEvent::SessionEnd {
             session_id: self.store.id().to_owned(),
-            path: path.as_ref().map(|path| path.display().to_string()),
+            path: locator.as_ref().map(ToString::to_string),
             entries: self.store.tree().len(),
             usage: spent.usage,
             cost_usd: spent.cost_usd,
@@ -411,7 +408,7 @@ impl AgentSession {
             lost: self.unsaved.len(),
             waiting: self.store.waiting(),
             session_id: self.store.id().to_owned(),
-            path,
+            locator,
             usage: spent.usage,
             cost_usd: spent.cost_usd,
             compactions: self.waits.total,

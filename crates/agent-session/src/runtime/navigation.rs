@@ -32,10 +32,10 @@ pub(super) struct Move {
 }
 
 impl AgentSession {
-    pub(super) fn navigate(&mut self, job: Job, mut navigation: Navigation) {
+    pub(super) async fn navigate(&mut self, job: Job, mut navigation: Navigation) {
         let focus = navigation.focus.take();
         navigation.focus = focus.map(|focus| self.events.without_keys(&focus));
-        let prepared = self.prepare(navigation);
+        let prepared = self.prepare(navigation).await;
         let (plan_source, navigation) = match prepared {
             Ok(prepared) => prepared,
             Err(ended) => {
@@ -155,12 +155,12 @@ impl AgentSession {
     }
 
     /// Returns the two ends of a move, on the tree as it is.
-    fn prepare(
+    async fn prepare(
         &mut self,
         navigation: Navigation,
     ) -> Result<((session_model::SessionTree, Leaf, Leaf), Navigation), Ended> {
         // What could not be written belongs to the branch that is left.
-        if let Err(error) = self.append(Vec::new()) {
+        if let Err(error) = self.append(Vec::new()).await {
             return Err(Ended::Failed(error.to_string()));
         }
         let tree = self.store.tree();
@@ -179,8 +179,8 @@ impl AgentSession {
     }
 
     /// Writes a move; the leaf moves with it.
-    pub(super) fn write_move(&mut self, moved: Move) -> Ended {
-        let from = leaf_name(&self.store);
+    pub(super) async fn write_move(&mut self, moved: Move) -> Ended {
+        let from = leaf_name(&*self.store);
         let parent = moved.plan.new_leaf.clone();
         let parent = match moved.plan.editor_text {
             Some(_) => self.before_hook_context(parent.as_ref()),
@@ -194,7 +194,7 @@ impl AgentSession {
             });
             entries.push(draft.into());
         }
-        let ids: Vec<EntryId> = match self.store.append_under(parent.as_ref(), entries) {
+        let ids: Vec<EntryId> = match self.store.append_under(parent, entries).await {
             Ok(ids) => ids,
             Err(error) => return Ended::Failed(error.to_string()),
         };
@@ -202,12 +202,12 @@ impl AgentSession {
         self.follow_branch();
         let summary = ids.first().filter(|_| moved.is_summarized);
         self.notify(Notification::SessionTree {
-            new_leaf: leaf_name(&self.store),
+            new_leaf: leaf_name(&*self.store),
             old_leaf: from.clone(),
             summary_entry: summary.and_then(|id| self.entry_json(id)),
         });
         let told = Moved {
-            leaf: leaf_name(&self.store),
+            leaf: leaf_name(&*self.store),
             from,
             summary_entry_id: summary.map(ToString::to_string),
             editor_text: moved.plan.editor_text.clone(),
@@ -226,7 +226,7 @@ impl AgentSession {
     /// Tells of a move that was cancelled; nothing has changed.
     pub(super) fn tell_cancelled_move(&self, ended: &Ended) {
         if *ended == Ended::Cancelled {
-            let leaf = leaf_name(&self.store);
+            let leaf = leaf_name(&*self.store);
             self.events.send(SessionEvent::Navigated {
                 from: leaf.clone(),
                 leaf,

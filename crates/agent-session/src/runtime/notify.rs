@@ -232,7 +232,7 @@ impl AgentSession {
     pub(super) fn hook_context(&self) -> HookContext {
         HookContext {
             session_id: self.store.id().to_owned(),
-            session_path: self.store.path().map(std::path::Path::to_owned),
+            session_path: self.store.locator().cloned().map(Into::into),
             cwd: self.tool_context.workspace.root().to_owned(),
             cancel: CancellationToken::new(),
         }

@@ -10,7 +10,7 @@ use crate::runtime::reply::{PinReport, Pinned, PinsReport, Refusal, RefusalKind,
 
 impl AgentSession {
     /// Keeps something word for word from now on, where there is room for it.
-    pub(super) fn pin(&mut self, target: &PinTarget) -> Result<Pinned, Refusal> {
+    pub(super) async fn pin(&mut self, target: &PinTarget) -> Result<Pinned, Refusal> {
         self.is_open()?;
         // What is counted is what will be written.
         let target = match target {
@@ -20,7 +20,7 @@ impl AgentSession {
         let pins = self.pins();
         let new = pins.add(&self.path(), &target, Profile::Own.counter());
         let new = new.map_err(|error| refused(&error))?;
-        let written = self.write_pin(new.draft)?;
+        let written = self.write_pin(new.draft).await?;
         let pinned = Pinned {
             entry_id: match target {
                 PinTarget::Entry(id) => id.to_string(),
@@ -41,12 +41,12 @@ impl AgentSession {
     }
 
     /// Lets something that was pinned go.
-    pub(super) fn unpin(&mut self, id: &EntryId) -> Result<Unpinned, Refusal> {
+    pub(super) async fn unpin(&mut self, id: &EntryId) -> Result<Unpinned, Refusal> {
         self.is_open()?;
         let pins = self.pins();
         let removed = pins.remove(&self.path(), id);
         let (draft, freed) = removed.map_err(|error| refused(&error))?;
-        self.write_pin(draft)?;
+        self.write_pin(draft).await?;
         let unpinned = Unpinned {
             entry_id: id.to_string(),
             used_tokens: pins.used().saturating_sub(freed).0,
@@ -92,8 +92,8 @@ impl AgentSession {
         }
     }
 
-    fn write_pin(&mut self, draft: EntryDraft) -> Result<Option<EntryId>, Refusal> {
-        let written = self.append(vec![draft.into()]);
+    async fn write_pin(&mut self, draft: EntryDraft) -> Result<Option<EntryId>, Refusal> {
+        let written = self.append(vec![draft.into()]).await;
         let ids = written
             .map_err(|error| Refusal::failed(format!("cannot write the session: {error}")))?;
         Ok(ids.into_iter().next())

@@ -85,7 +85,7 @@ impl AgentSession {
     }
 
     /// Keeps what hooks said, and does what follows.
-    pub(super) fn take_shown(&mut self, job: Job, shown: Shown) -> Event {
+    pub(super) async fn take_shown(&mut self, job: Job, shown: Shown) -> Event {
         self.shown.extend(shown.seen);
         match shown.then {
             // Whoever stopped it wants nothing done, and what follows is decided without a look.
@@ -98,18 +98,18 @@ impl AgentSession {
             },
             Then::Check(point) => Event::Checked {
                 job,
-                verdict: self.check(point),
+                verdict: self.check(point).await,
             },
             // A message that hooks have not seen is shown to them when it is sent after all.
             Then::Write(Write::Messages(ids)) if !self.unseen(&ids).is_empty() => {
                 Event::Withheld { job }
             }
-            Then::Write(write) => self.stored(job, &write),
+            Then::Write(write) => self.stored(job, &write).await,
         }
     }
 
     /// Takes back a message that waits.
-    pub(super) fn take_back(&mut self, id: EntryId) {
+    pub(super) async fn take_back(&mut self, id: EntryId) {
         // What hooks look at before it is written is sent in a moment.
         let is_sent = matches!(&self.machine.state, State::Storing { write: Write::Messages(ids), .. } if ids.contains(&id));
         if is_sent {
@@ -117,10 +117,10 @@ impl AgentSession {
                 "message {id} is being sent; abort to stop the turn"
             ));
         }
-        match self.store.drop_queued(&id) {
+        match self.store.drop_queued(&id).await {
             Ok(Some(_)) => {
                 self.shown.remove(&id);
-                self.feed(Event::TakenBack { id });
+                self.feed(Event::TakenBack { id }).await;
             }
             Ok(None) => self.fail(format!(
                 "no message {id} waits to be sent; it may be sent already"
@@ -144,8 +144,8 @@ impl AgentSession {
         tokens.sum()
     }
 
-    pub(super) fn write_messages(&mut self, ids: &[EntryId]) -> Result<(), StoreError> {
-        self.write_preamble()?;
+    pub(super) async fn write_messages(&mut self, ids: &[EntryId]) -> Result<(), StoreError> {
+        self.write_preamble().await?;
         let queued: Vec<_> = self.store.queued().to_vec();
         let mut entries = Vec::with_capacity(ids.len());
         for id in ids {
@@ -154,7 +154,7 @@ impl AgentSession {
             entries.extend(added.map(|text| context_entry(text)));
             entries.push(self.store.queued_entry(id)?);
         }
-        self.store.append(entries)?;
+        self.store.append(entries).await?;
         for message in queued.iter().filter(|message| ids.contains(&message.id)) {
             self.shown.remove(&message.id);
             self.events.send(SessionEvent::Message {

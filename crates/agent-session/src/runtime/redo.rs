@@ -18,37 +18,38 @@ const LEAVE: &str = "say leave_later";
 
 impl AgentSession {
     /// Goes forward to where the session stood before the newest undo, where nothing else was done since.
-    pub(super) fn redo(&mut self) -> Result<Redone, Refusal> {
-        self.needs_rest()?;
+    pub(super) async fn redo(&mut self) -> Result<Redone, Refusal> {
+        self.needs_rest().await?;
         let found = newest_redoable(&self.path()).map_err(|error| Refusal {
             kind: RefusalKind::NothingToDo,
             message: error.to_string(),
         })?;
-        let from = leaf_name(&self.store);
+        let from = leaf_name(&*self.store);
         let to = id_of(self.store.tree(), found.forward_to);
         let draft = leaf_move(REDO, from.as_deref().map(EntryId::new).as_ref());
         self.store
-            .append_under(to.as_ref(), vec![draft.into()])
+            .append_under(to, vec![draft.into()])
+            .await
             .map_err(|error| unwritten(&error))?;
         self.stands_elsewhere(from.clone());
-        self.feed(Event::Moved);
+        self.feed(Event::Moved).await;
         self.tell_context();
         Ok(Redone {
             redone: found.redone.to_string(),
             kind: found.kind,
-            leaf: leaf_name(&self.store),
+            leaf: leaf_name(&*self.store),
             from,
         })
     }
 
     /// Begins a compaction that takes the place of the newest.
-    pub(super) fn compact_instead(
+    pub(super) async fn compact_instead(
         &mut self,
         strategy: Strategy,
         focus: Option<String>,
         later: Later,
     ) -> Result<(), Refusal> {
-        self.needs_rest()?;
+        self.needs_rest().await?;
         match strategy {
             Strategy::Off => {
                 return Err(Refusal::refused(
@@ -76,22 +77,23 @@ impl AgentSession {
         self.feed(Event::Compact {
             focus,
             wish: Wish::Instead(strategy),
-        });
+        })
+        .await;
         Ok(())
     }
 
     /// Writes a compaction in the place of another one: where it was planned, after the move to there.
-    pub(super) fn write_instead(
+    pub(super) async fn write_instead(
         &mut self,
         instead: &Replaceable,
         entries: Vec<NewEntry>,
     ) -> Result<Vec<EntryId>, StoreError> {
         let lead: Vec<NewEntry> = instead.lead().into_iter().map(Into::into).collect();
         let moves = lead.len();
-        let from = leaf_name(&self.store);
+        let from = leaf_name(&*self.store);
         let base = id_of(self.store.tree(), instead.base);
         let all = lead.into_iter().chain(entries).collect();
-        let mut ids = self.store.append_under(base.as_ref(), all)?;
+        let mut ids = self.store.append_under(base, all).await?;
         if moves > 0 {
             self.stands_elsewhere(from);
         }
@@ -102,7 +104,7 @@ impl AgentSession {
     pub(super) fn stands_elsewhere(&mut self, from: Option<String>) {
         self.failed = None;
         self.follow_branch();
-        let leaf = leaf_name(&self.store);
+        let leaf = leaf_name(&*self.store);
         self.notify(Notification::SessionTree {
             new_leaf: leaf.clone(),
             old_leaf: from.clone(),

@@ -143,7 +143,7 @@ impl AgentSession {
             auto_compaction: memory.policy.automatic,
             auto_compaction_stopped: memory.stopped.is_some(),
             approvals: asked.collect(),
-            leaf: leaf_name(&self.store),
+            leaf: leaf_name(&*self.store),
             entries: self.store.tree().len(),
             usage: spent.usage,
             cost_usd: spent.cost_usd,
@@ -152,11 +152,10 @@ impl AgentSession {
 
     /// Returns the session as it is.
     pub(super) fn snapshot(&self) -> Snapshot {
-        let file = self.store.file();
         Snapshot {
             tree: self.store.tree().clone(),
             leaf: self.store.leaf(),
-            diagnostics: file.map_or_else(Vec::new, |file| file.decoded.diagnostics.clone()),
+            diagnostics: self.store.diagnostics().to_vec(),
             settings: self.settings.clone(),
             window: self.models.model.window,
             disk: self.disk(),

@@ -44,7 +44,9 @@ impl AgentSession {
                         cancel.cancel();
                     }
                     commanded = command.is_some();
-                    early.extend(command.and_then(|command| self.command_early(command)));
+                    if let Some(command) = command {
+                        early.extend(self.command_early(command).await);
+                    }
                 }
                 servers = &mut starting => break servers,
             }
@@ -53,16 +55,16 @@ impl AgentSession {
         self.servers = servers;
         for early in early {
             match early {
-                Early::Command(command) => self.command(command),
-                Early::Said(id, delivery) => self.feed(Event::Said { id, delivery }),
+                Early::Command(command) => self.command(command).await,
+                Early::Said(id, delivery) => self.feed(Event::Said { id, delivery }).await,
             }
         }
     }
 
     /// Carries out what needs no tools; returns what is left to be done.
-    fn command_early(&mut self, command: Command) -> Option<Early> {
+    async fn command_early(&mut self, command: Command) -> Option<Early> {
         match command {
-            Command::Say { prompt, delivery } => match self.keep(prompt, delivery) {
+            Command::Say { prompt, delivery } => match self.keep(prompt, delivery).await {
                 Ok(id) => Some(Early::Said(id, delivery)),
                 Err(why) => {
                     self.fail(why);
@@ -71,12 +73,12 @@ impl AgentSession {
             },
             Command::Call(call) => match call.ask() {
                 Ask::Do(Command::Say { .. }) => {
-                    let said = self.keep_for(*call);
+                    let said = self.keep_for(*call).await;
                     said.map(|(id, delivery)| Early::Said(id, delivery))
                 }
                 Ask::Do(_) => Some(Early::Command(Command::Call(call))),
                 Ask::State | Ask::Snapshot | Ask::Pins => {
-                    self.call(*call);
+                    self.call(*call).await;
                     None
                 }
             },

@@ -14,13 +14,12 @@ use crate::runtime::entries::leaf_name;
 use crate::runtime::reply::{Forked, ModelSet, Refusal, RefusalKind, Undone};
 use crate::undoable::{UNDO, id_of, newest_undoable};
 use agent_tools::Workspace;
-use session_store::StoreError;
-use session_store::{LiveStore, NewEntry, is_sidecar, sidecars};
+use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar};
 
 impl AgentSession {
     /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
-    pub(super) fn undo(&mut self) -> Result<Undone, Refusal> {
-        self.needs_rest()?;
+    pub(super) async fn undo(&mut self) -> Result<Undone, Refusal> {
+        self.needs_rest().await?;
         let path = self.path();
         let tree = self.store.tree();
         let found = newest_undoable(&path).ok_or_else(|| Refusal {
@@ -30,27 +29,28 @@ impl AgentSession {
         let undone = tree.id(path.entries()[found.place]).to_owned();
         let back_to = id_of(tree, found.back_to);
         let kind = found.kind;
-        let from = leaf_name(&self.store);
+        let from = leaf_name(&*self.store);
         let draft = leaf_move(UNDO, from.as_deref().map(EntryId::new).as_ref());
         self.store
-            .append_under(back_to.as_ref(), vec![draft.into()])
+            .append_under(back_to, vec![draft.into()])
+            .await
             .map_err(|error| unwritten(&error))?;
         self.stands_elsewhere(from.clone());
         let undone = Undone {
             undone,
             kind,
-            leaf: leaf_name(&self.store),
+            leaf: leaf_name(&*self.store),
             from,
         };
-        self.feed(Event::Moved);
+        self.feed(Event::Moved).await;
         self.tell_context();
         Ok(undone)
     }
 
     /// Goes on in a copy of the session that ends at `entry`, or where the session stands. The session itself stays
     /// as it is; what waits is taken along.
-    pub(super) fn fork(&mut self, entry: Option<&EntryId>) -> Result<Forked, Refusal> {
-        self.needs_rest()?;
+    pub(super) async fn fork(&mut self, entry: Option<&EntryId>) -> Result<Forked, Refusal> {
+        self.needs_rest().await?;
         let leaf = match entry {
             None => self.store.leaf(),
             Some(id) => {
@@ -58,33 +58,37 @@ impl AgentSession {
                 found.ok_or_else(|| Refusal::refused(format!("no entry {id} in this session")))?
             }
         };
-        let Some(path) = self.store.path() else {
+        if self.store.locator().is_none() {
             return Err(Refusal::refused(
                 "the session is never written, so there is nothing to copy",
             ));
-        };
-        let file = self.store.file().ok_or_else(|| {
-            Refusal::refused("the session has no file yet; fork it once a model has answered")
-        })?;
-        let folder = self.folder.as_deref().or_else(|| path.parent());
-        let folder = folder.unwrap_or_else(|| std::path::Path::new("."));
-        let cwd = std::path::Path::new(self.store.cwd());
-        let mut copy = LiveStore::fork(file, leaf, folder, cwd, carried_pins)
-            .map_err(|error| unwritten(&error))?;
-        copy.set_sync(self.store.sync());
-        copy.set_filter(self.store.filter());
-        self.take_place(copy).map_err(|error| unwritten(&error))
+        }
+        if !self.store.is_persisted() {
+            return Err(Refusal::refused(
+                "the session has no file yet; fork it once a model has answered",
+            ));
+        }
+        let copied = self.copy(leaf).await;
+        self.take_place(copied.map_err(|error| unwritten(&error))?)
+            .await
+            .map_err(|error| unwritten(&error))
     }
 
-    fn take_place(&mut self, mut copy: LiveStore) -> Result<Forked, StoreError> {
-        if let Err(error) = copy.take_queue(&mut self.store) {
-            // Whoever waits there must not be forgotten here.
-            self.store.take_queue(&mut copy)?;
-            if let Some(path) = copy.path() {
-                let _ = std::fs::remove_file(path);
-            }
-            return Err(error);
-        }
+    async fn copy(&mut self, leaf: Leaf) -> Result<OpenSession, StoreError> {
+        let catalog = self.catalog.clone();
+        let source = ForkSource {
+            tree: self.store.tree(),
+            locator: self.store.locator(),
+        };
+        let cwd = self.store.cwd();
+        let mut copy = catalog.fork(source, leaf, cwd, carried_pins).await?;
+        copy.set_sync_policy(self.store.sync_policy());
+        copy.set_filter(self.store.filter());
+        Ok(copy)
+    }
+
+    async fn take_place(&mut self, copy: OpenSession) -> Result<Forked, StoreError> {
+        let copy = self.with_queue(copy).await?;
         let from = self.store.id().to_owned();
         self.notify(Notification::SessionShutdown { reason: "fork" });
         self.adopt(copy);
@@ -98,20 +102,20 @@ impl AgentSession {
             model: self.models.model.name(),
         });
         self.follow_branch();
-        self.feed(Event::Moved);
+        self.feed(Event::Moved).await;
         self.tell_context();
         Ok(Forked {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),
             from,
-            leaf: leaf_name(&self.store),
+            leaf: leaf_name(&*self.store),
         })
     }
 
     /// Goes on in another session: its file is kept from tools as that of the first one is, and output that is cut
     /// goes to its own folder.
-    pub(super) fn adopt(&mut self, store: LiveStore) {
-        self.tool_context.workspace = without_session(&self.tool_context.workspace, &store);
+    pub(super) fn adopt(&mut self, store: OpenSession) {
+        self.tool_context.workspace = without_session(&self.tool_context.workspace, &*store);
         self.tool_context.overflow = store.outputs();
         self.store = store;
         self.failed = None;
@@ -119,13 +123,13 @@ impl AgentSession {
     }
 
     /// Lets another model answer from the next request on.
-    pub(super) fn set_model(&mut self, models: LiveModels) -> Result<ModelSet, Refusal> {
+    pub(super) async fn set_model(&mut self, models: LiveModels) -> Result<ModelSet, Refusal> {
         let at_rest = self.machine.state == State::Idle;
         let mut before = std::mem::replace(&mut self.models, models);
         // A request that runs says itself who answers it; what comes behind names the new model.
         if at_rest {
             let change = EntryDraft::ModelChange(self.models.model.reference());
-            if let Err(error) = self.append(vec![change.into()]) {
+            if let Err(error) = self.append(vec![change.into()]).await {
                 self.models = before;
                 return Err(unwritten(&error));
             }
@@ -144,7 +148,7 @@ impl AgentSession {
         self.events
             .notice(format!("{} answers from now on", set.model));
         self.tell_unknown_window();
-        self.feed(Event::ModelChanged);
+        self.feed(Event::ModelChanged).await;
         self.machine.memory.can_promote = self.models.can_promote();
         self.tell_context();
         Ok(set)
@@ -152,7 +156,7 @@ impl AgentSession {
 
     /// Writes which model answers from now on, where it was chosen while another one answered and the session does not
     /// say so yet.
-    pub(super) fn record_model(&mut self) {
+    pub(super) async fn record_model(&mut self) {
         if !std::mem::take(&mut self.model_is_new) {
             return;
         }
@@ -160,13 +164,16 @@ impl AgentSession {
         if self.view().context.model.as_ref() == Some(&model) {
             return;
         }
-        if let Err(error) = self.append(vec![EntryDraft::ModelChange(model).into()]) {
+        if let Err(error) = self
+            .append(vec![EntryDraft::ModelChange(model).into()])
+            .await
+        {
             self.unwritten(&error);
         }
     }
 
     /// Puts a label on an entry, or takes it off.
-    pub(super) fn label_entry(&mut self, id: &EntryId, text: Option<String>) {
+    pub(super) async fn label_entry(&mut self, id: &EntryId, text: Option<String>) {
         if self.store.tree().find(id).is_none() {
             return self.fail(format!("no entry {id} in this session"));
         }
@@ -174,7 +181,7 @@ impl AgentSession {
             target: id.clone(),
             label: text.clone(),
         });
-        match self.append(vec![draft.into()]) {
+        match self.append(vec![draft.into()]).await {
             Ok(_) => self.events.send(SessionEvent::Labelled {
                 entry_id: id.to_string(),
                 label: text,
@@ -184,11 +191,12 @@ impl AgentSession {
     }
 
     /// Fails unless nothing goes on; what could not be written before is written first.
-    pub(super) fn needs_rest(&mut self) -> Result<(), Refusal> {
+    pub(super) async fn needs_rest(&mut self) -> Result<(), Refusal> {
         if self.machine.state != State::Idle {
             return Err(Refusal::refused("the agent is busy; stop it first"));
         }
         self.append(Vec::new())
+            .await
             .map(drop)
             .map_err(|error| unwritten(&error))
     }
@@ -199,17 +207,12 @@ fn unwritten(error: &StoreError) -> Refusal {
 }
 
 /// Returns a workspace whose tools neither read nor change the session and its sidecars, nor change those of others.
-pub(super) fn without_session(workspace: &Workspace, store: &LiveStore) -> Arc<Workspace> {
+pub(super) fn without_session(workspace: &Workspace, store: &dyn SessionStore) -> Arc<Workspace> {
     let workspace = workspace.clone().with_unchanged(is_sidecar);
-    let Some(session) = store.path() else {
-        return Arc::new(workspace);
-    };
-    let sidecars = sidecars(session);
-    let protected = sidecars
+    let files = store.protected_files();
+    let protected = files
         .iter()
-        .fold(workspace.with_protected(session), |workspace, sidecar| {
-            workspace.with_protected(sidecar)
-        });
+        .fold(workspace, |workspace, file| workspace.with_protected(file));
     Arc::new(protected)
 }
 

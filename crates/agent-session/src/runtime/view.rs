@@ -1,21 +1,21 @@
 //! The context as it is: built once for all that look at it between two writes.
 
-use std::cell::{OnceCell, RefCell};
-use std::rc::Rc;
+use std::cell::RefCell;
+use std::sync::{Arc, OnceLock};
 
 use compaction_core::{Measure, OpenTodos, Profile, Strategy, measure};
 use session_model::{Leaf, SessionContext, SessionPath, build_context};
 
 use crate::runtime::AgentSession;
 use crate::runtime::images::ToolImages;
-use session_store::LiveStore;
+use session_store::SessionStore;
 
 /// The context of the session at its leaf.
 pub(super) struct View {
     place: Place,
     /// The context.
     pub context: SessionContext,
-    measured: OnceCell<Measure>,
+    measured: OnceLock<Measure>,
 }
 
 impl View {
@@ -36,7 +36,7 @@ struct Place {
 }
 
 impl Place {
-    fn of(store: &LiveStore) -> Self {
+    fn of(store: &dyn SessionStore) -> Self {
         Self {
             session: store.id().to_owned(),
             entries: store.tree().len(),
@@ -48,7 +48,7 @@ impl Place {
 /// What was built and read last.
 #[derive(Default)]
 pub(super) struct Views {
-    newest: RefCell<Option<Rc<View>>>,
+    newest: RefCell<Option<Arc<View>>>,
     /// The todo list, and the session that it is of.
     todos: RefCell<(String, OpenTodos)>,
     /// The images of tools, and the session that they are of.
@@ -62,18 +62,18 @@ impl AgentSession {
     }
 
     /// Returns the context, which is built anew only when something was written.
-    pub(super) fn view(&self) -> Rc<View> {
+    pub(super) fn view(&self) -> Arc<View> {
         let mut newest = self.views.newest.borrow_mut();
-        let place = Place::of(&self.store);
+        let place = Place::of(&*self.store);
         if let Some(view) = newest.as_ref().filter(|view| view.place == place) {
             return view.clone();
         }
         // Not both at once: the one before goes first.
         *newest = None;
-        let view = Rc::new(View {
+        let view = Arc::new(View {
             place,
             context: build_context(&self.path(), Profile::Own.context_rules()),
-            measured: OnceCell::new(),
+            measured: OnceLock::new(),
         });
         newest.insert(view).clone()
     }

@@ -3,17 +3,27 @@
 use std::time::Instant;
 
 use compaction_core::{Summarizer, SummarizerLimits, TokenCount};
-use llm_providers::RetryPolicy;
+use llm_providers::{BoxFuture, RetryPolicy};
 
 use crate::summarize::{Candidate, Failure, Fallback, NoSummary, Run, Way};
 
+/// Asks one candidate. A trait and not an asynchronous closure, so that the future can be sent to another thread.
+pub(super) trait Asking<T>: Sync {
+    /// Returns what the candidate gives.
+    fn ask<'a>(
+        &'a self,
+        candidate: &'a Candidate,
+        run: &'a mut Run<'_>,
+    ) -> BoxFuture<'a, Result<T, NoSummary>>;
+}
+
 /// Returns what the first candidate gives that can, among those that are `wanted`; `None` when the built-in rules are
-/// to write. `ask` fails with [`NoSummary::Failed`] where the next candidate may do better, and otherwise for good.
+/// to write. `asking` fails with [`NoSummary::Failed`] where the next candidate may do better, and otherwise for good.
 pub(super) async fn first_answer<T>(
     candidates: &[Candidate],
-    wanted: impl Fn(&Candidate) -> bool,
+    wanted: fn(&Candidate) -> bool,
     run: &mut Run<'_>,
-    mut ask: impl AsyncFnMut(&Candidate, &mut Run<'_>) -> Result<T, NoSummary>,
+    asking: &dyn Asking<T>,
 ) -> Result<Option<T>, NoSummary> {
     let policy = run.policy;
     let mut worst: Option<Worst> = None;
@@ -23,7 +33,7 @@ pub(super) async fn first_answer<T>(
         }
         run.policy = policy_for(policy, candidates, place);
         let started = Instant::now();
-        let done = ask(candidate, run).await;
+        let done = asking.ask(candidate, run).await;
         run.report.seconds += started.elapsed().as_secs_f64();
         let failure = match done {
             Ok(done) => {

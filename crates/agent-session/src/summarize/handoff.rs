@@ -2,11 +2,11 @@
 //! that the provider's cache is hit; else from the conversation as text.
 
 use compaction_core::{HandoffPlan, RequestKind, SummarizerLimits, TokenCount};
-use llm_providers::{ProviderErrorKind, Request, ToolChoice};
+use llm_providers::{BoxFuture, ProviderErrorKind, Request, ToolChoice};
 use session_model::{Content, LlmMessage};
 
 use crate::summarize::answer::{Wanted, summary_of};
-use crate::summarize::candidates::{first_answer, in_words, rules_limits};
+use crate::summarize::candidates::{Asking, first_answer, in_words, rules_limits};
 use crate::summarize::{Candidate, Failure, NoSummary, Run, answer_all};
 
 /// What a handoff is made from.
@@ -29,14 +29,23 @@ pub async fn handoff(
     candidates: &[Candidate],
     run: &mut Run<'_>,
 ) -> Result<String, NoSummary> {
-    let ask = async |candidate: &Candidate, run: &mut Run<'_>| Ok(by(job, candidate, run).await?);
-    if let Some(document) = first_answer(candidates, in_words, run, ask).await? {
+    if let Some(document) = first_answer(candidates, in_words, run, job).await? {
         return Ok(document);
     }
     let plan = (job.plan_for)(rules_limits(job.window)).map_err(Failure::Window)?;
     let answers = plan.answer_by_rule(job.cap);
     let (document, _) = plan.document(&answers).map_err(Failure::Answer)?;
     Ok(document)
+}
+
+impl Asking<String> for HandoffJob<'_> {
+    fn ask<'a>(
+        &'a self,
+        candidate: &'a Candidate,
+        run: &'a mut Run<'_>,
+    ) -> BoxFuture<'a, Result<String, NoSummary>> {
+        Box::pin(async move { Ok(by(self, candidate, run).await?) })
+    }
 }
 
 async fn by(

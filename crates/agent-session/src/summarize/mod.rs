@@ -18,10 +18,12 @@ use compaction_core::{
     NothingToDo, Summarizer, SummarizerLimits, SummaryAnswer, SummaryRequest, TokenCount,
 };
 use llm_providers::catalog::ModelInfo;
-use llm_providers::{CancellationToken, NativeForm, Provider, ProviderError, Request, RetryPolicy};
+use llm_providers::{
+    BoxFuture, CancellationToken, NativeForm, Provider, ProviderError, Request, RetryPolicy,
+};
 use session_model::Usage;
 
-use candidates::{first_answer, in_words, rules_limits};
+use candidates::{Asking, first_answer, in_words, rules_limits};
 
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
@@ -198,7 +200,7 @@ pub struct NativeStart {
 }
 
 /// A plan whose requests can be asked in smaller pieces.
-pub trait Foldable: Sized {
+pub trait Foldable: Sized + Send {
     /// Returns the requests, in order.
     fn requests(&self) -> &[SummaryRequest];
     /// Returns the plan with smaller requests.
@@ -255,22 +257,13 @@ pub async fn compact(
     request_for: &(dyn Fn(&Candidate, bool) -> NativeStart + Sync),
     run: &mut Run<'_>,
 ) -> Result<Compacted, NoSummary> {
-    let ask = async |candidate: &Candidate, run: &mut Run<'_>| {
-        let plan = match plan_for(candidate.limits(window)) {
-            Ok(plan) => plan,
-            Err(NothingToDo::Window(error)) => {
-                return Err(Failure::Window(error.to_string()).into());
-            }
-            Err(nothing) => return Err(NoSummary::Nothing(nothing)),
-        };
-        let done = match candidate.way {
-            Way::Summary => summarize(plan, candidate, run).await,
-            Way::Native(form) => native::compact(plan, request_for, form, candidate, run).await,
-        };
-        Ok(done?)
+    let ask = Compacting {
+        window,
+        plan_for,
+        request_for,
     };
     let every = |_: &Candidate| true;
-    let asked = first_answer(candidates, every, run, ask).await?;
+    let asked = first_answer(candidates, every, run, &ask).await?;
     let mut done = match asked {
         Some(done) => done,
         None => {
@@ -284,6 +277,58 @@ pub async fn compact(
         bill_in_details(draft, &run.report);
     }
     Ok(done)
+}
+
+/// How one candidate compacts.
+struct Compacting<'c> {
+    window: TokenCount,
+    plan_for: &'c (dyn Fn(SummarizerLimits) -> Result<CompactionPlan, NothingToDo> + Sync),
+    request_for: &'c (dyn Fn(&Candidate, bool) -> NativeStart + Sync),
+}
+
+impl Asking<Compacted> for Compacting<'_> {
+    fn ask<'a>(
+        &'a self,
+        candidate: &'a Candidate,
+        run: &'a mut Run<'_>,
+    ) -> BoxFuture<'a, Result<Compacted, NoSummary>> {
+        Box::pin(async move {
+            let plan = match (self.plan_for)(candidate.limits(self.window)) {
+                Ok(plan) => plan,
+                Err(NothingToDo::Window(error)) => {
+                    return Err(Failure::Window(error.to_string()).into());
+                }
+                Err(nothing) => return Err(NoSummary::Nothing(nothing)),
+            };
+            let done = match candidate.way {
+                Way::Summary => summarize(plan, candidate, run).await,
+                Way::Native(form) => {
+                    native::compact(plan, self.request_for, form, candidate, run).await
+                }
+            };
+            Ok(done?)
+        })
+    }
+}
+
+/// How one candidate answers a plan.
+struct Answering<'c, P> {
+    window: TokenCount,
+    plan_for: &'c (dyn Fn(SummarizerLimits) -> Result<P, String> + Sync),
+}
+
+impl<P: Foldable> Asking<(P, Vec<SummaryAnswer>)> for Answering<'_, P> {
+    fn ask<'a>(
+        &'a self,
+        candidate: &'a Candidate,
+        run: &'a mut Run<'_>,
+    ) -> BoxFuture<'a, Result<(P, Vec<SummaryAnswer>), NoSummary>> {
+        Box::pin(async move {
+            let limits = candidate.limits(self.window);
+            let plan = (self.plan_for)(limits).map_err(Failure::Window)?;
+            Ok(answer_all(plan, candidate, run).await?)
+        })
+    }
 }
 
 async fn summarize(
@@ -305,11 +350,8 @@ pub async fn answer_plan<P: Foldable>(
     by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
     run: &mut Run<'_>,
 ) -> Result<(P, Vec<SummaryAnswer>), NoSummary> {
-    let ask = async |candidate: &Candidate, run: &mut Run<'_>| {
-        let plan = plan_for(candidate.limits(window)).map_err(Failure::Window)?;
-        Ok(answer_all(plan, candidate, run).await?)
-    };
-    if let Some(done) = first_answer(candidates, in_words, run, ask).await? {
+    let ask = Answering { window, plan_for };
+    if let Some(done) = first_answer(candidates, in_words, run, &ask).await? {
         return Ok(done);
     }
     let plan = plan_for(rules_limits(window)).map_err(Failure::Window)?;

@@ -10,7 +10,8 @@ use session_model::{
 
 use super::{BEGINNING, find, folder_for, list, newest, root_of};
 use crate::error::ErrorKind;
-use crate::{Delivery, LiveStore, NewEntry};
+use crate::tests::Live;
+use crate::{Delivery, NewEntry, SessionStore};
 
 fn user(text: &str) -> NewEntry {
     EntryDraft::Message(Box::new(MessageDraft::user(text))).into()
@@ -120,17 +121,17 @@ fn a_list_tells_what_is_there_and_the_newest_comes_first() {
     assert_eq!(newest(root, cwd).expect("nothing"), None);
     let folder = folder_for(root, cwd);
 
-    let mut first = LiveStore::create(&folder, cwd, None);
+    let mut first = Live::create(&folder, cwd, None);
     first
         .append(vec![user("mend\nthe parser"), answer()])
         .expect("appended");
-    let path = first.path().map(PathBuf::from).expect("a path");
+    let path = first.path().to_owned();
     written_at(&path, 2_000);
     let name = SessionInfoDraft {
         name: "parser".to_owned(),
     };
     let elsewhere = Path::new("/elsewhere");
-    let mut second = LiveStore::create(&folder_for(root, elsewhere), elsewhere, None);
+    let mut second = Live::create(&folder_for(root, elsewhere), elsewhere, None);
     second
         .append(vec![
             EntryDraft::SessionInfo(name).into(),
@@ -138,14 +139,14 @@ fn a_list_tells_what_is_there_and_the_newest_comes_first() {
             answer(),
         ])
         .expect("appended");
-    let second_path = second.path().map(PathBuf::from).expect("a path");
+    let second_path = second.path().to_owned();
     drop(second);
     written_at(&second_path, 3_000);
-    let mut unpersisted = LiveStore::create(&folder, cwd, None);
+    let mut unpersisted = Live::create(&folder, cwd, None);
     unpersisted
         .queue("not sent yet".to_owned(), Delivery::Prompt)
         .expect("queued");
-    let unpersisted_path = unpersisted.path().map(PathBuf::from).expect("a path");
+    let unpersisted_path = unpersisted.path().to_owned();
     drop(unpersisted);
     written_at(&crate::pending::pending_path(&unpersisted_path), 1_000);
     for (name, bytes) in [
@@ -162,7 +163,7 @@ fn a_list_tells_what_is_there_and_the_newest_comes_first() {
         .map(|row| {
             let said = (row.name.as_deref(), row.first_prompt.as_deref());
             (
-                row.path.clone(),
+                row.locator.as_path().to_owned(),
                 row.cwd.as_str(),
                 said,
                 (row.locked, row.persisted, row.pending),

@@ -20,7 +20,7 @@ use crate::commands::run::{GoOn, Prepared, RunArgs, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
-use session_store::LiveStore;
+use session_store::FileStore;
 
 use driver::Driver;
 use output::Output;
@@ -60,7 +60,7 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
     let both = async { futures_util::future::join(prepared.session.run(), driver.drive()).await };
     let (finished, ended) = block_on(both)?;
     let (id, path) = &ended.session;
-    let path = path.as_ref().filter(|path| LiveStore::exists(path));
+    let path = path.as_ref().filter(|path| FileStore::exists(path));
     let go_on = path.map(|path| GoOn::of(args, global).command(id, path, &prepared.cwd));
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));

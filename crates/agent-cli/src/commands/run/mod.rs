@@ -27,7 +27,7 @@ use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
 use agent_session::event::CompactionTotals;
 use agent_session::machine::TurnEnd;
 use agent_session::runtime::{Command, Finished};
-use session_store::{Delivery, LiveStore};
+use session_store::{Delivery, FileStore};
 
 pub(crate) use args::{ModeArg, RunArgs, ThinkingArg};
 use ask::Asker;
@@ -93,7 +93,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
 /// Returns the command that goes on with the session, where something of it is on the disk.
 fn go_on(driver: &Driver, go_on: &GoOn, cwd: &Path) -> Option<String> {
     let (id, path) = &driver.session;
-    let path = path.as_ref().filter(|path| LiveStore::exists(path))?;
+    let path = path.as_ref().filter(|path| FileStore::exists(path))?;
     Some(go_on.command(id, path, cwd))
 }
 
@@ -206,10 +206,10 @@ impl Ended {
     }
 
     fn document(&self, end: Option<&str>) -> serde_json::Value {
-        let path = self.finished.path.as_ref();
+        let locator = self.finished.locator.as_ref();
         json!({
             "session_id": self.finished.session_id,
-            "path": path.map(|path| path.display().to_string()),
+            "path": locator.map(ToString::to_string),
             "cwd": self.cwd,
             "end": end,
             "text": self.driver.printer.answer(),

@@ -29,6 +29,7 @@ use agent_session::rights::redactor;
 use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
 use agent_tools::approval::{Approvals, Memory};
 use agent_tools::{ToolLimits, Workspace};
+use session_store::FileCatalog;
 use session_store::catalog::sessions_root;
 
 /// Whether somebody is there who says things and answers questions.
@@ -173,11 +174,11 @@ impl Prepared {
         let approvals = approvals.remembering(memory);
         let system_prompt = system_prompt(args, &settings, &cwd);
         let mut store = which.store(&root, &cwd)?;
-        store.set_sync(settings.session.sync.into());
+        store.set_sync_policy(settings.session.sync.into());
         let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
         let cwd = workspace.root().to_owned();
         let (session, handle, events) = AgentSession::builder(workspace, models)
-            .store(store)
+            .store(store, Arc::new(FileCatalog::new(&root)))
             .settings(settings.core())
             .hooks(hooks)
             .tools(tools)

@@ -18,7 +18,7 @@ fn stopped(turn: Option<TurnEnd>) -> Ended {
             lost: 0,
             waiting: 0,
             session_id: "s".to_owned(),
-            path: None,
+            locator: None,
             usage: TokenUsage::default(),
             cost_usd: None,
             compactions: CompactionTotals::default(),

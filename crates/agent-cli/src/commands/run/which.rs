@@ -13,9 +13,8 @@ use crate::commands::shell_name;
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
-use session_store::LiveStore;
-use session_store::SessionFile;
 use session_store::catalog::{find, folder_for, is_kept, newest};
+use session_store::{FileStore, MemoryStore, OpenSession, SessionFile, SessionStore};
 
 /// The session that arguments name. Nothing of it is made yet.
 pub(super) enum Which {
@@ -26,7 +25,7 @@ pub(super) enum Which {
     /// A new one that is never written.
     Memory,
     /// One that is there.
-    Open(Box<LiveStore>),
+    Open(Box<FileStore>),
     /// A copy of this one.
     Fork(Box<SessionFile>),
 }
@@ -35,7 +34,7 @@ impl Which {
     /// Returns the session that the arguments name, open and locked where it is there; `here` is the folder whose
     /// sessions are looked through.
     pub fn of(args: &RunArgs, root: &Path, here: &Path) -> Result<Self, Error> {
-        let open = |path: &Path| LiveStore::open(path).map(|store| Self::Open(Box::new(store)));
+        let open = |path: &Path| FileStore::open(path).map(|store| Self::Open(Box::new(store)));
         if args.go_on {
             let none = match &args.prompt {
                 Some(_) => {
@@ -62,7 +61,7 @@ impl Which {
             return Ok(Self::Fork(Box::new(source)));
         }
         match &args.session {
-            Some(path) if LiveStore::exists(path) => Ok(open(path)?),
+            Some(path) if FileStore::exists(path) => Ok(open(path)?),
             Some(path) => Ok(Self::At(path.clone())),
             None if args.no_session => Ok(Self::Memory),
             None => Ok(Self::New),
@@ -124,7 +123,7 @@ impl Which {
     fn path(&self) -> Option<&Path> {
         match self {
             Self::New | Self::At(_) | Self::Memory => None,
-            Self::Open(store) => store.path(),
+            Self::Open(store) => Some(store.path()),
             Self::Fork(source) => Some(source.path.as_path()),
         }
     }
@@ -161,16 +160,20 @@ impl Which {
     }
 
     /// Makes what is to be made.
-    pub fn store(self, root: &Path, cwd: &Path) -> Result<LiveStore, Error> {
+    pub fn store(self, root: &Path, cwd: &Path) -> Result<OpenSession, Error> {
         match self {
-            Self::New => Ok(LiveStore::create(&folder_for(root, cwd), cwd, None)),
-            Self::At(path) => Ok(LiveStore::create_at(&path, cwd, None)?),
-            Self::Memory => Ok(LiveStore::in_memory(cwd)),
-            Self::Open(store) => Ok(*store),
+            Self::New => {
+                let store = FileStore::create(&folder_for(root, cwd), cwd, None);
+                Ok(Box::new(store))
+            }
+            Self::At(path) => Ok(Box::new(FileStore::create_at(&path, cwd, None)?)),
+            Self::Memory => Ok(Box::new(MemoryStore::new(&cwd.to_string_lossy()))),
+            Self::Open(store) => Ok(store),
             Self::Fork(source) => {
                 let leaf = source.tree().leaf();
                 let folder = folder_for(root, cwd);
-                Ok(LiveStore::fork(&source, leaf, &folder, cwd, carried_pins)?)
+                let store = FileStore::fork(&source, leaf, &folder, cwd, carried_pins)?;
+                Ok(Box::new(store))
             }
         }
     }

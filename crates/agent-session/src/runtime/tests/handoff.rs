@@ -4,6 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::*;
+use session_store::{Locator, MemoryStore};
 
 const TWO_TURNS: &str = "u:300 a:1200 u:300 a:1200";
 
@@ -62,7 +63,7 @@ fn a_handoff_writes_its_document_into_a_new_session_at_once() {
         assistant (stop): on from there
         ");
         let finished = life.close().await;
-        assert_eq!(finished.path.as_deref(), Some(path.as_path()));
+        assert_eq!(finished.locator, Some(Locator::of_path(&path)));
         assert_eq!(house.files()["session.jsonl"], before["session.jsonl"]);
     });
 }
@@ -224,7 +225,7 @@ fn an_overflow_is_never_handed_off() {
 fn a_session_in_memory_is_handed_off_in_memory() {
     run(async {
         let house = House::new(&[answer("a"), summary("the document"), answer("b")].concat());
-        let mut life = house.live_in(LiveStore::in_memory(&house.work()));
+        let mut life = house.live_in(Box::new(MemoryStore::new("/work")));
         life.ask("one").await;
         assert_snapshot!(life.command_and(handoff()).await, @"
         compaction manual handoff
@@ -252,9 +253,9 @@ fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
         let path = house.work().join("session.jsonl");
         std::fs::rename(house.session(TWO_TURNS), &path).unwrap();
         let (sender, _events) = event_channel();
-        let store = LiveStore::open(&path).unwrap();
-        let mut session = AgentSession::new(house.config(store), sender);
-        let copy = session.fork(None).unwrap().path.unwrap();
+        let store = FileStore::open(&path).unwrap();
+        let mut session = AgentSession::new(house.config(Box::new(store)), sender);
+        let copy = session.fork(None).await.unwrap().path.unwrap();
         let workspace = &session.tool_context.workspace;
         assert!(workspace.resolve("other.jsonl").is_ok());
         assert!(workspace.resolve(&copy).is_err());

@@ -57,8 +57,9 @@ use crate::summarize::{Candidate, Way};
 use agent_tools::approval::Approvals;
 use agent_tools::{Tool, ToolContext, ToolLimits, ToolMeta, ToolOutput, Toolbox, Workspace};
 use session_store::pending::read_pending;
-use session_store::{Delivery, LiveStore};
-use session_store::{SessionFile, SyncPolicy};
+use session_store::{
+    Delivery, FileCatalog, FileStore, OpenSession, SessionFile, SessionStore, SyncPolicy,
+};
 
 /// What was asked of a model.
 type Asked = Arc<Mutex<Vec<Request>>>;
@@ -287,16 +288,16 @@ impl House {
 
     /// Begins a new session.
     fn live(&self) -> Life<'_> {
-        let mut store = LiveStore::create(&self.sessions(), &self.work(), None);
-        store.set_sync(SyncPolicy::Never);
-        self.live_in(store)
+        let mut store = FileStore::create(&self.sessions(), &self.work(), None);
+        store.set_sync_policy(SyncPolicy::Never);
+        self.live_in(Box::new(store))
     }
 
     /// Opens the session at `path`.
     fn open(&self, path: &Path) -> Life<'_> {
-        let mut store = LiveStore::open(path).unwrap();
-        store.set_sync(SyncPolicy::Never);
-        self.live_in(store)
+        let mut store = FileStore::open(path).unwrap();
+        store.set_sync_policy(SyncPolicy::Never);
+        self.live_in(Box::new(store))
     }
 
     /// Opens a session that is written in the notation of `test-support`; its answers are the model's.
@@ -324,10 +325,10 @@ impl House {
         path
     }
 
-    fn live_in(&self, store: LiveStore) -> Life<'_> {
+    fn live_in(&self, store: OpenSession) -> Life<'_> {
         let (sender, events) = event_channel();
         let (commands, receiver) = command_channel();
-        let path = store.path().map(Path::to_owned);
+        let path = store.locator().cloned().map(PathBuf::from);
         let session = AgentSession::new(self.config(store), sender);
         Life {
             house: self,
@@ -343,10 +344,10 @@ impl House {
         }
     }
 
-    fn config(&self, store: LiveStore) -> SessionConfig {
+    fn config(&self, store: OpenSession) -> SessionConfig {
         SessionConfig {
             store,
-            folder: None,
+            catalog: Arc::new(FileCatalog::new(self.sessions())),
             models: self.models.clone(),
             settings: self.settings.clone(),
             hooks: self.hooks.clone(),

@@ -207,16 +207,11 @@ fn a_promotion_that_cannot_be_written_is_taken_back() {
         let house = house(&[answer("small"), answer("a"), answer("b")].concat(), "");
         let mut life = house.open_session(LONG);
         life.ask("hello").await;
-        let before = std::fs::metadata(life.path()).unwrap().len();
-        let mut file = std::fs::OpenOptions::new()
-            .append(true)
-            .open(life.path())
-            .unwrap();
-        std::io::Write::write_all(&mut file, b"{}\n").unwrap();
+        let before = saving::spoil(life.path());
         let told = life.ask(&words(3000)).await;
         assert!(told.starts_with("error: "), "{told}");
         assert!(!told.contains("promoted"), "{told}");
-        file.set_len(before).unwrap();
+        saving::restore(life.path(), &before);
         life.send(Command::Navigate(to(Some("e8"))));
         life.rest().await;
         assert!(!life.written().contains("larger"), "{}", life.written());

@@ -7,22 +7,28 @@ use serde_json::json;
 
 use super::*;
 
-/// Another program adds a line to the session; returns how long the file was.
-fn grow(path: &Path) -> u64 {
-    let before = std::fs::metadata(path).unwrap().len();
+const OTHER: &str = r#"{"type":"custom","id":"other","parentId":null,"customType":"other"}"#;
+
+/// Another program adds a whole line to the session.
+fn append_as_other(path: &Path) {
     let mut file = std::fs::OpenOptions::new().append(true).open(path).unwrap();
-    writeln!(
-        file,
-        r#"{{"type":"custom","id":"other","parentId":null,"customType":"other"}}"#
-    )
-    .unwrap();
+    writeln!(file, "{OTHER}").unwrap();
+}
+
+/// Another program changes what the session begins with, and adds a line; returns what it was.
+pub(super) fn spoil(path: &Path) -> Vec<u8> {
+    let before = std::fs::read(path).unwrap();
+    let mut file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all(b" ").unwrap();
+    append_as_other(path);
     before
 }
 
-/// The line of the other program is gone.
-fn mend(path: &Path, before: u64) {
-    let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-    file.set_len(before).unwrap();
+/// The session is what it was.
+pub(super) fn restore(path: &Path, before: &[u8]) {
+    let mut file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+    file.write_all(before).unwrap();
+    file.set_len(before.len() as u64).unwrap();
 }
 
 fn is_text(event: &SessionEvent) -> bool {
@@ -40,13 +46,13 @@ fn a_message_that_cannot_be_written_waits_and_goes_first_later() {
         let house = House::new(&[answer("a"), answer("b"), answer("c")].concat());
         let mut life = house.live();
         life.ask("one").await;
-        let before = grow(life.path());
+        let before = spoil(life.path());
         let told = life.ask("two").await;
         assert_snapshot!(without_paths(&life, &told), @"
         error: cannot write the session: FILE: changed while it was open (another program wrote to it); run the command again
         idle, 1 wait
         ");
-        mend(life.path(), before);
+        restore(life.path(), &before);
         assert_snapshot!(life.ask("three").await, @"
         user: two
         answer (stop): b
@@ -77,14 +83,14 @@ fn an_answer_that_cannot_be_written_is_written_with_the_next_prompt() {
         life.ask("one").await;
         life.say("two");
         life.until(is_text).await;
-        let before = grow(life.path());
+        let before = spoil(life.path());
         let told = life.rest().await;
         assert_snapshot!(without_paths(&life, &told), @"
         user: two
         answer (stop): lorem ipsum dolor sit amet lorem ipsum d
         turn failed: cannot write the session: FILE: changed while it was open (another program wrote to it); run the command again
         ");
-        mend(life.path(), before);
+        restore(life.path(), &before);
         assert_snapshot!(life.ask("three").await, @"
         user: three
         answer (stop): c
@@ -115,9 +121,9 @@ fn results_that_cannot_be_written_follow_their_calls_later() {
         life.say("two");
         life.until(|event| matches!(event, SessionEvent::ToolStart { .. }))
             .await;
-        let before = grow(life.path());
+        let before = spoil(life.path());
         life.rest().await;
-        mend(life.path(), before);
+        restore(life.path(), &before);
         life.ask("three").await;
         assert_snapshot!(life.written(), @r#"
         system: 
@@ -142,25 +148,25 @@ fn a_compaction_that_cannot_be_written_is_forgotten_and_loses_nothing() {
         let mut life = house.open_session("u:300 a:1200 u:300 a:1200");
         life.say("two");
         life.until(is_text).await;
-        let before = grow(life.path());
+        let before = spoil(life.path());
         life.rest().await;
         let told = life.command_and(compact()).await;
         assert_snapshot!(without_paths(&life, &told), @"
         compaction manual context-full
         compacted: Compaction failed: FILE: changed while it was open (another program wrote to it); run the command again
         ");
-        mend(life.path(), before);
+        restore(life.path(), &before);
         // Written with what was left, then the file is in the way once more.
         life.send(compact());
         life.until(|event| matches!(event, SessionEvent::CompactionProgress { .. }))
             .await;
-        let before = grow(life.path());
+        let before = spoil(life.path());
         let told = life.rest().await;
         assert_snapshot!(without_paths(&life, &told), @"
         compaction manual context-full
         compacted: Compaction failed: FILE: changed while it was open (another program wrote to it); run the command again
         ");
-        mend(life.path(), before);
+        restore(life.path(), &before);
         life.ask("three").await;
         assert_snapshot!(life.written(), @"
         user: #1
@@ -182,10 +188,10 @@ fn what_is_said_before_a_prompt_is_not_said_twice_when_it_could_not_be_written()
     run(async {
         let house = House::new(&[answer("a"), answer("b"), answer("c")].concat());
         let mut life = house.open_session("model u:10 a:10");
-        let before = grow(life.path());
+        let before = spoil(life.path());
         life.ask("one").await;
         life.ask("two").await;
-        mend(life.path(), before);
+        restore(life.path(), &before);
         life.ask("three").await;
         assert_snapshot!(life.written(), @"
         model script
@@ -208,7 +214,7 @@ fn a_label_and_a_move_that_cannot_be_written_are_forgotten() {
     run(async {
         let house = House::new(&answer("a"));
         let mut life = house.open_session("u:10 a:10");
-        let before = grow(life.path());
+        let before = spoil(life.path());
         life.send(Command::Label {
             count: 1,
             text: Some("here".to_owned()),
@@ -218,7 +224,7 @@ fn a_label_and_a_move_that_cannot_be_written_are_forgotten() {
         error: FILE: changed while it was open (another program wrote to it); run the command again
         error: FILE: changed while it was open (another program wrote to it); run the command again
         ");
-        mend(life.path(), before);
+        restore(life.path(), &before);
         life.ask("one").await;
         assert_snapshot!(life.written(), @"
         user: #1
@@ -239,12 +245,12 @@ fn a_session_that_ends_before_its_answer_is_written_says_so() {
         life.ask("one").await;
         life.say("two");
         life.until(is_text).await;
-        let before = grow(life.path());
+        let before = spoil(life.path());
         life.rest().await;
         life.send(Command::Close);
         life.until(|event| matches!(event, SessionEvent::SessionEnd { .. }))
             .await;
-        mend(life.path(), before);
+        restore(life.path(), &before);
         let finished = life.close().await;
         let unsaved = without_paths(&life, &finished.unsaved.unwrap());
         assert_snapshot!(unsaved, @"FILE: changed while it was open (another program wrote to it); run the command again");
@@ -290,7 +296,7 @@ fn an_omission_that_cannot_be_written_leaves_the_answer_where_it_is() {
         life.say("two");
         life.until(|event| matches!(event, SessionEvent::AutoCompactionStart { .. }))
             .await;
-        let before = grow(life.path());
+        let before = spoil(life.path());
         let told = life.rest().await;
         assert_snapshot!(without_paths(&life, &told), @"
         user: two
@@ -299,7 +305,7 @@ fn an_omission_that_cannot_be_written_leaves_the_answer_where_it_is() {
         auto-compacted: Incomplete response recovery failed: FILE: changed while it was open (another program wrote to it); run the command again
         turn failed: Incomplete response recovery failed: FILE: changed while it was open (another program wrote to it); run the command again
         ");
-        mend(life.path(), before);
+        restore(life.path(), &before);
         life.ask("three").await;
         assert_snapshot!(life.written(), @"
         user: #1
@@ -314,4 +320,51 @@ fn an_omission_that_cannot_be_written_leaves_the_answer_where_it_is() {
         ");
         life.close().await;
     });
+}
+
+#[test]
+fn a_session_goes_on_when_another_program_appends_in_the_middle_of_a_run() {
+    run(async {
+        let script = [answer("a"), answer(&words(40)), answer("c")].concat();
+        let house = House::new(&script);
+        let mut life = house.live();
+        life.ask("one").await;
+        life.say("two");
+        life.until(is_text).await;
+        append_as_other(life.path());
+        assert_snapshot!(life.rest().await, @"
+        user: two
+        answer (stop): lorem ipsum dolor sit amet lorem ipsum d
+        turn done
+        ");
+        assert_snapshot!(life.ask("three").await, @"
+        user: three
+        answer (stop): c
+        turn done
+        ");
+        assert_snapshot!(life.written(), @"
+        system: 
+        model script
+        user: one
+        assistant (stop): a
+        user: two
+        assistant (stop): lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
+        user: three
+        assistant (stop): c
+        ");
+        let lines = std::fs::read_to_string(life.path()).unwrap();
+        assert_eq!(lines.lines().filter(|line| *line == OTHER).count(), 1);
+        assert_eq!(life.close().await.unsaved, None);
+    });
+}
+
+#[test]
+fn a_run_can_move_to_another_thread() {
+    fn assert_send<T: Send>(_: T) {}
+    let house = House::new("");
+    let (events, _) = event_channel();
+    let (_commands, receiver) = command_channel();
+    let store = FileStore::create(&house.sessions(), &house.work(), None);
+    let session = AgentSession::new(house.config(Box::new(store)), events);
+    assert_send(session.run(receiver));
 }

@@ -1,0 +1,45 @@
+//! Where a session is.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// Where a session is, in the words of its catalog: only the catalog that gave it can open it.
+///
+/// The locators of the file catalog are paths.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Locator(OsString);
+
+impl Locator {
+    /// Returns the locator of a catalog that names sessions like this.
+    pub fn new(name: impl Into<OsString>) -> Self {
+        Self(name.into())
+    }
+
+    /// Returns the locator of the file at `path`.
+    pub fn of_path(path: &Path) -> Self {
+        Self(path.as_os_str().to_owned())
+    }
+
+    /// Returns the path that it is where files are meant.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// Returns its text, which need not be Unicode.
+    pub fn as_os_str(&self) -> &OsStr {
+        &self.0
+    }
+}
+
+impl fmt::Display for Locator {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_path().display().fmt(formatter)
+    }
+}
+
+impl From<Locator> for PathBuf {
+    fn from(locator: Locator) -> Self {
+        locator.0.into()
+    }
+}

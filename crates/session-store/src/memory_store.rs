@@ -1,0 +1,289 @@
+//! The store in memory, and the catalog of sessions in memory.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use session_model::{EntryId, HeaderDraft, Leaf, SessionTree, Timestamp};
+
+use crate::catalog::{first_prompt, only_one};
+use crate::error::StoreError;
+use crate::in_memory_log::InMemoryLog;
+use crate::locator::Locator;
+use crate::log::{SessionLog, Store, Weight};
+use crate::queue::Queued;
+use crate::row::SessionRow;
+use crate::stamp::{header_now, now};
+use crate::traits::{Carry, ForkSource, NewSession, OpenSession, SessionCatalog, StoreFuture};
+
+/// A session in memory.
+pub type MemoryStore = Store<MemoryLog>;
+
+impl Store<MemoryLog> {
+    /// Returns a new session that ends with its store.
+    pub fn new(cwd: &str) -> Self {
+        let log = MemoryLog {
+            log: InMemoryLog::of_header(&header_now(cwd.to_owned(), None)),
+            kept: None,
+        };
+        Self::over(log, Vec::new())
+    }
+}
+
+/// The lines of a session in memory.
+#[derive(Debug)]
+pub struct MemoryLog {
+    log: InMemoryLog,
+    /// The session in its catalog; `None` for one that ends with this log.
+    kept: Option<(Locator, Sessions)>,
+}
+
+/// The sessions of a catalog.
+type Sessions = Arc<Mutex<BTreeMap<Locator, Kept>>>;
+
+/// What a catalog keeps of a session.
+#[derive(Debug)]
+struct Kept {
+    log: InMemoryLog,
+    queue: Vec<Queued>,
+    modified: Timestamp,
+    is_open: bool,
+}
+
+fn lock(sessions: &Sessions) -> MutexGuard<'_, BTreeMap<Locator, Kept>> {
+    // Nothing that holds the lock can leave a session in between.
+    sessions.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl MemoryLog {
+    /// Changes what the catalog keeps of the session; fails where it was removed there.
+    fn change(&self, change: impl FnOnce(&mut Kept)) -> Result<(), StoreError> {
+        let Some((locator, sessions)) = &self.kept else {
+            return Ok(());
+        };
+        let mut sessions = lock(sessions);
+        let kept = sessions.get_mut(locator).ok_or_else(|| unknown(locator))?;
+        change(kept);
+        kept.modified = now();
+        Ok(())
+    }
+}
+
+impl Drop for MemoryLog {
+    fn drop(&mut self) {
+        let _ = self.change(|kept| kept.is_open = false);
+    }
+}
+
+impl SessionLog for MemoryLog {
+    fn tree(&self) -> &SessionTree {
+        self.log.tree()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.log.len()
+    }
+
+    fn locator(&self) -> Option<&Locator> {
+        self.kept.as_ref().map(|(locator, _)| locator)
+    }
+
+    fn is_persisted(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    fn reload(&mut self) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            if self.log.is_behind() {
+                self.log = self.log.read_again();
+            }
+            Ok(())
+        })
+    }
+
+    fn append(&mut self, lines: Vec<String>, _: Weight) -> StoreFuture<'_, ()> {
+        Box::pin(async move {
+            self.change(|_| {})?;
+            self.log.append(&lines);
+            Ok(())
+        })
+    }
+
+    fn keep<'a>(&'a mut self, queued: &'a Queued) -> StoreFuture<'a, ()> {
+        Box::pin(async move { self.change(|kept| kept.queue.push(queued.clone())) })
+    }
+
+    fn forget<'a>(&'a mut self, gone: &'a [EntryId], _: usize) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            self.change(|kept| kept.queue.retain(|queued| !gone.contains(&queued.id)))
+        })
+    }
+
+    fn persist(&mut self) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn sync(&mut self) -> StoreFuture<'_, ()> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// Sessions that last as long as the catalog.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryCatalog {
+    sessions: Sessions,
+}
+
+impl MemoryCatalog {
+    /// Returns a catalog without a session.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn begin(&self, header: &HeaderDraft, log: InMemoryLog) -> OpenSession {
+        let locator = Locator::new(format!("memory:{}", header.id));
+        let kept = Kept {
+            log: log.read_again(),
+            queue: Vec::new(),
+            modified: header.timestamp,
+            is_open: true,
+        };
+        lock(&self.sessions).insert(locator.clone(), kept);
+        let log = MemoryLog {
+            log,
+            kept: Some((locator, self.sessions.clone())),
+        };
+        Box::new(Store::over(log, Vec::new()))
+    }
+
+    /// Appends lines to a session as another program does that knows no lock.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn append_as_other(&self, at: &Locator, lines: &[String]) {
+        if let Some(kept) = lock(&self.sessions).get(at) {
+            lines.iter().for_each(|line| kept.log.push_as_other(line));
+        }
+    }
+
+    /// Returns a catalog of what there is now, with no session open.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn copied(&self) -> Self {
+        let sessions = lock(&self.sessions);
+        let copies = sessions.iter().map(|(locator, kept)| {
+            let copy = Kept {
+                log: InMemoryLog::of(kept.log.to_bytes()),
+                queue: kept.queue.clone(),
+                modified: kept.modified,
+                is_open: false,
+            };
+            (locator.clone(), copy)
+        });
+        Self {
+            sessions: Arc::new(Mutex::new(copies.collect())),
+        }
+    }
+
+    /// Returns the lines of a session.
+    #[cfg(any(test, feature = "conformance"))]
+    pub(crate) fn lines(&self, at: &Locator) -> Vec<String> {
+        let sessions = lock(&self.sessions);
+        sessions
+            .get(at)
+            .map(|kept| kept.log.to_lines())
+            .unwrap_or_default()
+    }
+}
+
+impl SessionCatalog for MemoryCatalog {
+    fn create(&self, new: NewSession) -> StoreFuture<'_, OpenSession> {
+        Box::pin(async move {
+            let header = header_now(new.cwd, new.parent.map(|parent| parent.to_string()));
+            Ok(self.begin(&header, InMemoryLog::of_header(&header)))
+        })
+    }
+
+    fn open<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, OpenSession> {
+        Box::pin(async move {
+            let mut sessions = lock(&self.sessions);
+            let kept = sessions.get_mut(at).ok_or_else(|| unknown(at))?;
+            if std::mem::replace(&mut kept.is_open, true) {
+                let reason = "locked by this process; go on from a copy";
+                return Err(StoreError::session(at.as_path(), reason));
+            }
+            let log = kept.log.read_again();
+            let waiting = kept.queue.iter();
+            let waiting = waiting.filter(|queued| log.tree().find(&queued.id).is_none());
+            let queue = waiting.cloned().collect();
+            let log = MemoryLog {
+                log,
+                kept: Some((at.clone(), self.sessions.clone())),
+            };
+            Ok(Box::new(Store::over(log, queue)) as OpenSession)
+        })
+    }
+
+    fn fork<'a>(
+        &'a self,
+        source: ForkSource<'a>,
+        leaf: Leaf,
+        cwd: &'a str,
+        carry: Carry,
+    ) -> StoreFuture<'a, OpenSession> {
+        Box::pin(async move {
+            let parent = source.locator.map(Locator::to_string);
+            let header = header_now(cwd.to_owned(), parent);
+            let log = InMemoryLog::forked(&header, &source, leaf, carry)?;
+            Ok(self.begin(&header, log))
+        })
+    }
+
+    fn list<'a>(&'a self, cwd: Option<&'a str>) -> StoreFuture<'a, Vec<SessionRow>> {
+        Box::pin(async move {
+            let sessions = lock(&self.sessions);
+            let rows = sessions
+                .iter()
+                .filter_map(|(locator, kept)| row(locator, kept));
+            let mut rows: Vec<SessionRow> = rows
+                .filter(|row| cwd.is_none_or(|cwd| cwd == row.cwd))
+                .collect();
+            rows.sort_by_key(|row| std::cmp::Reverse(row.modified));
+            Ok(rows)
+        })
+    }
+
+    fn find<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Locator> {
+        Box::pin(async move { only_one(self.list(None).await?, id, "memory") })
+    }
+
+    fn remove<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, ()> {
+        Box::pin(async move {
+            let mut sessions = lock(&self.sessions);
+            if sessions.get(at).is_some_and(|kept| kept.is_open) {
+                return Err(StoreError::session(at.as_path(), "locked by this process"));
+            }
+            sessions.remove(at).map(drop).ok_or_else(|| unknown(at))
+        })
+    }
+}
+
+fn row(locator: &Locator, kept: &Kept) -> Option<SessionRow> {
+    let log = kept.log.read_again();
+    let tree = log.tree();
+    let header = tree.header()?;
+    let first_queued = kept.queue.first().map(|queued| queued.text.clone());
+    Some(SessionRow {
+        locator: locator.clone(),
+        id: header.id.clone(),
+        cwd: header.cwd.clone(),
+        started: Timestamp::parse(&header.timestamp),
+        modified: kept.modified,
+        bytes: log.len(),
+        name: tree.name(),
+        first_prompt: first_prompt(tree).or(first_queued),
+        locked: kept.is_open,
+        persisted: true,
+        pending: kept.queue.len(),
+    })
+}
+
+fn unknown(at: &Locator) -> StoreError {
+    StoreError::session(at.as_path(), "no such session; check its name")
+}

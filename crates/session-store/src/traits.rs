@@ -1,0 +1,222 @@
+//! The traits of stores: a session that is open for writing, and a catalog of sessions.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use session_model::{
+    AgentMessage, Diagnostic, EntryDraft, EntryId, Leaf, MessageDraft, SessionPath, SessionTree,
+    UserMessage,
+};
+
+use crate::append::SyncPolicy;
+use crate::error::StoreError;
+use crate::filter::WriteFilter;
+use crate::locator::Locator;
+use crate::queue::{Delivery, NewEntry, Prompt, Queued};
+use crate::row::SessionRow;
+
+/// A future that a trait returns.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// What a write of a store comes to.
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// A session that is open for writing: it grows entry by entry, and keeps the messages that wait.
+///
+/// **Invariants.** Nothing that was appended or queued is lost when the program ends at any moment. After an error
+/// nothing has changed. One store at a time has a session open for writing.
+///
+/// **Other programs.** One that knows no lock may append whole lines. Its entries join the tree before the next
+/// append, and nothing of them is changed. Entries of this store go on under its own [`leaf`](Self::leaf): where the
+/// other one appended under the same entry, they are branches of it. Readers take the last entry of a session for its
+/// leaf, so after the next append they follow this store. A session whose known part changed or got shorter is refused.
+pub trait SessionStore: fmt::Debug + Send + Sync {
+    /// Returns the tree.
+    fn tree(&self) -> &SessionTree;
+
+    /// Returns what was noticed when the session was read.
+    fn diagnostics(&self) -> &[Diagnostic];
+
+    /// Returns the leaf: the entry that this store appended last; until then the last one of the session.
+    fn leaf(&self) -> Leaf;
+
+    /// Returns the session's id.
+    fn id(&self) -> &str;
+
+    /// Returns the folder that the session works in.
+    fn cwd(&self) -> &str;
+
+    /// Returns where the session can be opened again; `None` when it ends with this store.
+    fn locator(&self) -> Option<&Locator>;
+
+    /// Returns true once others find the session at its locator.
+    fn is_persisted(&self) -> bool;
+
+    /// Returns how long the session is, in bytes.
+    fn bytes(&self) -> u64;
+
+    /// Returns the folder for the whole text of output that was cut; `None` where the session has no place for it.
+    fn outputs(&self) -> Option<PathBuf>;
+
+    /// Returns the files that this store alone reads and writes; tools leave them alone.
+    fn protected_files(&self) -> Vec<PathBuf>;
+
+    /// Returns the messages that wait, the oldest first.
+    fn queued(&self) -> &[Queued];
+
+    /// Returns how many messages of the user wait: to be sent or, until the session is persisted, to be answered.
+    fn waiting(&self) -> usize;
+
+    /// Returns an id that no entry has and no message that waits.
+    fn fresh_id(&self) -> EntryId;
+
+    /// Sets when appends are forced to the disk; until then every one is. What waits to be sent always is,
+    /// unless the policy is never.
+    fn set_sync_policy(&mut self, policy: SyncPolicy);
+
+    /// Returns when appends are forced to the disk.
+    fn sync_policy(&self) -> SyncPolicy;
+
+    /// Sets what every text passes from now on before it is written.
+    fn set_filter(&mut self, filter: Arc<dyn WriteFilter>);
+
+    /// Returns what every text passes before it is written.
+    fn filter(&self) -> Arc<dyn WriteFilter>;
+
+    /// Appends entries as a chain under a parent, in one write, and returns their ids; `None` is the root. The last
+    /// is the leaf afterwards. Where the line of the parent is damaged, they go under the nearest entry before it
+    /// that can be read. A queued message whose id is appended waits no longer.
+    fn append_under<'a>(
+        &'a mut self,
+        parent: Option<EntryId>,
+        entries: Vec<NewEntry>,
+    ) -> StoreFuture<'a, Vec<EntryId>>;
+
+    /// Keeps a message until it is sent, under its id, and returns it as it was written.
+    fn keep(&mut self, queued: Queued) -> StoreFuture<'_, Queued>;
+
+    /// Takes a message off the queue for good and returns it; `None` when it does not wait.
+    fn drop_queued<'a>(&'a mut self, id: &'a EntryId) -> StoreFuture<'a, Option<Queued>>;
+
+    /// Makes the session one that others find, for one that is worth it before there is an answer.
+    fn persist(&mut self) -> StoreFuture<'_, ()>;
+
+    /// Takes in what another program appended. Every append does so first.
+    fn reload(&mut self) -> StoreFuture<'_, ()>;
+
+    /// Forces to the disk what the policy let wait.
+    fn sync(&mut self) -> StoreFuture<'_, ()>;
+
+    /// Appends entries as a chain under the leaf.
+    fn append(&mut self, entries: Vec<NewEntry>) -> StoreFuture<'_, Vec<EntryId>> {
+        let leaf = match self.leaf() {
+            Leaf::At(index) => Some(EntryId::new(self.tree().id(index))),
+            Leaf::Root => None,
+        };
+        self.append_under(leaf, entries)
+    }
+
+    /// Keeps a new message until it is sent, and returns it.
+    fn queue(&mut self, prompt: Prompt, delivery: Delivery) -> StoreFuture<'_, Queued> {
+        let id = self.fresh_id();
+        let Prompt { text, images } = prompt;
+        self.keep(Queued {
+            id,
+            text,
+            images,
+            delivery,
+        })
+    }
+
+    /// Returns a message that waits as the entry that it will be; appended, it waits no longer.
+    ///
+    /// # Errors
+    /// No such message waits.
+    fn queued_entry(&self, id: &EntryId) -> Result<NewEntry, StoreError> {
+        let found = self.queued().iter().find(|queued| queued.id == *id);
+        let queued = found.ok_or_else(|| {
+            StoreError::Usage(format!(
+                "no message {id} waits to be sent; it may be sent already"
+            ))
+        })?;
+        let draft = MessageDraft::new(AgentMessage::User(UserMessage {
+            content: queued.content(),
+            timestamp: None,
+        }))?;
+        Ok(NewEntry {
+            draft: EntryDraft::Message(Box::new(draft)),
+            id: Some(id.clone()),
+        })
+    }
+}
+
+/// Moves the messages that wait in `from` to `to`, under the ids that they have. One that cannot be moved waits where
+/// it was.
+///
+/// # Errors
+/// A write that failed.
+pub async fn move_queue(
+    from: &mut dyn SessionStore,
+    to: &mut dyn SessionStore,
+) -> Result<(), StoreError> {
+    while let Some(queued) = from.queued().first().cloned() {
+        let id = queued.id.clone();
+        to.keep(queued).await?;
+        from.drop_queued(&id).await?;
+    }
+    Ok(())
+}
+
+/// What a new session begins with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSession {
+    /// The folder that it works in.
+    pub cwd: String,
+    /// The session that it goes on from.
+    pub parent: Option<Locator>,
+}
+
+/// A session to copy from.
+#[derive(Debug, Clone, Copy)]
+pub struct ForkSource<'a> {
+    /// Its tree.
+    pub tree: &'a SessionTree,
+    /// Where it is.
+    pub locator: Option<&'a Locator>,
+}
+
+/// Makes the entries that a copy gets in addition, of the path of the source and that of the copy.
+pub type Carry = fn(&SessionPath<'_>, &SessionPath<'_>) -> Vec<NewEntry>;
+
+/// An open session of any catalog.
+pub type OpenSession = Box<dyn SessionStore>;
+
+/// Where sessions are made, found and removed.
+pub trait SessionCatalog: fmt::Debug + Send + Sync {
+    /// Returns a new session. Others find it once something is worth keeping.
+    fn create(&self, new: NewSession) -> StoreFuture<'_, OpenSession>;
+
+    /// Opens a session for writing. The messages that wait for it wait on.
+    fn open<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, OpenSession>;
+
+    /// Returns a new session that goes on from `leaf` of another one: with the lines of the path to the leaf as they
+    /// are, and what `carry` adds.
+    fn fork<'a>(
+        &'a self,
+        source: ForkSource<'a>,
+        leaf: Leaf,
+        cwd: &'a str,
+        carry: Carry,
+    ) -> StoreFuture<'a, OpenSession>;
+
+    /// Returns the sessions that work in `cwd`, or all, the last written first.
+    fn list<'a>(&'a self, cwd: Option<&'a str>) -> StoreFuture<'a, Vec<SessionRow>>;
+
+    /// Returns the session whose id is `id`, or the only one whose id begins so.
+    fn find<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Locator>;
+
+    /// Removes a session that nobody has open, and what waits for it.
+    fn remove<'a>(&'a self, at: &'a Locator) -> StoreFuture<'a, ()>;
+}
