@@ -106,7 +106,7 @@ impl AgentSession {
                 self.call_compaction(command, caller).await;
             }
             Command::Navigate(_) | Command::Back { .. } => {
-                self.call_navigation(command, caller).await
+                self.call_navigation(command, caller).await;
             }
             Command::Abort => {
                 let running = self.machine.state != State::Idle;
@@ -131,7 +131,7 @@ impl AgentSession {
             Command::Pin(target) => caller.answer(self.pin(&target).await.map(Reply::Pinned)),
             Command::Unpin { id } => caller.answer(self.unpin(&id).await.map(Reply::Unpinned)),
             Command::Fork { entry } => {
-                caller.answer(self.fork(entry.as_ref()).await.map(Reply::Forked))
+                caller.answer(self.fork(entry.as_ref()).await.map(Reply::Forked));
             }
             Command::Label { .. }
             | Command::LabelEntry { .. }

@@ -157,21 +157,21 @@ impl AgentSession {
                     focus,
                     wish: Wish::Configured,
                 })
-                .await
+                .await;
             }
             Command::CompactBy { strategy, focus } => {
                 self.feed(Event::Compact {
                     focus,
                     wish: Wish::By(strategy),
                 })
-                .await
+                .await;
             }
             Command::Handoff { focus } => {
                 self.feed(Event::Compact {
                     focus,
                     wish: Wish::Handoff,
                 })
-                .await
+                .await;
             }
             Command::AbortCompaction => self.feed(Event::AbortCompaction).await,
             Command::Navigate(navigation) => self.feed(Event::Navigate(navigation)).await,
@@ -187,7 +187,7 @@ impl AgentSession {
                         focus,
                         label: None,
                     }))
-                    .await
+                    .await;
                 }
                 Err(error) => self.fail(error),
             },

@@ -373,7 +373,7 @@ pub(super) fn message_entry(message: AgentMessage) -> Result<NewEntry, StoreErro
 
 /// Returns a message as it can be written.
 pub(super) fn drafted(message: AgentMessage) -> Result<MessageDraft, StoreError> {
-    MessageDraft::new(message).map_err(|error| StoreError::from(error))
+    MessageDraft::new(message).map_err(StoreError::from)
 }
 
 fn name_of(tool: &RawJson) -> Option<String> {
