@@ -214,7 +214,7 @@ fn is_cjk_rule(text: &str) -> bool {
 
 fn by_first_word(list: &[&'static str]) -> BTreeMap<&'static str, Vec<Phrase>> {
     let mut book: BTreeMap<&'static str, Vec<Phrase>> = BTreeMap::new();
-    for pattern in list.iter().copied() {
+    for pattern in list {
         let clause = pattern.starts_with("| ");
         let words: Vec<_> = pattern.trim_start_matches("| ").split(' ').collect();
         let first = words[0];
