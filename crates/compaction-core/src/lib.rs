@@ -36,6 +36,8 @@
 //! tells. A cut never parts a call from its result. What one compaction keeps,
 //! the next summarizes. A failed answer is an error, never a stored summary.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod branch;
 mod cut;
 pub mod extract;

@@ -26,6 +26,8 @@
 //! Parents form no ring. Every projection that [`SessionContext::to_llm`] returns
 //! pairs calls and results.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod body;
 mod calls;
 mod context;

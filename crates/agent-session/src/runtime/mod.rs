@@ -15,6 +15,7 @@ mod document;
 mod effects;
 mod entries;
 mod events;
+mod handle;
 mod handoff;
 mod hooked;
 mod images;
@@ -54,7 +55,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
-use crate::channel::{CommandReceiver, EventSender};
+use crate::channel::EventSender;
 use crate::event::SessionEvent;
 use crate::instructions::Instructions;
 use crate::keys::SecretFilter;
@@ -75,6 +76,7 @@ use notify::{Notifier, notifier};
 
 pub use call::{Answer, Ask, Call};
 pub use command::{Command, Finished};
+pub use handle::{COMMANDS, CommandReceiver, SessionEnded, SessionHandle, command_channel};
 pub use reply::{
     Closed, Compacted, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport, Ran, Redone,
     Refusal, RefusalKind, Reply, TakenBack, Undone, Unpinned,

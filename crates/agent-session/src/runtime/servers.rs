@@ -6,10 +6,9 @@ use std::sync::Arc;
 use llm_providers::CancellationToken;
 use session_model::EntryId;
 
-use crate::channel::CommandReceiver;
 use crate::event::SessionEvent;
 use crate::machine::Event;
-use crate::runtime::{AgentSession, Ask, Command};
+use crate::runtime::{AgentSession, Ask, Command, CommandReceiver};
 use agent_tools::mcp::{Servers, Surroundings, Tell};
 use session_store::Delivery;
 
