@@ -59,7 +59,7 @@ impl AgentSession {
         let pins = carry_pins(&self.path(), &new.tree().path(new.leaf()));
         let entries = std::iter::once(draft).chain(pins);
         new.append(entries.map(Into::into).collect())?;
-        // Written at once: the document is all that the new session has.
+        // Written immediately: the document is all that the new session has.
         new.persist()?;
         if let Err(error) = new.take_queue(&mut self.store) {
             // Whoever waits there must not be forgotten here.

@@ -1,7 +1,7 @@
 //! The shell around the machine: it waits, does what the machine says, and tells it what came of it.
 //!
-//! Short work (checks, writes, moves without a summary) is done at once; models,
-//! tools, compactions and timers are jobs that run beside each other on one task.
+//! Short work (checks, writes, moves without a summary) is done immediately; models,
+//! tools, compactions and timers are jobs that run concurrently on one task.
 //! A job never writes: its product comes back here, and is written if it is
 //! still wanted.
 
@@ -88,7 +88,7 @@ pub use switch::carried_pins;
 pub struct SessionConfig {
     /// Where it is written.
     pub store: LiveStore,
-    /// Where the session of a handoff is made; beside this one unless given.
+    /// Where the session of a handoff is made; next to this one unless given.
     pub folder: Option<PathBuf>,
     /// Who is asked.
     pub models: LiveModels,
@@ -98,7 +98,7 @@ pub struct SessionConfig {
     pub hooks: Arc<HookSet>,
     /// The tools.
     pub tools: Toolbox,
-    /// The servers whose tools stand beside them; they are started when the session opens.
+    /// The servers whose tools stand next to them; they are started when the session opens.
     pub servers: Vec<ServerConfig>,
     /// What the tools work in.
     pub tool_context: ToolContext,
@@ -124,7 +124,7 @@ pub struct Limits {
     pub cost_usd: Option<f64>,
 }
 
-/// A session that is lived in.
+/// A running session.
 pub struct AgentSession {
     machine: Machine,
     store: LiveStore,

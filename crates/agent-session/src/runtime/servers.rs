@@ -20,7 +20,7 @@ enum Early {
 }
 
 impl AgentSession {
-    /// Starts the servers and offers their tools. Messages that come meanwhile are kept at once, and whoever asks how
+    /// Starts the servers and offers their tools. Messages that come meanwhile are kept immediately, and whoever asks how
     /// the session is gets to know; other commands are carried out in the end, in their order. Whoever closes the
     /// session, stops what it does or goes away ends the waiting.
     pub(super) async fn start_servers(&mut self, commands: &mut CommandReceiver) {

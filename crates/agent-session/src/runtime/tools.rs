@@ -1,4 +1,4 @@
-//! The calls of an answer: which are open, and running them beside each other where they cannot disturb each other.
+//! The calls of an answer: which are open, and running them concurrently where they cannot disturb each other.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -134,7 +134,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Runs calls in groups: those of one group run at once, the groups one after the other. Results have the order
+    /// Runs calls in groups: those of one group run concurrently, the groups one after the other. Results have the order
     /// of the calls.
     async fn run(&self, calls: Vec<ToolCall>) -> Vec<NewEntry> {
         let mut results = Vec::with_capacity(calls.len());
@@ -241,8 +241,8 @@ fn entry(call: &ToolCall, output: &ToolOutput) -> NewEntry {
     EntryDraft::Message(Box::new(draft)).into()
 }
 
-/// Parts calls into groups that may run at once: a command runs alone, and so does each call on a file that another
-/// one of the group names. Who searches reads everything, and runs beside no change.
+/// Parts calls into groups that may run concurrently: a command runs alone, and so does each call on a file that another
+/// one of the group names. Who searches reads everything, and runs concurrently with no change.
 fn groups<'a>(calls: &'a [ToolCall], workspace: &Workspace) -> Vec<Vec<&'a ToolCall>> {
     let path_of = |call: &ToolCall| path_of(call, workspace);
     let mut groups: Vec<Vec<&'a ToolCall>> = Vec::new();
