@@ -9,13 +9,13 @@ use hooks::HookSet;
 use llm_providers::catalog::Catalog;
 use llm_providers::{CancellationToken, Reasoning, Redactor};
 
-use crate::channel::{
-    CommandReceiver, EVENT_BYTES, EventReceiver, SessionHandle, command_channel, event_channel_of,
-};
+use crate::channel::{EVENT_BYTES, EventReceiver, event_channel_of};
 use crate::instructions::Instructions;
 use crate::models::LiveModels;
 use crate::rights::{redactor, secret_variables};
-use crate::runtime::{AgentSession, Finished, Limits, SessionConfig};
+use crate::runtime::{
+    AgentSession, CommandReceiver, Finished, Limits, SessionConfig, SessionHandle, command_channel,
+};
 use crate::tools::standard_tools;
 use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;

@@ -1,29 +1,21 @@
-//! Bounded channels: events out of a running session, commands into it.
+//! The bounded channel of the events of a running session.
 //!
-//! **Events.** Nothing that a session reports is dropped. Where the reader is behind, text deltas of the same answer are
+//! Nothing that a session reports is dropped. Where the reader is behind, text deltas of the same answer are
 //! merged into one. Once the events that wait take more than the bound in bytes, the session waits: it lets no model,
 //! tool or compaction go on, except what was told to stop. Commands are still taken until twice the bound is reached, so
-//! that a reader who is behind can stop the session. [`SessionHandle::close`] is always heard. A session whose
+//! that a reader who is behind can stop the session. [`SessionHandle::close`](crate::SessionHandle::close) is always heard. A session whose
 //! [`EventReceiver`] is dropped waits for nobody; tool calls that need approval are denied there.
-//!
-//! **Commands.** [`COMMANDS`] commands wait at most; [`SessionHandle::send`] waits until there is room.
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use llm_providers::CancellationToken;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 
 use crate::event::SessionEvent;
-use crate::runtime::{Answer, Ask, Call, Command, Refusal, RefusalKind};
-use session_store::{Delivery, Prompt};
 
 /// The bound of a channel of events, in bytes of their JSON.
 pub const EVENT_BYTES: usize = 4_000_000;
-
-/// How many commands wait at most.
-pub const COMMANDS: usize = 64;
 
 /// Items up to this number are kept apart even where they could be merged: the reader is not behind yet.
 const APART: usize = 64;
@@ -272,118 +264,6 @@ impl fmt::Debug for EventReceiver {
         f.debug_struct("EventReceiver")
             .field("waiting_bytes", &self.waiting_bytes())
             .finish_non_exhaustive()
-    }
-}
-
-/// Commands a running session; cheap to clone. The session closes when the last handle is dropped.
-#[derive(Debug, Clone)]
-pub struct SessionHandle {
-    commands: mpsc::Sender<Command>,
-    closing: CancellationToken,
-}
-
-/// The commands of a session, in their order.
-#[derive(Debug)]
-pub struct CommandReceiver {
-    commands: mpsc::Receiver<Command>,
-    closing: CancellationToken,
-    closed: bool,
-}
-
-/// The session has ended and takes no command any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the session has ended")]
-pub struct SessionEnded;
-
-/// Returns both ends of a channel of commands.
-pub fn command_channel() -> (SessionHandle, CommandReceiver) {
-    let (sender, receiver) = mpsc::channel(COMMANDS);
-    let closing = CancellationToken::new();
-    let handle = SessionHandle {
-        commands: sender,
-        closing: closing.clone(),
-    };
-    let receiver = CommandReceiver {
-        commands: receiver,
-        closing,
-        closed: false,
-    };
-    (handle, receiver)
-}
-
-impl SessionHandle {
-    /// Sends a command, once there is room.
-    ///
-    /// # Errors
-    /// [`SessionEnded`] when nobody takes it any more.
-    pub async fn send(&self, command: Command) -> Result<(), SessionEnded> {
-        let sent = self.commands.send(command).await;
-        sent.map_err(|_| SessionEnded)
-    }
-
-    /// Sends a command if there is room; gives it back otherwise.
-    ///
-    /// # Errors
-    /// The command, when there is no room or the session has ended.
-    pub fn try_send(&self, command: Command) -> Result<(), Box<Command>> {
-        let sent = self.commands.try_send(command);
-        sent.map_err(|error| Box::new(error.into_inner()))
-    }
-
-    /// Waits until there is room for a command, or the session has ended.
-    pub async fn room(&self) {
-        drop(self.commands.reserve().await);
-    }
-
-    /// Sends a prompt: a text, or a [`Prompt`] with images. It begins a turn as soon as no other one runs.
-    ///
-    /// # Errors
-    /// [`SessionEnded`] when nobody takes it any more.
-    pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<(), SessionEnded> {
-        let prompt = prompt.into();
-        let delivery = Delivery::Prompt;
-        self.send(Command::Say { prompt, delivery }).await
-    }
-
-    /// Asks, and waits for the answer.
-    ///
-    /// # Errors
-    /// The [`Refusal`] of the session, also when it has ended.
-    pub async fn ask(&self, ask: Ask) -> Answer {
-        let (command, answer) = Call::of(ask);
-        let ended = || Refusal {
-            kind: RefusalKind::Refused,
-            message: SessionEnded.to_string(),
-        };
-        self.send(command).await.map_err(|_| ended())?;
-        answer.await.map_err(|_| ended())?
-    }
-
-    /// Closes the session. This needs no room.
-    pub fn close(&self) {
-        self.closing.cancel();
-    }
-}
-
-impl CommandReceiver {
-    /// Returns the next command; none once nobody can send one any more. A close comes after what was sent before.
-    pub async fn recv(&mut self) -> Option<Command> {
-        tokio::select! {
-            biased;
-            command = self.commands.recv() => command,
-            () = self.closing.cancelled(), if !self.closed => {
-                self.closed = true;
-                Some(Command::Close)
-            }
-        }
-    }
-
-    /// Does the same where there is `room` for what comes of it; else only once the session should close.
-    pub(crate) async fn recv_with(&mut self, room: bool) -> Option<Command> {
-        if !room {
-            self.closing.cancelled().await;
-        }
-        self.recv().await
     }
 }
 

@@ -255,7 +255,7 @@ pub enum SessionEvent {
         /// The label; none when it was cleared.
         label: Option<String>,
     },
-    /// Something is kept word for word from now on.
+    /// Something is kept verbatim from now on.
     Pinned {
         /// The pinned entry, or the entry that holds the text.
         entry_id: String,
@@ -378,7 +378,7 @@ impl From<&session_model::Usage> for TokenUsage {
 pub struct CompactionTotals {
     /// How many there were.
     pub automatic: usize,
-    /// How many of them had been prepared beside the running turn.
+    /// How many of them had been prepared during the running turn.
     pub prepared: usize,
     /// How long they held up turns and messages, with those that failed.
     pub waited_seconds: f64,
@@ -391,15 +391,15 @@ pub struct CompactionResult {
     pub strategy: &'static str,
     /// The entry of the compaction or of the mark of a pruning; none for a handoff.
     pub entry_id: Option<String>,
-    /// The first entry that stays word for word.
+    /// The first entry that stays verbatim.
     pub first_kept_entry_id: Option<String>,
     /// Tokens of the context before.
     pub tokens_before: u64,
     /// An estimate of them after.
     pub tokens_after: u64,
-    /// Tokens of the facts that stand beside the prose of the summary.
+    /// Tokens of the facts that stand next to the prose of the summary.
     pub ledger_tokens: u64,
-    /// Entries that stay word for word.
+    /// Entries that stay verbatim.
     pub kept_entries: usize,
     /// Entries that are summarized.
     pub summarized_entries: usize,
@@ -418,7 +418,7 @@ pub struct CompactionResult {
     pub seconds: f64,
     /// How long it held up the turn or a message of the user; of one that was prepared, how long it took to write it.
     pub waited_seconds: f64,
-    /// Whether it had been prepared beside the running turn.
+    /// Whether it had been prepared during the running turn.
     pub prepared: bool,
 }
 

@@ -31,7 +31,7 @@ impl WriteFilter for SecretFilter {
     }
 }
 
-/// Takes keys out of the strings of a JSON text, however they are spelled there; all else stays as it is, byte for
+/// Takes keys out of the strings of a JSON text, however they are escaped there; all else stays as it is, byte for
 /// byte.
 pub fn clean_json(text: String, redactor: &Redactor, signed: Signed) -> String {
     let mut clean = String::new();

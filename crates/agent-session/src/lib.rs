@@ -25,8 +25,8 @@ pub mod undoable;
 pub mod wording;
 
 pub use builder::{BuiltSession, SessionBuilder};
-pub use channel::{EventReceiver, SessionHandle};
+pub use channel::EventReceiver;
 pub use event::SessionEvent;
-pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply};
+pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply, SessionHandle};
 
 pub use {agent_tools, compaction_core, hooks, llm_providers, session_model, session_store};

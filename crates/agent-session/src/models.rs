@@ -50,7 +50,7 @@ pub struct LiveModels {
     pub promotions: VecDeque<LiveModel>,
     /// Those that have answered before; a branch may lead back to one.
     pub former: Vec<LiveModel>,
-    /// Those that write summaries beside the model itself.
+    /// Those that write summaries next to the model itself.
     pub others: Vec<Candidate>,
     /// When failed requests are sent again.
     pub policy: RetryPolicy,

@@ -1,4 +1,4 @@
-//! What an undo takes back and a redo brings again: one rule for session files and for a session that is lived in.
+//! What an undo takes back and a redo brings again: one rule for session files and for a running session.
 
 use compaction_core::{LEAF_ENTRY, PRUNE_ENTRY, RESTORED_CONTEXT, leaf_move};
 use serde_json::Value;
@@ -89,7 +89,7 @@ pub enum NoReplacing {
         count: String,
         /// The compaction.
         replaced: EntryId,
-        /// How it is said that it is to be left.
+        /// The text that reports that it is to be left.
         how: &'static str,
     },
 }
@@ -241,7 +241,7 @@ fn set_since(path: &SessionPath<'_>, base: Leaf, place: usize) -> Vec<EntryDraft
 }
 
 impl Replaceable {
-    /// Returns what goes before the other compaction, in the same write: the move to where it is planned, and what
+    /// Returns what precedes the other compaction, in the same write: the move to where it is planned, and what
     /// stays set.
     pub fn lead(&self) -> Vec<EntryDraft> {
         let moved = self.from.as_ref();

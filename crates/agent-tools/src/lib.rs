@@ -16,6 +16,8 @@
 //! an answer. Output is bounded, without control characters and without known secrets. A call never fails: errors are
 //! results that tell the model what to do.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod approval;
 mod builtin;
 mod context;

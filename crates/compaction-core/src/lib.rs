@@ -37,6 +37,7 @@
 //! the next summarizes. A failed answer is an error, never a stored summary.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod baseline;
 mod branch;

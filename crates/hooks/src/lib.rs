@@ -46,6 +46,8 @@
 //! # });
 //! ```
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod command;
 mod event;
 mod hook;

@@ -44,6 +44,8 @@
 //! time. Every wait ends within a moment after the token is cancelled. The encoders
 //! never send a tool result without its call.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod answer;
 mod capabilities;
 pub mod catalog;

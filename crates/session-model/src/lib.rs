@@ -27,6 +27,7 @@
 //! pairs calls and results.
 
 #![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod body;
 mod calls;

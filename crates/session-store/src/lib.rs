@@ -24,6 +24,8 @@
 //! that line alone. A queued message has the id of its later entry, so it is sent once. An existing file is never
 //! replaced.
 
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
 mod append;
 pub mod catalog;
 #[cfg(any(test, feature = "conformance"))]

@@ -284,7 +284,7 @@ fn errors_in_the_older_form() {
     assert_snapshot!(said("{}\n[1]\n"), @r#"settings [DIR]/config/settings.jsonl, line 2: must be a JSON object, such as {"key": "compaction.enabled", "value": true}"#);
     assert_snapshot!(said("{}\n{\"key\": \"a.\\\"b\", \"value\": 1}"), @r#"settings [DIR]/config/settings.jsonl, line 2: key "a.\"b": a name with dots stands in double quotes as a whole"#);
     assert_snapshot!(said("{\"compaction\":\n{\"enabled\": true,\n\"enabled\": true}}"), @"settings [DIR]/config/settings.jsonl, line 3: compaction.enabled stands there twice, first in line 2; keep one");
-    assert_snapshot!(said("{\"key\": \"a\"}"), @"settings [DIR]/config/settings.jsonl, line 1: key is no setting; there are branchSummary, compaction, hooks, http, instructions, mcpServers, model, models, providers, session, systemPrompt, tools");
+    assert_snapshot!(said("{\"key\": \"a\"}"), @"settings [DIR]/config/settings.jsonl, line 1: key is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools");
 }
 
 #[test]
@@ -338,10 +338,10 @@ fn a_key_that_there_is_not() {
     assert_snapshot!(said(r#"{"keepRecentTokens": 1}"#), @"settings [DIR]/config/settings.json, line 1: keepRecentTokens is no setting; did you mean compaction.keepRecentTokens?");
     assert_snapshot!(said(r#"{"compaction.enabled": true}"#), @r#"settings [DIR]/config/settings.json, line 1: "compaction.enabled" is no setting; write {"compaction":{"enabled":"VALUE"}}"#);
     assert_snapshot!(said(r#"{"compaction": {"prune": {"colour": 1}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.prune.colour is no setting; compaction.prune has enabled, minimumSavings, minimumTokens, protectTokens, protectedTools, supersedeReads; a name with dots stands in double quotes");
-    assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is no setting; there are branchSummary, compaction, hooks, http, instructions, mcpServers, model, models, providers, session, systemPrompt, tools");
+    assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools");
     assert_snapshot!(said(r#"{"providers": {"lab": {"baseURL": "x"}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
     assert_snapshot!(said(r#"{"providers": {"mistral": {"quirks": {"cacheMark": true}}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.mistral.quirks.cacheMark is no setting; did you mean providers.mistral.quirks.cacheMarks?");
-    assert_snapshot!(said("{\"\\u001b[2J\": 1}"), @r#"settings [DIR]/config/settings.json, line 1: " [2J" is no setting; there are branchSummary, compaction, hooks, http, instructions, mcpServers, model, models, providers, session, systemPrompt, tools"#);
+    assert_snapshot!(said("{\"\\u001b[2J\": 1}"), @r#"settings [DIR]/config/settings.json, line 1: " [2J" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools"#);
 }
 
 #[test]
@@ -501,7 +501,7 @@ fn variables_and_options() {
     let said = |name: &str, value: &str| Place::new().env(&[(name, value)]).error();
     assert_snapshot!(said("AGENT_CLI__compaction__keepRecentTokens", "many"), @r#"settings (AGENT_CLI__compaction__keepRecentTokens): compaction.keepRecentTokens is "many", but must be a whole number, at least 1"#);
     assert_snapshot!(said("AGENT_CLI__compaction__keepRecentToken", "1"), @"settings (AGENT_CLI__compaction__keepRecentToken): compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
-    assert_snapshot!(said("AGENT_CLI__compaction_enabled", "1"), @"settings (AGENT_CLI__compaction_enabled): compaction_enabled is no setting; there are branchSummary, compaction, hooks, http, instructions, mcpServers, model, models, providers, session, systemPrompt, tools");
+    assert_snapshot!(said("AGENT_CLI__compaction_enabled", "1"), @"settings (AGENT_CLI__compaction_enabled): compaction_enabled is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools");
     assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be at least 1");
     let place = Place::new().env(&[
         (
@@ -520,7 +520,7 @@ fn variables_and_options() {
 
     let said = |pair: &str| with_set(&[pair]).expect_err("a bad pair");
     assert_snapshot!(said("compaction"), @"--set compaction has no value; write --set KEY=VALUE");
-    assert_snapshot!(said("=1"), @r#"settings (--set): "" is no setting; there are branchSummary, compaction, hooks, http, instructions, mcpServers, model, models, providers, session, systemPrompt, tools"#);
+    assert_snapshot!(said("=1"), @r#"settings (--set): "" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools"#);
     assert_snapshot!(said(r#"models."a/b-1.0.window=1"#), @r#"--set models."a/b-1.0.window: a name with dots stands in double quotes as a whole: models."a/b-1.0".window"#);
     assert_snapshot!(said("compaction=5"), @"settings (--set): compaction is 5, but must be an object");
     let mut place = Place::new();
@@ -618,7 +618,7 @@ fn an_editor_may_be_told_where_the_schema_is() {
     assert_eq!(loaded.settings.model.as_deref(), Some("a/b"));
     assert_eq!(loaded.origins.len(), 1);
     let said = Place::new().global("{\"$schema\": 7}").error();
-    assert_snapshot!(said, @"settings [DIR]/config/settings.json, line 1: $schema is no setting; there are branchSummary, compaction, hooks, http, instructions, mcpServers, model, models, providers, session, systemPrompt, tools");
+    assert_snapshot!(said, @"settings [DIR]/config/settings.json, line 1: $schema is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools");
 }
 
 /// Returns why a value does not fit a schema: as much of JSON Schema as ours uses.

@@ -95,7 +95,7 @@ fn told(shown: String, read: &Text, whose: Whose<'_>, room: usize, places: &Plac
         false => cut(&read.text, room),
     };
     if text.trim().is_empty() {
-        let why = "there is no room for it beside the other files; see instructions.maxBytes";
+        let why = "there is no room for it next to the other files; see instructions.maxBytes";
         return Instruction::refused(shown, why);
     }
     let shorter = text.len() < read.text.len();

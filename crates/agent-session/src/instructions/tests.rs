@@ -234,7 +234,7 @@ fn all_files_together_have_room_for_four() {
     assert_snapshot!(ground.lines(&nested), @"
     a/AGENTS.md: 900
     b/AGENTS.md: 400 (only the first 400 of 900 bytes are used; see instructions.maxBytes)
-    c/AGENTS.md refused: there is no room for it beside the other files; see instructions.maxBytes
+    c/AGENTS.md refused: there is no room for it next to the other files; see instructions.maxBytes
     ");
 }
 

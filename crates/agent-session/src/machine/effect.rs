@@ -146,7 +146,7 @@ pub enum Effect {
         /// Whether the newest answer, which failed, leaves the context with it.
         omits_failed: bool,
     },
-    /// Prepare a compaction beside the running turn, and answer with `BackgroundEnded`.
+    /// Prepare a compaction during the running turn, and answer with `BackgroundEnded`.
     StartBackground {
         /// The work.
         job: Job,

@@ -52,7 +52,7 @@ impl Default for Policy {
     }
 }
 
-/// A compaction that is prepared beside the running turn.
+/// A compaction that is prepared during the running turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Background {
     /// It is being written.
@@ -111,7 +111,7 @@ pub struct Memory {
     pub requests: u32,
     /// What the run had cost at the newest check, in millionths of a US dollar.
     pub spent_micro_usd: u64,
-    /// What is prepared beside the running turn.
+    /// What is prepared during the running turn.
     pub background: Option<Background>,
     /// Whether a larger model could take over, as the newest answer told.
     pub can_promote: bool,

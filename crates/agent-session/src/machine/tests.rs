@@ -1397,7 +1397,7 @@ fn cut_off_answers_are_asked_for_again_three_times_in_a_row() {
     stored -> [compaction#11 incomplete], compact#11 incomplete configured omitting
     ended well -> [incomplete over retries], ask#12
     answered cut -> store#13 answer
-    stored -> [turn failed: Incomplete response recovery failed: the answer was cut off 4 times in a row; raise the model's output cap or ask for less at once], [rest], idle#14
+    stored -> [turn failed: Incomplete response recovery failed: the answer was cut off 4 times in a row; raise the model's output cap or ask for less in one answer], [rest], idle#14
     ");
 }
 
@@ -1452,7 +1452,7 @@ fn a_cut_off_answer_with_automatic_compaction_off_fails() {
 fn three_cut_off_answers_of_one_turn_do_not_count_in_the_next() {
     assert_snapshot!(run("asking; answered cut; stored; ended well; answered cut; stored; ended well; answered cut; stored; ended well | answered cut; stored; say q; checked; stored; answered cut; stored"), @"
     answered cut -> store#13 answer
-    stored -> [turn failed: Incomplete response recovery failed: the answer was cut off 4 times in a row; raise the model's output cap or ask for less at once], [rest], idle#14
+    stored -> [turn failed: Incomplete response recovery failed: the answer was cut off 4 times in a row; raise the model's output cap or ask for less in one answer], [rest], idle#14
     say q -> check#15 before_prompt
     checked -> store#16 q
     stored -> [turn], ask#17

@@ -101,7 +101,7 @@ impl Step {
                 "the context still does not fit after a compaction: {error}"
             )),
             Reason::Incomplete if self.memory.incomplete >= MAX_INCOMPLETE => Some(format!(
-                "{error} {} times in a row; raise the model's output cap or ask for less at once",
+                "{error} {} times in a row; raise the model's output cap or ask for less in one answer",
                 self.memory.incomplete + 1
             )),
             Reason::Manual

@@ -1,4 +1,4 @@
-//! A compaction that is prepared beside the running turn, and written when it is due.
+//! A compaction that is prepared during the running turn, and written when it is due.
 
 use compaction_core::Profile;
 use serde_json::json;

@@ -1,6 +1,6 @@
 //! Calls: commands whose caller is answered, once, with what came of them.
 //!
-//! What is refused at once is said in the answer and nowhere else. What takes time is answered at its own end: a
+//! What is refused immediately is said in the answer and nowhere else. What takes time is answered at its own end: a
 //! compaction, a move, a stop, the close. A call that the session's end overtakes is dropped, and so its caller knows.
 
 use session_model::EntryId;
@@ -85,7 +85,7 @@ pub(super) struct Calls {
 }
 
 impl AgentSession {
-    /// Carries out a call; answers at once, or once it is known what came of it.
+    /// Carries out a call; answers immediately, or once it is known what came of it.
     pub(super) async fn call(&mut self, call: Call) {
         let Call { ask, caller } = call;
         let command = match ask {

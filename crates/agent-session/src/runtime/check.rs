@@ -60,7 +60,7 @@ impl AgentSession {
         threshold(window, &self.settings.compaction, &Profile::Own.rules())
     }
 
-    /// Takes old tool output out of the context where that is worth its while: a step of its own, written at once.
+    /// Takes old tool output out of the context where that is worth its while: a step of its own, written immediately.
     async fn prune(&mut self, point: CheckPoint) {
         let settings = &self.settings.compaction;
         let is_off = !self.machine.memory.policy.automatic;

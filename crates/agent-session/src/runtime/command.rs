@@ -88,7 +88,7 @@ pub enum Command {
         /// What is to become of what came after it.
         later: Later,
     },
-    /// Something is to be kept word for word.
+    /// Something is to be kept verbatim.
     Pin(PinTarget),
     /// Something that was pinned is not any more.
     Unpin {

@@ -111,7 +111,7 @@ pub(super) const TARGET: u64 = 8;
 impl CompactionJob {
     /// Tries the strategies in their order until one makes progress.
     pub async fn run(self) -> Result<Product, Ended> {
-        // What is cancelled at once does nothing.
+        // What is cancelled immediately does nothing.
         tokio::task::yield_now().await;
         let started = Instant::now();
         let (mut worst, mut passed) = (None, Vec::new());

@@ -51,7 +51,7 @@ impl CompactionJob {
         let mut watch = move |step: Step<'_>| events.step(&step);
         let mut run = self.summary_run(&mut watch);
         if !self.models.summarizers().is_empty() {
-            // Where models give no document, another strategy is better than one by rule.
+            // Where models give no document, another strategy is better than an extractive one.
             run.fallback = Fallback::None;
         }
         let done = handoff(&job, &self.models.summarizers(), &mut run).await;

@@ -1,4 +1,4 @@
-//! What the machine says is done here: at once, or as a job.
+//! What the machine says is done here: immediately, or as a job.
 
 use std::path::Path;
 

@@ -365,7 +365,7 @@ impl AgentSession {
     }
 }
 
-/// Returns the entry of a message without anything beside it.
+/// Returns the entry of a message without anything next to it.
 pub(super) fn message_entry(message: AgentMessage) -> Result<NewEntry, StoreError> {
     let draft = drafted(message)?;
     Ok(EntryDraft::Message(Box::new(draft)).into())

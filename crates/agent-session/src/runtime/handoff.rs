@@ -58,7 +58,7 @@ impl AgentSession {
         let pins = carry_pins(&self.path(), &new.tree().path(new.leaf()));
         let entries = std::iter::once(draft).chain(pins);
         new.append(entries.map(Into::into).collect()).await?;
-        // Written at once: the document is all that the new session has.
+        // Written immediately: the document is all that the new session has.
         new.persist().await?;
         let new = self.with_queue(new).await?;
         self.notify(Notification::SessionShutdown { reason: "handoff" });

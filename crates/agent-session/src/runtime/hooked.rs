@@ -215,7 +215,7 @@ impl CompactionJob {
     }
 }
 
-/// Returns the messages of a context as the session holds them: without what is said beside the summary of a
+/// Returns the messages of a context as the session holds them: without what is said next to the summary of a
 /// compaction that brings things back.
 fn as_written(context: &SessionContext) -> Vec<Arc<AgentMessage>> {
     let system = context.system.iter().map(|(_, message)| message.clone());

@@ -25,7 +25,7 @@ use session_store::NewEntry;
 use session_store::StoreError;
 
 impl AgentSession {
-    /// Looks at the files, tells what is new of them, and returns the entries that the context needs beside the
+    /// Looks at the files, tells what is new of them, and returns the entries that the context needs next to the
     /// sections.
     pub(super) fn look_at_instructions(&mut self, look: Look) -> Vec<NewEntry> {
         let view = self.view();

@@ -1,4 +1,4 @@
-//! The jobs of the shell: what runs beside each other, and what each brings back.
+//! The jobs of the shell: what runs concurrently, and what each brings back.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ pub(super) enum Done {
     Results(Vec<NewEntry>),
     /// A compaction, to the point of being written.
     Compaction(Result<Product, Ended>),
-    /// A compaction that was prepared beside the turn; none when that failed.
+    /// A compaction that was prepared during the turn; none when that failed.
     Background(Option<Box<Prepared>>),
     /// A move of the leaf, to the point of being written.
     Navigation(Result<Box<Move>, Ended>),

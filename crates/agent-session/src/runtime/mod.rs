@@ -1,7 +1,7 @@
 //! The shell around the machine: it waits, does what the machine says, and tells it what came of it.
 //!
-//! Short work (checks, writes, moves without a summary) is done at once; models,
-//! tools, compactions and timers are jobs that run beside each other on one task.
+//! Short work (checks, writes, moves without a summary) is done immediately; models,
+//! tools, compactions and timers are jobs that run concurrently on one task.
 //! A job never writes: its product comes back here, and is written if it is
 //! still wanted.
 
@@ -15,6 +15,7 @@ mod document;
 mod effects;
 mod entries;
 mod events;
+mod handle;
 mod handoff;
 mod hooked;
 mod images;
@@ -53,7 +54,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
-use crate::channel::{CommandReceiver, EventSender};
+use crate::channel::EventSender;
 use crate::event::SessionEvent;
 use crate::instructions::Instructions;
 use crate::keys::SecretFilter;
@@ -73,6 +74,7 @@ use notify::{Notifier, notifier};
 
 pub use call::{Answer, Ask, Call};
 pub use command::{Command, Finished};
+pub use handle::{COMMANDS, CommandReceiver, SessionEnded, SessionHandle, command_channel};
 pub use reply::{
     Closed, Compacted, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport, Ran, Redone,
     Refusal, RefusalKind, Reply, TakenBack, Undone, Unpinned,
@@ -94,7 +96,7 @@ pub struct SessionConfig {
     pub hooks: Arc<HookSet>,
     /// The tools.
     pub tools: Toolbox,
-    /// The servers whose tools stand beside them; they are started when the session opens.
+    /// The servers whose tools stand next to them; they are started when the session opens.
     pub servers: Vec<ServerConfig>,
     /// What the tools work in.
     pub tool_context: ToolContext,

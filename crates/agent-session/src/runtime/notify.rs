@@ -1,4 +1,4 @@
-//! Telling hooks what has happened: in order, beside everything else, and never in its way.
+//! Telling hooks what has happened: in order, concurrently with everything else, and never in its way.
 
 use std::pin::Pin;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 use compaction_core::{CompactionSettings, RESTORED_CONTEXT, TokenCount};
 use session_model::{AgentMessage, SessionContext};
 
-/// How much stays word for word, at most, in tenths.
+/// How much stays verbatim, at most, in tenths.
 const KEPT: u64 = 4;
 
 /// How much is brought back, at most, in tenths.

@@ -9,7 +9,7 @@ use crate::runtime::AgentSession;
 use crate::runtime::reply::{PinReport, Pinned, PinsReport, Refusal, RefusalKind, Unpinned};
 
 impl AgentSession {
-    /// Keeps something word for word from now on, where there is room for it.
+    /// Keeps something verbatim from now on, where there is room for it.
     pub(super) async fn pin(&mut self, target: &PinTarget) -> Result<Pinned, Refusal> {
         self.is_open()?;
         // What is counted is what will be written.

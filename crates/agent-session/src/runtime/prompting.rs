@@ -1,7 +1,7 @@
 //! What hooks add to messages of the user: each message is shown to them once, before it is sent.
 //!
 //! Whoever is to be sent is known at two places: a check counts its tokens, and a write sends it. Hooks are asked
-//! at the first of the two that comes; where nobody wants to be asked, both stay what they are, done at once.
+//! at the first of the two that comes; where nobody wants to be asked, both stay what they are, done immediately.
 
 use compaction_core::{Profile, TokenCount, image_tokens, prompts};
 use hooks::{BeforePromptEvent, HookContext, HookPoint};

@@ -13,7 +13,7 @@ use crate::undoable::{Later, NoReplacing, REDO, Replaceable, id_of, newest_redoa
 use session_store::NewEntry;
 use session_store::StoreError;
 
-/// How it is said that what came later is left behind.
+/// The text that reports that what came later is left behind.
 const LEAVE: &str = "say leave_later";
 
 impl AgentSession {
@@ -100,7 +100,7 @@ impl AgentSession {
         Ok(ids.split_off(moves))
     }
 
-    /// Follows the leaf to where it was moved at once, and tells of it.
+    /// Follows the leaf to where it was moved, and tells of it.
     pub(super) fn stands_elsewhere(&mut self, from: Option<String>) {
         self.failed = None;
         self.follow_branch();

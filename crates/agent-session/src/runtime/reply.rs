@@ -26,7 +26,7 @@ pub enum Reply {
     Undone(Undone),
     /// What was taken back has come again.
     Redone(Redone),
-    /// Something is kept word for word.
+    /// Something is kept verbatim.
     Pinned(Pinned),
     /// Something is not pinned any more.
     Unpinned(Unpinned),
@@ -120,7 +120,7 @@ pub struct Redone {
     pub from: Option<String>,
 }
 
-/// Something that is kept word for word from now on.
+/// Something that is kept verbatim from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Pinned {
     /// The pinned entry, or the entry that holds the text.

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use llm_providers::CancellationToken;
 use session_model::EntryId;
 
-use crate::channel::CommandReceiver;
 use crate::event::SessionEvent;
 use crate::machine::Event;
-use crate::runtime::{AgentSession, Ask, Command};
+use crate::runtime::{AgentSession, Ask, Command, CommandReceiver};
 use agent_tools::mcp::{Servers, Surroundings, Tell};
 use session_store::Delivery;
 
@@ -21,7 +20,7 @@ enum Early {
 }
 
 impl AgentSession {
-    /// Starts the servers and offers their tools. Messages that come meanwhile are kept at once, and whoever asks how
+    /// Starts the servers and offers their tools. Messages that come meanwhile are kept immediately, and whoever asks how
     /// the session is gets to know; other commands are carried out in the end, in their order. Whoever closes the
     /// session, stops what it does or goes away ends the waiting.
     pub(super) async fn start_servers(&mut self, commands: &mut CommandReceiver) {

@@ -1,4 +1,4 @@
-//! What a resting session can be turned to at once: a copy of itself, the place before an edit, another model.
+//! What a resting session can be turned to immediately: a copy of itself, the place before an edit, another model.
 
 use std::sync::Arc;
 

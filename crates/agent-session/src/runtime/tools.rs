@@ -1,4 +1,4 @@
-//! The calls of an answer: which are open, and running them beside each other where they cannot disturb each other.
+//! The calls of an answer: which are open, and running them concurrently where they cannot disturb each other.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -133,7 +133,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Runs calls in groups: those of one group run at once, the groups one after the other. Results have the order
+    /// Runs calls in groups: those of one group run concurrently, the groups one after the other. Results have the order
     /// of the calls.
     async fn run(&self, calls: Vec<ToolCall>) -> Vec<NewEntry> {
         let mut results = Vec::with_capacity(calls.len());

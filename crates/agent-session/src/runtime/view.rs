@@ -68,7 +68,7 @@ impl AgentSession {
         if let Some(view) = newest.as_ref().filter(|view| view.place == place) {
             return view.clone();
         }
-        // Not both at once: the one before goes first.
+        // Not both together: the one before goes first.
         *newest = None;
         let view = Arc::new(View {
             place,

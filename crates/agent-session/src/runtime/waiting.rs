@@ -1,7 +1,7 @@
 //! How long users wait for compactions.
 //!
 //! The wait begins when a compaction holds up the turn or the message that it was found due for, and ends when that
-//! goes on. One that was prepared beside the turn holds it up only while it is written, or while the rest of it is
+//! goes on. One that was prepared during the turn holds it up only while it is written, or while the rest of it is
 //! waited for. A compaction of an idle session holds up nobody until somebody says something.
 
 use std::time::Duration;

@@ -14,7 +14,7 @@ use crate::summarize::{Candidate, Failure, Foldable, Run, Step};
 /// How often the requests of a plan are halved before a candidate is given up.
 const MOST_FOLDS: usize = 6;
 
-/// What thinking may take beside the summary, in tokens, for models that think.
+/// What thinking may take next to the summary, in tokens, for models that think.
 const THINKING_ROOM: u64 = 8192;
 
 /// Returns the answers to all requests of `plan`, and the plan as it was asked: folded further where the

@@ -48,10 +48,10 @@ pub(super) async fn first_answer<T>(
             Err(other) => return Err(other),
         };
         run.fail(candidate, &failure);
-        // A service beside the models may be away without anybody's mistake.
+        // A service next to the models may be away without anybody's mistake.
         let aside = matches!(candidate.summarizer, Summarizer::Remote { .. });
         let is_mistake = failure.is_mistake() && !aside;
-        // What no user can mend says more about why there is no summary than a mistake beside it.
+        // What no user can mend says more about why there is no summary than a mistake next to it.
         if worst
             .as_ref()
             .is_none_or(|worst| worst.is_mistake && !is_mistake)

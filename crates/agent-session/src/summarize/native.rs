@@ -1,4 +1,4 @@
-//! Native compaction: the provider's own form, with a readable summary beside it.
+//! Native compaction: the provider's own form, with a readable summary next to it.
 
 use compaction_core::{
     CompactionPlan, Profile, RequestKind, Summarizer, SummaryAnswer, TokenCount,
@@ -16,7 +16,7 @@ use crate::summarize::{Candidate, Compacted, Failure, NativeStart, Run, Step};
 pub const NATIVE_TOKENS: &str = "nativeTokensAfter";
 
 /// Has the provider compact the whole context in its own form. The readable summary is the provider's where it
-/// gives one, else written by rule, so that another provider can go on as well. `request_for` gives the request with
+/// gives one, else extracted, so that another provider can go on as well. `request_for` gives the request with
 /// or without the native history of the compaction before.
 pub(super) async fn compact(
     plan: CompactionPlan,

@@ -22,7 +22,7 @@ const MOST_ENTRIES: usize = 30;
 /// How much of an entry that is found is shown, in characters.
 const EXCERPT: usize = 400;
 
-/// How much of an entry that is read is shown at once, in characters.
+/// How much of an entry that is read is shown in one call, in characters.
 const READ: usize = 8000;
 
 /// The longest query, in bytes.

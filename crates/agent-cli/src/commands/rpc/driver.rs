@@ -19,9 +19,10 @@ use super::output::{Offered, Output};
 use super::parse::{Asked, LONGEST, malformed, parse};
 use super::protocol::{Data, Id, Request, Response, RpcError, Subscribed};
 use super::translate::{Answered, Models, call, data};
-use agent_session::channel::{EVENT_BYTES, EventReceiver, SessionHandle};
+use agent_session::channel::EVENT_BYTES;
 use agent_session::event::SessionEvent;
 use agent_session::runtime::Call;
+use agent_session::{EventReceiver, SessionHandle};
 
 /// How many bytes of lines wait for somebody to read before no more are taken from the session.
 const BACKLOG: usize = EVENT_BYTES;

@@ -10,9 +10,9 @@ use llm_providers::{ScriptAction, ScriptDelivery, ScriptPlay};
 
 use crate::commands::run::ask::Asker;
 use crate::commands::run::printer::Printer;
-use agent_session::channel::{EventReceiver, SessionHandle};
 use agent_session::event::SessionEvent;
 use agent_session::runtime::Command;
+use agent_session::{EventReceiver, SessionHandle};
 use agent_tools::approval::Decision;
 use session_store::Delivery;
 

@@ -4,8 +4,9 @@ use insta::assert_snapshot;
 use llm_providers::ScriptAction;
 
 use super::*;
-use agent_session::channel::{command_channel, event_channel};
+use agent_session::channel::event_channel;
 use agent_session::event::{CompactionTotals, TokenUsage};
+use agent_session::runtime::command_channel;
 
 /// Returns a run that was interrupted after a turn that ended so.
 fn stopped(turn: Option<TurnEnd>) -> Ended {

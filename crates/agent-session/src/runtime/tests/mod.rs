@@ -46,8 +46,8 @@ use session_model::{
 };
 use tempfile::TempDir;
 
-use super::{AgentSession, Command, Finished, SessionConfig};
-use crate::channel::{EventReceiver, SessionHandle, command_channel, event_channel};
+use super::{AgentSession, Command, Finished, SessionConfig, SessionHandle, command_channel};
+use crate::channel::{EventReceiver, event_channel};
 use crate::event::{CompactionResult, SessionEvent};
 use crate::instructions::InstructionSettings;
 use crate::instructions::{Instructions, Places};

@@ -361,7 +361,7 @@ fn four_answers_in_a_row_that_were_cut_off_end_the_turn() {
         auto-compacted context-full by scripted/script, goes on
         user: 3 lorem ipsum dolor sit amet lorem ipsum
         answer (length): half
-        turn failed: Incomplete response recovery failed: the answer was cut off 4 times in a row; raise the model's output cap or ask for less at once
+        turn failed: Incomplete response recovery failed: the answer was cut off 4 times in a row; raise the model's output cap or ask for less in one answer
         ");
         life.close().await;
     });
