@@ -118,7 +118,7 @@ const ALLOWED: [(&str, usize, usize); 6] = [
     ("compaction-core", 12, 121),
     ("llm-providers", 7, 12),
     ("hooks", 0, 15),
-    ("agent-cli", 8, 160),
+    ("agent-cli", 0, 57),
     ("docs", 0, 175),
 ];
 

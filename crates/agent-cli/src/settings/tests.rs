@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use compaction_core::{AutoContinue, Strategies, Strategy};
+use compaction_core::{AutoContinue, Strategy};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tempfile::TempDir;
