@@ -118,7 +118,7 @@ const ALLOWED: [(&str, usize, usize); 6] = [
     ("compaction-core", 0, 4),
     ("llm-providers", 0, 0),
     ("hooks", 0, 0),
-    ("agent-cli", 8, 160),
+    ("agent-cli", 0, 57),
     ("docs", 0, 175),
 ];
 

@@ -184,7 +184,7 @@ async fn a_message_that_waits_is_sent_once_or_dropped(backend: &dyn Backend) {
     let (mut store, ..) = answered(backend).await;
     let mut ids = Vec::new();
     for text in ["first", "second", "third"] {
-        let queued = store.queue(text.to_owned(), Delivery::Steer).await;
+        let queued = store.queue(text.into(), Delivery::Steer).await;
         ids.push(queued.expect("queued").id);
     }
     let dropped = store.drop_queued(&ids[1]).await.expect("dropped");
@@ -203,7 +203,7 @@ async fn a_message_that_waits_is_sent_once_or_dropped(backend: &dyn Backend) {
 async fn the_queue_of_a_session_moves_to_another(backend: &dyn Backend) {
     let (mut one, ..) = answered(backend).await;
     let (mut other, ..) = answered(backend).await;
-    let queued = one.queue("next".to_owned(), Delivery::FollowUp).await;
+    let queued = one.queue("next".into(), Delivery::FollowUp).await;
     let queued = queued.expect("queued");
     let moved = move_queue(&mut *one, &mut *other).await;
     moved.expect("moved");
@@ -300,7 +300,7 @@ async fn a_killed_program_loses_nothing(backend: &dyn Backend) {
     let mut store = begun(backend).await;
     store.append(vec![user("hello")]).await.expect("appended");
     same_when_killed(backend, &*store).await;
-    let queued = store.queue("later".to_owned(), Delivery::Prompt).await;
+    let queued = store.queue("later".into(), Delivery::Prompt).await;
     queued.expect("queued");
     same_when_killed(backend, &*store).await;
     store.append(vec![answer("hi")]).await.expect("appended");
@@ -314,7 +314,7 @@ async fn a_killed_program_loses_nothing(backend: &dyn Backend) {
 
 async fn a_removed_session_is_gone(backend: &dyn Backend) {
     let (mut store, _, at) = answered(backend).await;
-    let queued = store.queue("later".to_owned(), Delivery::Prompt).await;
+    let queued = store.queue("later".into(), Delivery::Prompt).await;
     queued.expect("queued");
     drop(store);
     let catalog = backend.catalog();
@@ -325,7 +325,7 @@ async fn a_removed_session_is_gone(backend: &dyn Backend) {
 
 async fn a_failed_write_changes_nothing(backend: &dyn Backend, fault: Fault) {
     let (mut store, ids, at) = answered(backend).await;
-    let queued = store.queue("waits".to_owned(), Delivery::Prompt).await;
+    let queued = store.queue("waits".into(), Delivery::Prompt).await;
     let queued = queued.expect("queued");
     let (lines, bytes, leaf) = (backend.lines(&at), store.bytes(), store.leaf());
     if !backend.fail(Some(fault)) {
@@ -336,7 +336,7 @@ async fn a_failed_write_changes_nothing(backend: &dyn Backend, fault: Fault) {
         let failed = store.append(entries).await.expect_err("it fails");
         assert_eq!(failed.kind(), ErrorKind::Failure, "{fault:?}");
     }
-    let failed = store.queue("lost".to_owned(), Delivery::Prompt).await;
+    let failed = store.queue("lost".into(), Delivery::Prompt).await;
     failed.expect_err("it is not kept");
     assert_eq!(backend.lines(&at), lines, "{fault:?}");
     assert_eq!((store.bytes(), store.leaf()), (bytes, leaf), "{fault:?}");

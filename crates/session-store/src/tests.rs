@@ -67,7 +67,7 @@ impl Live {
     }
 
     pub(crate) fn queue(&mut self, text: String, delivery: Delivery) -> Result<Queued, StoreError> {
-        block_on(self.0.queue(text, delivery))
+        block_on(self.0.queue(text.into(), delivery))
     }
 
     fn drop_queued(&mut self, id: &EntryId) -> Result<Option<Queued>, StoreError> {

@@ -301,9 +301,9 @@ fn diagnostics_text(diagnostics: &[Diagnostic]) -> String {
 /// Returns the text that a person passes to the shell to name `path` again.
 fn shell_name(path: &std::path::Path) -> String {
     let text = path.display().to_string();
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:=,@".contains(&byte);
-    match text.bytes().all(plain) {
-        true => text,
-        false => format!("'{}'", text.replace('\'', "'\\''")),
+    // Only a NUL cannot be quoted, and no path has one.
+    match shlex::try_quote(&text) {
+        Ok(quoted) => quoted.into_owned(),
+        Err(_) => text.clone(),
     }
 }

@@ -104,7 +104,7 @@ impl Found<'_> {
             (None, _) => ("no key".to_owned(), DIM),
         };
         let url = clean(&self.provider.base_url);
-        let used = [&self.provider.name, &key.0, &url].map(|part| part.chars().count() + 2);
+        let used = [&self.provider.name, &key.0, &url].map(|part| crate::ui::columns(part) + 2);
         let key = styled(key.1, &key.0);
         // On a narrow screen the address goes first.
         match used.iter().sum::<usize>() <= width() + 2 {

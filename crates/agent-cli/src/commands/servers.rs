@@ -117,7 +117,7 @@ fn text(name: &str, report: Option<&Report>) -> String {
             let mut text = format!("{name}  {}\n", styled(GOOD, &count));
             for tool in tools {
                 let shown = clean(&tool.name);
-                let room = width().saturating_sub(INDENT + shown.chars().count() + 2);
+                let room = width().saturating_sub(INDENT + crate::ui::columns(&shown) + 2);
                 let about = first_line(&tool.description, room);
                 text.push_str(&format!("{:INDENT$}{shown}", ""));
                 if !about.is_empty() {

@@ -9,8 +9,10 @@ use super::AppSettings;
 use super::fault;
 use super::path::KeyPath;
 use super::schema;
-use super::sources::{FileState, Layer, Origin, SettingsFile, Sources};
-use super::text::{Form, Tree, merge};
+use super::sources::{
+    FileState, Layer, OUTDATED_NAME, Origin, SETTINGS_NAME, SettingsFile, Sources,
+};
+use super::text::{Tree, merge};
 use super::variables::{self, loose};
 use crate::error::Error;
 
@@ -116,8 +118,16 @@ fn read(tree: &Value) -> Result<AppSettings, (KeyPath, String)> {
 fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Error> {
     let mut parts = Vec::new();
     // A file that was asked for and is missing is an error.
-    let read = |file: &&SettingsFile| file.state == FileState::Read || file.layer == Layer::File;
+    let read = |file: &&SettingsFile| file.state != FileState::Missing || file.layer == Layer::File;
     for file in files.iter().filter(read) {
+        if file.state == FileState::Outdated {
+            let old = file.path.with_file_name(OUTDATED_NAME);
+            let text = format!(
+                "settings {}: this form is not read; rename it to {SETTINGS_NAME} and write one JSON object",
+                old.display()
+            );
+            return Err(usage(&text));
+        }
         parts.push(Part {
             layer: file.layer,
             source: file.path.display().to_string(),
@@ -184,15 +194,13 @@ fn read_file(file: &SettingsFile) -> Result<Tree, Error> {
     })?;
     // Some editors mark a file as UTF-8.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let form = file.form();
-    let mut tree = Tree::parse(text, form).map_err(|fault| {
+    let mut tree = Tree::parse(text).map_err(|fault| {
         usage(&format!(
             "settings {shown}, line {}: {}",
             fault.line, fault.reason
         ))
     })?;
-    if form == Form::Json
-        && let Some(members) = tree.value.as_object_mut()
+    if let Some(members) = tree.value.as_object_mut()
         && members.get("$schema").is_some_and(Value::is_string)
     {
         // It is there for editors.

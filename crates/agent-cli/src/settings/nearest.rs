@@ -9,7 +9,7 @@ pub(crate) fn nearest<'a>(
     let allowed = name.chars().count().div_ceil(4).min(3);
     let ranked = candidates.into_iter().filter_map(|candidate| {
         let lower = candidate.to_lowercase();
-        let distance = edit_distance(&name, &lower);
+        let distance = strsim::osa_distance(&name, &lower);
         match distance <= allowed {
             true => Some((distance, candidate)),
             // A name that was begun comes after every one that was mistyped.
@@ -21,49 +21,9 @@ pub(crate) fn nearest<'a>(
     nearest.map(|(_, candidate)| candidate)
 }
 
-/// Returns how many characters must be added, taken away, replaced or swapped with their neighbour.
-fn edit_distance(one: &str, other: &str) -> usize {
-    let one: Vec<char> = one.chars().collect();
-    let other: Vec<char> = other.chars().collect();
-    // The rows of the table for the prefixes of `one` that are two shorter, one shorter, and as long.
-    let mut older: Vec<usize> = Vec::new();
-    let mut before: Vec<usize> = (0..=other.len()).collect();
-    for (row, letter) in one.iter().enumerate() {
-        let mut now = vec![row + 1];
-        for (column, against) in other.iter().enumerate() {
-            let replaced = before[column] + usize::from(letter != against);
-            let mut least = replaced.min(before[column + 1] + 1).min(now[column] + 1);
-            let swapped =
-                row > 0 && column > 0 && *letter == other[column - 1] && one[row - 1] == *against;
-            if swapped {
-                least = least.min(older[column - 1] + 1);
-            }
-            now.push(least);
-        }
-        older = std::mem::replace(&mut before, now);
-    }
-    before.last().copied().unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{edit_distance, nearest};
-
-    #[test]
-    fn distances_count_what_is_typed_wrong() {
-        for (one, other, want) in [
-            ("", "", 0),
-            ("", "abc", 3),
-            ("abc", "", 3),
-            ("abc", "abc", 0),
-            ("abc", "acb", 1),
-            ("abc", "abd", 1),
-            ("kitten", "sitting", 3),
-            ("größe", "grösse", 2),
-        ] {
-            assert_eq!(edit_distance(one, other), want, "{one} {other}");
-        }
-    }
+    use super::nearest;
 
     #[test]
     fn the_nearest_name_is_meant() {

@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::text::Form;
-use super::variables;
 use crate::error::Error;
 
 /// The folder of a project's settings.
@@ -90,8 +88,8 @@ pub enum FileState {
     Read,
     /// It is not there.
     Missing,
-    /// It is there, but a `settings.json` beside it takes its place.
-    Replaced,
+    /// Only a `settings.jsonl` is there, which is not read.
+    Outdated,
 }
 
 /// A file that was looked for.
@@ -103,15 +101,6 @@ pub struct SettingsFile {
     pub path: PathBuf,
     /// What became of it.
     pub state: FileState,
-}
-
-impl SettingsFile {
-    pub(super) fn form(&self) -> Form {
-        match self.path.extension().is_some_and(|own| own == "jsonl") {
-            true => Form::Lines,
-            false => Form::Json,
-        }
-    }
 }
 
 /// Everything that settings are taken from. Nothing else is looked at.
@@ -127,7 +116,7 @@ pub struct Sources {
     pub extra: Option<(String, Value)>,
     /// The file of `--settings`.
     pub file: Option<PathBuf>,
-    /// Variables of the environment; those count that begin with [`VARIABLE_PREFIX`], and a few by other names.
+    /// Variables of the environment that begin with [`VARIABLE_PREFIX`].
     pub env: Vec<(String, String)>,
     /// Each `KEY=VALUE` of `--set`.
     pub set: Vec<String>,
@@ -144,7 +133,7 @@ impl Sources {
             let Ok(name) = name.into_string() else {
                 continue;
             };
-            if !variables::sets(&name) {
+            if !name.starts_with(VARIABLE_PREFIX) {
                 continue;
             }
             let Ok(value) = value.into_string() else {
@@ -175,10 +164,10 @@ impl Sources {
     pub fn files(&self) -> Vec<SettingsFile> {
         let mut files = Vec::new();
         if let Some(folder) = &self.config_dir {
-            files.extend(pair(folder, Layer::Global));
+            files.push(settings_file(folder, Layer::Global));
         }
         if let Some(folder) = self.project_folder() {
-            files.extend(pair(&folder, Layer::Project));
+            files.push(settings_file(&folder, Layer::Project));
         }
         if let Some(path) = &self.file {
             files.push(SettingsFile {
@@ -201,7 +190,7 @@ impl Sources {
             .project_candidates(cwd)
             .into_iter()
             .map(|folder| folder.join(PROJECT_FOLDER))
-            .find(|folder| NAMES.iter().any(|name| is_there(&folder.join(name))));
+            .find(|folder| settings_file(folder, Layer::Project).state != FileState::Missing);
         let folder = match found {
             Some(folder) => folder,
             None if self.is_home(cwd) => return None,
@@ -249,20 +238,20 @@ impl Sources {
     }
 }
 
-/// The names of a settings file, the one that is preferred first.
-const NAMES: [&str; 2] = ["settings.json", "settings.jsonl"];
+/// The name of a settings file.
+pub(super) const SETTINGS_NAME: &str = "settings.json";
+/// The name of a form that is no longer read.
+pub(super) const OUTDATED_NAME: &str = "settings.jsonl";
 
-/// Returns the two files of a folder.
-fn pair(folder: &Path, layer: Layer) -> [SettingsFile; 2] {
-    let [preferred, older] = NAMES.map(|name| folder.join(name));
-    let state = |path: &Path, taken: bool| match (is_there(path), taken) {
-        (false, _) => FileState::Missing,
-        (true, true) => FileState::Replaced,
-        (true, false) => FileState::Read,
+/// Returns the settings file of a folder.
+fn settings_file(folder: &Path, layer: Layer) -> SettingsFile {
+    let path = folder.join(SETTINGS_NAME);
+    let state = match is_there(&path) {
+        true => FileState::Read,
+        false if is_there(&folder.join(OUTDATED_NAME)) => FileState::Outdated,
+        false => FileState::Missing,
     };
-    let first = state(&preferred, false);
-    let second = state(&older, first == FileState::Read);
-    [(preferred, first), (older, second)].map(|(path, state)| SettingsFile { layer, path, state })
+    SettingsFile { layer, path, state }
 }
 
 /// Returns true when something stands there, be it a folder, a broken link or nothing that may be looked at.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use compaction_core::{AutoContinue, Strategies, Strategy};
+use compaction_core::{AutoContinue, Strategy};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -111,7 +111,7 @@ fn nothing_is_needed() {
     let empty = Place::new().load();
     assert_eq!(empty.settings, AppSettings::default());
     let states: Vec<FileState> = empty.files.iter().map(|file| file.state).collect();
-    assert_eq!(states, [FileState::Missing; 4]);
+    assert_eq!(states, [FileState::Missing; 2]);
 }
 
 #[test]
@@ -237,54 +237,42 @@ fn a_global_folder_inside_the_project_is_no_projects() {
 }
 
 #[test]
-fn the_older_form_is_read_where_there_is_no_other() {
-    let place = Place::new();
-    place.write(
-        "config/settings.jsonl",
-        "{\"key\": \"compaction.enabled\", \"value\": false}\n\n\
-         {\"compaction\": {\"keepRecentTokens\": 5000,\n  \"enabled\": true}}\n\
-         {\"value\": [\"handoff\", \"extractive\"], \"key\": \"compaction.strategy\"}\n\
-         {\"key\": \"models.\\\"openai/gpt-6.2-sol\\\".window\", \"value\": 5000}",
+fn comments_and_trailing_commas_are_allowed() {
+    let place = Place::new().global(
+        "// mine\n{\n  /* off */ \"compaction\": { \"enabled\": false, },\n  \"tools\": {\"folders\": [\"a\", \"b\",],},\n}\n",
     );
     let loaded = place.load();
-    let compaction = &loaded.settings.compaction;
-    assert!(compaction.enabled);
-    assert_eq!(compaction.keep_recent_tokens.0, 5000);
-    let strategies = Strategies::new(Strategy::Handoff, vec![Strategy::Extractive]);
-    assert_eq!(compaction.strategy, strategies);
-    let window = loaded.settings.models["openai/gpt-6.2-sol"].window;
-    assert_eq!(window, Some(5000));
-    let from = |key| place.origin(&loaded, key);
+    assert!(!loaded.settings.compaction.enabled);
+    assert_eq!(loaded.settings.tools.folders, ["a", "b"]);
     assert_eq!(
-        from("compaction.enabled"),
-        "[DIR]/config/settings.jsonl, line 4"
+        place.origin(&loaded, "compaction.enabled"),
+        "[DIR]/config/settings.json, line 3"
     );
-    assert_eq!(
-        from("compaction.strategy"),
-        "[DIR]/config/settings.jsonl, line 5"
-    );
-
-    let place = place.global("{}");
-    let loaded = place.load();
-    assert_eq!(loaded.settings, AppSettings::default());
-    let states: Vec<FileState> = loaded.files.iter().map(|file| file.state).collect();
-    assert_eq!(states[..2], [FileState::Read, FileState::Replaced]);
+    let said = |text: &str| Place::new().global(text).error();
+    assert_snapshot!(said("{\n// on\n\"compaction\": {\n\"enabled\": 7, // no\n}}"), @"settings [DIR]/config/settings.json, line 4: compaction.enabled is 7, but must be true or false");
+    for other in [
+        "{model: \"a/b\"}",
+        "{'model': \"a/b\"}",
+        "{\"http\": {\"attempts\": 0x2}}",
+        "{\"a\": 1 \"b\": 2}",
+    ] {
+        assert!(said(other).contains("no JSON at column"), "{}", said(other));
+    }
 }
 
 #[test]
-fn errors_in_the_older_form() {
-    let said = |text: &str| {
+fn a_settings_jsonl_is_refused() {
+    for folder in ["config", "home/repo/.agent-cli"] {
         let place = Place::new();
-        place.write("config/settings.jsonl", text);
-        place.error()
-    };
-    assert_snapshot!(said("{\"key\": \"compaction.enabled\", \"value\": true}\n{\"key\": \"compaction.enabled\", \"value\": 7}"), @"settings [DIR]/config/settings.jsonl, line 2: compaction.enabled is 7, but must be true or false");
-    assert_snapshot!(said("{}\n{\"key\": \"compaction.enable\", \"value\": true}"), @"settings [DIR]/config/settings.jsonl, line 2: compaction.enable is no setting; did you mean compaction.enabled?");
-    assert_snapshot!(said("{}\n\n{\"a\" 1}\n"), @"settings [DIR]/config/settings.jsonl, line 3: no JSON at column 6: expected `:`");
-    assert_snapshot!(said("{}\n[1]\n"), @r#"settings [DIR]/config/settings.jsonl, line 2: must be a JSON object, such as {"key": "compaction.enabled", "value": true}"#);
-    assert_snapshot!(said("{}\n{\"key\": \"a.\\\"b\", \"value\": 1}"), @r#"settings [DIR]/config/settings.jsonl, line 2: key "a.\"b": a name with dots stands in double quotes as a whole"#);
-    assert_snapshot!(said("{\"compaction\":\n{\"enabled\": true,\n\"enabled\": true}}"), @"settings [DIR]/config/settings.jsonl, line 3: compaction.enabled stands there twice, first in line 2; keep one");
-    assert_snapshot!(said("{\"key\": \"a\"}"), @"settings [DIR]/config/settings.jsonl, line 1: key is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools");
+        place.write(&format!("{folder}/settings.jsonl"), "{}");
+        let said = place.error();
+        let wanted = format!(
+            "settings [DIR]/{folder}/settings.jsonl: this form is not read; rename it to settings.json and write one JSON object"
+        );
+        assert_eq!(said, wanted);
+        place.write(&format!("{folder}/settings.json"), "{}");
+        assert_eq!(place.load().settings, AppSettings::default());
+    }
 }
 
 #[test]
@@ -348,13 +336,19 @@ fn a_key_that_there_is_not() {
 fn a_text_that_is_no_json() {
     let said = |text: &str| Place::new().global(text).error();
     assert_snapshot!(said(""), @"settings [DIR]/config/settings.json, line 1: the file is empty; write {} at least");
-    assert_snapshot!(said("{\n\"compaction\": {\n\"enabled\" true\n}}"), @"settings [DIR]/config/settings.json, line 3: no JSON at column 11: expected `:`");
-    assert_snapshot!(said("{\"compaction\": "), @"settings [DIR]/config/settings.json, line 1: no JSON at column 15: EOF while parsing a value");
-    assert_snapshot!(said("{} {}"), @"settings [DIR]/config/settings.json, line 1: no JSON at column 4: trailing characters");
+    for (text, line) in [
+        ("{\n\"compaction\": {\n\"enabled\" true\n}}", 3),
+        ("{\"compaction\": ", 1),
+        ("{} {}", 1),
+    ] {
+        let wanted =
+            format!("settings [DIR]/config/settings.json, line {line}: no JSON at column ");
+        assert!(said(text).starts_with(&wanted), "{}", said(text));
+    }
     assert_snapshot!(said("\n[]"), @"settings [DIR]/config/settings.json, line 2: must be a JSON object");
     assert_snapshot!(said("null"), @"settings [DIR]/config/settings.json, line 1: must be a JSON object");
-    let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    assert_snapshot!(said(&deep), @"settings [DIR]/config/settings.json, line 1: no JSON at column 128: recursion limit exceeded");
+    let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(said(&deep).contains("no JSON at column"), "{}", said(&deep));
     assert_snapshot!(Place::new().global(b"{\n\"model\": \"\xff\"}").error(), @"settings [DIR]/config/settings.json, line 2: no UTF-8 text; save it in that encoding");
     let marked = Place::new().global("\u{feff}{\"model\": \"a/b\"}").load();
     assert_eq!(marked.settings.model.as_deref(), Some("a/b"));
@@ -363,9 +357,9 @@ fn a_text_that_is_no_json() {
 #[test]
 fn a_key_that_stands_there_twice() {
     let said = |text: &str| Place::new().global(text).error();
-    assert_snapshot!(said("{\"compaction\": {\"enabled\": true,\n\n\"enabled\": false}}"), @"settings [DIR]/config/settings.json, line 3: compaction.enabled stands there twice, first in line 1; keep one");
-    assert_snapshot!(said(r#"{"model": "a/b", "model": "a/b"}"#), @"settings [DIR]/config/settings.json, line 1: model stands there twice; keep one");
-    assert_snapshot!(said(r#"{"models": {"a/b": {"prices": [{}, {"input": 1, "input": 2}]}}}"#), @"settings [DIR]/config/settings.json, line 1: models.a/b.prices[1].input stands there twice; keep one");
+    assert_snapshot!(said("{\"compaction\": {\"enabled\": true,\n\n\"enabled\": false}}"), @"settings [DIR]/config/settings.json, line 3: compaction.enabled occurs twice, first in line 1; keep one");
+    assert_snapshot!(said(r#"{"model": "a/b", "model": "a/b"}"#), @"settings [DIR]/config/settings.json, line 1: model occurs twice; keep one");
+    assert_snapshot!(said(r#"{"models": {"a/b": {"prices": [{}, {"input": 1, "input": 2}]}}}"#), @"settings [DIR]/config/settings.json, line 1: models.a/b.prices[1].input occurs twice; keep one");
 }
 
 #[test]
@@ -436,11 +430,6 @@ fn a_project_may_not_send_anything_elsewhere() {
         };
         let text = path.tree(value.clone()).to_string();
         assert!(said(&text).contains(&wanted), "{text}: {}", said(&text));
-        // The older form does not get around it.
-        let place = Place::new();
-        let line = json!({"key": key, "value": value}).to_string();
-        place.write("home/repo/.agent-cli/settings.jsonl", line);
-        assert!(place.error().contains(&wanted), "{}", place.error());
         // Nor does a script.
         let mut place = Place::new();
         place.sources.extra = Some(("script play.jsonl".to_owned(), path.tree(value)));
@@ -534,60 +523,16 @@ fn variables_and_options() {
 }
 
 #[test]
-fn what_comes_back_is_also_set_by_the_names_of_another_agent() {
-    let file =
-        r#"{"compaction": {"restore": {"maxFiles": 9, "maxImages": 9, "imageTrigger": false}}}"#;
-    let place = Place::new().global(file).env(&[
-        ("QWEN_COMPACT_MAX_RECENT_FILES", "2"),
-        ("QWEN_COMPACT_MAX_RECENT_IMAGES", "0"),
-        ("QWEN_COMPACT_SCREENSHOT_TRIGGER", "1"),
-        ("QWEN_COMPACT_SCREENSHOT_THRESHOLD", "7"),
-        ("AGENT_CLI__compaction__restore__maxFiles", "3"),
-        ("QWEN_COMPACT_SOMETHING", "x"),
-    ]);
-    let loaded = place.load();
-    let restore = &loaded.settings.compaction.restore;
-    // A variable of our own goes before.
-    assert_eq!(restore.max_files, 3);
-    assert_eq!((restore.max_images, restore.image_trigger_count), (0, 7));
-    assert!(restore.image_trigger);
-    let origin = |key: &str| place.origin(&loaded, &format!("compaction.restore.{key}"));
-    assert_eq!(
-        origin("maxFiles"),
-        "AGENT_CLI__compaction__restore__maxFiles"
-    );
-    assert_eq!(origin("maxImages"), "QWEN_COMPACT_MAX_RECENT_IMAGES");
-    assert_eq!(
-        origin("imageTriggerCount"),
-        "QWEN_COMPACT_SCREENSHOT_THRESHOLD"
-    );
-    let set = place.set(&["compaction.restore.maxImages=1"]);
-    assert_eq!(set.load().settings.compaction.restore.max_images, 1);
-}
-
-#[test]
 fn variables_switch_on_and_off_by_1_0_true_and_false() {
-    let names = [
-        "QWEN_COMPACT_SCREENSHOT_TRIGGER",
-        "AGENT_CLI__compaction__restore__imageTrigger",
-    ];
-    for name in names {
-        for (text, on) in [("1", true), ("true", true), ("0", false), ("false", false)] {
-            let settings = Place::new().env(&[(name, text)]).load().settings;
-            assert_eq!(
-                settings.compaction.restore.image_trigger, on,
-                "{name}={text}"
-            );
-        }
+    let name = "AGENT_CLI__compaction__restore__imageTrigger";
+    for (text, on) in [("1", true), ("true", true), ("0", false), ("false", false)] {
+        let settings = Place::new().env(&[(name, text)]).load().settings;
+        assert_eq!(settings.compaction.restore.image_trigger, on, "{text}");
     }
     let said = |name: &str, value: &str| Place::new().env(&[(name, value)]).error();
-    assert_snapshot!(said(names[0], "yes"), @r#"settings (QWEN_COMPACT_SCREENSHOT_TRIGGER): compaction.restore.imageTrigger is "yes", but must be true or false"#);
-    assert_snapshot!(said(names[0], "2"), @"settings (QWEN_COMPACT_SCREENSHOT_TRIGGER): compaction.restore.imageTrigger is 2, but must be true or false");
-    assert_snapshot!(said(names[0], ""), @r#"settings (QWEN_COMPACT_SCREENSHOT_TRIGGER): compaction.restore.imageTrigger is "", but must be true or false"#);
-    assert_snapshot!(said(names[1], "on"), @r#"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is "on", but must be true or false"#);
-    assert_snapshot!(said("QWEN_COMPACT_MAX_RECENT_FILES", "many"), @r#"settings (QWEN_COMPACT_MAX_RECENT_FILES): compaction.restore.maxFiles is "many", but must be a whole number, 0 or more"#);
-    assert_snapshot!(said("QWEN_COMPACT_MAX_RECENT_FILES", "-1"), @"settings (QWEN_COMPACT_MAX_RECENT_FILES): compaction.restore.maxFiles is -1, but must be a whole number, 0 or more");
-    assert_snapshot!(said("QWEN_COMPACT_SCREENSHOT_THRESHOLD", "0"), @"settings (QWEN_COMPACT_SCREENSHOT_THRESHOLD): compaction.restore.imageTriggerCount is 0, but must be at least 1");
+    assert_snapshot!(said(name, "on"), @r#"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is "on", but must be true or false"#);
+    assert_snapshot!(said(name, "2"), @"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is 2, but must be true or false");
+    assert_snapshot!(said(name, ""), @r#"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is "", but must be true or false"#);
     // Elsewhere a number stays one.
     assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be at least 1");
 }

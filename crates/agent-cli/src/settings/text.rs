@@ -2,20 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::Value;
-use serde_json::value::RawValue;
-use session_model::json::Members;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
+use serde_json::{Map, Value};
 
 use super::path::{KeyPath, Step};
 
-/// How a settings file is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// One object.
-    Json,
-    /// The older form: objects one after the other, merged in order; `{"key": "a.b", "value": 1}` sets one setting.
-    Lines,
-}
+/// JSON with comments and trailing commas.
+const JSONC: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_trailing_commas: true,
+    allow_loose_object_property_names: false,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
 
 /// What a part of the settings holds.
 #[derive(Debug, Clone, Default)]
@@ -43,27 +48,28 @@ impl Tree {
         Self { value, places }
     }
 
-    /// Returns the tree that a text spells.
-    pub fn parse(text: &str, form: Form) -> Result<Self, Fault> {
-        let mut reader = Reader {
-            text,
-            ends: text.match_indices('\n').map(|(at, _)| at).collect(),
-            tree: Self {
-                value: Value::Object(serde_json::Map::new()),
-                places: BTreeMap::new(),
-            },
+    /// Returns the tree of a text in JSON with comments.
+    pub fn parse(text: &str) -> Result<Self, Fault> {
+        let parsed = parse_to_ast(text, &CollectOptions::default(), &JSONC);
+        let parsed = parsed.map_err(|error| {
+            let reason = error.kind().to_string();
+            let column = error.column_display();
+            let reason = format!("no JSON at column {column}: {}", lower_first(&reason));
+            fault(error.line_display(), reason)
+        })?;
+        let Some(root) = parsed.value else {
+            return Err(fault(1, "the file is empty; write {} at least"));
         };
-        match form {
-            Form::Json if text.trim().is_empty() => {
-                return Err(fault(1, "the file is empty; write {} at least"));
-            }
-            Form::Json => {
-                serde_json::from_str::<Value>(text).map_err(|error| syntax(&error, 1))?;
-                reader.object(text, &KeyPath::default())?;
-            }
-            Form::Lines => reader.lines()?,
+        let mut reader = Reader {
+            ends: text.match_indices('\n').map(|(at, _)| at).collect(),
+            places: BTreeMap::new(),
+        };
+        if root.as_object().is_none() {
+            return Err(fault(reader.line(&root), "must be a JSON object"));
         }
-        Ok(reader.tree)
+        let value = reader.value(&root, &KeyPath::default())?;
+        let places = reader.places;
+        Ok(Self { value, places })
     }
 
     /// Returns the line of a value, or of the nearest one around it that is there.
@@ -77,7 +83,7 @@ impl Tree {
         }
     }
 
-    /// Returns the longest path that is there and names `key`, which is spelt without quotes, or something around it.
+    /// Returns the longest path that is there and names `key`, which is written without quotes, or something around it.
     pub fn nearest_plain(&self, key: &str) -> Option<&KeyPath> {
         let around = |path: &&KeyPath| {
             let plain = path.plain();
@@ -109,113 +115,61 @@ pub(super) fn merge(into: &mut Value, from: Value) {
     }
 }
 
-struct Reader<'a> {
-    text: &'a str,
+struct Reader {
     /// Where the lines end.
     ends: Vec<usize>,
-    tree: Tree,
+    places: BTreeMap<KeyPath, Option<usize>>,
 }
 
-impl<'a> Reader<'a> {
+impl Reader {
     /// Returns the line in which a part of the text begins.
-    fn line(&self, part: &str) -> usize {
-        let offset = part.as_ptr().addr() - self.text.as_ptr().addr();
-        self.ends.partition_point(|end| *end < offset) + 1
+    fn line(&self, part: &impl Ranged) -> usize {
+        self.ends.partition_point(|end| *end < part.start()) + 1
     }
 
-    /// Reads objects one after the other.
-    fn lines(&mut self) -> Result<(), Fault> {
-        let values = serde_json::Deserializer::from_str(self.text).into_iter::<&'a RawValue>();
-        for raw in values {
-            let raw = raw.map_err(|error| syntax(&error, 1))?.get();
-            let first = self.line(raw);
-            let value: Value = serde_json::from_str(raw).map_err(|error| syntax(&error, first))?;
-            if !value.is_object() {
-                let reason = "must be a JSON object, such as {\"key\": \"compaction.enabled\", \"value\": true}";
-                return Err(fault(first, reason));
-            }
-            let members = Members::parse(raw).map_err(|error| syntax(&error, first))?;
-            let setting = match members.0.as_slice() {
-                [(one, _), (other, _)] if (one == "key" && other == "value") => {
-                    members.get("value")
-                }
-                [(one, _), (other, _)] if (one == "value" && other == "key") => {
-                    members.get("value")
-                }
-                _ => None,
-            };
-            match (setting, value["key"].as_str()) {
-                (Some(raw), Some(key)) => {
-                    let Some(path) = KeyPath::parse(key) else {
-                        let reason = format!(
-                            "key {key:?}: a name with dots stands in double quotes as a whole"
-                        );
-                        return Err(fault(first, reason));
-                    };
-                    // What is around it stands in the same line.
-                    for depth in 1..path.0.len() {
-                        let around = KeyPath(path.0[..depth].to_vec());
-                        self.tree.places.insert(around, Some(first));
-                    }
-                    let value = self.value(raw, &path)?;
-                    merge(&mut self.tree.value, path.tree(value));
-                }
-                _ => self.object(raw, &KeyPath::default())?,
-            }
-        }
-        Ok(())
-    }
-
-    /// Reads a whole tree; what it holds is merged into what is there.
-    fn object(&mut self, raw: &'a str, path: &KeyPath) -> Result<(), Fault> {
-        let raw = raw.trim();
-        let value = self.value(raw, path)?;
-        if !value.is_object() {
-            return Err(fault(self.line(raw), "must be a JSON object"));
-        }
-        merge(&mut self.tree.value, value);
-        Ok(())
-    }
-
-    /// Reads a value that was parsed before, so that it is JSON and not nested without bound.
-    fn value(&mut self, raw: &'a str, path: &KeyPath) -> Result<Value, Fault> {
-        let line = self.line(raw);
-        self.tree.places.insert(path.clone(), Some(line));
-        let failed = |error: serde_json::Error| syntax(&error, line);
-        match raw.as_bytes().first() {
-            Some(b'{') => {
-                let members = Members::parse(raw).map_err(failed)?;
-                let mut object = serde_json::Map::new();
-                let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
-                for (name, raw) in &members.0 {
-                    let path = path.member(name);
-                    let line = self.line(raw.get());
-                    if let Some(first) = lines.insert(name, line) {
-                        let lines = match first == line {
-                            true => String::new(),
-                            false => format!(", first in line {first}"),
-                        };
-                        let reason = format!("{path} stands there twice{lines}; keep one");
-                        return Err(fault(line, reason));
-                    }
-                    let value = self.value(raw.get(), &path)?;
-                    object.insert(name.to_string(), value);
-                }
-                Ok(Value::Object(object))
-            }
-            Some(b'[') => {
-                let items: Vec<&'a RawValue> = serde_json::from_str(raw).map_err(failed)?;
-                let items = items.into_iter().enumerate().map(|(index, raw)| {
+    fn value(&mut self, node: &ast::Value<'_>, path: &KeyPath) -> Result<Value, Fault> {
+        let line = self.line(node);
+        self.places.insert(path.clone(), Some(line));
+        Ok(match node {
+            ast::Value::Object(object) => Value::Object(self.object(object, path)?),
+            ast::Value::Array(array) => {
+                let items = array.elements.iter().enumerate().map(|(index, item)| {
                     let mut path = path.clone();
                     path.0.push(Step::Item(index));
-                    self.value(raw.get(), &path)
+                    self.value(item, &path)
                 });
-                items
-                    .collect::<Result<Vec<Value>, Fault>>()
-                    .map(Value::Array)
+                Value::Array(items.collect::<Result<_, _>>()?)
             }
-            _ => serde_json::from_str(raw).map_err(failed),
+            ast::Value::StringLit(text) => Value::from(text.value.as_ref()),
+            ast::Value::NumberLit(number) => serde_json::from_str(number.value)
+                .map_err(|_| fault(line, format!("{path}: {} is no number", number.value)))?,
+            ast::Value::BooleanLit(lit) => Value::Bool(lit.value),
+            ast::Value::NullKeyword(_) => Value::Null,
+        })
+    }
+
+    fn object(
+        &mut self,
+        object: &ast::Object<'_>,
+        path: &KeyPath,
+    ) -> Result<Map<String, Value>, Fault> {
+        let mut members = Map::new();
+        let mut lines: BTreeMap<&str, usize> = BTreeMap::new();
+        for member in &object.properties {
+            let name = member.name.as_str();
+            let path = path.member(name);
+            let line = self.line(&member.value);
+            if let Some(first) = lines.insert(name, line) {
+                let lines = match first == line {
+                    true => String::new(),
+                    false => format!(", first in line {first}"),
+                };
+                let reason = format!("{path} occurs twice{lines}; keep one");
+                return Err(fault(line, reason));
+            }
+            members.insert(name.to_owned(), self.value(&member.value, &path)?);
         }
+        Ok(members)
     }
 }
 
@@ -226,10 +180,8 @@ fn fault(line: usize, reason: impl Into<String>) -> Fault {
     }
 }
 
-/// Returns what a parser said of a text that begins in line `first`.
-fn syntax(error: &serde_json::Error, first: usize) -> Fault {
-    let text = error.to_string();
-    let said = text.rfind(" at line ").map_or(&*text, |at| &text[..at]);
-    let reason = format!("no JSON at column {}: {said}", error.column());
-    fault(first + error.line().max(1) - 1, reason)
+fn lower_first(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(|first| first.to_ascii_lowercase());
+    first.into_iter().chain(chars).collect()
 }

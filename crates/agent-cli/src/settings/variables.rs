@@ -1,4 +1,4 @@
-//! Variables of the environment that set something: those named after a setting, and a few that go by another name.
+//! Variables of the environment that are named after a setting.
 
 use serde_json::Value;
 
@@ -6,48 +6,20 @@ use super::keys::keys_of;
 use super::path::KeyPath;
 use super::sources::VARIABLE_PREFIX;
 
-/// Names under which another agent has the same settings. A variable of our own goes before them.
-const ALIASES: [(&str, &str); 4] = [
-    ("QWEN_COMPACT_MAX_RECENT_FILES", "maxFiles"),
-    ("QWEN_COMPACT_MAX_RECENT_IMAGES", "maxImages"),
-    ("QWEN_COMPACT_SCREENSHOT_TRIGGER", "imageTrigger"),
-    ("QWEN_COMPACT_SCREENSHOT_THRESHOLD", "imageTriggerCount"),
-];
-
 /// What is allowed where a setting is on or off.
 const ON_OR_OFF: &str = "true or false";
 
-/// Returns whether a variable sets something.
-pub(super) fn sets(name: &str) -> bool {
-    name.starts_with(VARIABLE_PREFIX) || alias(name).is_some()
-}
-
-fn alias(name: &str) -> Option<&'static str> {
-    let mut aliases = ALIASES.iter();
-    let (_, member) = aliases.find(|(alias, _)| *alias == name)?;
-    Some(member)
-}
-
-/// Returns what the variables set, in the order in which each goes before those above it: the name of the variable,
-/// the path of the setting, the value.
+/// Returns what the variables set, in the order of their names: the name of the variable, the path of the setting, the
+/// value.
 pub(super) fn set_by(env: &[(String, String)]) -> Vec<(&str, KeyPath, Value)> {
-    let mut found: Vec<_> = env
-        .iter()
-        .filter_map(|(name, text)| {
-            let own = name.strip_prefix(VARIABLE_PREFIX);
-            let path = match own {
-                Some(key) => KeyPath::of_names(key.split("__")),
-                None => KeyPath::of_names(["compaction", "restore", alias(name)?]),
-            };
-            let value = value(&path, text);
-            Some((own.is_some(), name.as_str(), path, value))
-        })
-        .collect();
-    found.sort_by_key(|(is_own, name, ..)| (*is_own, *name));
-    let found = found.into_iter();
-    found
-        .map(|(_, name, path, value)| (name, path, value))
-        .collect()
+    let set = env.iter().filter_map(|(name, text)| {
+        let path = KeyPath::of_names(name.strip_prefix(VARIABLE_PREFIX)?.split("__"));
+        let value = value(&path, text);
+        Some((name.as_str(), path, value))
+    });
+    let mut set: Vec<_> = set.collect();
+    set.sort_by_key(|(name, ..)| *name);
+    set
 }
 
 /// Returns the value that a text stands for: what [`loose`] says, but 1 and 0 switch on and off.

@@ -12,7 +12,8 @@ pub mod writing;
 pub use agent_session::wording::{counted, tokens};
 use anstyle::{AnsiColor, Style};
 use session_model::Severity;
-pub use session_model::text::{clean, clean_lines, first_line};
+pub use session_model::text::{clean, clean_lines};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// The style of what matters less.
 pub const DIM: Style = Style::new().dimmed();
@@ -55,9 +56,33 @@ pub fn width() -> usize {
     columns.unwrap_or(80).clamp(40, 110)
 }
 
+/// Returns the columns that a text takes on the screen; wide characters take two.
+pub fn columns(text: &str) -> usize {
+    text.width()
+}
+
+/// Splits a text where `room` columns are full.
+pub fn split_columns(text: &str, room: usize) -> (&str, &str) {
+    let mut used = 0;
+    let end = text.char_indices().find(|(_, letter)| {
+        used += letter.width().unwrap_or_default();
+        used > room
+    });
+    text.split_at(end.map_or(text.len(), |(at, _)| at))
+}
+
+/// Returns the first line of a text that is not empty, cleaned, in at most `room` columns.
+pub fn first_line(text: &str, room: usize) -> String {
+    let line = session_model::text::first_line(text, usize::MAX);
+    match columns(&line) <= room {
+        true => line,
+        false => format!("{}...", split_columns(&line, room.saturating_sub(3)).0),
+    }
+}
+
 /// Returns a rule across the screen with a title in it.
 pub fn rule(title: &str, width: usize) -> String {
-    let used = title.chars().count() + 4;
+    let used = columns(title) + 4;
     let rest = "-".repeat(width.saturating_sub(used));
     format!("-- {title} {rest}")
 }

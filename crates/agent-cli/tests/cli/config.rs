@@ -142,7 +142,7 @@ fn values_for_programs() {
       "value": 50
     }
     "#);
-    assert_snapshot!(env.json(&["config", "path"]).to_string(), @r#"{"files":[{"layer":"global","path":"[DIR]/config/settings.json","state":"read"},{"layer":"global","path":"[DIR]/config/settings.jsonl","state":"missing"},{"layer":"project","path":"[DIR]/.agent-cli/settings.json","state":"read"},{"layer":"project","path":"[DIR]/.agent-cli/settings.jsonl","state":"missing"}]}"#);
+    assert_snapshot!(env.json(&["config", "path"]).to_string(), @r#"{"files":[{"layer":"global","path":"[DIR]/config/settings.json","state":"read"},{"layer":"project","path":"[DIR]/.agent-cli/settings.json","state":"read"}]}"#);
     let keys = env.json(&["config", "explain", "compaction.prune"]);
     assert_eq!(keys["settings"].as_array().map(Vec::len), Some(6));
     let schema = env.json(&["config", "schema"]);
@@ -158,29 +158,26 @@ fn values_for_programs() {
 #[test]
 fn files_that_are_looked_at() {
     let env = layered();
-    env.write("config/settings.jsonl", "");
     assert_snapshot!(shown(&env.run(&["config", "path", "--settings", "own.json"])), @"
     exit 0
     --- stdout
     global   [DIR]/config/settings.json  read
-    global   [DIR]/config/settings.jsonl  not read: settings.json takes its place
     project  [DIR]/.agent-cli/settings.json  read
-    project  [DIR]/.agent-cli/settings.jsonl  missing
     file     own.json  missing
     ");
-    // Files that cannot be used are found, and the schema helps to mend them.
+    // Files that cannot be used are found, and the schema helps to correct them.
     env.write("config/settings.json", "{");
     assert_eq!(env.run(&["config", "path"]).code, Some(0));
     assert_eq!(env.run(&["config", "schema"]).code, Some(0));
     assert_snapshot!(shown(&env.run(&["config", "show"])), @"
     exit 2
     --- stderr
-    error: settings [DIR]/config/settings.json, line 1: no JSON at column 1: EOF while parsing an object
+    error: settings [DIR]/config/settings.json, line 1: no JSON at column 1: unterminated object
     ");
     assert_snapshot!(shown(&env.run(&["doctor", "s.jsonl"])), @"
     exit 2
     --- stderr
-    error: settings [DIR]/config/settings.json, line 1: no JSON at column 1: EOF while parsing an object
+    error: settings [DIR]/config/settings.json, line 1: no JSON at column 1: unterminated object
     ");
 
     let mut homeless = env.command(BINARY);
@@ -189,7 +186,6 @@ fn files_that_are_looked_at() {
     exit 0
     --- stdout
     project  [DIR]/.agent-cli/settings.json  read
-    project  [DIR]/.agent-cli/settings.jsonl  missing
     ");
 }
 

@@ -212,25 +212,3 @@ fn r24_without_files_the_summary_is_written_all_the_same_and_it_is_said() {
     );
     assert!(!lines.iter().any(|line| line["type"] == "custom_message"));
 }
-
-#[test]
-fn variables_of_another_agent_are_named_as_the_source() {
-    let env = env();
-    let mut command = env.command(crate::env::BINARY);
-    command.env("QWEN_COMPACT_MAX_RECENT_FILES", "2");
-    command.args(["config", "explain", "compaction.restore.maxFiles"]);
-    let shown = env.output(&mut command).success();
-    assert!(
-        shown.contains("2 (QWEN_COMPACT_MAX_RECENT_FILES)"),
-        "{shown}"
-    );
-    let mut command = env.command(crate::env::BINARY);
-    command.env("QWEN_COMPACT_SCREENSHOT_TRIGGER", "maybe");
-    command.args(["inspect", "s.jsonl"]);
-    let refused = env.output(&mut command);
-    assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(
-        refused.stderr.contains("QWEN_COMPACT_SCREENSHOT_TRIGGER"),
-        "{refused}"
-    );
-}

@@ -69,11 +69,11 @@ fn file_line(file: &SettingsFile) -> String {
     let state = match file.state {
         FileState::Read => "read",
         FileState::Missing => "missing",
-        FileState::Replaced => "not read: settings.json takes its place",
+        FileState::Outdated => "not read: rename settings.jsonl to settings.json",
     };
     let style = match file.state {
         FileState::Read => GOOD,
-        FileState::Missing | FileState::Replaced => DIM,
+        FileState::Missing | FileState::Outdated => DIM,
     };
     let path = clean(&file.path.display().to_string());
     let state = styled(style, state);

@@ -397,7 +397,7 @@ fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
     ];
     for part in more.into_iter().flatten() {
         // What has no room is left out, the least important last.
-        if title.chars().count() + 2 + part.chars().count() + 6 <= width {
+        if crate::ui::columns(&title) + 2 + crate::ui::columns(&part) + 6 <= width {
             title.push_str("  ");
             title.push_str(&part);
         }

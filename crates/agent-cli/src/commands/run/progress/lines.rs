@@ -1,14 +1,14 @@
 //! Texts in lines that fit the screen.
 
-use crate::ui::first_line;
+use crate::ui::{columns, first_line, split_columns};
 
-/// Returns parts with commas between them, in lines of at most `width` characters where no part is longer; lines
+/// Returns parts with commas between them, in lines of at most `width` columns where no part is longer; lines
 /// behind the first begin with `indent`.
 pub(super) fn filled(parts: &[String], indent: &str, width: usize) -> String {
     let mut text = String::new();
     let mut used = 0;
     for part in parts {
-        let length = part.chars().count();
+        let length = columns(part);
         match used {
             0 => {}
             // The comma behind this part is counted too.
@@ -19,7 +19,7 @@ pub(super) fn filled(parts: &[String], indent: &str, width: usize) -> String {
             _ => {
                 text.push_str(",\n");
                 text.push_str(indent);
-                used = indent.chars().count();
+                used = columns(indent);
             }
         }
         text.push_str(part);
@@ -28,19 +28,21 @@ pub(super) fn filled(parts: &[String], indent: &str, width: usize) -> String {
     text
 }
 
-/// Returns the words of a line in lines of at most `width` characters; a longer word is cut where the line ends.
+/// Returns the words of a line in lines of at most `width` columns; a longer word is cut where the line ends.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
-        let mut letters = word.chars().peekable();
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
                 line.push(' ');
-                line.extend(letters);
+                line.push_str(word);
             }
             _ => {
-                while letters.peek().is_some() {
-                    lines.push(letters.by_ref().take(width.max(1)).collect());
+                let mut rest = word;
+                while !rest.is_empty() {
+                    let (line, after) = split_columns(rest, width.max(2));
+                    lines.push(line.to_owned());
+                    rest = after;
                 }
             }
         }

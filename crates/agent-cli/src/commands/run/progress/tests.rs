@@ -117,6 +117,22 @@ fn long_commands_are_cut_and_keep_their_time() {
 }
 
 #[test]
+fn wide_characters_take_two_columns() {
+    let [start, end] = call(
+        &"\u{6f22}".repeat(500),
+        true,
+        &format!(
+            "{} more {}",
+            "\u{1f600}".repeat(500),
+            "\u{5b57} ".repeat(90)
+        ),
+    );
+    let shown = shown(|| 40, &[start, end]);
+    let columns = |line: &str| unicode_width::UnicodeWidthStr::width(line);
+    assert!(shown.lines().all(|line| columns(line) <= 40), "{shown}");
+}
+
+#[test]
 fn nothing_that_steers_a_terminal_is_shown() {
     let nasty = "a\u{1b}[2Jb\u{9b}31mc\u{7}\rd";
     let [start, end] = call(nasty, true, nasty);
