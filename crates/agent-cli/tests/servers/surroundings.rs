@@ -61,6 +61,7 @@ impl House {
         let cancel = CancellationToken::new();
         Self {
             context: ToolContext {
+                live: agent_tools::LiveOutput::default(),
                 workspace: Arc::new(workspace),
                 cancel: cancel.clone(),
                 limits: ToolLimits::default(),

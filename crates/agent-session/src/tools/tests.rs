@@ -26,6 +26,7 @@ impl House {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let context = ToolContext {
+            live: agent_tools::LiveOutput::default(),
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
@@ -175,7 +176,7 @@ fn house(lines: &str) -> House {
     let tree = decode_bytes(lines.as_bytes().to_vec()).tree;
     let leaf = tree.leaf();
     let mut house = House::new();
-    house.context.history = Some(History { tree, leaf });
+    house.context.history = Some(Arc::new(History { tree, leaf }));
     house
 }
 
@@ -377,7 +378,7 @@ async fn a_search_ends_when_it_is_cancelled() {
 #[tokio::test]
 async fn the_session_counts_from_where_it_stands() {
     let mut house = house(LINES);
-    let history = house.context.history.as_mut().unwrap();
+    let history = Arc::make_mut(house.context.history.as_mut().unwrap());
     history.leaf = Leaf::At(history.tree.find("x1").unwrap());
     let found = house.good("recall", json!({ "query": "cow" })).await;
     assert!(found.contains("[e3] user, on another branch"), "{found}");

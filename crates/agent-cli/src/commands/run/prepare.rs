@@ -167,6 +167,7 @@ impl Prepared {
         store.set_sync(settings.session.sync.into());
         let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
         let tool_context = ToolContext {
+            live: agent_tools::LiveOutput::default(),
             workspace: Arc::new(workspace),
             cancel: llm_providers::CancellationToken::new(),
             limits: ToolLimits {

@@ -5,13 +5,16 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use insta::assert_snapshot;
+use llm_providers::Redactor;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{House, text};
+use crate::LiveOutput;
 use crate::approval::{Approvals, Policy};
 use crate::builtin::screen::Screen;
 use hooks::process::is_secret;
@@ -66,7 +69,7 @@ async fn output_comes_in_the_order_of_writing() {
     no input
     ");
     assert!(!output.is_error);
-    let expected = json!({ "outcome": "exited", "exit_code": 0, "full_output_path": null });
+    let expected = json!({ "outcome": "exited", "exit_code": 0, "truncated": false, "full_output_path": null });
     assert_eq!(output.details, Some(expected));
     assert_eq!(
         house.good("bash", json!({ "command": "true" })).await,
@@ -442,5 +445,34 @@ async fn no_part_of_a_key_is_shown_or_kept_where_output_is_cut() {
         assert!(!kept.contains("sk-0") && !kept.contains("wxyz"), "{before}");
         assert_eq!(kept.matches("[secret removed]").count(), 3, "{before}");
         assert_eq!(kept.matches('x').count(), before, "{before}");
+    }
+}
+
+#[tokio::test]
+async fn output_is_shown_while_the_command_runs() {
+    const KEY: &str = "sk-0123456789abcdef";
+    let mut house = House::new();
+    let mut redactor = Redactor::default();
+    redactor.add(KEY);
+    house.context.redactor = Arc::new(redactor);
+    let updates = Arc::new(Mutex::new(Vec::new()));
+    let (shown, go) = (updates.clone(), house.path("go"));
+    house.context.live = LiveOutput::new(move |output: String| {
+        // The command goes on only once the half of the line was seen.
+        if output.contains("half") {
+            fs::write(&go, "").unwrap();
+        }
+        shown.lock().unwrap().push(output);
+    });
+    let lines = "for i in $(seq 3000); do echo line $i; done";
+    let wait = "until [ -e go ]; do sleep 0.01; done";
+    let command = format!("{lines}; printf 'half sk-01234'; {wait}; echo 56789abcdef");
+    let whole = house.good("bash", json!({ "command": command })).await;
+    assert!(whole.contains("half [secret removed]"), "{whole}");
+    let updates = updates.lock().unwrap();
+    let newest = updates.last().unwrap();
+    assert!(newest.contains("line 3000\nhalf "), "{newest}");
+    for update in &*updates {
+        assert!(update.len() <= 8000 && !update.contains("sk-0"), "{update}");
     }
 }

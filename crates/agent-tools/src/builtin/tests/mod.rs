@@ -40,6 +40,7 @@ impl House {
         }
         let workspace = Workspace::open(&folder.path().join("work")).unwrap();
         let context = ToolContext {
+            live: crate::LiveOutput::default(),
             workspace: Arc::new(workspace),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
