@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::Restored;
 use hooks::HookFailure;
-use llm_providers::Redactor;
+use llm_providers::{PieceRedactor, Redactor};
 use session_model::Usage;
 use tokio::sync::mpsc::UnboundedSender;
 
@@ -46,6 +46,11 @@ impl Events {
     /// Returns a text without keys, for what is sent to a model and stands in no session before.
     pub fn without_keys(&self, text: &str) -> String {
         self.redactor.clean_answer(text)
+    }
+
+    /// Returns what takes keys out of a text that comes in pieces.
+    pub fn piece_redactor(&self) -> PieceRedactor {
+        PieceRedactor::new(self.redactor.clone())
     }
 
     /// Tells. Nobody has to listen.
