@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::extensions::secret_variables;
 use crate::models::block_on;
 use agent_session::restoring::{Disk, Stopped, unseen};
-use agent_tools::approval::{Approvals, Memory};
+use agent_tools::approval::{ApprovalStore, Approvals};
 use session_store::catalog::{is_kept, sessions_root};
 
 /// What was found on the disk.
@@ -142,7 +142,7 @@ fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
     let workspace = Arc::new(workspace(folder, &settings, &sources, &sessions)?);
     // Nobody is asked.
     let approvals = Approvals::new(policies(&settings, false, &[])?, false);
-    let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
+    let memory = ApprovalStore::of(sources.config_dir.as_deref(), workspace.root());
     Ok(Disk::new(
         workspace,
         cwd,

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use crate::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, Step};
 use crate::wording::{counted, restored_in_words as in_words};
-use agent_tools::approval::{Decision, Question, Told};
+use agent_tools::approval::{ApprovalEvent, Decision, Question};
 
 /// The sender of events; cheap to clone.
 #[derive(Clone)]
@@ -103,28 +103,28 @@ impl Events {
     }
 
     /// Tells of a question whether a call may run.
-    pub fn approval(&self, told: Told<'_>) {
+    pub fn approval(&self, told: ApprovalEvent<'_>) {
         let mut questions = self
             .questions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match told {
-            Told::Asked(question) => questions.push(question.clone()),
-            Told::Ended(question, _) => questions.retain(|asked| asked != question),
-            Told::NotRemembered(_) => {}
+            ApprovalEvent::Asked(question) => questions.push(question.clone()),
+            ApprovalEvent::Ended(question, _) => questions.retain(|asked| asked != question),
+            ApprovalEvent::NotRemembered(_) => {}
         }
         drop(questions);
         self.send(match told {
-            Told::Asked(question) => SessionEvent::ApprovalRequest {
+            ApprovalEvent::Asked(question) => SessionEvent::ApprovalRequest {
                 call_id: question.call_id.clone(),
                 tool: question.tool.clone(),
                 subject: question.subject.clone(),
             },
-            Told::Ended(question, decision) => SessionEvent::ApprovalEnd {
+            ApprovalEvent::Ended(question, decision) => SessionEvent::ApprovalEnd {
                 call_id: question.call_id.clone(),
                 decision: decision.map(Decision::name),
             },
-            Told::NotRemembered(why) => SessionEvent::Notice {
+            ApprovalEvent::NotRemembered(why) => SessionEvent::Notice {
                 text: why.to_owned(),
             },
         });

@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use crate::event::SessionEvent;
 use crate::machine::Event;
 use crate::runtime::{AgentSession, Ask, Command};
-use agent_tools::mcp::{Servers, Surroundings, Tell};
+use agent_tools::mcp::{ServerEnvironment, Servers, Tell};
 use session_store::Delivery;
 
 /// What waits until the servers are there.
@@ -32,7 +32,7 @@ impl AgentSession {
         let mut early = Vec::new();
         let events = self.events.clone();
         let tell: Tell = Arc::new(move |event| events.send(SessionEvent::from(event)));
-        let around = Surroundings::of(&self.tool_context);
+        let around = ServerEnvironment::of(&self.tool_context);
         let cancel = CancellationToken::new();
         let mut starting = pin!(Servers::start(&configs, &around, &cancel, &tell));
         let mut commanded = true;

@@ -25,7 +25,7 @@ use crate::settings::{AppSettings, Sources};
 use agent_session::instructions::{Instructions, Places};
 use agent_session::models::LiveModels;
 use agent_session::runtime::SessionConfig;
-use agent_tools::approval::{Approvals, Memory};
+use agent_tools::approval::{ApprovalStore, Approvals};
 use agent_tools::{ToolContext, ToolLimits, Workspace};
 use session_store::catalog::sessions_root;
 
@@ -156,7 +156,7 @@ impl Prepared {
             })?;
         let can_ask =
             user == User::Away && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
+        let memory = ApprovalStore::of(sources.config_dir.as_deref(), workspace.root());
         // A script is the user's own; but a user who is there is asked.
         let trusted = script.is_some() && user == User::Away;
         let policies = policies(&settings, trusted, &allowed)?;
