@@ -19,7 +19,7 @@ use crate::runtime::{
 use crate::tools::standard_tools;
 use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;
-use agent_tools::{ToolContext, ToolLimits, Toolbox, Workspace};
+use agent_tools::{LiveOutput, ToolContext, ToolLimits, Toolbox, Workspace};
 use session_store::{MemoryCatalog, MemoryStore, OpenSession, SessionCatalog};
 
 /// Builds a session.
@@ -201,6 +201,7 @@ impl SessionBuilder {
                 secret_variables,
                 redactor: redactor.clone(),
                 history: None,
+                live: LiveOutput::default(),
             },
             store,
             catalog,

@@ -96,6 +96,13 @@ pub enum SessionEvent {
         #[schemars(with = "serde_json::Value")]
         arguments: serde_json::Value,
     },
+    /// A running tool has more output.
+    ToolUpdate {
+        /// The call.
+        call_id: String,
+        /// The end of its output so far, at most 8,000 bytes; takes the place of the update before.
+        output: String,
+    },
     /// A tool is done.
     ToolEnd {
         /// The call.
@@ -106,8 +113,14 @@ pub enum SessionEvent {
         is_error: bool,
         /// How long it took.
         seconds: f64,
-        /// The beginning of what it gave back.
+        /// The beginning of its result, at most 2,000 characters.
         output: String,
+        /// Whether the result is longer than that.
+        truncated: bool,
+        /// What it did, as the reference of the tools describes: the `diff` of `edit` and `write`, the `exit_code` of
+        /// `bash`.
+        #[schemars(with = "Option<serde_json::Value>")]
+        details: Option<serde_json::Value>,
     },
     /// A tool call has to be allowed: it waits until somebody answers.
     ApprovalRequest {

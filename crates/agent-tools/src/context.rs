@@ -8,6 +8,7 @@ use llm_providers::{CancellationToken, Redactor};
 use session_model::{Leaf, SessionTree};
 
 use crate::approval::Approvals;
+use crate::live::LiveOutput;
 use crate::workspace::Workspace;
 
 /// What a tool works in.
@@ -28,7 +29,9 @@ pub struct ToolContext {
     /// Takes keys out of whatever a call returns.
     pub redactor: Arc<Redactor>,
     /// The session as it was when the calls began, for tools that look into it; none where there is none.
-    pub history: Option<History>,
+    pub history: Option<Arc<History>>,
+    /// Who watches the output of the running call.
+    pub live: LiveOutput,
 }
 
 /// What a call may take and return.

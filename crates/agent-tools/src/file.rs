@@ -10,7 +10,7 @@ use tokio::task::spawn_blocking;
 use crate::context::ToolContext;
 use crate::output::ToolOutput;
 use crate::text::reason;
-use crate::workspace::place::{Place, Purpose};
+use crate::workspace::resolved::{Purpose, ResolvedPath};
 
 const OPEN: u8 = 0;
 const PASSED: u8 = 1;
@@ -113,7 +113,7 @@ pub(crate) enum Target {
 
 impl Target {
     /// Returns what stands at `place`, or why it may not be replaced.
-    pub(crate) fn at(place: &Place) -> Result<Self, String> {
+    pub(crate) fn at(place: &ResolvedPath) -> Result<Self, String> {
         match place.open(Purpose::TryWrite) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::New),
             Err(error) => Err(reason(&error)),
@@ -127,6 +127,6 @@ impl Target {
 pub fn open_regular(path: &std::path::Path) -> Result<(std::fs::File, Metadata), String> {
     let names = path.parent().zip(path.file_name());
     let (folder, name) = names.ok_or("names no file")?;
-    let place = Place::in_folder(folder, name).map_err(|error| reason(&error))?;
+    let place = ResolvedPath::in_folder(folder, name).map_err(|error| reason(&error))?;
     place.open(Purpose::Read).map_err(|error| reason(&error))
 }

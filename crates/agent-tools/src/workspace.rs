@@ -9,10 +9,10 @@ use std::sync::Arc;
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-pub mod place;
+pub mod resolved;
 
-use place::{Guard, Root};
-pub use place::{Place, Purpose};
+use resolved::{DenyList, Root};
+pub use resolved::{Purpose, ResolvedPath};
 
 /// The most links that one path may lead through.
 const MOST_LINKS: usize = 40;
@@ -28,15 +28,15 @@ const REPOSITORY: &str = ".git";
 #[derive(Debug, Clone)]
 pub struct Workspace {
     root: Arc<Root>,
-    /// Folders beside the root.
+    /// Further folders.
     more: Vec<Arc<Root>>,
-    guard: Arc<Guard>,
+    deny_list: Arc<DenyList>,
     is_unchanged: Option<fn(&Path) -> bool>,
 }
 
 /// Why a path names no file that may be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Astray {
+pub enum PathError {
     /// It leads out.
     Outside,
     /// It leads nowhere, for this reason.
@@ -81,7 +81,7 @@ impl Workspace {
         Ok(Self {
             root: open(root, Access::Change)?,
             more: Vec::new(),
-            guard: Arc::default(),
+            deny_list: Arc::default(),
             is_unchanged: None,
         })
     }
@@ -111,9 +111,9 @@ impl Workspace {
         let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let walked = walk(Path::new("/"), &absolute);
         let found = walked.unwrap_or(absolute);
-        let mut guard = (*self.guard).clone();
-        guard.protect(found);
-        self.guard = Arc::new(guard);
+        let mut deny_list = (*self.deny_list).clone();
+        deny_list.protect(found);
+        self.deny_list = Arc::new(deny_list);
         self
     }
 
@@ -133,13 +133,13 @@ impl Workspace {
     /// Returns the file that `path` (relative to the root, or absolute) names, links resolved, whether it
     /// exists or not; or why it may not be touched.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, String> {
-        self.locate(path).map(Place::into_path)
+        self.locate(path).map(ResolvedPath::into_path)
     }
 
     /// Returns what [`Workspace::resolve`] does, for a file that is to be changed: settings are refused, because
     /// they would be in force at the next start.
     pub fn resolve_to_change(&self, path: &str) -> Result<PathBuf, String> {
-        self.locate_to_change(path).map(Place::into_path)
+        self.locate_to_change(path).map(ResolvedPath::into_path)
     }
 
     /// Returns the one name by which rules know what `path` names: from the root on where it is in it, links resolved.
@@ -156,29 +156,29 @@ impl Workspace {
     }
 
     /// Returns the place of a file that is to be read.
-    pub fn locate(&self, path: &str) -> Result<Place, String> {
+    pub fn locate(&self, path: &str) -> Result<ResolvedPath, String> {
         self.locate_from(self.root(), path)
             .map_err(|astray| match astray {
-                Astray::Outside => self.outside(path),
-                Astray::Nowhere(reason) => format!("path: {reason}"),
-                Astray::Protected(reason) => format!("path: {path}: {reason}"),
+                PathError::Outside => self.outside(path),
+                PathError::Nowhere(reason) => format!("path: {reason}"),
+                PathError::Protected(reason) => format!("path: {path}: {reason}"),
             })
     }
 
     /// Returns the place of a file that is to be read and whose path, where it is relative, begins at `base`, which
     /// has no links in it.
-    pub fn locate_from(&self, base: &Path, path: &str) -> Result<Place, Astray> {
+    pub fn locate_from(&self, base: &Path, path: &str) -> Result<ResolvedPath, PathError> {
         let found = self.follow(base, path)?;
-        let root = self.root_of(&found, |_| true).ok_or(Astray::Outside)?;
-        let place = Place::new(root, self.guard.clone(), found);
+        let root = self.root_of(&found, |_| true).ok_or(PathError::Outside)?;
+        let place = ResolvedPath::new(root, self.deny_list.clone(), found);
         match place.is_protected() {
-            true => Err(Astray::Protected(place::PROTECTED)),
+            true => Err(PathError::Protected(resolved::PROTECTED)),
             false => Ok(place),
         }
     }
 
     /// Returns the place of a file that is to be changed.
-    pub fn locate_to_change(&self, path: &str) -> Result<Place, String> {
+    pub fn locate_to_change(&self, path: &str) -> Result<ResolvedPath, String> {
         let readable = self.locate(path)?;
         let found = readable.into_path();
         let root = self.root_of(&found, |access| access == Access::Change);
@@ -207,17 +207,17 @@ impl Workspace {
         let is_unchanged = self
             .is_unchanged
             .is_some_and(|is_unchanged| is_unchanged(&found));
-        let place = Place::new(root, self.guard.clone(), found);
+        let place = ResolvedPath::new(root, self.deny_list.clone(), found);
         match is_unchanged || place.is_protected() {
-            true => Err(format!("path: {path}: {}", place::PROTECTED)),
+            true => Err(format!("path: {path}: {}", resolved::PROTECTED)),
             false => Ok(place),
         }
     }
 
     /// Returns the place of the root.
-    pub fn top(&self) -> Place {
+    pub fn top(&self) -> ResolvedPath {
         let path = self.root.path.clone();
-        Place::new(self.root.clone(), self.guard.clone(), path)
+        ResolvedPath::new(self.root.clone(), self.deny_list.clone(), path)
     }
 
     /// Returns how a model is told of a path: from the root on where it is in it.
@@ -243,8 +243,8 @@ impl Workspace {
     }
 
     /// Returns what `path` names, which is in one of the folders.
-    fn follow(&self, base: &Path, path: &str) -> Result<PathBuf, Astray> {
-        let nowhere = |reason: &str| Astray::Nowhere(reason.to_owned());
+    fn follow(&self, base: &Path, path: &str) -> Result<PathBuf, PathError> {
+        let nowhere = |reason: &str| PathError::Nowhere(reason.to_owned());
         if path.is_empty() {
             return Err(nowhere("is empty; name a file of the workspace"));
         }
@@ -253,7 +253,7 @@ impl Workspace {
         }
         if path == "~" || path.starts_with("~/") {
             let what = "~ stands for nothing here; name the file from the workspace on";
-            return Err(Astray::Nowhere(format!("{path}: {what}")));
+            return Err(PathError::Nowhere(format!("{path}: {what}")));
         }
         let walked = walk(base, Path::new(path));
         let at = match &walked {
@@ -261,9 +261,9 @@ impl Workspace {
             Err((at, _)) => at,
         };
         if self.root_of(at, |_| true).is_none() {
-            return Err(Astray::Outside);
+            return Err(PathError::Outside);
         }
-        walked.map_err(|(_, reason)| Astray::Nowhere(format!("{path}: {reason}")))
+        walked.map_err(|(_, reason)| PathError::Nowhere(format!("{path}: {reason}")))
     }
 
     fn outside(&self, path: &str) -> String {
@@ -278,7 +278,7 @@ impl Workspace {
                 "path: {path}: outside the workspace {root}; only files in it may be touched"
             ),
             more => format!(
-                "path: {path}: outside the workspace {root} and the folders beside it ({}); only files in them may be touched",
+                "path: {path}: outside the workspace {root} and the other folders ({}); only files in them may be touched",
                 more.join(", ")
             ),
         }

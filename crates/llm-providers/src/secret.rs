@@ -144,17 +144,24 @@ impl PieceRedactor {
         }
     }
 
-    /// Takes the next piece and returns what is free of keys by now; the end may be held back.
+    /// Takes the next piece and returns what is free of keys by now. An end that may be the beginning of a key is held
+    /// back, and nothing else.
     pub fn push(&mut self, piece: &str) -> String {
-        let longest = self.redactor.spellings.first();
-        let longest = longest.map_or(0, |key| key.expose().len());
-        if longest < SHORTEST_IN_ANSWERS {
-            return piece.to_owned();
-        }
         self.held.push_str(piece);
-        // A key that begins before here has ended, too.
-        let decided = (self.held.len() + 1).saturating_sub(longest);
-        self.take(self.held.floor_char_boundary(decided))
+        self.take(self.partial_key())
+    }
+
+    /// Returns where the first key begins of which only a part has come; the end when there is none.
+    fn partial_key(&self) -> usize {
+        let keys = self.redactor.spellings.iter().map(Secret::expose);
+        let keys = keys.take_while(|key| key.len() >= SHORTEST_IN_ANSWERS);
+        let end = self.held.len();
+        let partial = keys.filter_map(|key| {
+            let from = (end + 1).saturating_sub(key.len());
+            let mut starts = (from..end).filter(|at| self.held.is_char_boundary(*at));
+            starts.find(|at| key.starts_with(&self.held[*at..]))
+        });
+        partial.min().unwrap_or(end)
     }
 
     /// Returns what was held back.
@@ -232,6 +239,18 @@ mod tests {
         let secrets = [Secret::new("abcdef"), Secret::new("abcdef-123456")];
         let redactor = Redactor::new(secrets.iter().flatten());
         assert!(!redactor.clean("abcdef-123456").contains("123456"));
+    }
+
+    #[test]
+    fn only_what_may_be_the_beginning_of_a_key_is_held_back() {
+        let redactor = Arc::new(Redactor::new(&Secret::new("sk-0123456789abcdef")));
+        let mut pieces = PieceRedactor::new(redactor);
+        assert_eq!(pieces.push("an answer"), "an answer");
+        assert_eq!(pieces.push(" with sk-01"), " with ");
+        assert_eq!(pieces.push("x and s"), "sk-01x and ");
+        assert_eq!(pieces.push("k-0123456789abcdef"), "[secret removed]");
+        assert_eq!(pieces.push("s"), "");
+        assert_eq!(pieces.finish(), "s");
     }
 
     #[test]

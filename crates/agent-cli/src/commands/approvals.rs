@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::options::Global;
 use crate::ui::{BAD, DIM, GOOD, clean, counted, styled};
 use agent_tools::Workspace;
-use agent_tools::approval::{Memory, Rule, Rules, Ruling, Subject};
+use agent_tools::approval::{ApprovalStore, Rule, RuleDecision, Rules, Subject};
 
 /// Show and change which tool calls are allowed in a project without a question, and which never are.
 #[derive(Debug, Args)]
@@ -63,8 +63,8 @@ pub struct RuleArgs {
 pub(super) fn run(args: &ApprovalsArgs, global: &Global) -> Result<Outcome, Error> {
     match &args.command {
         ApprovalsCommand::List(project) => list(&memory(project, global)?),
-        ApprovalsCommand::Allow(rule) => add(rule, global, Ruling::Allowed),
-        ApprovalsCommand::Deny(rule) => add(rule, global, Ruling::Denied),
+        ApprovalsCommand::Allow(rule) => add(rule, global, RuleDecision::Allowed),
+        ApprovalsCommand::Deny(rule) => add(rule, global, RuleDecision::Denied),
         ApprovalsCommand::Forget(rule) => forget(rule, global),
     }
 }
@@ -80,13 +80,13 @@ fn workspace(project: &ProjectArgs) -> Result<Workspace, Error> {
     Ok(Workspace::open(&folder)?)
 }
 
-fn memory(project: &ProjectArgs, global: &Global) -> Result<Memory, Error> {
+fn memory(project: &ProjectArgs, global: &Global) -> Result<ApprovalStore, Error> {
     let workspace = workspace(project)?;
     let config = global.settings_sources()?.config_dir;
-    Memory::of(config.as_deref(), workspace.root()).map_err(Error::Failure)
+    ApprovalStore::of(config.as_deref(), workspace.root()).map_err(Error::Failure)
 }
 
-fn list(memory: &Memory) -> Result<Outcome, Error> {
+fn list(memory: &ApprovalStore) -> Result<Outcome, Error> {
     let rules = memory.rules().map_err(Error::Failure)?;
     let mut text = String::new();
     let mut show = |label: String, rules: &[Rule]| {
@@ -112,7 +112,7 @@ fn list(memory: &Memory) -> Result<Outcome, Error> {
     Ok(Outcome::done(&document(memory, &rules), text))
 }
 
-fn document(memory: &Memory, rules: &Rules) -> serde_json::Value {
+fn document(memory: &ApprovalStore, rules: &Rules) -> serde_json::Value {
     json!({
         "project": memory.project(),
         "file": memory.file().display().to_string(),
@@ -170,17 +170,17 @@ fn check(rule: &Rule) -> Result<(), Error> {
     Ok(())
 }
 
-fn add(args: &RuleArgs, global: &Global, ruling: Ruling) -> Result<Outcome, Error> {
+fn add(args: &RuleArgs, global: &Global, rule_decision: RuleDecision) -> Result<Outcome, Error> {
     let rule = rule(args)?;
     check(&rule)?;
     let memory = memory(&args.project, global)?;
     let rule = named(rule, &workspace(&args.project)?);
     let shown = format!("{}: {}", clean(&rule.tool), clean(&rule.text()));
-    memory.add(rule, ruling).map_err(Error::Failure)?;
+    memory.add(rule, rule_decision).map_err(Error::Failure)?;
     let rules = memory.rules().map_err(Error::Failure)?;
-    let what = match ruling {
-        Ruling::Allowed => "runs without a question",
-        Ruling::Denied => "never runs",
+    let what = match rule_decision {
+        RuleDecision::Allowed => "runs without a question",
+        RuleDecision::Denied => "never runs",
     };
     let text = format!("{shown} {what} in {}\n", clean(memory.project()));
     Ok(Outcome::done(&document(&memory, &rules), text))

@@ -21,7 +21,7 @@ use crate::models::block_on;
 use crate::options::Global;
 use agent_session::restoring::{Disk, Stopped, unseen};
 use agent_session::rights::redactor;
-use agent_tools::approval::{Approvals, Memory};
+use agent_tools::approval::{ApprovalStore, Approvals};
 use session_store::catalog::{is_kept, sessions_root};
 
 /// What was found on the disk.
@@ -144,7 +144,7 @@ fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
     let workspace = Arc::new(workspace(folder, &settings, &sources, &sessions)?);
     // Nobody is asked.
     let approvals = Approvals::new(policies(&settings, false, &[])?, false);
-    let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
+    let memory = ApprovalStore::of(sources.config_dir.as_deref(), workspace.root());
     Ok(Disk::new(
         workspace,
         cwd,

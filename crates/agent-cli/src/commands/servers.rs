@@ -16,7 +16,7 @@ use crate::options::Global;
 use crate::settings::AppSettings;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, counted, first_line, styled, width};
 use agent_tools::Workspace;
-use agent_tools::mcp::{Report, Servers, Surroundings, Tell, configured, secrets};
+use agent_tools::mcp::{Report, ServerEnvironment, Servers, Tell, configured, secrets};
 use std::path::PathBuf;
 
 /// Start the servers of tools that are configured, list what they bring, and end them.
@@ -69,7 +69,7 @@ fn reports(settings: &AppSettings, workspace: &Workspace) -> Result<Vec<Report>,
         .filter_map(|name| Secret::new(&std::env::var(name).ok()?));
     let mut hidden: Vec<Secret> = values.collect();
     hidden.extend(secrets(&configs));
-    let around = Surroundings {
+    let around = ServerEnvironment {
         workspace: workspace.root().to_owned(),
         secret_variables,
         redactor: Arc::new(Redactor::new(&hidden)),

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agent_tools::approval::Approvals;
 use agent_tools::mcp::ServerEvent;
-use agent_tools::mcp::{ServerConfig, Servers, Surroundings, Tell};
+use agent_tools::mcp::{ServerConfig, ServerEnvironment, Servers, Tell};
 use agent_tools::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
 use llm_providers::CancellationToken;
 use serde_json::Value;
@@ -61,6 +61,7 @@ impl House {
         let cancel = CancellationToken::new();
         Self {
             context: ToolContext {
+                live: agent_tools::LiveOutput::default(),
                 workspace: Arc::new(workspace),
                 cancel: cancel.clone(),
                 limits: ToolLimits::default(),
@@ -83,7 +84,7 @@ impl House {
     pub async fn start(&self, configs: &[ServerConfig]) -> Servers {
         let heard = self.heard.clone();
         let tell: Tell = Arc::new(move |event| heard.lock().expect("no test panicked").push(event));
-        let around = Surroundings::of(&self.context);
+        let around = ServerEnvironment::of(&self.context);
         Servers::start(configs, &around, &self.cancel, &tell).await
     }
 

@@ -29,7 +29,15 @@ impl SessionEvent {
                 error.iter_mut().for_each(clean);
             }
             Self::ToolStart { arguments, .. } => each_string(arguments, &clean),
-            Self::ToolEnd { output, .. } => clean(output),
+            Self::ToolUpdate { output, .. } => clean(output),
+            Self::ToolEnd {
+                output, details, ..
+            } => {
+                clean(output);
+                details
+                    .iter_mut()
+                    .for_each(|details| each_string(details, &clean));
+            }
             Self::ApprovalRequest { subject, .. } => clean(subject),
             Self::HookFailed { reason, .. } => clean(reason),
             Self::Instructions { files, .. } => {
@@ -81,6 +89,7 @@ mod tests {
             match &mut event {
                 SessionEvent::ToolStart { arguments, .. } => *arguments = json!({ "a": [KEY] }),
                 SessionEvent::ToolEnd { output: text, .. }
+                | SessionEvent::ToolUpdate { output: text, .. }
                 | SessionEvent::ApprovalRequest { subject: text, .. }
                 | SessionEvent::HookFailed { reason: text, .. }
                 | SessionEvent::Answer { text, .. }

@@ -70,12 +70,18 @@ fn turn() -> Vec<SessionEvent> {
             name: "read".to_owned(),
             arguments: json!({ "path": "src/duration.rs" }),
         },
+        SessionEvent::ToolUpdate {
+            call_id: "call_2".to_owned(),
+            output: "running 3 tests\n".to_owned(),
+        },
         SessionEvent::ToolEnd {
             call_id: "call_1".to_owned(),
             name: "read".to_owned(),
             is_error: false,
             seconds: 0.002,
             output: "fn parse(text: &str) -> Option<Duration> {\n".to_owned(),
+            truncated: false,
+            details: None,
         },
         SessionEvent::ApprovalRequest {
             call_id: "call_2".to_owned(),

@@ -1,7 +1,7 @@
 //! What the files that the agent touched hold now, for the strategy `restore`.
 //!
 //! ```text
-//! TouchedFile -> Place (links resolved, inside?) -> allowed? -> opened handle -> size -> bytes -> text without keys -> DiskFile
+//! TouchedFile -> ResolvedPath (links resolved, inside?) -> allowed? -> opened handle -> size -> bytes -> text without keys -> DiskFile
 //! ```
 //!
 //! **Invariants.** A file is opened first and looked at then, from folders that are held open and never through a
@@ -25,7 +25,7 @@ use tokio::task::spawn_blocking;
 use agent_tools::Workspace;
 use agent_tools::approval::{Approvals, Policy, Question};
 use agent_tools::text::one_line;
-use agent_tools::workspace::{Astray, Place, Purpose};
+use agent_tools::workspace::{PathError, Purpose, ResolvedPath};
 use agent_tools::{Identity, reason};
 
 /// How many bytes are read at once; between two blocks a cancellation is noticed.
@@ -114,12 +114,12 @@ impl Disk {
                 return Err(Stopped);
             }
             let (path, state) = match self.place(&base, &touched.path) {
-                Err(Astray::Outside) => {
+                Err(PathError::Outside) => {
                     input.outside.push(touched.path);
                     continue;
                 }
-                Err(Astray::Nowhere(reason)) => (None, FileState::Unreadable { reason }),
-                Err(Astray::Protected(reason)) => {
+                Err(PathError::Nowhere(reason)) => (None, FileState::Unreadable { reason }),
+                Err(PathError::Protected(reason)) => {
                     let reason = reason.to_owned();
                     (None, FileState::Unreadable { reason })
                 }
@@ -182,7 +182,7 @@ impl Disk {
     }
 
     /// Returns where a file is.
-    fn place(&self, base: &Base, path: &str) -> Result<Place, Astray> {
+    fn place(&self, base: &Base, path: &str) -> Result<ResolvedPath, PathError> {
         let from = base.moved_from.as_deref();
         let within = from.and_then(|from| Path::new(path).strip_prefix(from).ok());
         let within = within.and_then(Path::to_str);
@@ -191,7 +191,7 @@ impl Disk {
     }
 
     /// Returns why the tool `read` would not get a file, unasked.
-    fn denied(&self, place: &Place) -> Option<String> {
+    fn denied(&self, place: &ResolvedPath) -> Option<String> {
         let question = Question {
             call_id: String::new(),
             tool: READ.to_owned(),
@@ -203,7 +203,7 @@ impl Disk {
 
     fn state(
         &self,
-        place: &Place,
+        place: &ResolvedPath,
         most: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<FileState, Stopped> {
@@ -220,7 +220,7 @@ impl Disk {
     /// Opens a file, and then looks at what was opened.
     fn attempt(
         &self,
-        place: &Place,
+        place: &ResolvedPath,
         most: u64,
         stop: &dyn Fn() -> bool,
     ) -> Result<FileState, Miss> {

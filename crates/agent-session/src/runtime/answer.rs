@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::TokenCount;
 use llm_providers::{
-    Answer, CancellationToken, Event as Piece, Progress, ProviderError, ProviderErrorKind, Request,
-    classify, complete,
+    Answer, CancellationToken, Event as Piece, PieceRedactor, Progress, ProviderError,
+    ProviderErrorKind, Request, classify, complete,
 };
 use session_model::{AssistantMessage, Block, Content, Cost, StopReason, Usage};
 
@@ -120,6 +120,36 @@ fn max_output(model: &LiveModel, tokens: TokenCount) -> Option<u64> {
     Some(own.map_or(left, |own| own.min(left)))
 }
 
+/// What has come of an answer so far.
+struct Stream {
+    said: String,
+    /// Hold back what may be the beginning of a key, since a key may be split over deltas.
+    text: PieceRedactor,
+    thinking: PieceRedactor,
+}
+
+impl Stream {
+    fn new(events: &Events) -> Self {
+        Self {
+            said: String::new(),
+            text: events.piece_redactor(),
+            thinking: events.piece_redactor(),
+        }
+    }
+}
+
+fn send_text(events: &Events, text: String) {
+    if !text.is_empty() {
+        events.send(SessionEvent::TextDelta { text });
+    }
+}
+
+fn send_thinking(events: &Events, text: String) {
+    if !text.is_empty() {
+        events.send(SessionEvent::ThinkingDelta { text });
+    }
+}
+
 struct Asking {
     model: LiveModel,
     policy: llm_providers::RetryPolicy,
@@ -135,33 +165,39 @@ struct Came {
 
 impl Asking {
     async fn ask(&self, request: &Request) -> Came {
-        let said = Arc::new(Mutex::new(String::new()));
-        let heard = said.clone();
+        let stream = Arc::new(Mutex::new(Stream::new(&self.events)));
+        let received = stream.clone();
         let events = self.events.clone();
-        let mut progress = move |progress: Progress<'_>| match progress {
-            Progress::Event(Piece::Text(text)) => {
-                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                heard.push_str(text);
-                events.send(SessionEvent::TextDelta { text: text.clone() });
-            }
-            Progress::Event(Piece::Thinking(text)) => {
-                events.send(SessionEvent::ThinkingDelta { text: text.clone() });
-            }
-            // Calls are told when they run.
-            Progress::Event(Piece::ToolCall { .. } | Piece::Done(_)) => {}
-            Progress::Retry { error, delay, sent } => {
-                let mut heard = heard.lock().unwrap_or_else(PoisonError::into_inner);
-                heard.clear();
-                events.send(SessionEvent::Retry {
-                    error: error.to_string(),
-                    delay_seconds: delay.as_secs_f64(),
-                    sent,
-                });
+        let mut progress = move |progress: Progress<'_>| {
+            let mut stream = received.lock().unwrap_or_else(PoisonError::into_inner);
+            match progress {
+                Progress::Event(Piece::Text(text)) => {
+                    stream.said.push_str(text);
+                    let text = stream.text.push(text);
+                    send_text(&events, text);
+                }
+                Progress::Event(Piece::Thinking(text)) => {
+                    let text = stream.thinking.push(text);
+                    send_thinking(&events, text);
+                }
+                // Calls are told when they run.
+                Progress::Event(Piece::ToolCall { .. } | Piece::Done(_)) => {}
+                Progress::Retry { error, delay, sent } => {
+                    *stream = Stream::new(&events);
+                    events.send(SessionEvent::Retry {
+                        error: error.to_string(),
+                        delay_seconds: delay.as_secs_f64(),
+                        sent,
+                    });
+                }
             }
         };
         let provider = &*self.model.provider;
         let result = complete(provider, request, &self.policy, &self.cancel, &mut progress).await;
-        let said = said.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+        send_thinking(&self.events, stream.thinking.finish());
+        send_text(&self.events, stream.text.finish());
+        let said = std::mem::take(&mut stream.said);
         Came { result, said }
     }
 

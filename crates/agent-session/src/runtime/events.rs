@@ -4,14 +4,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use compaction_core::Restored;
 use hooks::HookFailure;
-use llm_providers::Redactor;
+use llm_providers::{PieceRedactor, Redactor};
 use session_model::Usage;
 
 use crate::channel::EventSender;
 use crate::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, Step};
 use crate::wording::{counted, restored_in_words as in_words};
-use agent_tools::approval::{Decision, Question, Told};
+use agent_tools::approval::{ApprovalEvent, Decision, Question};
 
 /// The sender of events; cheap to clone.
 #[derive(Clone)]
@@ -46,6 +46,11 @@ impl Events {
     /// Returns a text without keys, for what is sent to a model and stands in no session before.
     pub fn without_keys(&self, text: &str) -> String {
         self.redactor.clean_answer(text)
+    }
+
+    /// Returns what takes keys out of a text that comes in pieces.
+    pub fn piece_redactor(&self) -> PieceRedactor {
+        PieceRedactor::new(self.redactor.clone())
     }
 
     /// Tells. Nobody has to listen.
@@ -113,28 +118,28 @@ impl Events {
     }
 
     /// Tells of a question whether a call may run.
-    pub fn approval(&self, told: Told<'_>) {
+    pub fn approval(&self, told: ApprovalEvent<'_>) {
         let mut questions = self
             .questions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         match told {
-            Told::Asked(question) => questions.push(question.clone()),
-            Told::Ended(question, _) => questions.retain(|asked| asked != question),
-            Told::NotRemembered(_) => {}
+            ApprovalEvent::Asked(question) => questions.push(question.clone()),
+            ApprovalEvent::Ended(question, _) => questions.retain(|asked| asked != question),
+            ApprovalEvent::NotRemembered(_) => {}
         }
         drop(questions);
         self.send(match told {
-            Told::Asked(question) => SessionEvent::ApprovalRequest {
+            ApprovalEvent::Asked(question) => SessionEvent::ApprovalRequest {
                 call_id: question.call_id.clone(),
                 tool: question.tool.clone(),
                 subject: question.subject.clone(),
             },
-            Told::Ended(question, decision) => SessionEvent::ApprovalEnd {
+            ApprovalEvent::Ended(question, decision) => SessionEvent::ApprovalEnd {
                 call_id: question.call_id.clone(),
                 decision: decision.map(Decision::name),
             },
-            Told::NotRemembered(why) => SessionEvent::Notice {
+            ApprovalEvent::NotRemembered(why) => SessionEvent::Notice {
                 text: why.to_owned(),
             },
         });

@@ -61,7 +61,7 @@ use crate::keys::SecretFilter;
 use crate::machine::{Continue, Event, Job, Machine, Policy, State, TurnEnd, transition};
 use crate::models::LiveModels;
 use crate::undoable::Replaceable;
-use agent_tools::approval::{Decision, Told};
+use agent_tools::approval::{ApprovalEvent, Decision};
 use agent_tools::mcp::{ServerConfig, Servers};
 use agent_tools::{ToolContext, Toolbox};
 use session_store::{NewEntry, OpenSession, SessionCatalog, SessionStore, StoreError};
@@ -187,7 +187,7 @@ impl AgentSession {
         let approvals = approvals.telling(move |told| {
             teller.approval(told);
             // Where nobody reads, nobody answers.
-            if let Told::Asked(question) = told
+            if let ApprovalEvent::Asked(question) = told
                 && !teller.is_read()
             {
                 answers.answer(&question.call_id, Decision::Deny);

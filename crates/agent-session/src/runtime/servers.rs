@@ -9,7 +9,7 @@ use session_model::EntryId;
 use crate::event::SessionEvent;
 use crate::machine::Event;
 use crate::runtime::{AgentSession, Ask, Command, CommandReceiver};
-use agent_tools::mcp::{Servers, Surroundings, Tell};
+use agent_tools::mcp::{ServerEnvironment, Servers, Tell};
 use session_store::Delivery;
 
 /// What waits until the servers are there.
@@ -31,7 +31,7 @@ impl AgentSession {
         let mut early = Vec::new();
         let events = self.events.clone();
         let tell: Tell = Arc::new(move |event| events.send(SessionEvent::from(event)));
-        let around = Surroundings::of(&self.tool_context);
+        let around = ServerEnvironment::of(&self.tool_context);
         let cancel = CancellationToken::new();
         let mut starting = pin!(Servers::start(&configs, &around, &cancel, &tell));
         let mut commanded = true;

@@ -21,7 +21,7 @@ use crate::runtime::jobs::Done;
 use crate::runtime::notify::Notifier;
 use crate::wording::counted;
 use agent_tools::approval::Approvals;
-use agent_tools::{History, Idempotency, ToolContext, ToolOutput, Toolbox};
+use agent_tools::{History, Idempotency, LiveOutput, ToolContext, ToolOutput, Toolbox};
 use session_store::NewEntry;
 
 /// How much of an output an event tells, in characters.
@@ -43,10 +43,10 @@ impl AgentSession {
             tools: self.tools.clone(),
             context: ToolContext {
                 approvals,
-                history: Some(History {
+                history: Some(Arc::new(History {
                     tree: self.store.tree().clone(),
                     leaf: self.store.leaf(),
-                }),
+                })),
                 ..self.tool_context.clone()
             },
             hooks: self.hooks.clone(),
@@ -165,6 +165,8 @@ impl Batch {
                 is_error: true,
                 seconds: 0.0,
                 output: output.content.joined_text("\n"),
+                truncated: false,
+                details: None,
             });
             return entry(call, &output);
         }
@@ -185,6 +187,8 @@ impl Batch {
             is_error: output.is_error,
             seconds: started.elapsed().as_secs_f64(),
             output: text.chars().take(TOLD).collect(),
+            truncated: text.chars().nth(TOLD).is_some(),
+            details: output.details.clone(),
         });
         let told = Notification::ToolResult {
             call_id: call.id.clone(),
@@ -215,7 +219,18 @@ impl Batch {
                 return ToolOutput::error(cancelled_by(hook, reason.as_deref(), "this call"));
             }
         }
-        self.tools.run(call, &self.context).await
+        let (events, call_id) = (self.events.clone(), call.id.clone());
+        let live = LiveOutput::new(move |output| {
+            events.send(SessionEvent::ToolUpdate {
+                call_id: call_id.clone(),
+                output,
+            });
+        });
+        let context = ToolContext {
+            live,
+            ..self.context.clone()
+        };
+        self.tools.run(call, &context).await
     }
 }
 

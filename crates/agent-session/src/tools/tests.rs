@@ -17,15 +17,16 @@ use tempfile::TempDir;
 use super::standard_tools;
 
 /// A workspace for calls, with a session behind it.
-struct House {
+struct TestWorkspace {
     _folder: TempDir,
     context: ToolContext,
 }
 
-impl House {
+impl TestWorkspace {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let context = ToolContext {
+            live: agent_tools::LiveOutput::default(),
             workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
@@ -171,11 +172,11 @@ const LINES: &str = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-
 "#;
 
 /// Returns a workspace and the session of `lines`, at its last entry.
-fn house(lines: &str) -> House {
+fn house(lines: &str) -> TestWorkspace {
     let tree = decode_bytes(lines.as_bytes().to_vec()).tree;
     let leaf = tree.leaf();
-    let mut house = House::new();
-    house.context.history = Some(History { tree, leaf });
+    let mut house = TestWorkspace::new();
+    house.context.history = Some(Arc::new(History { tree, leaf }));
     house
 }
 
@@ -192,7 +193,7 @@ fn todo_session(calls: &[Value]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn of_calls(calls: &[Value]) -> House {
+fn of_calls(calls: &[Value]) -> TestWorkspace {
     house(&todo_session(calls))
 }
 
@@ -231,12 +232,12 @@ async fn a_list_can_be_emptied_and_is_empty_at_first() {
     let history = emptied.context.history.as_ref().unwrap();
     assert!(open_todos(&history.tree.path(history.leaf)).is_empty());
     // Where there is no session, there is no list.
-    assert_snapshot!(House::new().good("todo", json!({})).await, @"The list is empty.");
+    assert_snapshot!(TestWorkspace::new().good("todo", json!({})).await, @"The list is empty.");
 }
 
 #[tokio::test]
 async fn lists_that_say_too_much_or_nothing_are_refused() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let mut said = Vec::new();
     for items in [
         json!([{ "text": "a", "status": "current" }, { "text": "b", "status": "current" }]),
@@ -337,7 +338,11 @@ async fn what_cannot_be_recalled_is_said() {
     ] {
         said.push(house.bad("recall", arguments).await);
     }
-    said.push(House::new().bad("recall", json!({ "query": "a" })).await);
+    said.push(
+        TestWorkspace::new()
+            .bad("recall", json!({ "query": "a" }))
+            .await,
+    );
     assert_snapshot!(said.join("\n---\n"), @"
     give query, the words to look for, or id, the entry to read
     ---
@@ -377,7 +382,7 @@ async fn a_search_ends_when_it_is_cancelled() {
 #[tokio::test]
 async fn the_session_counts_from_where_it_stands() {
     let mut house = house(LINES);
-    let history = house.context.history.as_mut().unwrap();
+    let history = Arc::make_mut(house.context.history.as_mut().unwrap());
     history.leaf = Leaf::At(history.tree.find("x1").unwrap());
     let found = house.good("recall", json!({ "query": "cow" })).await;
     assert!(found.contains("[e3] user, on another branch"), "{found}");

@@ -1,7 +1,8 @@
 //! Who may do what: policies from the settings, answers that were remembered, and the question itself.
 
-mod memory;
+mod question;
 mod rules;
+mod store;
 #[cfg(test)]
 mod tests;
 
@@ -14,115 +15,12 @@ use tokio::sync::oneshot;
 
 use crate::output::ToolOutput;
 
-pub use memory::Memory;
-pub use rules::{Rule, Rules, Ruling, Subject};
-
-/// Whether a tool may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Policy {
-    /// It may.
-    Allow,
-    /// Somebody is to be asked; where nobody can be, it may not.
-    Ask,
-    /// It may not.
-    Deny,
-}
-
-/// Returns the policy that a tool has among these: its own, that of its server, or that of all.
-pub fn policy_of(policies: &BTreeMap<String, Policy>, tool: &str) -> Option<Policy> {
-    let server = tool
-        .split_once("__")
-        .map(|(server, _)| format!("{server}__*"));
-    let names = [Some(tool), server.as_deref(), Some("*")];
-    let mut found = names
-        .iter()
-        .flatten()
-        .filter_map(|name| policies.get(*name));
-    found.next().copied()
-}
-
-/// What was answered to the question whether a call may run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Decision {
-    /// It may, this once.
-    Once,
-    /// It may, and so may every call like it in this project.
-    Always,
-    /// It may not, this once.
-    Deny,
-    /// It may not, nor any call like it in this project.
-    Never,
-}
-
-impl Decision {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Once, Self::Always, Self::Deny, Self::Never];
-
-    /// Returns the name that events and RPC use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Once => "once",
-            Self::Always => "always",
-            Self::Deny => "deny",
-            Self::Never => "never",
-        }
-    }
-
-    /// Returns the decision of this name.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|decision| decision.name() == name)
-    }
-
-    const fn allows(self) -> bool {
-        match self {
-            Self::Once | Self::Always => true,
-            Self::Deny | Self::Never => false,
-        }
-    }
-}
-
-/// A call that somebody is asked about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// The call's id.
-    pub call_id: String,
-    /// The tool.
-    pub tool: String,
-    /// What it would do: the command, for `bash`.
-    pub subject: String,
-}
-
-impl Question {
-    /// Returns what an answer is remembered under: the subject, and for a tool of a server its name alone, since the
-    /// arguments of its calls vary.
-    fn remembered(&self) -> &str {
-        match self.tool.contains("__") {
-            true => &self.tool,
-            false => self.subject.trim(),
-        }
-    }
-
-    /// Returns whether another question is about the same.
-    fn is_same(&self, other: &Self) -> bool {
-        self.tool == other.tool && self.remembered() == other.remembered()
-    }
-}
-
-/// What is told of questions.
-#[derive(Debug, Clone, Copy)]
-pub enum Told<'a> {
-    /// One is asked.
-    Asked(&'a Question),
-    /// One is answered, or nobody waits for the answer any more.
-    Ended(&'a Question, Option<Decision>),
-    /// Answers cannot be remembered, and why.
-    NotRemembered(&'a str),
-}
+pub use question::{ApprovalEvent, Decision, Policy, Question, policy_of};
+pub use rules::{Rule, RuleDecision, Rules, Subject};
+pub use store::ApprovalStore;
 
 /// Hears what is told.
-type Tell = dyn Fn(Told<'_>) + Send + Sync;
+type Tell = dyn Fn(ApprovalEvent<'_>) + Send + Sync;
 
 /// Decides about tool calls; cheap to clone.
 #[derive(Clone)]
@@ -133,7 +31,7 @@ pub struct Approvals {
     /// The calls come from a session that was opened, not from a model that was asked in this run.
     are_opened: bool,
     can_ask: bool,
-    memory: Option<Arc<Result<Memory, String>>>,
+    memory: Option<Arc<Result<ApprovalStore, String>>>,
     tell: Option<Arc<Tell>>,
     asking: Arc<Mutex<Asking>>,
 }
@@ -206,7 +104,7 @@ impl Approvals {
     /// Returns the same with answers that are remembered for the project; or with the reason why they cannot be, which
     /// is told when it matters.
     #[must_use]
-    pub fn remembering(self, memory: Result<Memory, String>) -> Self {
+    pub fn remembering(self, memory: Result<ApprovalStore, String>) -> Self {
         Self {
             memory: Some(Arc::new(memory)),
             ..self
@@ -215,7 +113,7 @@ impl Approvals {
 
     /// Returns the same, telling whoever answers of every question and its end.
     #[must_use]
-    pub fn telling(self, tell: impl Fn(Told<'_>) + Send + Sync + 'static) -> Self {
+    pub fn telling(self, tell: impl Fn(ApprovalEvent<'_>) + Send + Sync + 'static) -> Self {
         Self {
             tell: Some(Arc::new(tell)),
             ..self
@@ -250,9 +148,10 @@ impl Approvals {
             (policy, _) => policy,
         };
         // A rule is about what a model asks for.
-        let remembered = remembered.filter(|ruling| *ruling == Ruling::Denied || !untrusted);
+        let remembered =
+            remembered.filter(|rule_decision| *rule_decision == RuleDecision::Denied || !untrusted);
         match (policy, remembered) {
-            (_, Some(Ruling::Denied)) => {
+            (_, Some(RuleDecision::Denied)) => {
                 return Err(ToolOutput::error(
                     "the user never allows this in this project; do it another way, or ask what to do instead",
                 ));
@@ -262,7 +161,7 @@ impl Approvals {
                     "{tool} is not allowed here; do it with the other tools, or say what is to be run"
                 )));
             }
-            (Policy::Allow, _) | (Policy::Ask, Some(Ruling::Allowed)) => return Ok(()),
+            (Policy::Allow, _) | (Policy::Ask, Some(RuleDecision::Allowed)) => return Ok(()),
             (Policy::Ask, None) if !self.can_ask() && untrusted => {
                 return Err(ToolOutput::error(
                     "not run: the session was opened from a file that ends in this call, and nobody could be asked; call again what is still wanted",
@@ -281,16 +180,16 @@ impl Approvals {
             (Policy::Ask, None) => {}
         }
         let decision = self.ask(question, cancel).await;
-        let ruling = match decision {
+        let rule_decision = match decision {
             None | Some(Decision::Once | Decision::Deny) => None,
-            Some(Decision::Always) => Some(Ruling::Allowed),
-            Some(Decision::Never) => Some(Ruling::Denied),
+            Some(Decision::Always) => Some(RuleDecision::Allowed),
+            Some(Decision::Never) => Some(RuleDecision::Denied),
         };
-        if let Some(ruling) = ruling {
+        if let Some(rule_decision) = rule_decision {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => {}
-                () = self.remember(question, ruling) => {}
+                () = self.remember(question, rule_decision) => {}
             }
         }
         match decision {
@@ -308,12 +207,12 @@ impl Approvals {
         let (remembered, fault) = self.remembered(question);
         let policy = self.policy(&question.tool).unwrap_or(otherwise);
         match (policy, remembered, fault) {
-            (_, Some(Ruling::Denied), _) => Some("denied by a rule"),
+            (_, Some(RuleDecision::Denied), _) => Some("denied by a rule"),
             (Policy::Deny, _, _) => Some("denied by the settings"),
-            (Policy::Ask | Policy::Allow, Some(Ruling::Allowed), None)
+            (Policy::Ask | Policy::Allow, Some(RuleDecision::Allowed), None)
             | (Policy::Allow, None, None) => None,
             // As for a call: what the user denies for good is not known.
-            (Policy::Ask | Policy::Allow, Some(Ruling::Allowed) | None, Some(_)) => {
+            (Policy::Ask | Policy::Allow, Some(RuleDecision::Allowed) | None, Some(_)) => {
                 Some("the rules of the project cannot be read; mend the file of approvals")
             }
             (Policy::Ask, None, None) => {
@@ -334,13 +233,13 @@ impl Approvals {
             question, answer, ..
         } = asking.waiting.remove(place);
         let taken = answer.send(decision).is_ok();
-        let ruling = match decision {
+        let rule_decision = match decision {
             Decision::Once | Decision::Deny => return taken,
-            Decision::Always => Ruling::Allowed,
-            Decision::Never => Ruling::Denied,
+            Decision::Always => RuleDecision::Allowed,
+            Decision::Never => RuleDecision::Denied,
         };
         if let Ok(rule) = Rule::exact(&question.tool, question.remembered()) {
-            asking.answered.add(rule, ruling);
+            asking.answered.add(rule, rule_decision);
         }
         let same = |waiting: &mut Waiting| waiting.question.is_same(&question);
         for waiting in asking.waiting.extract_if(.., same) {
@@ -369,24 +268,24 @@ impl Approvals {
             approvals: self,
             number,
         };
-        self.tell(Told::Asked(question));
+        self.tell(ApprovalEvent::Asked(question));
         let decision = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
             decision = receiver => decision.ok(),
         };
-        self.tell(Told::Ended(question, decision));
+        self.tell(ApprovalEvent::Ended(question, decision));
         decision
     }
 
     /// Returns what was answered to the same question before, in this session or any other of the project; and why
     /// that of the others is not known.
-    fn remembered(&self, question: &Question) -> (Option<Ruling>, Option<String>) {
+    fn remembered(&self, question: &Question) -> (Option<RuleDecision>, Option<String>) {
         let (tool, subject) = (&question.tool, question.remembered());
-        let here = self.asking().answered.ruling(tool, subject);
+        let here = self.asking().answered.rule_decision(tool, subject);
         let (kept, fault) = match self.memory.as_deref() {
             Some(Ok(memory)) => match memory.rules() {
-                Ok(rules) => (rules.ruling(tool, subject), None),
+                Ok(rules) => (rules.rule_decision(tool, subject), None),
                 Err(fault) => {
                     self.tell_fault(&fault);
                     (None, Some(fault))
@@ -395,21 +294,23 @@ impl Approvals {
             // Where nothing can be kept, nothing was.
             Some(Err(_)) | None => (None, None),
         };
-        let ruling = match (here, kept) {
-            (Some(Ruling::Denied), _) | (_, Some(Ruling::Denied)) => Some(Ruling::Denied),
+        let rule_decision = match (here, kept) {
+            (Some(RuleDecision::Denied), _) | (_, Some(RuleDecision::Denied)) => {
+                Some(RuleDecision::Denied)
+            }
             (here, kept) => here.or(kept),
         };
-        (ruling, fault)
+        (rule_decision, fault)
     }
 
     /// Keeps an answer for the sessions to come.
-    async fn remember(&self, question: &Question, ruling: Ruling) {
+    async fn remember(&self, question: &Question, rule_decision: RuleDecision) {
         let Some(memory) = self.memory.clone() else {
             return;
         };
         let rule = Rule::exact(&question.tool, question.remembered());
         let kept = tokio::task::spawn_blocking(move || match &*memory {
-            Ok(memory) => memory.add(rule?, ruling),
+            Ok(memory) => memory.add(rule?, rule_decision),
             Err(why) => Err(why.clone()),
         });
         match kept.await {
@@ -423,11 +324,11 @@ impl Approvals {
     fn tell_fault(&self, fault: &str) {
         let known = self.asking().fault.replace(fault.to_owned());
         if known.as_deref() != Some(fault) {
-            self.tell(Told::NotRemembered(fault));
+            self.tell(ApprovalEvent::NotRemembered(fault));
         }
     }
 
-    fn tell(&self, told: Told<'_>) {
+    fn tell(&self, told: ApprovalEvent<'_>) {
         if let Some(tell) = &self.tell {
             tell(told);
         }

@@ -58,7 +58,7 @@ pub struct Rules {
 
 /// What rules say about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
+pub enum RuleDecision {
     /// It may run.
     Allowed,
     /// It may not.
@@ -135,10 +135,10 @@ impl Rule {
         let subject = subject.trim();
         self.is_of(tool)
             && match &self.subject {
-                Subject::Exact(text) if tool == SHELL => spelled(text) == spelled(subject),
+                Subject::Exact(text) if tool == SHELL => normalized(text) == normalized(subject),
                 Subject::Exact(text) => text == subject,
                 Subject::Begins(begin) if tool == SHELL => {
-                    let (line, begin) = (spelled(subject), spelled(begin));
+                    let (line, begin) = (normalized(subject), normalized(begin));
                     line.split(STEERING).any(|part| runs(part, &begin))
                 }
                 Subject::Begins(begin) => begins(subject, begin),
@@ -154,15 +154,15 @@ impl Rule {
 }
 
 /// Returns a command with one blank where there are several blanks or tabs, and with its continued lines joined.
-fn spelled(command: &str) -> String {
-    let mut spelled = String::with_capacity(command.len());
+fn normalized(command: &str) -> String {
+    let mut normalized = String::with_capacity(command.len());
     for character in command.replace("\\\n", "").chars() {
         let blank = matches!(character, ' ' | '\t');
-        if !(blank && spelled.ends_with(' ')) {
-            spelled.push(if blank { ' ' } else { character });
+        if !(blank && normalized.ends_with(' ')) {
+            normalized.push(if blank { ' ' } else { character });
         }
     }
-    spelled
+    normalized
 }
 
 /// Returns whether a command begins so, where need be behind words that only lead up to it.
@@ -230,20 +230,20 @@ impl From<Rule> for Written {
 
 impl Rules {
     /// Returns what the rules say about a call; those against it go first.
-    pub fn ruling(&self, tool: &str, subject: &str) -> Option<Ruling> {
+    pub fn rule_decision(&self, tool: &str, subject: &str) -> Option<RuleDecision> {
         if self.deny.iter().any(|rule| rule.denies(tool, subject)) {
-            return Some(Ruling::Denied);
+            return Some(RuleDecision::Denied);
         }
         let allowed = self.allow.iter().any(|rule| rule.allows(tool, subject));
-        allowed.then_some(Ruling::Allowed)
+        allowed.then_some(RuleDecision::Allowed)
     }
 
     /// Adds a rule, which takes the place of one that says the opposite of the same calls.
-    pub fn add(&mut self, rule: Rule, ruling: Ruling) {
+    pub fn add(&mut self, rule: Rule, rule_decision: RuleDecision) {
         self.remove(&rule);
-        match ruling {
-            Ruling::Allowed => self.allow.push(rule),
-            Ruling::Denied => self.deny.push(rule),
+        match rule_decision {
+            RuleDecision::Allowed => self.allow.push(rule),
+            RuleDecision::Denied => self.deny.push(rule),
         }
     }
 

@@ -18,7 +18,7 @@ fn a_pattern_allows_single_commands_that_begin_so() {
             allow: vec![rule(pattern)],
             deny: Vec::new(),
         };
-        rules.ruling("bash", command) == Some(Ruling::Allowed)
+        rules.rule_decision("bash", command) == Some(RuleDecision::Allowed)
     };
     for command in ["cargo test", " cargo test -q\t--lib ", "cargo test 'a b'"] {
         assert!(allows("cargo test *", command), "{command}");
@@ -56,9 +56,12 @@ fn an_answer_is_about_exactly_that_command_and_tool() {
         allow: vec![exact],
         deny: Vec::new(),
     };
-    assert_eq!(rules.ruling("bash", "rm build/*"), Some(Ruling::Allowed));
-    assert_eq!(rules.ruling("bash", "rm build/a"), None);
-    assert_eq!(rules.ruling("server__bash", "rm build/*"), None);
+    assert_eq!(
+        rules.rule_decision("bash", "rm build/*"),
+        Some(RuleDecision::Allowed)
+    );
+    assert_eq!(rules.rule_decision("bash", "rm build/a"), None);
+    assert_eq!(rules.rule_decision("server__bash", "rm build/*"), None);
 }
 
 #[test]
@@ -68,10 +71,19 @@ fn what_is_denied_is_found_in_every_command_of_a_line() {
         deny: vec![rule("git push *")],
     };
     for command in ["git push", "git push -f", "cd x && git push", "(git push)"] {
-        assert_eq!(rules.ruling("bash", command), Some(Ruling::Denied));
+        assert_eq!(
+            rules.rule_decision("bash", command),
+            Some(RuleDecision::Denied)
+        );
     }
-    assert_eq!(rules.ruling("bash", "git pull"), Some(Ruling::Allowed));
-    assert_eq!(rules.ruling("bash", "git pushy"), Some(Ruling::Allowed));
+    assert_eq!(
+        rules.rule_decision("bash", "git pull"),
+        Some(RuleDecision::Allowed)
+    );
+    assert_eq!(
+        rules.rule_decision("bash", "git pushy"),
+        Some(RuleDecision::Allowed)
+    );
 }
 
 #[test]
@@ -80,7 +92,7 @@ fn what_is_denied_is_found_in_ordinary_spellings() {
         allow: Vec::new(),
         deny: vec![rule(pattern)],
     };
-    let denied = |command: &str| rules("git push *").ruling("bash", command).is_some();
+    let denied = |command: &str| rules("git push *").rule_decision("bash", command).is_some();
     for command in [
         "git  push",
         "git\tpush -f",
@@ -100,14 +112,18 @@ fn what_is_denied_is_found_in_ordinary_spellings() {
     for command in ["git pull", "echo git push", "-x git push", "a-b=c git push"] {
         assert!(!denied(command), "{command}");
     }
-    assert!(rules("sudo *").ruling("bash", "sudo ls").is_some());
-    assert!(rules("rm  -r x").ruling("bash", "rm -r\tx").is_some());
+    assert!(rules("sudo *").rule_decision("bash", "sudo ls").is_some());
+    assert!(
+        rules("rm  -r x")
+            .rule_decision("bash", "rm -r\tx")
+            .is_some()
+    );
     // What allows is as strict as it was.
     let allowing = Rules {
         allow: vec![rule("git push *")],
         deny: Vec::new(),
     };
-    assert_eq!(allowing.ruling("bash", "A=1 git push"), None);
+    assert_eq!(allowing.rule_decision("bash", "A=1 git push"), None);
 }
 
 #[test]
@@ -116,7 +132,7 @@ fn a_rule_for_a_server_is_about_all_its_tools() {
         allow: Vec::new(),
         deny: vec![Rule::of_pattern("s__*", "*").unwrap()],
     };
-    let denied = |tool: &str| rules.ruling(tool, tool).is_some();
+    let denied = |tool: &str| rules.rule_decision(tool, tool).is_some();
     assert!(denied("s__a") && denied("s__b__c"));
     assert!(!denied("t__a") && !denied("s") && !denied("bash"));
 }
@@ -131,10 +147,10 @@ fn rules_that_mean_nothing_are_refused() {
 }
 
 /// A folder for settings, with what is remembered there for one project.
-fn memory() -> (TempDir, Memory) {
+fn memory() -> (TempDir, ApprovalStore) {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("deep/config");
-    let memory = Memory::of(Some(&config), std::path::Path::new("/project")).unwrap();
+    let memory = ApprovalStore::of(Some(&config), std::path::Path::new("/project")).unwrap();
     (folder, memory)
 }
 
@@ -143,13 +159,15 @@ fn the_file_is_the_users_alone_and_says_what_is_meant() {
     let (_folder, memory) = memory();
     assert!(memory.rules().unwrap().is_empty());
     assert!(!memory.file().exists());
-    memory.add(rule("cargo test *"), Ruling::Allowed).unwrap();
-    memory.add(rule("ls"), Ruling::Denied).unwrap();
     memory
-        .add(Rule::exact("bash", "rm *").unwrap(), Ruling::Allowed)
+        .add(rule("cargo test *"), RuleDecision::Allowed)
+        .unwrap();
+    memory.add(rule("ls"), RuleDecision::Denied).unwrap();
+    memory
+        .add(Rule::exact("bash", "rm *").unwrap(), RuleDecision::Allowed)
         .unwrap();
     // What is said last holds.
-    memory.add(rule("ls"), Ruling::Allowed).unwrap();
+    memory.add(rule("ls"), RuleDecision::Allowed).unwrap();
     assert_snapshot!(std::fs::read_to_string(memory.file()).unwrap(), @r#"
     {
       "version": 1,
@@ -182,7 +200,7 @@ fn the_file_is_the_users_alone_and_says_what_is_meant() {
         assert_eq!(mode(memory.file().parent().unwrap()), 0o700);
     }
     let config = memory.file().parent();
-    let other = Memory::of(config, std::path::Path::new("/other")).unwrap();
+    let other = ApprovalStore::of(config, std::path::Path::new("/other")).unwrap();
     assert!(other.rules().unwrap().is_empty());
     assert_eq!(memory.forget(|known| *known == rule("ls")), Ok(1));
     assert_eq!(memory.forget(|known| *known == rule("ls")), Ok(0));
@@ -198,7 +216,7 @@ fn the_file_is_the_users_alone_and_says_what_is_meant() {
 #[test]
 fn a_file_that_is_not_understood_stays_as_it_is() {
     let (_folder, memory) = memory();
-    memory.add(rule("ls"), Ruling::Allowed).unwrap();
+    memory.add(rule("ls"), RuleDecision::Allowed).unwrap();
     for text in [
         "",
         "{",
@@ -213,7 +231,7 @@ fn a_file_that_is_not_understood_stays_as_it_is() {
         let file = memory.file().display().to_string();
         for fault in [
             memory.rules().unwrap_err(),
-            memory.add(rule("pwd"), Ruling::Allowed).unwrap_err(),
+            memory.add(rule("pwd"), RuleDecision::Allowed).unwrap_err(),
         ] {
             assert!(fault.contains(&file), "{fault}");
         }
@@ -230,7 +248,7 @@ fn answers_of_several_sessions_are_all_kept() {
             scope.spawn(move || {
                 for answer in 0..5 {
                     let rule = rule(&format!("echo {session} {answer}"));
-                    memory.add(rule, Ruling::Allowed).unwrap();
+                    memory.add(rule, RuleDecision::Allowed).unwrap();
                 }
             });
         }
@@ -244,12 +262,12 @@ fn noted(approvals: Approvals) -> (Approvals, Arc<Mutex<Vec<String>>>) {
     let notes = told.clone();
     let approvals = approvals.telling(move |told| {
         notes.lock().unwrap().push(match told {
-            Told::Asked(question) => format!("asked {}", question.call_id),
-            Told::Ended(question, decision) => {
+            ApprovalEvent::Asked(question) => format!("asked {}", question.call_id),
+            ApprovalEvent::Ended(question, decision) => {
                 let decision = decision.map_or("cancelled", Decision::name);
                 format!("{} {decision}", question.call_id)
             }
-            Told::NotRemembered(why) => format!("not remembered: {why}"),
+            ApprovalEvent::NotRemembered(why) => format!("not remembered: {why}"),
         });
     });
     (approvals, told)
@@ -388,7 +406,7 @@ async fn answers_for_good_hold_in_the_next_session() {
 #[tokio::test]
 async fn a_memory_that_fails_is_told_of_once_and_the_answer_holds_for_the_session() {
     let (_folder, memory) = memory();
-    memory.add(rule("ls"), Ruling::Allowed).unwrap();
+    memory.add(rule("ls"), RuleDecision::Allowed).unwrap();
     std::fs::write(memory.file(), "{").unwrap();
     for memory in [Ok(memory), Err("there is no folder".to_owned())] {
         let (approvals, told) = noted(asking().remembering(memory));

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStdout, Command};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::arguments::{parse, schema};
 use super::capture::Capture;
@@ -138,7 +138,8 @@ async fn run(command: &str, limit: Duration, context: &ToolContext) -> ToolOutpu
         context.limits,
         context.overflow.clone(),
         context.redactor.clone(),
-    );
+    )
+    .watched_by(context.live.clone());
     let end = watch(&mut running, &mut output, limit, context, &mut capture).await;
     let end = match end {
         End::Exit => {
@@ -192,9 +193,17 @@ async fn watch(
 async fn read_all(output: &mut ChildStdout, capture: &mut Capture) {
     let mut block = vec![0; 16 * 1024];
     loop {
-        match output.read(&mut block).await {
-            Ok(0) | Err(_) => return,
-            Ok(count) => capture.push(&block[..count]),
+        let due = capture.update_due(Instant::now());
+        tokio::select! {
+            biased;
+            // Also while the command writes without a pause.
+            () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
+                capture.send_update(Instant::now());
+            }
+            read = output.read(&mut block) => match read {
+                Ok(0) | Err(_) => return,
+                Ok(count) => capture.push(&block[..count]),
+            },
         }
         // Who writes without end does not keep others from being looked at.
         tokio::task::yield_now().await;
@@ -235,7 +244,12 @@ fn report(end: &End, status: Option<ExitStatus>, limit: Duration, capture: Captu
         End::Cancel => "cancelled",
     };
     let full = captured.full.map(|path| path.display().to_string());
-    let details = json!({ "outcome": outcome, "exit_code": code, "full_output_path": full });
+    let details = json!({
+        "outcome": outcome,
+        "exit_code": code,
+        "truncated": captured.truncated,
+        "full_output_path": full,
+    });
     ToolOutput {
         is_error,
         ..ToolOutput::text(text).with_details(details)

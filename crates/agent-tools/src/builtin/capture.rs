@@ -6,10 +6,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use llm_providers::{PieceRedactor, Redactor};
+use tokio::time::Instant;
 
 use super::screen::Screen;
 use crate::context::{ToolContext, ToolLimits};
+use crate::live::{LiveOutput, Throttle};
 use crate::text::{beginning, clip_lines, count, ending};
+
+/// How much of the end of the output an update shows, in bytes.
+const LIVE_BYTES: usize = 8000;
 
 /// Output that grows.
 #[derive(Debug)]
@@ -29,6 +34,7 @@ pub(super) struct Capture {
     dropped: Size,
     total: Size,
     full: Full,
+    live: Throttle,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -66,6 +72,8 @@ enum Full {
 pub(super) struct Captured {
     /// What is shown.
     pub(super) text: String,
+    /// Whether that is not all.
+    pub(super) truncated: bool,
     /// Where all of it is, when what is shown is not all.
     pub(super) full: Option<PathBuf>,
 }
@@ -108,7 +116,31 @@ impl Capture {
             dropped: Size::default(),
             total: Size::default(),
             full: Full::None,
+            live: Throttle::default(),
         }
+    }
+
+    /// Returns the same with somebody who watches.
+    pub(super) fn watched_by(self, live: LiveOutput) -> Self {
+        Self {
+            live: Throttle::new(live, Instant::now()),
+            ..self
+        }
+    }
+
+    /// Returns when the newest output is to be sent to who watches; none when there is nothing new.
+    pub(super) fn update_due(&self, now: Instant) -> Option<Instant> {
+        self.live.due(now)
+    }
+
+    /// Sends the end of the output to who watches.
+    pub(super) fn send_update(&mut self, now: Instant) {
+        let kept = match self.dropped.bytes {
+            0 => format!("{}{}", self.head, self.tail),
+            _ => self.tail.clone(),
+        };
+        let from = ending(&kept, LIVE_BYTES, usize::MAX);
+        self.live.send(kept[from..].to_owned(), now);
     }
 
     /// Adds what the command wrote.
@@ -117,6 +149,9 @@ impl Capture {
         self.screen.feed(bytes, &mut text);
         let text = self.pieces.push(&text);
         self.add(&text);
+        if !text.is_empty() {
+            self.live.change();
+        }
     }
 
     fn add(&mut self, text: &str) {
@@ -159,6 +194,7 @@ impl Capture {
         if !long && clip_lines(&all(&self), limits.line_chars).is_none() {
             return Captured {
                 text: all(&self),
+                truncated: false,
                 full: None,
             };
         }
@@ -188,7 +224,11 @@ impl Capture {
             ),
         };
         text.push_str(&format!("[{notice}]\n"));
-        Captured { text, full }
+        Captured {
+            text,
+            truncated: true,
+            full,
+        }
     }
 
     fn shortened(&self) -> String {

@@ -18,7 +18,7 @@ use crate::output::ToolOutput;
 use crate::text::{count, reason};
 use crate::tool::{Concurrency, Idempotency, PathArgument, Tool, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
-use crate::workspace::place::{Place, Purpose};
+use crate::workspace::resolved::{Purpose, ResolvedPath};
 
 /// The tool.
 pub(super) struct Edit;
@@ -168,14 +168,14 @@ pub(super) fn apply(text: &str, changes: &[Change]) -> String {
 /// A file as it was when it was read.
 #[derive(Debug)]
 pub(super) struct Original {
-    place: Place,
+    place: ResolvedPath,
     found: Metadata,
     text: String,
 }
 
 impl Original {
     /// Reads the file, which must be text of at most `most` bytes that may be written.
-    pub(super) fn read(place: Place, most: u64) -> Result<Self, String> {
+    pub(super) fn read(place: ResolvedPath, most: u64) -> Result<Self, String> {
         let (found, bytes) = contents(&place, most)?;
         // Opening it for writing tells whether that is allowed; replacing it would not.
         let writable = place.open(Purpose::TryWrite);
@@ -203,7 +203,7 @@ impl Original {
 }
 
 /// Returns the text of a file of at most `most` bytes; none when it cannot be read or is no text.
-pub(super) fn text_of(place: &Place, most: u64) -> Option<String> {
+pub(super) fn text_of(place: &ResolvedPath, most: u64) -> Option<String> {
     let (_, bytes) = contents(place, most).ok()?;
     plain_text(bytes)
 }
@@ -213,7 +213,7 @@ fn plain_text(bytes: Vec<u8>) -> Option<String> {
     text.filter(|text| !text.contains('\0'))
 }
 
-fn contents(place: &Place, most: u64) -> Result<(Metadata, Vec<u8>), String> {
+fn contents(place: &ResolvedPath, most: u64) -> Result<(Metadata, Vec<u8>), String> {
     let opened = place.open(Purpose::Read);
     let (file, found) = opened.map_err(|error| reason(&error))?;
     let mut bytes = Vec::new();

@@ -20,7 +20,7 @@ use crate::output::ToolOutput;
 use crate::text::{clip_line, count, reason};
 use crate::tool::{PathArgument, Tool, ToolKind, ToolMeta};
 use crate::workspace::Workspace;
-use crate::workspace::place::{Place, Purpose};
+use crate::workspace::resolved::{Purpose, ResolvedPath};
 
 /// How many matching lines are shown when the call says nothing.
 const SHOWN: usize = 100;
@@ -241,7 +241,7 @@ struct Results<'a> {
 
 impl Results<'_> {
     /// Searches a file; breaks off when there is enough.
-    fn file(&mut self, place: &Place, gate: &Gate) -> Result<ControlFlow<()>, String> {
+    fn file(&mut self, place: &ResolvedPath, gate: &Gate) -> Result<ControlFlow<()>, String> {
         let (file, _) = place.open(Purpose::Read).map_err(|error| reason(&error))?;
         let room = self.ready.limit - self.matches;
         let hits = self.search.run(&file, room, gate);

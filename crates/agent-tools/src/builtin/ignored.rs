@@ -10,7 +10,7 @@ use std::rc::Rc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::workspace::place::{Place, Purpose};
+use crate::workspace::resolved::{Purpose, ResolvedPath};
 
 /// The files with rules in a folder; those of the later one go before.
 const NAMES: [&str; 2] = [".gitignore", ".ignore"];
@@ -30,7 +30,7 @@ pub(super) struct Rules {
 impl Rules {
     /// Returns the rules of all folders above `place`: up to the one that holds `.git`, or up to the root of the
     /// workspace where none does.
-    pub(super) fn above(place: &Place) -> Rc<Self> {
+    pub(super) fn above(place: &ResolvedPath) -> Rc<Self> {
         let mut folders = Vec::new();
         let mut at = place.clone();
         let mut found = has_git(&at);
@@ -46,7 +46,8 @@ impl Rules {
             }
             // A folder above the workspace lends its rules, which say nothing of what is in it.
             let held = folder.file_name().zip(folder.parent());
-            let Some(held) = held.and_then(|(name, above)| Place::in_folder(above, name).ok())
+            let Some(held) =
+                held.and_then(|(name, above)| ResolvedPath::in_folder(above, name).ok())
             else {
                 continue;
             };
@@ -61,7 +62,7 @@ impl Rules {
     }
 
     /// Returns the rules in a folder of the one that these are for.
-    pub(super) fn within(self: &Rc<Self>, folder: &Place) -> Rc<Self> {
+    pub(super) fn within(self: &Rc<Self>, folder: &ResolvedPath) -> Rc<Self> {
         let exclude = [".git", "info", "exclude"];
         let exclude = exclude
             .iter()
@@ -98,12 +99,12 @@ impl Rules {
     }
 }
 
-fn has_git(folder: &Place) -> bool {
+fn has_git(folder: &ResolvedPath) -> bool {
     folder.child(OsStr::new(".git")).kind().is_ok()
 }
 
 /// Returns the rules in a file, which are for the folder `of`. What is no rule is left out.
-fn read(place: &Place, of: &Path) -> Option<Gitignore> {
+fn read(place: &ResolvedPath, of: &Path) -> Option<Gitignore> {
     let (file, _) = place.open(Purpose::Read).ok()?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;

@@ -21,9 +21,9 @@ use crate::output::ToolOutput;
 use crate::text::{REPLACEMENT, count, more_in_line, reason, without_controls};
 use crate::tool::{Concurrency, PathArgument, Tool, ToolMeta};
 use crate::workspace::Workspace;
-use crate::workspace::place::{Place, Purpose};
+use crate::workspace::resolved::{Purpose, ResolvedPath};
 
-/// How many bytes are read at once.
+/// How many bytes one read takes.
 const BLOCK: usize = 64 * 1024;
 
 /// How much behind what is shown of a line is looked at for the rest of a key, in bytes.
@@ -93,19 +93,23 @@ impl Tool for Read {
 }
 
 /// Returns the place of the file: in the workspace, or the whole text of output that was cut.
-fn locate(workspace: &Workspace, overflow: Option<&Path>, path: &str) -> Result<Place, String> {
+fn locate(
+    workspace: &Workspace,
+    overflow: Option<&Path>,
+    path: &str,
+) -> Result<ResolvedPath, String> {
     let kept = overflow.and_then(|folder| {
         let found = Path::new(path).canonicalize().ok()?;
         let folder = folder.canonicalize().ok()?;
         let inside = found.parent() == Some(folder.as_path());
         let named = Path::new(path).is_absolute() && inside;
-        named.then(|| Place::in_folder(&folder, found.file_name()?).ok())?
+        named.then(|| ResolvedPath::in_folder(&folder, found.file_name()?).ok())?
     });
     kept.map_or_else(|| workspace.locate(path), Ok)
 }
 
 fn show(
-    place: &Place,
+    place: &ResolvedPath,
     arguments: &Arguments,
     limits: &ToolLimits,
     redactor: &Arc<Redactor>,

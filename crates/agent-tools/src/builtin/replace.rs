@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::file::{Gate, Target};
 use crate::text::reason;
-use crate::workspace::place::Place;
+use crate::workspace::resolved::ResolvedPath;
 
 /// What the names of files that are being written begin with; 32 hexadecimal digits follow.
 const PREFIX: &str = ".agent-cli-";
@@ -25,7 +25,7 @@ const SWEPT: usize = 10_000;
 /// the last word before the change; owner and permissions stay as they were, or it is returned what did not.
 /// Everything happens in the folder that was opened, whatever its name leads to by then.
 pub(super) fn replace(
-    place: &Place,
+    place: &ResolvedPath,
     bytes: &[u8],
     target: &Target,
     gate: &Gate,
@@ -253,7 +253,7 @@ mod tests {
         let given = chown(&path, Some(12_345), Some(23_456)).is_ok();
         std::fs::set_permissions(&path, PermissionsExt::from_mode(0o4640)).unwrap();
         let found = path.metadata().unwrap();
-        let place = Place::in_folder(folder.path(), OsStr::new("file")).unwrap();
+        let place = ResolvedPath::in_folder(folder.path(), OsStr::new("file")).unwrap();
         let target = Target::Old(found.clone());
         let lost = replace(&place, b"y", &target, &Gate::default(), || Ok(())).unwrap();
         let now = path.metadata().unwrap();

@@ -35,7 +35,7 @@ pub(super) struct Search<'a> {
 pub(super) enum Line {
     /// One that matches.
     Match(u64, String),
-    /// One beside it.
+    /// A line of context.
     Context(u64, String),
     /// Stands for lines between two that are shown.
     Gap,

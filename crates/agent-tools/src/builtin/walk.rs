@@ -12,7 +12,7 @@ use super::ignored::Rules;
 use crate::file::Gate;
 use crate::kind::Kind;
 use crate::text::{count, reason};
-use crate::workspace::place::Place;
+use crate::workspace::resolved::ResolvedPath;
 
 /// How many folders deep a walk goes.
 const DEEPEST: usize = 256;
@@ -26,7 +26,7 @@ const PATTERN_BYTES: usize = 1000;
 /// Something that was found.
 #[derive(Debug)]
 pub(super) struct Found {
-    pub(super) place: Place,
+    pub(super) place: ResolvedPath,
     /// Its names from where the walk began.
     pub(super) names: PathBuf,
     pub(super) kind: Kind,
@@ -70,7 +70,7 @@ impl Passed {
 /// Shows everything below the folder `start` to `visit`, in the order of the names, until it breaks off. What
 /// `.gitignore` and `.ignore` name is left out, and so are `.git` and what is protected.
 pub(super) fn walk(
-    start: &Place,
+    start: &ResolvedPath,
     gate: &Gate,
     mut visit: impl FnMut(&Found) -> ControlFlow<()>,
 ) -> Result<Passed, String> {
@@ -128,7 +128,7 @@ pub(super) fn walk(
 fn push(
     waiting: &mut Vec<(Found, Rc<Rules>)>,
     folder: &Dir,
-    place: &Place,
+    place: &ResolvedPath,
     names: &Path,
     rules: &Rc<Rules>,
     passed: &mut Passed,

@@ -11,16 +11,16 @@ use llm_providers::Secret;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How long a server may take to start, unless it is said otherwise.
+/// How long a server may take to start, unless the settings say otherwise.
 const START: Duration = Duration::from_secs(10);
 
-/// How long a call may take, unless it is said otherwise.
+/// How long a call may take, unless the settings say otherwise.
 const CALL: Duration = Duration::from_secs(120);
 
 /// The longest name of a server, in characters: the names of its tools begin with it.
 const NAME_CHARS: usize = 32;
 
-/// A program whose tools stand beside the agent's own: a server of the Model Context Protocol.
+/// A program whose tools are offered next to the agent's own: a server of the Model Context Protocol.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct ServerSetting {
@@ -28,7 +28,7 @@ pub struct ServerSetting {
     pub command: Option<String>,
     /// Its arguments.
     pub args: Option<Vec<String>>,
-    /// Environment variables that it gets beside the agent's own.
+    /// Environment variables that it gets in addition to the agent's own.
     pub env: Option<BTreeMap<String, String>>,
     /// Variables of the agent's own environment that hold secrets and that it gets all the same.
     pub pass_env: Option<Vec<String>>,
@@ -53,7 +53,7 @@ pub struct ServerConfig {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment variables that it gets beside the agent's own.
+    /// Environment variables that it gets in addition to the agent's own.
     pub env: BTreeMap<String, String>,
     /// Variables of the agent's own environment that it gets although they hold secrets.
     pub pass_env: Vec<String>,

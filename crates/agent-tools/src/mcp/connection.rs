@@ -22,7 +22,7 @@ use super::listing::{Listed, Listing, Room};
 use super::process::{Process, SAID_CHARS, noise};
 use super::stream::{LINE_BYTES, Noticed};
 use super::text::{cleaned, one_line};
-use super::{Surroundings, Tell};
+use super::{ServerEnvironment, Tell};
 
 /// How long a call waits for the reason why its server is gone.
 const REASON: Duration = Duration::from_secs(7);
@@ -40,7 +40,7 @@ pub(super) struct Connected {
     /// Its tools.
     pub listing: Listing,
     /// Looks after it until it ends.
-    pub tending: JoinHandle<()>,
+    pub supervisor: JoinHandle<()>,
 }
 
 /// Whether a server can be called.
@@ -139,7 +139,7 @@ impl Link {
 /// `stop` it is ended, after `cancel` it is given up if it is not there yet.
 pub(super) async fn connect(
     config: &ServerConfig,
-    around: &Surroundings,
+    around: &ServerEnvironment,
     cancel: &CancellationToken,
     stop: CancellationToken,
     tell: &Tell,
@@ -180,29 +180,29 @@ pub(super) async fn connect(
         redactor: around.redactor.clone(),
         call_timeout: config.call_timeout,
     });
-    let tending = Tending {
+    let supervisor = ServerSupervisor {
         name: config.name.clone(),
         state: sender,
         tell: tell.clone(),
         stop,
     };
-    let tending = tokio::spawn(tending.run(service, process));
+    let supervisor = tokio::spawn(supervisor.run(service, process));
     Ok(Connected {
         link,
         listing,
-        tending,
+        supervisor,
     })
 }
 
 /// Looks after a server.
-struct Tending {
+struct ServerSupervisor {
     name: String,
     state: watch::Sender<State>,
     tell: Tell,
     stop: CancellationToken,
 }
 
-impl Tending {
+impl ServerSupervisor {
     /// Waits until the server ends, or ends it.
     async fn run(self, service: RunningService<RoleClient, Handler>, mut process: Process) {
         let close = service.cancellation_token();
@@ -275,7 +275,7 @@ impl Fault {
 /// Asks for all tools, page by page.
 async fn list(
     config: &ServerConfig,
-    around: &Surroundings,
+    around: &ServerEnvironment,
     service: &RunningService<RoleClient, Handler>,
     noticed: &Noticed,
 ) -> Result<Listing, Fault> {

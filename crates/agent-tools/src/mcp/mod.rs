@@ -1,6 +1,6 @@
-//! Servers of the Model Context Protocol: programs whose tools stand beside the agent's own.
+//! Servers of the Model Context Protocol: programs whose tools are offered next to the agent's own.
 //!
-//! [`Servers::start`] starts those of the settings beside each other, each as a group of processes; a task of
+//! [`Servers::start`] starts those of the settings concurrently, each as a group of processes; a task of
 //! its own looks after each until it ends or [`Servers::stop`] ends it. What a server says (names, descriptions,
 //! schemas, results) is data from a stranger: bounded, cleaned, and never trusted.
 
@@ -53,12 +53,12 @@ pub enum ServerEvent {
     Notice(String),
 }
 
-/// Told of every server that is there, failed, or is gone.
+/// ApprovalEvent of every server that is there, failed, or is gone.
 pub type Tell = Arc<dyn Fn(ServerEvent) + Send + Sync>;
 
 /// What servers are started in.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct ServerEnvironment {
     /// The folder that they run in unless they have one of their own, and the root that they are told of.
     pub workspace: PathBuf,
     /// Environment variables that they do not get, besides those whose name tells.
@@ -67,7 +67,7 @@ pub struct Surroundings {
     pub redactor: Arc<Redactor>,
 }
 
-impl Surroundings {
+impl ServerEnvironment {
     /// Returns what tools work in, as far as servers do too.
     pub fn of(context: &ToolContext) -> Self {
         Self {
@@ -103,7 +103,7 @@ pub struct ToolReport {
 pub struct Servers {
     tools: Vec<Arc<dyn Tool>>,
     reports: Vec<Report>,
-    tending: Vec<JoinHandle<()>>,
+    supervisor: Vec<JoinHandle<()>>,
     stop: Stop,
 }
 
@@ -118,11 +118,11 @@ impl Drop for Stop {
 }
 
 impl Servers {
-    /// Starts servers beside each other and tells of each as it is there or has failed. Takes as long as the slowest
+    /// Starts servers concurrently and tells of each as it is there or has failed. Takes as long as the slowest
     /// of them may; after `cancel` those that are not there yet are given up.
     pub async fn start(
         configs: &[ServerConfig],
-        around: &Surroundings,
+        around: &ServerEnvironment,
         cancel: &CancellationToken,
         tell: &Tell,
     ) -> Self {
@@ -145,7 +145,7 @@ impl Servers {
     fn add(&mut self, config: &ServerConfig, connected: Result<Connected, String>) {
         let mut left_out = Vec::new();
         let tools = connected.map(|connected| {
-            self.tending.push(connected.tending);
+            self.supervisor.push(connected.supervisor);
             left_out = connected.listing.left_out;
             let mut reports = Vec::new();
             for listed in connected.listing.tools {
@@ -175,11 +175,11 @@ impl Servers {
         &self.reports
     }
 
-    /// Ends the servers, beside each other: their input is closed, and who has not ended within a second is killed.
+    /// Ends the servers concurrently: their input is closed, and who has not ended within a second is killed.
     pub async fn stop(mut self) {
         self.stop.0.cancel();
         // A server whose task failed is killed as the task is dropped.
-        join_all(std::mem::take(&mut self.tending)).await;
+        join_all(std::mem::take(&mut self.supervisor)).await;
     }
 }
 

@@ -12,9 +12,9 @@ use tokio::process::{ChildStdin, ChildStdout, Command};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-use super::Surroundings;
+use super::ServerEnvironment;
 use super::config::ServerConfig;
-use super::stream::{Complaints, FLOOD_BYTES, LINE_BYTES, Lines, Noticed};
+use super::stream::{FLOOD_BYTES, LINE_BYTES, Lines, Noticed, StderrTail};
 use super::text::{cleaned, one_line};
 
 /// How long a server may take to end once its input is closed.
@@ -23,11 +23,11 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// How long a server that closed its output may take to end by itself, so that its exit code is known.
 const LAST: Duration = Duration::from_millis(500);
 
-/// How long complaints are read after everybody was killed; only who left the group can still hold the pipe.
+/// How long the error output is read after everybody was killed; only who left the group can still hold the pipe.
 const REMAINS: Duration = Duration::from_millis(100);
 
-/// How many of the last lines that a server complained in are repeated.
-const COMPLAINTS: usize = 5;
+/// How many of the last lines of the error output are repeated.
+const STDERR_LINES: usize = 5;
 
 /// How much of what a server says of an error is repeated, in characters.
 pub(super) const SAID_CHARS: usize = 2000;
@@ -41,10 +41,10 @@ pub(super) struct Process {
     heard: Heard,
 }
 
-/// What is heard of a server beside its messages.
+/// The output of a server apart from its messages.
 struct Heard {
     reading: JoinHandle<()>,
-    complaints: Complaints,
+    stderr_tail: StderrTail,
     noticed: Noticed,
     redactor: Arc<Redactor>,
 }
@@ -53,7 +53,7 @@ impl Process {
     /// Starts a server; returns it with its output and its input.
     pub fn start(
         config: &ServerConfig,
-        around: &Surroundings,
+        around: &ServerEnvironment,
     ) -> Result<(Self, Lines<ChildStdout>, ChildStdin), String> {
         let folder = match &config.cwd {
             Some(folder) => around.workspace.join(folder),
@@ -61,11 +61,11 @@ impl Process {
         };
         let started = Running::start_with_pipes(command(config, around, &folder));
         let (running, pipes) = started.map_err(|error| not_started(config, &folder, &error))?;
-        let complaints = Complaints::default();
+        let stderr_tail = StderrTail::default();
         let noticed = Noticed::default();
         let heard = Heard {
-            reading: tokio::spawn(complaints.clone().read(pipes.errors)),
-            complaints,
+            reading: tokio::spawn(stderr_tail.clone().read(pipes.errors)),
+            stderr_tail,
             noticed: noticed.clone(),
             redactor: around.redactor.clone(),
         };
@@ -123,9 +123,9 @@ impl Heard {
     async fn add_to(self, mut said: String) -> String {
         let _ = timeout(REMAINS, self.reading).await;
         said.push_str(&noise(&self.noticed));
-        if let Some(complaints) = self.complaints.last(COMPLAINTS) {
+        if let Some(stderr_tail) = self.stderr_tail.last(STDERR_LINES) {
             said.push_str("; it complained: ");
-            said.push_str(&cleaned(&complaints, SAID_CHARS));
+            said.push_str(&cleaned(&stderr_tail, SAID_CHARS));
         }
         self.redactor.clean(&said)
     }
@@ -139,7 +139,7 @@ pub(super) fn noise(noticed: &Noticed) -> String {
     })
 }
 
-fn command(config: &ServerConfig, around: &Surroundings, folder: &Path) -> Command {
+fn command(config: &ServerConfig, around: &ServerEnvironment, folder: &Path) -> Command {
     let mut command = Command::new(&config.command);
     command.args(&config.args).current_dir(folder);
     remove_secrets(&mut command, &around.secret_variables);

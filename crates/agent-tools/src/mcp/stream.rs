@@ -1,4 +1,4 @@
-//! The streams of a server: its output in lines that have an end, and the newest of what it complains of.
+//! The streams of a server: its output in lines that have an end, and the newest of its error output.
 
 use std::collections::VecDeque;
 use std::io;
@@ -14,7 +14,7 @@ pub(super) const LINE_BYTES: usize = 16_000_000;
 /// The most that a server may write without answering anything, in bytes.
 pub(super) const FLOOD_BYTES: usize = 4 * LINE_BYTES;
 
-/// How much of what a server complains of is kept, in bytes.
+/// How much of the error output of a server is kept, in bytes.
 const KEPT: usize = 4096;
 
 /// How much of a line that is no message is kept, in bytes.
@@ -166,11 +166,11 @@ impl<R: AsyncRead + Unpin> AsyncRead for Lines<R> {
     }
 }
 
-/// The newest of what a server complains of; cheap to clone.
+/// The newest of the error output of a server; cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Complaints(Arc<Mutex<VecDeque<u8>>>);
+pub(super) struct StderrTail(Arc<Mutex<VecDeque<u8>>>);
 
-impl Complaints {
+impl StderrTail {
     /// Reads until everybody has closed the pipe.
     pub async fn read(self, mut pipe: impl AsyncRead + Unpin) {
         let mut block = vec![0; KEPT];
@@ -203,7 +203,7 @@ impl Complaints {
 
 #[cfg(test)]
 mod tests {
-    use super::{Complaints, FLOOD_BYTES, KEPT, LINE_BYTES, Lines, Noticed};
+    use super::{FLOOD_BYTES, KEPT, LINE_BYTES, Lines, Noticed, StderrTail};
 
     fn look(blocks: &[&[u8]]) -> (Noticed, bool) {
         let noticed = Noticed::default();
@@ -254,13 +254,13 @@ mod tests {
 
     #[test]
     fn only_the_newest_complaints_are_kept() {
-        let complaints = Complaints::default();
-        complaints.keep(b"first\n");
-        complaints.keep(&vec![b'x'; KEPT - 12]);
-        complaints.keep(b"\n\nnewest\r\n");
-        assert_eq!(complaints.last(1).as_deref(), Some("newest"));
-        let all = complaints.last(100).unwrap();
+        let stderr_tail = StderrTail::default();
+        stderr_tail.keep(b"first\n");
+        stderr_tail.keep(&vec![b'x'; KEPT - 12]);
+        stderr_tail.keep(b"\n\nnewest\r\n");
+        assert_eq!(stderr_tail.last(1).as_deref(), Some("newest"));
+        let all = stderr_tail.last(100).unwrap();
         assert!(!all.contains("first") && all.ends_with("\nnewest"), "{all}");
-        assert_eq!(Complaints::default().last(3), None);
+        assert_eq!(StderrTail::default().last(3), None);
     }
 }

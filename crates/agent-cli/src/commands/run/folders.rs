@@ -157,6 +157,7 @@ mod tests {
         let (settings, sessions) = (AppSettings::default(), home.join("sessions"));
         let workspace = workspace(&home.join("work"), &settings, &sources, &sessions).unwrap();
         let context = ToolContext {
+            live: agent_tools::LiveOutput::default(),
             workspace: workspace.into(),
             cancel: llm_providers::CancellationToken::new(),
             limits: ToolLimits::default(),

@@ -27,7 +27,7 @@ use agent_session::instructions::{Instructions, Places};
 use agent_session::models::LiveModels;
 use agent_session::rights::redactor;
 use agent_session::{AgentSession, BuiltSession, EventReceiver, SessionHandle};
-use agent_tools::approval::{Approvals, Memory};
+use agent_tools::approval::{ApprovalStore, Approvals};
 use agent_tools::{ToolLimits, Workspace};
 use session_store::FileCatalog;
 use session_store::catalog::sessions_root;
@@ -165,7 +165,7 @@ impl Prepared {
             })?;
         let can_ask =
             user == User::Away && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
-        let memory = Memory::of(sources.config_dir.as_deref(), workspace.root());
+        let memory = ApprovalStore::of(sources.config_dir.as_deref(), workspace.root());
         // A script is the user's own; but a user who is there is asked.
         let trusted = script.is_some() && user == User::Away;
         let policies = policies(&settings, trusted, &allowed)?;

@@ -223,6 +223,7 @@ impl Progress {
             | SessionEvent::ApprovalEnd { .. }
             | SessionEvent::TurnStart
             | SessionEvent::TextDelta { .. }
+            | SessionEvent::ToolUpdate { .. }
             | SessionEvent::ThinkingDelta { .. }
             | SessionEvent::Context { .. }
             | SessionEvent::AutoCompactionStart { .. }

@@ -178,9 +178,9 @@ fn a_run_with_everything() {
     answer cost_usd=null entry_id=<3> error=null stop_reason="tool_use" text="I look into the file." tool_calls=2 usage=#
     context estimated=false threshold=13600 tokens=# window=16000
     tool_start arguments={"path":"notes.txt"} call_id="call_2_1" name="read"
-    tool_end call_id="call_2_1" is_error=false name="read" output="alpha\nfiller that is summarized\nfiller t..." seconds=#
+    tool_end call_id="call_2_1" details={"first_line":1,"lines":202,"next_offset":null} is_error=false name="read" output="alpha\nfiller that is summarized\nfiller t..." seconds=# truncated=true
     tool_start arguments={"command":"printf 'a\\033[2Jb\\n'\necho two >&2\nexit 3"} call_id="call_2_2" name="bash"
-    tool_end call_id="call_2_2" is_error=true name="bash" output="ab\ntwo\n[exit code 3]" seconds=#
+    tool_end call_id="call_2_2" details={"exit_code":3,"full_output_path":null,"outcome":"exited","truncated":false} is_error=true name="bash" output="ab\ntwo\n[exit code 3]" seconds=# truncated=false
     message entry_id=<4> text="be brief"
     text_delta text="The notes say alpha.\nAnd beta."
     answer cost_usd=null entry_id=<5> error=null stop_reason="stop" text="The notes say alpha.\nAnd beta." tool_calls=0 usage=#
@@ -276,7 +276,7 @@ fn failures_are_events_too() {
     answer cost_usd=null entry_id=<7> error=null stop_reason="tool_use" text="" tool_calls=1 usage=#
     context estimated=false threshold=13600 tokens=# window=16000
     tool_start arguments={"path":"nope"} call_id="call_8_1" name="read"
-    tool_end call_id="call_8_1" is_error=true name="read" output="cannot read nope: does not exist" seconds=#
+    tool_end call_id="call_8_1" details=null is_error=true name="read" output="cannot read nope: does not exist" seconds=# truncated=false
     text_delta text="Cut o"
     answer cost_usd=null entry_id=<8> error=null stop_reason="length" text="Cut o" tool_calls=0 usage=#
     context estimated=false threshold=13600 tokens=# window=16000

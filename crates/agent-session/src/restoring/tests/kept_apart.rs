@@ -4,13 +4,18 @@ use insta::assert_snapshot;
 use llm_providers::Redactor;
 
 use super::*;
-use agent_tools::approval::{Memory, Policy, Rule, Ruling};
+use agent_tools::approval::{ApprovalStore, Policy, Rule, RuleDecision};
 
 /// Returns what is found of files under a policy for `read` and rules of the project.
-fn told(house: &House, policy: Option<Policy>, rules: &[(&str, Ruling)], paths: &[&str]) -> String {
+fn told(
+    house: &House,
+    policy: Option<Policy>,
+    rules: &[(&str, RuleDecision)],
+    paths: &[&str],
+) -> String {
     let workspace = Workspace::open(&house.path("")).unwrap();
     let config = house.root().join("config");
-    let memory = Memory::of(Some(&config), workspace.root()).unwrap();
+    let memory = ApprovalStore::of(Some(&config), workspace.root()).unwrap();
     for (pattern, ruling) in rules {
         let rule = Rule::of_pattern("read", pattern).unwrap();
         memory.add(rule, *ruling).unwrap();
@@ -32,8 +37,8 @@ fn what_rules_deny_is_not_opened_by_whatever_name() {
     symlink(house.path("secret.env"), house.path("sub/link")).unwrap();
     let whole = house.path("secret.env").display().to_string();
     let rules = [
-        ("secret.env", Ruling::Denied),
-        ("sub/keys/*", Ruling::Denied),
+        ("secret.env", RuleDecision::Denied),
+        ("sub/keys/*", RuleDecision::Denied),
     ];
     let paths = ["../secret.env", "link", &whole, "keys/id", "a"];
     let found = told(&house, None, &rules, &paths);
@@ -60,7 +65,7 @@ fn a_policy_for_read_holds_and_nobody_is_asked() {
     sub/a: unreadable: denied by the settings
     sub/b: unreadable: denied by the settings
     ");
-    let allowed = [("sub/a", Ruling::Allowed)];
+    let allowed = [("sub/a", RuleDecision::Allowed)];
     assert_snapshot!(told(&house, Some(Policy::Ask), &allowed, &paths), @r#"
     sub/a: "a"
     sub/b: unreadable: has to be allowed, and nobody is asked; allow read for it
@@ -78,7 +83,7 @@ fn a_policy_for_read_holds_and_nobody_is_asked() {
     let paths = ["a"];
     let found = {
         let workspace = Workspace::open(&house.path("")).unwrap();
-        let memory = Memory::of(Some(&house.root().join("config")), workspace.root());
+        let memory = ApprovalStore::of(Some(&house.root().join("config")), workspace.root());
         let approvals = Approvals::allow_all().remembering(memory);
         let cwd = house.path("sub");
         let disk = Disk::new(Arc::new(workspace), &cwd, Arc::default(), approvals);

@@ -354,6 +354,7 @@ impl House {
             tools: self.tools.clone(),
             servers: Vec::new(),
             tool_context: ToolContext {
+                live: agent_tools::LiveOutput::default(),
                 workspace: Arc::new(Workspace::open(&self.work()).unwrap()),
                 cancel: CancellationToken::new(),
                 limits: ToolLimits::default(),
@@ -662,6 +663,7 @@ fn line(event: &SessionEvent) -> Option<String> {
         | SessionEvent::Queued { .. }
         | SessionEvent::TurnStart
         | SessionEvent::TextDelta { .. }
+        | SessionEvent::ToolUpdate { .. }
         | SessionEvent::ThinkingDelta { .. }
         | SessionEvent::ToolStart { .. }
         | SessionEvent::Context { .. }

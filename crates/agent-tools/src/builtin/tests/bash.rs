@@ -5,13 +5,16 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use insta::assert_snapshot;
+use llm_providers::Redactor;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{House, text};
+use super::{TestWorkspace, text};
+use crate::LiveOutput;
 use crate::approval::{Approvals, Policy};
 use crate::builtin::screen::Screen;
 use hooks::process::is_secret;
@@ -50,7 +53,7 @@ impl Pipe {
 
 #[tokio::test]
 async fn output_comes_in_the_order_of_writing() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let command =
         "pwd; for i in 1 2 3; do echo out$i; echo err$i >&2; done; read x || echo no input";
     let output = house.run("bash", json!({ "command": command })).await;
@@ -66,7 +69,7 @@ async fn output_comes_in_the_order_of_writing() {
     no input
     ");
     assert!(!output.is_error);
-    let expected = json!({ "outcome": "exited", "exit_code": 0, "full_output_path": null });
+    let expected = json!({ "outcome": "exited", "exit_code": 0, "truncated": false, "full_output_path": null });
     assert_eq!(output.details, Some(expected));
     assert_eq!(
         house.good("bash", json!({ "command": "true" })).await,
@@ -76,7 +79,7 @@ async fn output_comes_in_the_order_of_writing() {
 
 #[tokio::test]
 async fn an_exit_code_is_told() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let failed = house
         .run("bash", json!({ "command": "printf oops; exit 3" }))
         .await;
@@ -95,7 +98,7 @@ async fn an_exit_code_is_told() {
 
 #[tokio::test]
 async fn escape_sequences_and_control_characters_go() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let command =
         r"printf '\033[1;31mred\033[0m \033]0;title\007x\033(By\0z\010\r\n10%%\r20%%\r\n\377'";
     let shown = house.good("bash", json!({ "command": command })).await;
@@ -129,7 +132,7 @@ proptest! {
 
 #[tokio::test]
 async fn long_output_keeps_both_ends_and_a_file() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.limits.output_lines = 6;
     let output = house.run("bash", json!({ "command": "seq 100000" })).await;
     let details = output.details.clone().unwrap();
@@ -155,7 +158,7 @@ async fn long_output_keeps_both_ends_and_a_file() {
 
 #[tokio::test]
 async fn output_is_capped_by_bytes_and_long_lines_too() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.limits.output_bytes = 40;
     let shown = house
         .run(
@@ -208,7 +211,7 @@ async fn output_is_capped_by_bytes_and_long_lines_too() {
 
 #[tokio::test]
 async fn one_line_of_any_length_keeps_the_end_of_the_output() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.overflow = None;
     let command = "head -c 10000000 /dev/zero | tr '\\0' 'x'; echo; echo end";
     let shown = house.good("bash", json!({ "command": command })).await;
@@ -218,7 +221,7 @@ async fn one_line_of_any_length_keeps_the_end_of_the_output() {
 
 #[tokio::test]
 async fn cancelling_kills_the_whole_tree() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let mut pipe = Pipe::listen(house.fifo("fifo"));
     let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait";
     let run = house.run("bash", json!({ "command": command }));
@@ -236,7 +239,7 @@ async fn cancelling_kills_the_whole_tree() {
 
 #[tokio::test]
 async fn a_dropped_call_kills_the_whole_tree() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let mut pipe = Pipe::listen(house.fifo("fifo"));
     let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait";
     let run = house.run("bash", json!({ "command": command }));
@@ -251,7 +254,7 @@ async fn a_dropped_call_kills_the_whole_tree() {
 async fn a_timeout_kills_the_whole_tree() {
     // A slow machine may need more time to get there.
     for limit in [100, 1000, 10_000] {
-        let mut house = House::new();
+        let mut house = TestWorkspace::new();
         house.context.limits.bash_timeout = Duration::from_millis(limit);
         let pipe = Pipe::listen(house.fifo("fifo"));
         let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun; wait";
@@ -270,7 +273,7 @@ async fn a_timeout_kills_the_whole_tree() {
 
 #[tokio::test]
 async fn what_is_left_in_the_background_dies_with_the_command() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let pipe = Pipe::listen(house.fifo("fifo"));
     let command = "exec 3>fifo; nohup sleep 1000 & echo done";
     let run = house.good("bash", json!({ "command": command }));
@@ -281,7 +284,7 @@ async fn what_is_left_in_the_background_dies_with_the_command() {
 
 #[tokio::test]
 async fn a_daemon_that_left_the_group_does_not_hang_us() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.fifo("fifo");
     let command = "setsid sh -c 'echo $$ > fifo; exec sleep 1000' & cat fifo";
     let run = house.good("bash", json!({ "command": command }));
@@ -294,7 +297,7 @@ async fn a_daemon_that_left_the_group_does_not_hang_us() {
 
 #[tokio::test]
 async fn what_ends_soon_after_the_command_is_heard() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let command = "echo one > >(sed 's/one/two/')";
     let shown = house.good("bash", json!({ "command": command })).await;
     assert_eq!(shown, "two\n");
@@ -387,7 +390,7 @@ fn secrets_do_not_reach_a_command() {
         );
         return;
     }
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.secret_variables = vec!["LISTED".to_owned()];
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -400,7 +403,7 @@ fn secrets_do_not_reach_a_command() {
 
 #[tokio::test]
 async fn nobody_runs_commands_unasked() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     let command = json!({ "command": "touch made", "description": "makes a file" });
     house.context.approvals = Approvals::new([].into(), false);
     assert_snapshot!(house.bad("bash", command.clone()).await, @"bash has to be allowed and nobody can be asked; run again with --allow bash");
@@ -410,8 +413,8 @@ async fn nobody_runs_commands_unasked() {
 }
 
 /// Lets the toolbox know a key.
-pub(super) fn knowing(key: &str) -> House {
-    let mut house = House::new();
+pub(super) fn knowing(key: &str) -> TestWorkspace {
+    let mut house = TestWorkspace::new();
     let mut redactor = llm_providers::Redactor::default();
     redactor.add(key);
     house.context.redactor = std::sync::Arc::new(redactor);
@@ -442,5 +445,34 @@ async fn no_part_of_a_key_is_shown_or_kept_where_output_is_cut() {
         assert!(!kept.contains("sk-0") && !kept.contains("wxyz"), "{before}");
         assert_eq!(kept.matches("[secret removed]").count(), 3, "{before}");
         assert_eq!(kept.matches('x').count(), before, "{before}");
+    }
+}
+
+#[tokio::test]
+async fn output_is_shown_while_the_command_runs() {
+    const KEY: &str = "sk-0123456789abcdef";
+    let mut house = TestWorkspace::new();
+    let mut redactor = Redactor::default();
+    redactor.add(KEY);
+    house.context.redactor = Arc::new(redactor);
+    let updates = Arc::new(Mutex::new(Vec::new()));
+    let (shown, go) = (updates.clone(), house.path("go"));
+    house.context.live = LiveOutput::new(move |output: String| {
+        // The command goes on only once the half of the line was seen.
+        if output.contains("half") {
+            fs::write(&go, "").unwrap();
+        }
+        shown.lock().unwrap().push(output);
+    });
+    let lines = "for i in $(seq 3000); do echo line $i; done";
+    let wait = "until [ -e go ]; do sleep 0.01; done";
+    let command = format!("{lines}; printf 'half sk-01234'; {wait}; echo 56789abcdef");
+    let whole = house.good("bash", json!({ "command": command })).await;
+    assert!(whole.contains("half [secret removed]"), "{whole}");
+    let updates = updates.lock().unwrap();
+    let newest = updates.last().unwrap();
+    assert!(newest.contains("line 3000\nhalf "), "{newest}");
+    for update in &*updates {
+        assert!(update.len() <= 8000 && !update.contains("sk-0"), "{update}");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use session_model::ToolCall;
 use session_model::json::RawJson;
 
-use super::{House, call, text};
+use super::{TestWorkspace, call, text};
 use crate::approval::{Approvals, Policy};
 use crate::{Idempotency, Tool, ToolContext, ToolMeta, ToolOutput, Toolbox};
 
@@ -246,7 +246,7 @@ fn only_reading_writing_and_searching_may_run_twice() {
 
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_named() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let calls = [
         ("fly", json!({})),
         ("read", json!([])),
@@ -360,7 +360,7 @@ impl Tool for Odd {
 
 #[tokio::test]
 async fn no_tool_brings_control_characters_or_a_panic() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let tools = Toolbox::of(vec![Arc::new(Odd)]);
     let output = tools.run(&call("odd", &json!({})), &house.context).await;
     assert_eq!(text(&output), "a\u{fffd}b\u{fffd}[1m\u{fffd}\u{fffd}\n\tc");
@@ -404,7 +404,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
     #[test]
     fn arguments_of_any_shape_have_a_result(arguments in small_json(), path in "[a-c./]{0,4}", fit in any::<bool>()) {
-        let mut house = House::new();
+        let mut house = TestWorkspace::new();
         // What such a command would do is anybody's guess.
         house.context.approvals =
             Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);

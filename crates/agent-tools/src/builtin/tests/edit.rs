@@ -7,7 +7,7 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::{House, text};
+use super::{TestWorkspace, text};
 use crate::builtin::diff;
 use crate::builtin::edit::Original;
 use crate::builtin::replacement::Change;
@@ -17,7 +17,7 @@ const POEM: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\ne
 
 #[tokio::test]
 async fn an_edit_is_shown_as_a_diff() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("poem", POEM);
     let edits = json!({ "path": "poem", "edits": [
         { "old_text": "eleven\n", "new_text": "" },
@@ -57,7 +57,7 @@ async fn an_edit_is_shown_as_a_diff() {
 
 #[tokio::test]
 async fn one_edit_needs_no_list() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "a a a");
     let edit = json!({ "path": "file", "old_text": "a", "new_text": "b", "all": true });
     assert_snapshot!(house.good("edit", edit).await, @r"
@@ -75,7 +75,7 @@ async fn one_edit_needs_no_list() {
 
 #[tokio::test]
 async fn a_refused_edit_changes_nothing() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let refusals = [
         json!([{ "old_text": "one", "new_text": "1" }, { "old_text": "t", "new_text": "T" }]),
         json!([{ "old_text": "one", "new_text": "1" }, { "old_text": "none", "new_text": "T" }]),
@@ -123,7 +123,7 @@ async fn a_refused_edit_changes_nothing() {
 
 #[tokio::test]
 async fn places_that_overlap_are_not_one() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "ababa");
     let edit = json!({ "path": "file", "old_text": "aba", "new_text": "x" });
     let shown = house.bad("edit", edit).await;
@@ -132,7 +132,7 @@ async fn places_that_overlap_are_not_one() {
 
 #[tokio::test]
 async fn line_ends_survive() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let cases = [
         (
             "one\r\ntwo\r\nthree",
@@ -168,7 +168,7 @@ async fn line_ends_survive() {
 
 #[tokio::test]
 async fn permissions_survive_an_edit() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "one");
     fs::set_permissions(house.path("file"), Permissions::from_mode(0o711)).unwrap();
     let edit = json!({ "path": "file", "old_text": "one", "new_text": "two" });
@@ -179,7 +179,7 @@ async fn permissions_survive_an_edit() {
 
 #[test]
 fn a_file_that_changed_meanwhile_is_not_replaced() {
-    type Change = fn(&House);
+    type Change = fn(&TestWorkspace);
     let changes: [(&str, Change); 4] = [
         ("other bytes", |house| house.put("file", "two")),
         ("more bytes", |house| house.put("file", "one and more")),
@@ -190,7 +190,7 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
         ("gone", |house| fs::remove_file(house.path("file")).unwrap()),
     ];
     for (name, change) in changes {
-        let house = House::new();
+        let house = TestWorkspace::new();
         house.put("file", "one");
         let original = Original::read(house.place("file"), 100).unwrap();
         change(&house);
@@ -198,7 +198,7 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
         original.replace("edited", &Gate::default()).unwrap_err();
         assert_eq!(fs::read(house.path("file")).ok(), before, "{name}");
     }
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "one");
     let original = Original::read(house.place("file"), 100).unwrap();
     original.replace("edited", &Gate::default()).unwrap();
@@ -207,7 +207,7 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
 
 #[tokio::test]
 async fn a_large_file_is_not_edited() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.limits.edit_bytes = 4;
     house.put("file", "12345");
     let edit = json!({ "path": "file", "old_text": "1", "new_text": "2" });
@@ -216,7 +216,7 @@ async fn a_large_file_is_not_edited() {
 
 #[tokio::test]
 async fn a_long_diff_is_cut() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.limits.output_lines = 8;
     house.put("file", "a\n".repeat(100));
     let edit = json!({ "path": "file", "old_text": "a", "new_text": "b", "all": true });

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
-use super::{House, text};
+use super::{TestWorkspace, text};
 use crate::Workspace;
 use crate::builtin::replace::replace;
 use crate::file::{Gate, Target};
-use crate::workspace::place::Purpose;
+use crate::workspace::resolved::Purpose;
 
 /// What nobody may see.
 const SECRET: &str = "hidden-away";
@@ -35,7 +35,7 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
 }
 
 /// Puts files outside: each name and each content there tells a leak.
-fn put_secrets(house: &House) {
+fn put_secrets(house: &TestWorkspace) {
     fs::create_dir(house.outside("folder")).unwrap();
     for name in ["file", "hidden-away-name", "folder/file"] {
         fs::write(house.outside(name), SECRET).unwrap();
@@ -43,7 +43,7 @@ fn put_secrets(house: &House) {
 }
 
 /// Returns every name and content outside.
-fn outside(house: &House) -> BTreeMap<PathBuf, Option<String>> {
+fn outside(house: &TestWorkspace) -> BTreeMap<PathBuf, Option<String>> {
     fn look(folder: &Path, found: &mut BTreeMap<PathBuf, Option<String>>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -66,7 +66,7 @@ fn outside(house: &House) -> BTreeMap<PathBuf, Option<String>> {
 
 #[tokio::test]
 async fn no_tool_goes_where_a_path_or_a_link_leads_out() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     put_secrets(&house);
     let before = outside(&house);
     fs::create_dir(house.path("sub")).unwrap();
@@ -112,7 +112,7 @@ async fn no_tool_goes_where_a_path_or_a_link_leads_out() {
 }
 
 /// A folder `flip` of the workspace and, as `other`, a link to the folder outside.
-fn put_flip(house: &House) {
+fn put_flip(house: &TestWorkspace) {
     put_secrets(house);
     fs::create_dir_all(house.path("flip/folder")).unwrap();
     house.put("flip/file", OURS);
@@ -121,7 +121,7 @@ fn put_flip(house: &House) {
 }
 
 /// Gives each of the two the other's name.
-fn swap(house: &House) {
+fn swap(house: &TestWorkspace) {
     let [flip, other, spare] = ["flip", "other", "spare"].map(|name| house.path(name));
     fs::rename(&flip, &spare).unwrap();
     fs::rename(&other, &flip).unwrap();
@@ -130,7 +130,7 @@ fn swap(house: &House) {
 
 #[test]
 fn what_was_swapped_after_the_look_is_not_opened() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     put_flip(&house);
     let before = outside(&house);
     let [file, folder, new] =
@@ -158,7 +158,7 @@ fn what_was_swapped_after_the_look_is_not_opened() {
 
 #[test]
 fn what_is_swapped_during_a_write_is_not_written_to() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     put_flip(&house);
     let before = outside(&house);
     for (name, content) in [
@@ -190,7 +190,7 @@ fn what_is_swapped_during_a_write_is_not_written_to() {
 #[test]
 fn a_name_that_flips_all_the_time_shows_nothing_of_outside() {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
-    let house = House::new();
+    let house = TestWorkspace::new();
     put_flip(&house);
     let before = outside(&house);
     let done = AtomicBool::new(false);
@@ -235,7 +235,7 @@ fn a_name_that_flips_all_the_time_shows_nothing_of_outside() {
 
 #[tokio::test]
 async fn a_change_of_a_hard_link_leaves_the_other_file_as_it_was() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     put_secrets(&house);
     let before = outside(&house);
     for tool in ["write", "edit"] {
@@ -255,7 +255,7 @@ async fn a_change_of_a_hard_link_leaves_the_other_file_as_it_was() {
 
 #[tokio::test]
 async fn what_is_no_file_holds_no_tool_up() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.fifo("pipe");
     let _socket = std::os::unix::net::UnixListener::bind(house.path("socket")).unwrap();
     fs::create_dir(house.path("sub")).unwrap();
@@ -286,7 +286,7 @@ async fn what_is_no_file_holds_no_tool_up() {
 
 /// Runs every tool on each path of the system, and returns what they said.
 #[cfg(target_os = "linux")]
-async fn everything_is_refused(house: &House, paths: &[&str], reason: &str) {
+async fn everything_is_refused(house: &TestWorkspace, paths: &[&str], reason: &str) {
     for path in paths {
         for (tool, arguments) in calls(path) {
             let said = house.bad(tool, arguments).await;
@@ -298,7 +298,7 @@ async fn everything_is_refused(house: &House, paths: &[&str], reason: &str) {
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn nothing_of_the_kernel_is_opened() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.link("environ", "/proc/self/environ");
     house.link("zero", "/dev/zero");
     house.link("proc", "/proc");
@@ -339,8 +339,8 @@ async fn nothing_of_the_kernel_is_opened() {
 #[cfg(target_os = "linux")]
 #[test]
 fn the_file_system_of_what_was_opened_counts() {
-    use crate::workspace::place::check_file_system;
-    let house = House::new();
+    use crate::workspace::resolved::check_file_system;
+    let house = TestWorkspace::new();
     house.put("file", OURS);
     check_file_system(&File::open(house.path("file")).unwrap()).unwrap();
     let of_kernel = File::open("/proc/self/status").unwrap();
@@ -349,7 +349,7 @@ fn the_file_system_of_what_was_opened_counts() {
 
 #[tokio::test]
 async fn a_huge_file_is_not_held_in_memory() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let huge = File::create(house.path("huge")).unwrap();
     huge.set_len(2 << 30).unwrap();
     let mut shown = Vec::new();
@@ -383,7 +383,7 @@ async fn a_huge_file_is_not_held_in_memory() {
 #[tokio::test]
 async fn names_and_contents_that_are_no_text_are_shown_all_the_same() {
     use std::os::unix::ffi::OsStrExt;
-    let house = House::new();
+    let house = TestWorkspace::new();
     for (name, content) in [
         (&b"bad\xff"[..], &b"x\xffy\n"[..]),
         (b"new\nline\x1b", b"x\n"),
@@ -407,7 +407,7 @@ async fn names_and_contents_that_are_no_text_are_shown_all_the_same() {
 
 #[tokio::test]
 async fn what_killed_writes_left_is_swept_by_the_next() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let name = |first: char| format!(".agent-cli-{first}{}", "0".repeat(31));
     let [old, fresh, folder] = [name('a'), name('b'), name('c')];
     let kept = [".agent-cli-notes", ".agent-cli-000", fresh.as_str()];

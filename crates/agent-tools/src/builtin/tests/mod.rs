@@ -23,16 +23,16 @@ use tempfile::TempDir;
 
 use crate::approval::Approvals;
 
-use crate::workspace::Place;
+use crate::workspace::ResolvedPath;
 use crate::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
 
 /// A workspace `work` beside a folder `outside`.
-struct House {
+struct TestWorkspace {
     folder: TempDir,
     context: ToolContext,
 }
 
-impl House {
+impl TestWorkspace {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["work", "outside"] {
@@ -40,6 +40,7 @@ impl House {
         }
         let workspace = Workspace::open(&folder.path().join("work")).unwrap();
         let context = ToolContext {
+            live: crate::LiveOutput::default(),
             workspace: Arc::new(workspace),
             cancel: CancellationToken::new(),
             limits: ToolLimits::default(),
@@ -56,7 +57,7 @@ impl House {
         self.context.workspace.root().join(name)
     }
 
-    fn place(&self, name: &str) -> Place {
+    fn place(&self, name: &str) -> ResolvedPath {
         self.context.workspace.locate_to_change(name).unwrap()
     }
 

@@ -5,11 +5,11 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::House;
+use super::TestWorkspace;
 use crate::Workspace;
 
 /// Returns what `path` leads to, named from the folder of the house on, or the error in its words.
-fn resolve(house: &House, path: &str) -> String {
+fn resolve(house: &TestWorkspace, path: &str) -> String {
     let folder = house.folder.path().canonicalize().unwrap();
     let folder = folder.to_str().unwrap();
     let path = path.replace("$", folder);
@@ -21,7 +21,7 @@ fn resolve(house: &House, path: &str) -> String {
 
 #[test]
 fn paths_stay_in_the_workspace() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     fs::create_dir(house.path("sub")).unwrap();
     house.put("file", "");
     house.link("link", "sub");
@@ -88,7 +88,7 @@ fn paths_stay_in_the_workspace() {
 
 #[test]
 fn a_workspace_is_a_folder_that_exists() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "");
     let file = Workspace::open(&house.path("file")).unwrap_err();
     assert!(file.to_string().contains("is no folder"), "{file}");
@@ -98,7 +98,7 @@ fn a_workspace_is_a_folder_that_exists() {
 
 #[tokio::test]
 async fn nothing_outside_is_read_or_written() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let secret = house.outside("secret");
     fs::write(&secret, "hidden").unwrap();
     house.link("file-link", &secret);
@@ -131,7 +131,7 @@ async fn nothing_outside_is_read_or_written() {
 
 #[tokio::test]
 async fn a_link_inside_leads_to_its_file_and_stays() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "one");
     house.link("link", "file");
     let write = json!({ "path": "link", "content": "two" });
@@ -143,7 +143,7 @@ async fn a_link_inside_leads_to_its_file_and_stays() {
 /// Settings that are changed now would be in force at the next start.
 #[tokio::test]
 async fn settings_of_the_workspace_are_read_and_not_changed() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     fs::create_dir(house.path(".agent-cli")).unwrap();
     house.put(".agent-cli/settings.json", "{}\n");
     house.link("link", ".agent-cli");

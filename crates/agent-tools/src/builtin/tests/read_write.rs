@@ -7,14 +7,14 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use session_model::Block;
 
-use super::{House, text};
+use super::{TestWorkspace, text};
 use crate::builtin::image;
 use crate::builtin::replace::replace;
 use crate::file::{Gate, Target};
 
 #[tokio::test]
 async fn a_text_is_shown_as_it_is() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "one\n\ttwo ü\n\nlast");
     let shown = house.good("read", json!({ "path": "file" })).await;
     assert_eq!(shown, "one\n\ttwo ü\n\nlast");
@@ -25,7 +25,7 @@ async fn a_text_is_shown_as_it_is() {
 
 #[tokio::test]
 async fn a_page_names_the_next_offset() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "1\n2\n3\n4\n5\n");
     let page = json!({ "path": "file", "offset": 2, "limit": 2 });
     let shown = house.run("read", page).await;
@@ -45,7 +45,7 @@ async fn a_page_names_the_next_offset() {
 
 #[tokio::test]
 async fn pages_join_to_the_file() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.limits.output_bytes = 40;
     house.context.limits.output_lines = 7;
     let lines: Vec<String> = (0..50).map(|line| "é".repeat(line % 12)).collect();
@@ -68,7 +68,7 @@ async fn pages_join_to_the_file() {
 
 #[tokio::test]
 async fn a_long_line_is_cut() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     house.context.limits.line_chars = 5;
     house.put("file", "üüüüü\nüüüüüü\nabcdefgh");
     let shown = house.good("read", json!({ "path": "file" })).await;
@@ -87,7 +87,7 @@ async fn a_long_line_is_cut() {
 
 #[tokio::test]
 async fn a_huge_file_is_never_held_whole() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let file = File::create(house.path("huge")).unwrap();
     std::io::Write::write_all(&mut &file, &b"text\n".repeat(3000)).unwrap();
     // The rest is a hole: no disk is needed, and holding it would take more memory than there may be.
@@ -103,7 +103,7 @@ async fn a_huge_file_is_never_held_whole() {
 
 #[tokio::test]
 async fn line_ends_and_control_characters_are_told() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "\u{feff}one\r\ntwo\u{1b}[1m\u{7}\r\n");
     let shown = house.good("read", json!({ "path": "file" })).await;
     assert_snapshot!(shown, @"
@@ -116,7 +116,7 @@ async fn line_ends_and_control_characters_are_told() {
 
 #[tokio::test]
 async fn an_image_is_a_block() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     let images: [(&[u8], &str); 4] = [
         (b"\x89PNG\r\n\x1a\n\0\0\0\0", "image/png"),
         (b"\xff\xd8\xff\xe0", "image/jpeg"),
@@ -140,20 +140,20 @@ async fn an_image_is_a_block() {
 
 #[test]
 fn base64_is_that_of_rfc_4648() {
-    let spelled: Vec<String> = ["", "f", "fo", "foo", "foob", "fooba", "foobar"]
+    let normalized: Vec<String> = ["", "f", "fo", "foo", "foob", "fooba", "foobar"]
         .iter()
         .map(|plain| image::base64(plain.as_bytes()))
         .collect();
     let expected = [
         "", "Zg==", "Zm8=", "Zm9v", "Zm9vYg==", "Zm9vYmE=", "Zm9vYmFy",
     ];
-    assert_eq!(spelled, expected);
+    assert_eq!(normalized, expected);
     assert_eq!(image::base64(&[0xfb, 0xff, 0xfe]), "+//+");
 }
 
 #[tokio::test]
 async fn what_is_no_text_is_told_apart() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     fs::create_dir(house.path("folder")).unwrap();
     house.put("binary", b"ELF\0\x01");
     house.put("latin", b"caf\xe9\n");
@@ -194,7 +194,7 @@ async fn what_is_no_text_is_told_apart() {
 
 #[tokio::test]
 async fn a_device_is_left_alone() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     let devices = crate::Workspace::open("/dev".as_ref()).unwrap();
     house.context.workspace = std::sync::Arc::new(devices);
     let shown = house.bad("read", json!({ "path": "zero" })).await;
@@ -205,7 +205,7 @@ async fn a_device_is_left_alone() {
 
 #[tokio::test]
 async fn write_makes_and_replaces() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let new = json!({ "path": "a/b/file", "content": "one\ntwo" });
     let made = house.run("write", new).await;
     assert_snapshot!(text(&made), @"made a/b/file: 7 bytes, 2 lines");
@@ -245,7 +245,7 @@ async fn write_makes_and_replaces() {
 
 #[tokio::test]
 async fn a_new_file_has_the_permissions_that_others_get() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("usual", "");
     house
         .good("write", json!({ "path": "new", "content": "" }))
@@ -256,7 +256,7 @@ async fn a_new_file_has_the_permissions_that_others_get() {
 
 #[test]
 fn a_closed_gate_leaves_everything_as_it_was() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "one");
     let gate = Gate::default();
     assert!(gate.close());
@@ -281,7 +281,7 @@ fn a_gate_turns_once() {
 
 #[test]
 fn a_new_file_takes_nobodys_place() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let place = house.place("file");
     let target = Target::at(&place).unwrap();
     let made = replace(&place, b"ours", &target, &Gate::default(), || {
@@ -294,7 +294,7 @@ fn a_new_file_takes_nobodys_place() {
 
 #[tokio::test]
 async fn nothing_is_done_once_cancelled() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("file", "one");
     house.context.cancel.cancel();
     let calls = [
@@ -317,7 +317,7 @@ async fn nothing_is_done_once_cancelled() {
 
 #[tokio::test]
 async fn a_long_read_is_cancelled() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let file = File::create(house.path("huge")).unwrap();
     std::io::Write::write_all(&mut &file, &b"text\n".repeat(20_000)).unwrap();
     file.set_len(1 << 41).unwrap();

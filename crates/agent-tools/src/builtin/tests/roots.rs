@@ -5,12 +5,12 @@ use std::fs;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::House;
+use super::TestWorkspace;
 use crate::Workspace;
 
 /// Returns a house whose tools may also work in `more`, read `readable` and not touch `private`, all beside it.
-fn house_with_folders() -> House {
-    let mut house = House::new();
+fn house_with_folders() -> TestWorkspace {
+    let mut house = TestWorkspace::new();
     let at = |name: &str| house.folder.path().join(name);
     for name in ["more", "readable", "private/skills", "work/private"] {
         fs::create_dir_all(at(name)).unwrap();
@@ -68,8 +68,8 @@ async fn each_folder_allows_what_it_is_for() {
     path: private/file: the settings and sessions of agent-cli are the user's alone; say what is to be looked up or changed there
     path: later/deep/file: the settings and sessions of agent-cli are the user's alone; say what is to be looked up or changed there
     path: later/deep/file: the settings and sessions of agent-cli are the user's alone; say what is to be looked up or changed there
-    path: $/outside/file: outside the workspace $/work and the folders beside it ($/more, $/readable, $/private/skills, $/private); only files in them may be touched
-    path: $/outside/file: outside the workspace $/work and the folders beside it ($/more, $/readable, $/private/skills, $/private); only files in them may be touched
+    path: $/outside/file: outside the workspace $/work and the other folders ($/more, $/readable, $/private/skills, $/private); only files in them may be touched
+    path: $/outside/file: outside the workspace $/work and the other folders ($/more, $/readable, $/private/skills, $/private); only files in them may be touched
     ");
     let kept = fs::read_to_string(format!("{base}/private/file")).unwrap();
     assert_eq!(kept, "needle of private\n");
@@ -102,7 +102,7 @@ async fn searches_pass_over_what_is_protected() {
 async fn what_is_protected_has_no_second_name() {
     let house = house_with_folders();
     let inner = house.folder.path().join("private/file");
-    let mut with_file = House::new();
+    let mut with_file = TestWorkspace::new();
     with_file.context.workspace = (*house.context.workspace)
         .clone()
         .with_protected(&inner)

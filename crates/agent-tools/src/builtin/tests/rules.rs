@@ -1,21 +1,21 @@
-//! Rules and policies as calls meet them, however a file is spelled.
+//! Rules and policies as calls meet them, however a call writes the name of a file.
 
 use std::path::Path;
 
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::House;
-use crate::approval::{Approvals, Memory, Policy, Rule, Ruling};
+use super::TestWorkspace;
+use crate::approval::{ApprovalStore, Approvals, Policy, Rule, RuleDecision};
 
 /// Returns a house with a rule against each of these, whatever its policies say.
-fn against(rules: &[(&str, &str)], policies: &[(&str, Policy)]) -> (House, Memory) {
-    let mut house = House::new();
+fn against(rules: &[(&str, &str)], policies: &[(&str, Policy)]) -> (TestWorkspace, ApprovalStore) {
+    let mut house = TestWorkspace::new();
     let config = house.folder.path().join("config");
-    let memory = Memory::of(Some(&config), Path::new("/project")).unwrap();
+    let memory = ApprovalStore::of(Some(&config), Path::new("/project")).unwrap();
     for (tool, pattern) in rules {
         let rule = Rule::of_pattern(tool, pattern).unwrap();
-        memory.add(rule, Ruling::Denied).unwrap();
+        memory.add(rule, RuleDecision::Denied).unwrap();
     }
     let policies = policies
         .iter()
@@ -63,7 +63,7 @@ async fn what_a_rule_denies_is_refused_for_every_tool_and_spelling() {
 }
 
 #[tokio::test]
-async fn a_policy_for_all_tools_holds_for_those_that_need_no_leave() {
+async fn a_policy_for_all_tools_holds_for_those_that_need_no_approval() {
     let (house, _) = against(&[], &[("*", Policy::Deny), ("ls", Policy::Allow)]);
     house.put("file", "text");
     house.good("ls", json!({})).await;
@@ -94,7 +94,7 @@ async fn where_rules_cannot_be_read_nothing_runs_unasked() {
 
 #[tokio::test]
 async fn what_git_keeps_is_not_changed() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     std::fs::create_dir_all(house.path("sub/.git/hooks")).unwrap();
     std::fs::create_dir_all(house.path("elsewhere")).unwrap();
     house.put("sub/.git/config", "[core]\n");

@@ -6,13 +6,13 @@ use std::ops::ControlFlow;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use super::{House, text};
+use super::{TestWorkspace, text};
 use crate::builtin::walk::walk;
 use crate::file::Gate;
 
 /// Returns a house with a small project.
-fn project() -> House {
-    let house = House::new();
+fn project() -> TestWorkspace {
+    let house = TestWorkspace::new();
     for folder in ["src/deep", "target", ".git/info", ".hidden", "docs"] {
         fs::create_dir_all(house.path(folder)).unwrap();
     }
@@ -123,7 +123,7 @@ async fn find_leaves_out_what_is_ignored() {
 /// The rules of a repository hold also where only a part of it is worked in.
 #[tokio::test]
 async fn rules_above_the_workspace_hold() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let above = house.folder.path();
     fs::write(above.join(".gitignore"), "*.log\n").unwrap();
     house.put("a.log", "");
@@ -154,7 +154,7 @@ fn a_walk_ends_at_a_cancellation() {
 
 #[tokio::test]
 async fn too_deep_a_folder_is_left_out_and_said() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     let mut deep = house.path("");
     for _ in 0..258 {
         deep.push("d");
@@ -224,7 +224,7 @@ async fn grep_shows_lines_with_their_places() {
 
 #[tokio::test]
 async fn groups_of_context_are_parted() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("a", "1\nx\n3\n4\n5\n6\nx\n8\n");
     house.put("b", "x\n");
     let shown = json!({ "pattern": "x", "context": 1 });
@@ -271,7 +271,7 @@ async fn a_pattern_that_cannot_be_used_is_refused() {
 
 #[tokio::test]
 async fn results_are_no_longer_than_they_may_be() {
-    let mut house = House::new();
+    let mut house = TestWorkspace::new();
     for number in 0..50 {
         house.put(&format!("file{number:02}"), "needle\n".repeat(10));
     }
@@ -320,7 +320,7 @@ async fn results_are_no_longer_than_they_may_be() {
 
 #[tokio::test]
 async fn text_of_any_encoding_is_searched() {
-    let house = House::new();
+    let house = TestWorkspace::new();
     house.put("latin", b"caf\xe9 needle\n");
     let mut wide = vec![0xff, 0xfe];
     wide.extend("wide needle\r\n".encode_utf16().flat_map(u16::to_le_bytes));

@@ -29,6 +29,8 @@ fn call(command: &str, is_error: bool, output: &str) -> [SessionEvent; 2] {
         is_error,
         seconds: 12.34,
         output: output.to_owned(),
+        truncated: false,
+        details: None,
     };
     [start, end]
 }

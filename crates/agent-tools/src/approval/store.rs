@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tempfile::NamedTempFile;
 
-use super::rules::{Rule, Rules, Ruling};
+use super::rules::{Rule, RuleDecision, Rules};
 
 /// The name of the file in the folder of the user's settings.
 const NAME: &str = "approvals.json";
@@ -27,7 +27,7 @@ const BETWEEN: Duration = Duration::from_millis(20);
 
 /// What is remembered for one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Memory {
+pub struct ApprovalStore {
     file: PathBuf,
     project: String,
 }
@@ -50,7 +50,7 @@ impl Default for Contents {
     }
 }
 
-impl Memory {
+impl ApprovalStore {
     /// Returns what is remembered in the folder `config` for the project in `root` (without links in its path), or why
     /// nothing can be.
     pub fn of(config: Option<&Path>, root: &Path) -> Result<Self, String> {
@@ -84,8 +84,8 @@ impl Memory {
     }
 
     /// Adds a rule.
-    pub fn add(&self, rule: Rule, ruling: Ruling) -> Result<(), String> {
-        self.change(|rules| rules.add(rule, ruling))
+    pub fn add(&self, rule: Rule, rule_decision: RuleDecision) -> Result<(), String> {
+        self.change(|rules| rules.add(rule, rule_decision))
     }
 
     /// Removes the rules that `gone` chooses; returns how many those were.

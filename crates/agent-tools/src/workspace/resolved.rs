@@ -35,12 +35,12 @@ type Node = (u64, u64);
 
 /// What is neither read nor changed.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Guard {
+pub(crate) struct DenyList {
     paths: Vec<PathBuf>,
     nodes: Vec<Node>,
 }
 
-impl Guard {
+impl DenyList {
     /// Adds a file or folder.
     pub(crate) fn protect(&mut self, path: PathBuf) {
         if let Ok(found) = path.metadata() {
@@ -85,16 +85,20 @@ pub enum Purpose {
 
 /// Where a file is, or would be.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ResolvedPath {
     root: Arc<Root>,
-    guard: Arc<Guard>,
+    deny_list: Arc<DenyList>,
     path: PathBuf,
 }
 
-impl Place {
+impl ResolvedPath {
     /// Returns the place of `path`, which has no links in it and is in `root`.
-    pub(crate) fn new(root: Arc<Root>, guard: Arc<Guard>, path: PathBuf) -> Self {
-        Self { root, guard, path }
+    pub(crate) fn new(root: Arc<Root>, deny_list: Arc<DenyList>, path: PathBuf) -> Self {
+        Self {
+            root,
+            deny_list,
+            path,
+        }
     }
 
     /// Returns the place of a file in a folder that is not part of a workspace.
@@ -144,7 +148,7 @@ impl Place {
 
     /// Returns whether it is neither read nor changed. A folder that may be read counts also in a protected one.
     pub(crate) fn is_protected(&self) -> bool {
-        let mut protecting = self.guard.paths.iter();
+        let mut protecting = self.deny_list.paths.iter();
         protecting.any(|protected| {
             let readable = self.root.access == Access::Read
                 && self.root.path != *protected
@@ -165,7 +169,7 @@ impl Place {
         let file = open_file(&folder, name, purpose)?;
         let opened = file.metadata()?;
         Kind::of_opened(opened.file_type()).check_regular()?;
-        self.guard.check(&file)?;
+        self.deny_list.check(&file)?;
         check_file_system(&file)?;
         Ok((file, opened))
     }
@@ -237,7 +241,7 @@ impl Place {
 
     fn checked(&self, folder: Dir) -> io::Result<Dir> {
         let folder = folder.into_std_file();
-        self.guard.check(&folder)?;
+        self.deny_list.check(&folder)?;
         Ok(Dir::from_std_file(folder))
     }
 
@@ -265,7 +269,7 @@ fn is_system(path: &Path) -> bool {
 /// The kinds of file systems that the kernel makes up, by the numbers that it tells of them: proc, sysfs, debugfs,
 /// tracefs, securityfs, cgroup (both), configfs, bpf, efivarfs, pstore, selinuxfs, binfmt_misc, devpts, mqueue, nsfs.
 #[cfg(target_os = "linux")]
-const MADE_UP: [u32; 16] = [
+const PSEUDO_FILE_SYSTEMS: [u32; 16] = [
     0x9fa0,
     0x6265_6572,
     0x6462_6720,
@@ -294,7 +298,7 @@ pub(crate) fn check_file_system(opened: &File) -> io::Result<()> {
         reason = "the numbers have 32 bits, whatever type holds them"
     )]
     let kind = told.f_type as u32;
-    match MADE_UP.contains(&kind) {
+    match PSEUDO_FILE_SYSTEMS.contains(&kind) {
         true => Err(io::Error::other(OF_THE_SYSTEM)),
         false => Ok(()),
     }

@@ -1,0 +1,107 @@
+//! Policies, questions about calls and the answers to them.
+
+use std::collections::BTreeMap;
+
+/// Whether a tool may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// It may.
+    Allow,
+    /// Somebody is to be asked; where nobody can be, it may not.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+/// Returns the policy that a tool has among these: its own, that of its server, or that of all.
+pub fn policy_of(policies: &BTreeMap<String, Policy>, tool: &str) -> Option<Policy> {
+    let server = tool
+        .split_once("__")
+        .map(|(server, _)| format!("{server}__*"));
+    let names = [Some(tool), server.as_deref(), Some("*")];
+    let mut found = names
+        .iter()
+        .flatten()
+        .filter_map(|name| policies.get(*name));
+    found.next().copied()
+}
+
+/// What was answered to the question whether a call may run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// It may, this once.
+    Once,
+    /// It may, and so may every call like it in this project.
+    Always,
+    /// It may not, this once.
+    Deny,
+    /// It may not, nor any call like it in this project.
+    Never,
+}
+
+impl Decision {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Once, Self::Always, Self::Deny, Self::Never];
+
+    /// Returns the name that events and RPC use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Once => "once",
+            Self::Always => "always",
+            Self::Deny => "deny",
+            Self::Never => "never",
+        }
+    }
+
+    /// Returns the decision of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|decision| decision.name() == name)
+    }
+
+    pub(super) const fn allows(self) -> bool {
+        match self {
+            Self::Once | Self::Always => true,
+            Self::Deny | Self::Never => false,
+        }
+    }
+}
+
+/// A call that somebody is asked about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The call's id.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it would do: the command, for `bash`.
+    pub subject: String,
+}
+
+impl Question {
+    /// Returns what an answer is remembered under: the subject, and for a tool of a server its name alone, since the
+    /// arguments of its calls vary.
+    pub(super) fn remembered(&self) -> &str {
+        match self.tool.contains("__") {
+            true => &self.tool,
+            false => self.subject.trim(),
+        }
+    }
+
+    /// Returns whether another question is about the same.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.tool == other.tool && self.remembered() == other.remembered()
+    }
+}
+
+/// What is told of questions.
+#[derive(Debug, Clone, Copy)]
+pub enum ApprovalEvent<'a> {
+    /// One is asked.
+    Asked(&'a Question),
+    /// One is answered, or nobody waits for the answer any more.
+    Ended(&'a Question, Option<Decision>),
+    /// Answers cannot be remembered, and why.
+    NotRemembered(&'a str),
+}
