@@ -113,13 +113,11 @@ const LONGEST: usize = 450;
 
 /// What is still allowed, by crate, `docs` being the Markdown: modules in import cycles, and words to avoid. Lower a
 /// number when it has shrunk; never raise one.
-const ALLOWED: [(&str, usize, usize); 6] = [
-    ("session-model", 0, 0),
+const ALLOWED: [(&str, usize, usize); 4] = [
     ("compaction-core", 0, 4),
-    ("llm-providers", 0, 0),
-    ("hooks", 0, 0),
+    ("agent-session", 0, 4),
     ("agent-cli", 0, 57),
-    ("docs", 0, 175),
+    ("docs", 0, 32),
 ];
 
 /// `cargo xtask tidy [--report [PLACE]]`.

@@ -4,7 +4,6 @@ mod keys;
 mod reference;
 mod samples;
 
-use agent_tools::mcp::ServerEvent;
 use schemars::JsonSchema;
 use serde::Serialize;
 use session_model::StopReason;
@@ -433,23 +432,4 @@ pub struct CompactionResult {
     pub waited_seconds: f64,
     /// Whether it had been prepared during the running turn.
     pub prepared: bool,
-}
-
-impl From<ServerEvent> for SessionEvent {
-    fn from(event: ServerEvent) -> Self {
-        match event {
-            ServerEvent::State {
-                name,
-                state,
-                tools,
-                error,
-            } => Self::ToolServer {
-                name,
-                state,
-                tools,
-                error,
-            },
-            ServerEvent::Notice(text) => Self::Notice { text },
-        }
-    }
 }

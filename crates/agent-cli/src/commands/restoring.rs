@@ -140,10 +140,10 @@ fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
     let sources = global.settings_sources()?;
     let sessions = sessions_root(settings.session.dir.as_deref().map(Path::new))?;
     let servers = agent_tools::mcp::configured(&settings.mcp_servers);
-    let redactor = Arc::new(redactor(&secret_variables(&settings)?, &servers));
-    let workspace = Arc::new(workspace(folder, &settings, &sources, &sessions)?);
+    let redactor = Arc::new(redactor(&secret_variables(settings)?, &servers));
+    let workspace = Arc::new(workspace(folder, settings, &sources, &sessions)?);
     // Nobody is asked.
-    let approvals = Approvals::new(policies(&settings, false, &[])?, false);
+    let approvals = Approvals::new(policies(settings, false, &[])?, false);
     let memory = ApprovalStore::of(sources.config_dir.as_deref(), workspace.root());
     Ok(Disk::new(
         workspace,

@@ -209,7 +209,7 @@ fn what_a_setting_means() {
     exit 0
     --- stdout
     compaction.keepRecentTokens
-      meaning   Tokens of recent entries that stay word for word; at most half the threshold.
+      meaning   Tokens of recent entries that stay verbatim; at most half the threshold.
       allowed   a whole number, at least 1
       default   20000
       value     400 ([DIR]/.agent-cli/settings.json, line 2)
@@ -238,7 +238,7 @@ fn what_a_setting_means() {
     assert_snapshot!(explain(&["compaction.background"]), @"
     exit 0
     --- stdout
-    compaction.background.enabled       Whether a summary is written beside the work, before the threshold is reached
+    compaction.background.enabled       Whether a summary is written concurrently with the work, before the threshold is reached
     compaction.background.atPercent     From which share of the threshold on, in percent
     compaction.background.graceSeconds  How many seconds work waits at the threshold for a summary that is being written
     ");

@@ -72,6 +72,7 @@ fn hooks_are_listed_with_the_place_that_sets_them() {
       "folder": "/srv/work",
       "matches": "bash|manual",
       "name": "guard",
+      "on_failure": "continue",
       "origin": {
         "layer": "global",
         "line": 4,

@@ -28,7 +28,7 @@ use agent_tools::text::one_line;
 use agent_tools::workspace::{PathError, Purpose, ResolvedPath};
 use agent_tools::{Identity, reason};
 
-/// How many bytes are read at once; between two blocks a cancellation is noticed.
+/// How many bytes are read in one call; between two blocks a cancellation is noticed.
 const BLOCK: usize = 64 * 1024;
 
 /// The most bytes that a token can stand for: a token is at most about four characters, and one has at most four
@@ -149,7 +149,7 @@ impl Disk {
         Ok(input)
     }
 
-    /// Does the same on a thread that may wait for the file system. A cancellation is answered at once.
+    /// Does the same on a thread that may wait for the file system. A cancellation is answered immediately.
     ///
     /// # Errors
     /// It was cancelled.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use compaction_core::{
-    ApplyError, CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions,
-    Profile, PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger,
-    measure, message_counts, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
+    CompactionPlan, ContextLoss, ElisionPlan, HookInput, NothingToDo, PlanOptions, Profile,
+    PromptCache, PrunePlan, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, measure,
+    message_counts, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use hooks::{CompactingResult, HookContext, HookSet};
 use llm_providers::{CancellationToken, Request};
@@ -19,9 +19,10 @@ use crate::models::LiveModels;
 use crate::restoring::{Disk, Stopped};
 use crate::runtime::events::Events;
 use crate::runtime::instructions::why_nothing;
+use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
 use crate::summarize::{
-    Candidate, Compacted, ModelReport, NativeStart, NoSummary, PassedOver, Run, Step, Way, compact,
+    Candidate, Compacted, ModelReport, NativeStart, PassedOver, Run, Step, Way, compact,
     native_tokens_before, passed_over_in_details, seconds_in_details, summary_draft,
 };
 
@@ -440,18 +441,4 @@ fn count(plan: &CompactionPlan, kept: bool) -> usize {
         Disposition::PreviousSummary | Disposition::NoMessage | Disposition::System => false,
     });
     counted.count()
-}
-
-/// Returns how a compaction ended without a summary.
-pub(super) fn ended(none: NoSummary) -> Ended {
-    use crate::summarize::Failure;
-    match none {
-        NoSummary::Cancelled => Ended::Cancelled,
-        NoSummary::Nothing(nothing) => Ended::Nothing(nothing.to_string()),
-        // One that helps nothing is nothing to do.
-        NoSummary::Failed(Failure::Apply(
-            error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. }),
-        )) => Ended::Nothing(error.to_string()),
-        NoSummary::Failed(failure) => Ended::Failed(failure.to_string()),
-    }
 }

@@ -8,7 +8,8 @@ use session_model::{SessionContext, SessionPath};
 
 use crate::event::CompactionResult;
 use crate::machine::Ended;
-use crate::runtime::compaction::{CompactionJob, Document, Product, author, ended};
+use crate::runtime::compaction::{CompactionJob, Document, Product, author};
+use crate::runtime::jobs::ended;
 use crate::summarize::{Candidate, Fallback, HandoffJob, Step, handoff};
 
 impl CompactionJob {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use compaction_core::ApplyError;
 use llm_providers::CancellationToken;
 
 use crate::machine::{Ended, Event, Job};
@@ -11,6 +12,7 @@ use crate::runtime::background::Prepared;
 use crate::runtime::compaction::Product;
 use crate::runtime::navigation::Move;
 use crate::runtime::prompting::Shown;
+use crate::summarize::NoSummary;
 use session_store::{BoxFuture, NewEntry};
 
 /// A job that runs.
@@ -117,5 +119,19 @@ impl AgentSession {
             }
             Done::Elapsed | Done::Stopped => Event::Elapsed { job },
         }
+    }
+}
+
+/// Returns how a compaction ended without a summary.
+pub(super) fn ended(none: NoSummary) -> Ended {
+    use crate::summarize::Failure;
+    match none {
+        NoSummary::Cancelled => Ended::Cancelled,
+        NoSummary::Nothing(nothing) => Ended::Nothing(nothing.to_string()),
+        // One that helps nothing is nothing to do.
+        NoSummary::Failed(Failure::Apply(
+            error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. }),
+        )) => Ended::Nothing(error.to_string()),
+        NoSummary::Failed(failure) => Ended::Failed(failure.to_string()),
     }
 }

@@ -13,10 +13,10 @@ use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
 use crate::event::SessionEvent;
 use crate::machine::{Ended, Job, Navigation};
 use crate::runtime::AgentSession;
-use crate::runtime::compaction::ended;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
 use crate::runtime::jobs::Done;
+use crate::runtime::jobs::ended;
 use crate::runtime::reply::Moved;
 use crate::summarize::{
     ModelReport, Run, Step, answer_plan, bill_in_details, seconds_in_details, summary_draft,

@@ -9,7 +9,7 @@ use session_model::EntryId;
 use crate::event::SessionEvent;
 use crate::machine::Event;
 use crate::runtime::{AgentSession, Ask, Command, CommandReceiver};
-use agent_tools::mcp::{ServerEnvironment, Servers, Tell};
+use agent_tools::mcp::{ServerEnvironment, ServerEvent, Servers, Tell};
 use session_store::Delivery;
 
 /// What waits until the servers are there.
@@ -92,5 +92,24 @@ fn ends_the_start(command: &Command) -> bool {
     match command {
         Command::Call(call) => matches!(call.ask(), Ask::Do(command) if ends(command)),
         other => ends(other),
+    }
+}
+
+impl From<ServerEvent> for SessionEvent {
+    fn from(event: ServerEvent) -> Self {
+        match event {
+            ServerEvent::State {
+                name,
+                state,
+                tools,
+                error,
+            } => Self::ToolServer {
+                name,
+                state,
+                tools,
+                error,
+            },
+            ServerEvent::Notice(text) => Self::Notice { text },
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! The bounds of a plan: when there is nothing left to compact, how much stays, how large a summary may be.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use session_model::{EntryIndex, EntryKind, SessionContext, SessionPath};
+use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionContext, SessionPath};
 
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, Shares, without_ledger};
 use crate::measure::{Measure, adapted_keep};
@@ -119,4 +120,21 @@ pub(super) fn ledger_room(
     let before = whole.saturating_sub(counter.text(&without_ledger(carried)));
     let since = gone.saturating_sub(whole).scaled(1, LEDGER_SHARE);
     gone.scaled(1, LEDGER_SHARE).max(before + since)
+}
+
+/// Returns how many messages a conversation has: the summary before it and what that brought back count, its
+/// acknowledgement and instructions do not.
+pub(super) fn conversation_len(context: &SessionContext) -> usize {
+    let entries = context.entries.iter().enumerate();
+    let counts = entries.map(|(place, projected)| {
+        let is_system =
+            |message: &&Arc<AgentMessage>| matches!(***message, AgentMessage::System(_));
+        let messages = projected.messages.iter();
+        let count = messages.filter(|message| !is_system(message)).count();
+        match &projected.entry.body {
+            EntryBody::Compaction(_) if place == 0 => count.min(1),
+            _ => count,
+        }
+    });
+    counts.sum()
 }

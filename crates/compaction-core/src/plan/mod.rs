@@ -10,12 +10,10 @@ mod prune_mark;
 pub(crate) mod requests;
 mod verify;
 
-use std::sync::Arc;
-
 use serde::Serialize;
 use session_model::{
-    AgentMessage, AssistantMessage, EntryBody, EntryId, SessionContext, SessionPath, SystemMessage,
-    build_context, current_system,
+    AssistantMessage, EntryId, SessionContext, SessionPath, SystemMessage, build_context,
+    current_system,
 };
 
 use crate::cut::{CutPoint, cut_items, find_cut_point};
@@ -41,7 +39,7 @@ pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 
 pub(crate) use apply::merge_answers;
-use bounds::{effective_keep, ledger_room, refuse_compacted, summary_cap};
+use bounds::{conversation_len, effective_keep, ledger_room, refuse_compacted, summary_cap};
 use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
     source_messages,
@@ -441,21 +439,4 @@ fn plan_with(
         elide_to_fit::rescue(&mut plan, path, context, (options, ledger_budget))?;
     }
     Ok(plan)
-}
-
-/// Returns how many messages a conversation has: the summary before it and what that brought back count, its
-/// acknowledgement and instructions do not.
-fn conversation_len(context: &SessionContext) -> usize {
-    let entries = context.entries.iter().enumerate();
-    let counts = entries.map(|(place, projected)| {
-        let is_system =
-            |message: &&Arc<AgentMessage>| matches!(***message, AgentMessage::System(_));
-        let messages = projected.messages.iter();
-        let count = messages.filter(|message| !is_system(message)).count();
-        match &projected.entry.body {
-            EntryBody::Compaction(_) if place == 0 => count.min(1),
-            _ => count,
-        }
-    });
-    counts.sum()
 }

@@ -59,10 +59,10 @@ pub(super) fn run(args: &ConfigExplainArgs, global: &Global) -> Result<Outcome, 
         window: args.window,
     };
     let threshold = match decides {
-        true => reckoned(window.tokens()?, &loaded, global),
+        true => reckoned(window.tokens()?, loaded, global),
         false => None,
     };
-    Ok(explained(key, &path, &loaded, threshold))
+    Ok(explained(key, &path, loaded, threshold))
 }
 
 /// Returns every key with one line.

@@ -36,7 +36,7 @@ pub(super) fn run(args: &ConfigShowArgs, global: &Global) -> Result<Outcome, Err
         None => KeyPath::default(),
     };
     let loaded = global.load_layers()?;
-    let mut rows = rows(&loaded, &meant);
+    let mut rows = rows(loaded, &meant);
     if args.changed {
         rows.retain(|row| row.origin.layer != Layer::Default);
     }

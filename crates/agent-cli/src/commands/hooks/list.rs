@@ -28,7 +28,7 @@ pub(super) fn run(global: &Global) -> Result<Outcome, Error> {
     let house = house(&loaded.settings, global)?;
     let hooks = loaded.settings.hooks.iter();
     let rows: Vec<Row<'_>> = hooks
-        .map(|(name, setting)| row(name, setting, &loaded, &house))
+        .map(|(name, setting)| row(name, setting, loaded, &house))
         .collect();
     let document = json!({ "hooks": rows.iter().map(Row::json).collect::<Vec<_>>() });
     let text = match rows.is_empty() {

@@ -46,7 +46,7 @@ struct Trial {
 
 pub(super) fn run(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.app_settings()?;
-    let hooks = command_hooks(&settings, &house(&settings, global)?)?;
+    let hooks = command_hooks(settings, &house(settings, global)?)?;
     let hooks = chosen(hooks, args)?;
     let payload = args.payload.as_deref().map(payload).transpose()?;
     if hooks.is_empty() {
@@ -55,7 +55,7 @@ pub(super) fn run(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Erro
         return Ok(Outcome::nothing_to_do(reason, document));
     }
     let session = args.session.as_deref();
-    with_event(args.point, session, &settings, |event, context| {
+    with_event(args.point, session, settings, |event, context| {
         let context = HookContext {
             cancel: crate::cancel::token(),
             ..context

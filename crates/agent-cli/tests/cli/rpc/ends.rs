@@ -39,6 +39,7 @@ fn the_end_of_the_input_stops_what_runs() {
     let runs = Runs::of(WAITS);
     let mut client = Client::start(&runs, &[]);
     client.prompt("hi");
+    client.seen.clear();
     client.call("prompt", json!({ "text": "and then?" }));
     client.event("turn_start");
     client.seen.clear();

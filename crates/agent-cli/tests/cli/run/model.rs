@@ -94,7 +94,7 @@ fn the_prompt_is_answered() {
     > hi
     note: test/alpha: later (status 503); again in [DELAY]
     [N] read, [N] written
-    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set http.attempts=2 -p ...
+    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2' -p ...
     ");
     let body = &asked.bodies()[1];
     assert_eq!(body["messages"][1]["content"], "hi");
@@ -146,6 +146,6 @@ fn a_model_that_refuses() {
     > hi
     [N] read, [N] written
     error: test/alpha: who are you (status 401)
-    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set http.attempts=2
+    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2'
     ");
 }

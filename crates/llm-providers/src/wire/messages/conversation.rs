@@ -102,7 +102,7 @@ impl Entry {
             Self::Text { cache_control, .. }
             | Self::Image { cache_control, .. }
             | Self::ToolResult { cache_control, .. } => {
-                *cache_control = Some(CacheControl::default())
+                *cache_control = Some(CacheControl::default());
             }
             Self::Thinking { .. }
             | Self::RedactedThinking { .. }
