@@ -46,7 +46,7 @@ impl Contents {
     }
 }
 
-/// Fails where [`write_new`] would: an existing file, no folder, a folder that cannot be written to.
+/// Fails where [`NewFile::prepare`] would: an existing file, no folder, a folder that cannot be written to.
 pub fn check_new(path: &Path) -> Result<(), StoreError> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));

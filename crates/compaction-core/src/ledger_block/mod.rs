@@ -94,7 +94,7 @@ pub struct LedgerBlock {
     pub pin_tokens: TokenCount,
     /// The paths of the files that it lists, in all spellings that are known, on one line each.
     pub files: Vec<String>,
-    /// See [`Ledger::sources`].
+    /// The messages that the facts rest on.
     pub sources: Vec<EntryId>,
     /// Where history was too long to be read whole for a first ledger, the oldest entry that was: of those before it
     /// only the user's words were read.
