@@ -1137,8 +1137,8 @@ fn what_would_not_read_back_cannot_be_drafted() {
         [
             "a message of the role compactionSummary is not written by itself; write its entry",
             "a message of the role branchSummary is not written by itself; write its entry",
-            "the role poet is unknown and cannot be spelt",
-            "a block of the type video is unknown and cannot be spelt",
+            "the role poet is unknown and cannot be serialized",
+            "a block of the type video is unknown and cannot be serialized",
         ]
     );
 }
