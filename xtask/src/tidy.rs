@@ -115,7 +115,7 @@ const LONGEST: usize = 450;
 /// number when it has shrunk; never raise one.
 const ALLOWED: [(&str, usize, usize); 4] = [
     ("compaction-core", 0, 4),
-    ("agent-session", 0, 4),
+    ("agent-session", 0, 0),
     ("agent-cli", 0, 57),
     ("docs", 0, 32),
 ];

@@ -296,7 +296,7 @@ pub(super) fn execute(
         NativeStart { request, tokens }
     };
     let mut writing = ui::writing::Writing::default();
-    let mut watch = |step: agent_session::summarize::Step<'_>| writing.step(&step);
+    let mut watch = |step: agent_session::summarize::SummaryStep<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
     let compacting = compact(
         &candidates,

@@ -25,7 +25,7 @@ use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui;
 use crate::ui::writing::{Writing, account, author};
 use agent_session::summarize::{
-    Candidate, HandoffJob, ModelReport, Step, bill_in_details, handoff, seconds_in_details,
+    Candidate, HandoffJob, ModelReport, SummaryStep, bill_in_details, handoff, seconds_in_details,
 };
 use session_store::{Contents, check_new, new_header};
 use std::path::PathBuf;
@@ -173,7 +173,7 @@ fn document(
         cap: models.window.scaled(1, 4).min(TokenCount(8192)),
     };
     let mut writing = Writing::default();
-    let mut watch = |step: Step<'_>| writing.step(&step);
+    let mut watch = |step: SummaryStep<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
     match block_on(handoff(&job, &models.candidates, &mut run))? {
         Ok(document) => Ok((document, models.account(run.report))),

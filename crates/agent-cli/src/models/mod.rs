@@ -21,7 +21,8 @@ use crate::error::Error;
 use crate::settings::AppSettings;
 use crate::ui::{self, writing::Writing};
 use agent_session::summarize::{
-    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, Step, Way, answer_plan,
+    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryStep, Way,
+    answer_plan,
 };
 
 /// The window that is assumed where none is known.
@@ -321,7 +322,7 @@ impl Models {
     pub fn run<'a>(
         &self,
         path: &SessionPath<'_>,
-        watch: &'a mut (dyn FnMut(Step<'_>) + Send),
+        watch: &'a mut (dyn FnMut(SummaryStep<'_>) + Send),
     ) -> Run<'a> {
         let header = path.tree().header();
         Run {
@@ -343,7 +344,7 @@ impl Models {
         by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
     ) -> Result<(P, Vec<SummaryAnswer>, ModelReport), Error> {
         let mut writing = Writing::default();
-        let mut watch = |step: Step<'_>| writing.step(&step);
+        let mut watch = |step: SummaryStep<'_>| writing.step(&step);
         let mut run = self.run(path, &mut watch);
         let answering = answer_plan(&self.candidates, self.window, plan_for, by_rule, &mut run);
         match block_on(answering)? {

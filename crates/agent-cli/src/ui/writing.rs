@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
 use crate::ui::{DIM, WARN, clean, styled, tokens, width};
-use agent_session::summarize::{ModelReport, Step};
+use agent_session::summarize::{ModelReport, SummaryStep};
 use compaction_core::TokenCount;
 
 /// Tells on standard error what models do.
@@ -32,9 +32,9 @@ impl Default for Writing {
 
 impl Writing {
     /// Tells one step.
-    pub fn step(&mut self, step: &Step<'_>) {
+    pub fn step(&mut self, step: &SummaryStep<'_>) {
         match step {
-            Step::Asking {
+            SummaryStep::Asking {
                 candidate,
                 request,
                 requests,
@@ -47,26 +47,26 @@ impl Writing {
                 self.last = None;
                 self.draw();
             }
-            Step::Writing(characters) => {
+            SummaryStep::Writing(characters) => {
                 self.written = *characters;
                 self.draw();
             }
-            Step::Retry { error, delay } => self.line(
+            SummaryStep::Retry { error, delay } => self.line(
                 "note",
                 &format!("{error}; again in {:.1} s", delay.as_secs_f64()),
             ),
-            Step::Again(error) => self.line("note", &format!("{error}; asking once more")),
-            Step::Folding => {
+            SummaryStep::Again(error) => self.line("note", &format!("{error}; asking once more")),
+            SummaryStep::Folding => {
                 self.line(
                     "note",
                     "too large for the model's window; asking in smaller pieces",
                 );
             }
-            Step::NativeRefused(error) => self.line(
+            SummaryStep::NativeRefused(error) => self.line(
                 "note",
                 &format!("{error}; the readable summary takes the place of the native history"),
             ),
-            Step::Failed(failed) => self.line(
+            SummaryStep::Failed(failed) => self.line(
                 "warning",
                 &format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
             ),

@@ -2,7 +2,7 @@
 //!
 //! This finds them, reads them within bounds and words them for the model. What of
 //! it is in the context of a session, and when it is looked for anew, is known to
-//! the session's shell alone.
+//! the session's runtime alone.
 
 mod files;
 mod front_matter;

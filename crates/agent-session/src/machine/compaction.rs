@@ -4,8 +4,8 @@ use compaction_core::Strategy;
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, Background, Effect, Ended, Job, MAX_FAILURES, Reason, State, Stopped, Told,
-    Wish,
+    AfterCompaction, Background, Effect, Ended, Job, MAX_FAILURES, Notice, Reason, State, Stopped,
+    StrategyChoice,
 };
 
 impl Step {
@@ -14,14 +14,16 @@ impl Step {
         &mut self,
         reason: Reason,
         focus: Option<String>,
-        wish: Wish,
+        choice: StrategyChoice,
         after: AfterCompaction,
     ) -> State {
-        let hands_off = match wish {
-            Wish::Handoff => true,
-            Wish::By(strategy) | Wish::Instead(strategy) => strategy == Strategy::Handoff,
-            Wish::InThisSession => false,
-            Wish::Configured => self.memory.policy.hands_off,
+        let hands_off = match choice {
+            StrategyChoice::Handoff => true,
+            StrategyChoice::By(strategy) | StrategyChoice::Instead(strategy) => {
+                strategy == Strategy::Handoff
+            }
+            StrategyChoice::InThisSession => false,
+            StrategyChoice::Configured => self.memory.policy.hands_off,
         };
         if !reason.is_automatic() || hands_off {
             self.discard_background();
@@ -29,7 +31,11 @@ impl Step {
         self.memory.cancelled = false;
         match self.memory.background {
             Some(Background::Running(job)) => {
-                self.tell(Told::CompactionStarted { job, reason, wish });
+                self.tell(Notice::CompactionStarted {
+                    job,
+                    reason,
+                    choice,
+                });
                 let timer = self.memory.job();
                 self.effects.push(Effect::GraceTimer { job: timer });
                 State::Compacting {
@@ -41,13 +47,21 @@ impl Step {
             }
             Some(Background::Ready(background)) => {
                 let job = self.memory.job();
-                self.tell(Told::CompactionStarted { job, reason, wish });
+                self.tell(Notice::CompactionStarted {
+                    job,
+                    reason,
+                    choice,
+                });
                 self.splice(job, background, reason, after)
             }
             None => {
                 let job = self.memory.job();
-                self.tell(Told::CompactionStarted { job, reason, wish });
-                self.run(job, reason, (focus, wish), after)
+                self.tell(Notice::CompactionStarted {
+                    job,
+                    reason,
+                    choice,
+                });
+                self.run(job, reason, (focus, choice), after)
             }
         }
     }
@@ -56,7 +70,7 @@ impl Step {
         &mut self,
         job: Job,
         reason: Reason,
-        (focus, wish): (Option<String>, Wish),
+        (focus, choice): (Option<String>, StrategyChoice),
         after: AfterCompaction,
     ) -> State {
         self.memory.splices = false;
@@ -64,7 +78,7 @@ impl Step {
             job,
             reason,
             focus,
-            wish,
+            choice,
             omits_failed: after == AfterCompaction::Retry,
         });
         State::Compacting {
@@ -78,7 +92,7 @@ impl Step {
     /// Goes on without what was prepared, in the same compaction.
     pub(super) fn compact_anew(&mut self, reason: Reason, after: AfterCompaction) -> State {
         let job = self.memory.job();
-        self.run(job, reason, (None, Wish::InThisSession), after)
+        self.run(job, reason, (None, StrategyChoice::InThisSession), after)
     }
 
     /// Writes what was prepared.
@@ -111,7 +125,7 @@ impl Step {
         after: AfterCompaction,
         ended: Ended,
     ) -> State {
-        let is_cancelled = self.memory.cancelled || self.memory.wanted.is_some();
+        let is_cancelled = self.memory.cancelled || self.memory.pending.is_some();
         match ended {
             Ended::Stale if self.memory.splices && !is_cancelled => {
                 self.compact_anew(reason, after)
@@ -121,7 +135,7 @@ impl Step {
                 self.compaction_ended(reason, after, changed)
             }
             Ended::Stale | Ended::Cancelled => {
-                self.tell(Told::CompactionEnded {
+                self.tell(Notice::CompactionEnded {
                     reason,
                     aborted: true,
                     will_retry: false,
@@ -132,7 +146,7 @@ impl Step {
             }
             Ended::Compacted { lands } => {
                 self.freed();
-                self.ended_well(reason, self.asks_again(after, Place::Here));
+                self.end_successful(reason, self.asks_again(after, Place::Here));
                 if !lands && reason.is_automatic() {
                     self.stop_automatic(None, "the newest compaction freed too little");
                 }
@@ -140,12 +154,12 @@ impl Step {
             }
             Ended::HandedOff => {
                 self.freed();
-                self.ended_well(reason, self.asks_again(after, Place::NewSession));
+                self.end_successful(reason, self.asks_again(after, Place::NewSession));
                 self.goes_on(after, Place::NewSession)
             }
             Ended::Nothing(why) | Ended::Failed(why) if reason.is_automatic() => {
                 let error = reason.failure(&why);
-                self.ended_badly(reason, &error);
+                self.end_failed(reason, &error);
                 self.memory.failures += 1;
                 if self.memory.failures >= MAX_FAILURES {
                     let at = self.memory.tokens;
@@ -155,12 +169,12 @@ impl Step {
             }
             // These are said as they are.
             Ended::Nothing(why) => {
-                self.ended_badly(reason, &why);
+                self.end_failed(reason, &why);
                 self.after_failure(after, why)
             }
             Ended::Failed(why) => {
                 let error = reason.failure(&why);
-                self.ended_badly(reason, &error);
+                self.end_failed(reason, &error);
                 self.after_failure(after, error)
             }
         }
@@ -168,13 +182,13 @@ impl Step {
 
     /// The context is another one now.
     fn freed(&mut self) {
-        self.memory.start_over();
+        self.memory.reset_failures();
         self.memory.handoff_due = false;
         self.memory.compacted = true;
     }
 
     fn asks_again(&self, after: AfterCompaction, place: Place) -> bool {
-        self.memory.wanted.is_none()
+        self.memory.pending.is_none()
             && match after {
                 AfterCompaction::Retry => self.retries_in(place),
                 AfterCompaction::Resume => true,
@@ -185,8 +199,8 @@ impl Step {
             }
     }
 
-    fn ended_well(&mut self, reason: Reason, will_retry: bool) {
-        self.tell(Told::CompactionEnded {
+    fn end_successful(&mut self, reason: Reason, will_retry: bool) {
+        self.tell(Notice::CompactionEnded {
             reason,
             aborted: false,
             will_retry,
@@ -194,8 +208,8 @@ impl Step {
         });
     }
 
-    fn ended_badly(&mut self, reason: Reason, error: &str) {
-        self.tell(Told::CompactionEnded {
+    fn end_failed(&mut self, reason: Reason, error: &str) {
+        self.tell(Notice::CompactionEnded {
             reason,
             aborted: false,
             will_retry: false,
@@ -205,7 +219,7 @@ impl Step {
 
     fn stop_automatic(&mut self, at: Option<u64>, why: &str) {
         self.memory.stopped = Some(Stopped { at });
-        self.tell(Told::AutomaticStopped(format!(
+        self.tell(Notice::AutomaticStopped(format!(
             "automatic compaction stops: {why}; compact by hand, change the model, or go back"
         )));
     }

@@ -1,4 +1,4 @@
-//! What the shell is to do.
+//! What the runtime is to do.
 
 use compaction_core::Strategy;
 
@@ -6,7 +6,7 @@ use crate::machine::{CheckPoint, Job, Navigation, Reason, Write};
 
 /// Which strategies a compaction may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wish {
+pub enum StrategyChoice {
     /// Those of the settings.
     Configured,
     /// Those of the settings that stay in this session.
@@ -59,9 +59,9 @@ impl std::fmt::Display for Limit {
     }
 }
 
-/// What people and programs are told.
+/// What is reported to people and programs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum Notice {
     /// A turn begins.
     TurnStarted,
     /// A turn is over.
@@ -73,7 +73,7 @@ pub enum Told {
         /// Why.
         reason: Reason,
         /// How.
-        wish: Wish,
+        choice: StrategyChoice,
     },
     /// A compaction is over.
     CompactionEnded {
@@ -101,7 +101,7 @@ pub enum Told {
     Closed,
 }
 
-/// Something for the shell to do.
+/// Something for the runtime to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Prune, measure, and answer with `Checked`; hooks may look at what is to be sent first.
@@ -142,7 +142,7 @@ pub enum Effect {
         /// What the summary should focus on.
         focus: Option<String>,
         /// How.
-        wish: Wish,
+        choice: StrategyChoice,
         /// Whether the newest answer, which failed, leaves the context with it.
         omits_failed: bool,
     },
@@ -189,6 +189,6 @@ pub enum Effect {
         /// The timer.
         job: Job,
     },
-    /// Tell whoever watches.
-    Tell(Told),
+    /// Report to whoever watches.
+    Notify(Notice),
 }

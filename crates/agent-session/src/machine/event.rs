@@ -2,7 +2,7 @@
 
 use session_model::EntryId;
 
-use crate::machine::{CheckPoint, Job, Wish};
+use crate::machine::{CheckPoint, Job, StrategyChoice};
 use session_store::Delivery;
 
 /// How an answer ended.
@@ -24,7 +24,7 @@ pub enum AnswerEnd {
 
 /// What a check found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Verdict {
+pub struct CheckResult {
     /// Tokens of the context, with the text that waits.
     pub tokens: u64,
     /// Whether that exceeds the threshold.
@@ -78,7 +78,7 @@ pub struct Navigation {
 
 /// What a session that was opened again ends in.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Opening {
+pub enum ResumePoint {
     /// An answer: nothing is left to do.
     Rest,
     /// Something that the model has not answered.
@@ -93,19 +93,19 @@ pub enum Opening {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// The user, or a program, said something; it is in the queue of the store.
-    Said {
+    Queued {
         /// The id under which it will be written.
         id: EntryId,
         /// When it is sent.
         delivery: Delivery,
     },
     /// A waiting message was taken back.
-    TakenBack {
+    Dequeued {
         /// Its id.
         id: EntryId,
     },
     /// Work that a session was left with goes on; messages that waited are said after it.
-    Resume(Opening),
+    Resume(ResumePoint),
     /// What runs is to stop.
     Abort,
     /// A compaction is wanted now.
@@ -113,7 +113,7 @@ pub enum Event {
         /// What it should focus on.
         focus: Option<String>,
         /// How.
-        wish: Wish,
+        choice: StrategyChoice,
     },
     /// Running compactions and branch summaries are to stop.
     AbortCompaction,
@@ -132,7 +132,7 @@ pub enum Event {
         /// The work.
         job: Job,
         /// What it found.
-        verdict: Verdict,
+        result: CheckResult,
     },
     /// A larger model has taken over, or could not.
     Promoted {

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use session_model::EntryId;
 
-use crate::machine::{AfterStop, Job, Limit};
+use crate::machine::{Job, Limit, PendingAction};
 use session_store::Delivery;
 
 /// After how many automatic compactions in a row that failed no more are tried.
@@ -88,7 +88,7 @@ pub struct Memory {
     /// Whether a turn runs.
     pub in_turn: bool,
     /// What was asked for while something short went on.
-    pub wanted: Option<AfterStop>,
+    pub pending: Option<PendingAction>,
     /// A handoff waits for the end of the turn.
     pub handoff_due: bool,
     /// The newest overflow has been recovered from, and no answer came since.
@@ -133,7 +133,7 @@ impl Memory {
             steering: VecDeque::new(),
             follow_ups: VecDeque::new(),
             in_turn: false,
-            wanted: None,
+            pending: None,
             handoff_due: false,
             overflow_recovered: false,
             incomplete: 0,
@@ -191,27 +191,27 @@ impl Memory {
     /// An answer came: what was done to get it has helped.
     pub(super) fn answered(&mut self) {
         self.compacted = false;
-        self.recover_anew();
+        self.reset_recovery();
     }
 
     /// Overflows and answers that were cut off are counted anew.
-    pub(super) fn recover_anew(&mut self) {
+    pub(super) fn reset_recovery(&mut self) {
         self.overflow_recovered = false;
         self.incomplete = 0;
     }
 
     /// What was counted or declined in the turn before does not count in the next.
-    pub(super) fn turn_the_page(&mut self) {
+    pub(super) fn reset_turn(&mut self) {
         self.idle_timer = None;
         self.held = false;
         self.requests = 0;
         self.declined = false;
         self.speculation_failed = false;
-        self.recover_anew();
+        self.reset_recovery();
     }
 
     /// Automatic compactions run again.
-    pub(super) fn start_over(&mut self) {
+    pub(super) fn reset_failures(&mut self) {
         self.failures = 0;
         self.stopped = None;
     }

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! [`transition`] takes the machine and one [`Event`] and gives the machine and the
-//! [`Effect`]s that the shell carries out. Every piece of work has a [`Job`]; what
+//! [`Effect`]s that the runtime carries out. Every piece of work has a [`Job`]; what
 //! ends under a number that is not awaited any more is late and changes nothing.
 //!
 //! **Invariants.** A message leaves the queue when it has been written, not
@@ -30,13 +30,13 @@ mod model_tests;
 mod tests;
 
 pub use compaction::CANCELLED;
-pub use effect::{Effect, Limit, Told, TurnEnd, Wish};
-pub use event::{AnswerEnd, Ended, Event, Navigation, Opening, Verdict};
+pub use effect::{Effect, Limit, Notice, StrategyChoice, TurnEnd};
+pub use event::{AnswerEnd, CheckResult, Ended, Event, Navigation, ResumePoint};
 pub use memory::{Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy, Stopped};
 
 use step::Step;
 
-/// A piece of work of the shell.
+/// A piece of work of the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Job(pub u64);
 
@@ -120,7 +120,7 @@ pub enum Write {
 
 /// What follows once what runs has come to an end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum AfterStop {
+pub enum PendingAction {
     /// Nothing.
     Rest,
     /// A compaction, then the work goes on.
@@ -128,10 +128,10 @@ pub enum AfterStop {
         /// What the summary should focus on.
         focus: Option<String>,
         /// How.
-        wish: Wish,
+        choice: StrategyChoice,
     },
     /// The compaction that was wanted has been cancelled: what was stopped for it goes on.
-    GoOn,
+    Continue,
     /// The end.
     Close,
 }
@@ -194,7 +194,7 @@ pub enum State {
         /// The work.
         job: Job,
     },
-    /// The model or the tools have been told to stop; [`Memory::wanted`] says what follows.
+    /// The model or the tools have been told to stop; [`Memory::pending`] says what follows.
     Stopping {
         /// The work.
         job: Job,

@@ -244,7 +244,7 @@ impl World {
                 }
             }
             // A context that shrank gives automatic compactions another chance.
-            Event::Checked { verdict, .. } if self.shrinks(verdict.tokens) => {
+            Event::Checked { result, .. } if self.shrinks(result.tokens) => {
                 self.automatic = 0;
             }
             Event::BackgroundEnded { ready, .. } => {
@@ -284,9 +284,9 @@ impl World {
         match work {
             Work::Check => Event::Checked {
                 job,
-                verdict: match is_kind {
-                    true => Verdict::default(),
-                    false => Verdict {
+                result: match is_kind {
+                    true => CheckResult::default(),
+                    false => CheckResult {
                         tokens: 60 + 10 * dice.roll(8),
                         due: dice.one_in(2),
                         images_due: dice.one_in(4),
@@ -308,7 +308,7 @@ impl World {
             },
             // Hooks that were stopped have not seen what was to be sent.
             Work::Store(Write::Messages(_))
-                if self.machine.memory.wanted.is_some() && dice.one_in(2) =>
+                if self.machine.memory.pending.is_some() && dice.one_in(2) =>
             {
                 Event::Withheld { job }
             }
@@ -403,7 +403,7 @@ impl World {
         }
         self.held = false;
         self.automatic = 0;
-        self.apply(Event::Said { id, delivery })
+        self.apply(Event::Queued { id, delivery })
     }
 
     fn interfere(&mut self, mut dice: Dice) -> Checked {
@@ -424,12 +424,15 @@ impl World {
                 self.apply(Event::AbortCompaction)
             }
             7..12 => {
-                let wish = match dice.roll(3) {
-                    0 => Wish::Configured,
-                    1 => Wish::InThisSession,
-                    _ => Wish::Handoff,
+                let choice = match dice.roll(3) {
+                    0 => StrategyChoice::Configured,
+                    1 => StrategyChoice::InThisSession,
+                    _ => StrategyChoice::Handoff,
                 };
-                self.apply(Event::Compact { focus: None, wish })
+                self.apply(Event::Compact {
+                    focus: None,
+                    choice,
+                })
             }
             12..14 => self.apply(Event::Navigate(Navigation {
                 target: None,
@@ -460,24 +463,24 @@ impl World {
                 }
                 let id = waiting[dice.roll(waiting.len() as u64) as usize].id.clone();
                 self.message(&id)?.fate = Fate::TakenBack;
-                self.apply(Event::TakenBack { id })
+                self.apply(Event::Dequeued { id })
             }
             _ => {
-                let opening = match dice.roll(5) {
-                    0 => Opening::Rest,
-                    1 => Opening::Unanswered,
-                    2 => Opening::Answered(AnswerEnd::CutOff),
-                    3 => Opening::Answered(AnswerEnd::Overflow("too large".to_owned())),
-                    _ => Opening::PendingCalls,
+                let resume_point = match dice.roll(5) {
+                    0 => ResumePoint::Rest,
+                    1 => ResumePoint::Unanswered,
+                    2 => ResumePoint::Answered(AnswerEnd::CutOff),
+                    3 => ResumePoint::Answered(AnswerEnd::Overflow("too large".to_owned())),
+                    _ => ResumePoint::PendingCalls,
                 };
                 if self.machine.state == State::Idle {
                     self.held = false;
                     self.declined = false;
-                    if let Opening::Answered(end) = &opening {
+                    if let ResumePoint::Answered(end) = &resume_point {
                         self.newest_answer = end.clone();
                     }
                 }
-                self.apply(Event::Resume(opening))
+                self.apply(Event::Resume(resume_point))
             }
         }
     }
@@ -502,13 +505,13 @@ impl World {
         let (after, effects) = transition(before, event);
         self.machine = after;
         if was_closed {
-            let is_refusal = |effect: &Effect| matches!(effect, Effect::Tell(Told::Refused(_)));
+            let is_refusal = |effect: &Effect| matches!(effect, Effect::Notify(Notice::Refused(_)));
             let refuses = effects.iter().all(is_refusal);
             ensure(refuses, "a session that has ended does nothing")?;
         }
         let rests = effects
             .iter()
-            .any(|effect| matches!(effect, Effect::Tell(Told::Resting { .. })));
+            .any(|effect| matches!(effect, Effect::Notify(Notice::Resting { .. })));
         let cancels = effects.iter().filter_map(|effect| match effect {
             Effect::Cancel { job } => Some(*job),
             _ => None,
@@ -582,12 +585,15 @@ impl World {
             Effect::Compact {
                 job,
                 reason,
-                wish,
+                choice,
                 omits_failed,
                 focus: _,
             } => {
                 if reason == Reason::Overflow {
-                    ensure(wish == Wish::InThisSession, "an overflow is compacted here")?;
+                    ensure(
+                        choice == StrategyChoice::InThisSession,
+                        "an overflow is compacted here",
+                    )?;
                 }
                 let waits = self.machine.memory.policy.hands_off
                     && self.in_turn
@@ -644,7 +650,7 @@ impl World {
                 "what is cancelled runs",
             ),
             Effect::IdleTimer { job } | Effect::GraceTimer { job } => self.begin(job, Work::Timer),
-            Effect::Tell(told) => self.listen(told),
+            Effect::Notify(notice) => self.listen(notice),
         }
     }
 
@@ -680,15 +686,15 @@ impl World {
         )
     }
 
-    fn listen(&mut self, told: Told) -> Checked {
-        match told {
-            Told::TurnStarted => {
+    fn listen(&mut self, notice: Notice) -> Checked {
+        match notice {
+            Notice::TurnStarted => {
                 ensure(!self.in_turn, "a turn begins once")?;
                 self.in_turn = true;
                 self.overflows = 0;
                 self.incomplete = 0;
             }
-            Told::TurnEnded(end) => {
+            Notice::TurnEnded(end) => {
                 ensure(self.in_turn, "a turn ends once")?;
                 self.in_turn = false;
                 if matches!(end, TurnEnd::Failed(_)) && self.aborted.is_none() {
@@ -696,14 +702,14 @@ impl World {
                 }
                 self.aborted = None;
             }
-            Told::CompactionStarted { reason, .. } => {
+            Notice::CompactionStarted { reason, .. } => {
                 ensure(self.compacting.is_none(), "one compaction runs at a time")?;
                 self.compacting = Some(reason);
                 if reason.is_automatic() {
                     self.look_at_automatic(reason)?;
                 }
             }
-            Told::CompactionEnded {
+            Notice::CompactionEnded {
                 reason,
                 aborted,
                 will_retry,
@@ -737,16 +743,16 @@ impl World {
                     self.automatic = 0;
                 }
             }
-            Told::AutomaticStopped(_) => self.stops = true,
-            Told::Resting { waiting } => {
+            Notice::AutomaticStopped(_) => self.stops = true,
+            Notice::Resting { waiting } => {
                 ensure(waiting == self.waiting().len(), "what waits is counted")?;
             }
-            Told::Closed => {
+            Notice::Closed => {
                 ensure(!self.closed, "a session ends once")?;
                 self.closed = true;
                 self.closing = None;
             }
-            Told::Refused(_) | Told::Failed(_) => {}
+            Notice::Refused(_) | Notice::Failed(_) => {}
         }
         Ok(())
     }
@@ -791,7 +797,7 @@ impl World {
         let is_running = |job: &Job, expected: Work| self.pending.contains(&(*job, expected));
         let awaits = match state {
             State::Idle => {
-                ensure(memory.wanted.is_none(), "nothing is wanted at rest")?;
+                ensure(memory.pending.is_none(), "nothing is wanted at rest")?;
                 let timer = memory.idle_timer;
                 let runs = timer.is_none_or(|timer| is_running(&timer, Work::Timer));
                 ensure(runs, "the timer of an idle session runs")?;
@@ -804,7 +810,7 @@ impl World {
             State::Asking { job } => is_awaited(job, |work| *work == Work::Ask),
             State::RunningTools { job } => is_awaited(job, |work| *work == Work::Tools),
             State::Stopping { job } => {
-                ensure(memory.wanted.is_some(), "who stops wants something")?;
+                ensure(memory.pending.is_some(), "who stops wants something")?;
                 is_awaited(job, |work| matches!(work, Work::Ask | Work::Tools))
             }
             State::Compacting {
@@ -823,14 +829,14 @@ impl World {
             State::Navigating { job } => is_awaited(job, |work| *work == Work::Navigate),
         };
         ensure(awaits, "what is awaited runs, and nothing beside it")?;
-        ensure(memory.in_turn == self.in_turn, "a turn is told")?;
+        ensure(memory.in_turn == self.in_turn, "a turn is notice")?;
         ensure(
             !(self.is_at_rest() && self.in_turn),
             "no turn is left behind",
         )?;
         ensure(
             self.compacting.is_some() == matches!(state, State::Compacting { .. }),
-            "a compaction is told",
+            "a compaction is notice",
         )?;
         let queue =
             |ids: &std::collections::VecDeque<EntryId>| ids.iter().cloned().collect::<Vec<_>>();

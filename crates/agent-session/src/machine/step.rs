@@ -1,8 +1,8 @@
 //! One step: which event means what in which state.
 
 use crate::machine::{
-    AfterCompaction, AfterStop, Background, CheckPoint, Effect, Event, Job, Memory, Opening,
-    Reason, State, Told, TurnEnd, Write,
+    AfterCompaction, Background, CheckPoint, Effect, Event, Job, Memory, Notice, PendingAction,
+    Reason, ResumePoint, State, TurnEnd, Write,
 };
 use session_store::Delivery;
 
@@ -50,15 +50,15 @@ impl Next {
 impl Step {
     pub(super) fn on(&mut self, state: State, event: Event) -> State {
         match event {
-            Event::Said { id, delivery } => self.said(state, id, delivery),
-            Event::TakenBack { id } => {
+            Event::Queued { id, delivery } => self.said(state, id, delivery),
+            Event::Dequeued { id } => {
                 self.memory.forget(&id);
                 state
             }
-            Event::Resume(opening) => self.resume(state, opening),
-            Event::Abort => self.stop(state, AfterStop::Rest),
-            Event::Close => self.stop(state, AfterStop::Close),
-            Event::Compact { focus, wish } => self.asked_to_compact(state, focus, wish),
+            Event::Resume(resume_point) => self.resume(state, resume_point),
+            Event::Abort => self.stop(state, PendingAction::Rest),
+            Event::Close => self.stop(state, PendingAction::Close),
+            Event::Compact { focus, choice } => self.compact_requested(state, focus, choice),
             Event::AbortCompaction => self.abort_compaction(state),
             Event::Navigate(navigation) => match state {
                 State::Idle => {
@@ -75,17 +75,17 @@ impl Step {
             Event::ModelChanged => self.model_changed(state),
             Event::Moved => {
                 self.discard_background();
-                self.memory.start_over();
+                self.memory.reset_failures();
                 self.memory.compacted = false;
                 state
             }
             Event::Elapsed { job } => self.elapsed(state, job),
             Event::BackgroundEnded { job, ready } => self.background_ended(state, job, ready),
-            Event::Checked { job, verdict } => match state {
+            Event::Checked { job, result } => match state {
                 State::Checking {
                     job: awaited,
                     point,
-                } if awaited == job => self.checked(point, verdict),
+                } if awaited == job => self.checked(point, result),
                 other => other,
             },
             Event::Promoted { job, error } => match state {
@@ -163,24 +163,24 @@ impl Step {
         }
     }
 
-    fn resume(&mut self, state: State, opening: Opening) -> State {
+    fn resume(&mut self, state: State, resume_point: ResumePoint) -> State {
         if state != State::Idle {
             return state;
         }
-        match opening {
-            Opening::Rest => self.follow(Next::Rest),
-            Opening::Unanswered => {
-                self.memory.turn_the_page();
+        match resume_point {
+            ResumePoint::Rest => self.follow(Next::Rest),
+            ResumePoint::Unanswered => {
+                self.memory.reset_turn();
                 self.start_turn();
                 self.follow(Next::Check(CheckPoint::BetweenTools))
             }
-            Opening::PendingCalls => {
-                self.memory.turn_the_page();
+            ResumePoint::PendingCalls => {
+                self.memory.reset_turn();
                 self.start_turn();
                 self.follow(Next::RunTools)
             }
-            Opening::Answered(end) => {
-                self.memory.turn_the_page();
+            ResumePoint::Answered(end) => {
+                self.memory.reset_turn();
                 self.start_turn();
                 self.answered(end)
             }
@@ -208,7 +208,7 @@ impl Step {
 
     fn set_automatic(&mut self, state: State, automatic: bool) -> State {
         self.memory.policy.automatic = automatic;
-        self.memory.start_over();
+        self.memory.reset_failures();
         if automatic {
             return state;
         }
@@ -225,8 +225,8 @@ impl Step {
     }
 
     fn model_changed(&mut self, state: State) -> State {
-        self.memory.start_over();
-        self.memory.recover_anew();
+        self.memory.reset_failures();
+        self.memory.reset_recovery();
         self.memory.can_promote = false;
         self.memory.handoff_due = false;
         self.memory.speculation_failed = false;
@@ -243,17 +243,17 @@ impl Step {
     }
 
     pub(super) fn refuse(&mut self, state: State, why: &'static str) -> State {
-        self.tell(Told::Refused(why));
+        self.tell(Notice::Refused(why));
         state
     }
 
-    pub(super) fn tell(&mut self, told: Told) {
-        self.effects.push(Effect::Tell(told));
+    pub(super) fn tell(&mut self, notice: Notice) {
+        self.effects.push(Effect::Notify(notice));
     }
 
     /// Does what follows, or what is wanted instead by now.
     pub(super) fn follow(&mut self, next: Next) -> State {
-        let stops = !matches!(self.memory.wanted, None | Some(AfterStop::GoOn));
+        let stops = !matches!(self.memory.pending, None | Some(PendingAction::Continue));
         if next == Next::RunTools && stops {
             // No call is parted from its result: these get results that say that they did not run.
             let job = self.memory.job();
@@ -261,17 +261,17 @@ impl Step {
             self.effects.push(Effect::Cancel { job });
             return State::Stopping { job };
         }
-        match self.memory.wanted.take() {
-            None | Some(AfterStop::GoOn) => self.go(next),
-            Some(AfterStop::Close) => {
+        match self.memory.pending.take() {
+            None | Some(PendingAction::Continue) => self.go(next),
+            Some(PendingAction::Close) => {
                 self.end_turn(next.end_when_stopped());
                 self.close()
             }
-            Some(AfterStop::Rest) => {
+            Some(PendingAction::Rest) => {
                 self.end_turn(next.end_when_stopped());
                 self.go(Next::Rest)
             }
-            Some(AfterStop::Compact { focus, wish }) => {
+            Some(PendingAction::Compact { focus, choice }) => {
                 let after = match next {
                     Next::Check(CheckPoint::BeforePrompt) | Next::Send => AfterCompaction::Send,
                     Next::Check(CheckPoint::BetweenTools) | Next::Ask => AfterCompaction::Ask,
@@ -287,7 +287,7 @@ impl Step {
                     }
                     Next::Check(CheckPoint::WhenIdle) | Next::Rest => AfterCompaction::Rest,
                 };
-                self.compact(Reason::Manual, focus, wish, after)
+                self.compact(Reason::Manual, focus, choice, after)
             }
         }
     }
@@ -327,7 +327,7 @@ impl Step {
 
     /// Begins a turn with what waits.
     pub(super) fn begin(&mut self) -> State {
-        self.memory.turn_the_page();
+        self.memory.reset_turn();
         self.follow(Next::Check(CheckPoint::BeforePrompt))
     }
 
@@ -343,7 +343,7 @@ impl Step {
     pub(super) fn start_turn(&mut self) {
         if !self.memory.in_turn {
             self.memory.in_turn = true;
-            self.tell(Told::TurnStarted);
+            self.tell(Notice::TurnStarted);
         }
     }
 
@@ -351,13 +351,13 @@ impl Step {
         self.memory.handoff_due = false;
         if self.memory.in_turn {
             self.memory.in_turn = false;
-            self.tell(Told::TurnEnded(end));
+            self.tell(Notice::TurnEnded(end));
         }
     }
 
     pub(super) fn rest(&mut self) -> State {
         let waiting = self.memory.waiting();
-        self.tell(Told::Resting { waiting });
+        self.tell(Notice::Resting { waiting });
         let job = self.memory.job();
         self.memory.idle_timer = Some(job);
         self.effects.push(Effect::IdleTimer { job });
@@ -367,7 +367,7 @@ impl Step {
     pub(super) fn close(&mut self) -> State {
         self.discard_background();
         self.memory.idle_timer = None;
-        self.tell(Told::Closed);
+        self.tell(Notice::Closed);
         State::Closed
     }
 

@@ -2,15 +2,16 @@
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, AfterStop, CANCELLED, Effect, Ended, Job, Reason, State, Told, Wish, Write,
+    AfterCompaction, CANCELLED, Effect, Ended, Job, Notice, PendingAction, Reason, State,
+    StrategyChoice, Write,
 };
 
 impl Step {
     /// What runs is to end: for good, or because of what `wanted` says.
-    pub(super) fn stop(&mut self, state: State, wanted: AfterStop) -> State {
+    pub(super) fn stop(&mut self, state: State, wanted: PendingAction) -> State {
         match state {
             State::Closed => State::Closed,
-            State::Idle if wanted == AfterStop::Close => self.close(),
+            State::Idle if wanted == PendingAction::Close => self.close(),
             State::Idle => State::Idle,
             State::Asking { job } | State::RunningTools { job } => {
                 self.want(wanted);
@@ -36,14 +37,14 @@ impl Step {
             | State::Storing { .. }
             | State::Stopping { .. }) => {
                 self.want(wanted);
-                self.stop_looking(&short);
+                self.cancel_hook_review(&short);
                 short
             }
         }
     }
 
     /// Hooks may be looking at what is to be sent; whoever stops does not wait for them.
-    fn stop_looking(&mut self, state: &State) {
+    fn cancel_hook_review(&mut self, state: &State) {
         if let State::Checking { job, .. }
         | State::Storing {
             job,
@@ -55,24 +56,24 @@ impl Step {
     }
 
     /// A stronger wish does not give way to a weaker one.
-    fn want(&mut self, wanted: AfterStop) {
-        self.memory.held |= wanted == AfterStop::Rest;
-        if self.memory.wanted != Some(AfterStop::Close) {
-            self.takes_back_compaction();
-            self.memory.wanted = Some(wanted);
+    fn want(&mut self, wanted: PendingAction) {
+        self.memory.held |= wanted == PendingAction::Rest;
+        if self.memory.pending != Some(PendingAction::Close) {
+            self.withdraw_compaction();
+            self.memory.pending = Some(wanted);
         }
     }
 
-    pub(super) fn asked_to_compact(
+    pub(super) fn compact_requested(
         &mut self,
         state: State,
         focus: Option<String>,
-        wish: Wish,
+        choice: StrategyChoice,
     ) -> State {
         match state {
             State::Idle => {
                 self.memory.idle_timer = None;
-                self.compact(Reason::Manual, focus, wish, AfterCompaction::Rest)
+                self.compact(Reason::Manual, focus, choice, AfterCompaction::Rest)
             }
             State::Compacting { .. } => self.refuse(state, "a compaction is running already"),
             State::Navigating { .. } => {
@@ -80,26 +81,26 @@ impl Step {
             }
             State::Closed => self.refuse(state, "the session has ended"),
             State::Asking { job } | State::RunningTools { job } => {
-                self.memory.wanted = Some(AfterStop::Compact { focus, wish });
+                self.memory.pending = Some(PendingAction::Compact { focus, choice });
                 self.effects.push(Effect::Cancel { job });
                 State::Stopping { job }
             }
             State::Checking { .. }
             | State::Promoting { .. }
             | State::Storing { .. }
-            | State::Stopping { .. } => match self.memory.wanted {
-                None | Some(AfterStop::GoOn) => {
-                    self.memory.wanted = Some(AfterStop::Compact { focus, wish });
-                    self.stop_looking(&state);
+            | State::Stopping { .. } => match self.memory.pending {
+                None | Some(PendingAction::Continue) => {
+                    self.memory.pending = Some(PendingAction::Compact { focus, choice });
+                    self.cancel_hook_review(&state);
                     state
                 }
-                Some(AfterStop::Compact { .. }) => {
+                Some(PendingAction::Compact { .. }) => {
                     self.refuse(state, "a compaction is about to run already")
                 }
-                Some(AfterStop::Rest) => {
+                Some(PendingAction::Rest) => {
                     self.refuse(state, "the agent is being stopped; try again when it has")
                 }
-                Some(AfterStop::Close) => self.refuse(state, "the session is ending"),
+                Some(PendingAction::Close) => self.refuse(state, "the session is ending"),
             },
         }
     }
@@ -118,8 +119,8 @@ impl Step {
             }
             State::Stopping { .. } | State::Storing { .. } => {
                 self.discard_background();
-                if self.takes_back_compaction() {
-                    self.memory.wanted = Some(AfterStop::GoOn);
+                if self.withdraw_compaction() {
+                    self.memory.pending = Some(PendingAction::Continue);
                 }
                 state
             }
@@ -130,18 +131,18 @@ impl Step {
             | State::RunningTools { .. }
             | State::Closed => {
                 self.discard_background();
-                self.takes_back_compaction();
+                self.withdraw_compaction();
                 state
             }
         }
     }
 
     /// Forgets a compaction that has not begun, and returns whether there was one.
-    fn takes_back_compaction(&mut self) -> bool {
-        let is_compaction = matches!(self.memory.wanted, Some(AfterStop::Compact { .. }));
+    fn withdraw_compaction(&mut self) -> bool {
+        let is_compaction = matches!(self.memory.pending, Some(PendingAction::Compact { .. }));
         if is_compaction {
-            self.memory.wanted = None;
-            self.tell(Told::Refused(CANCELLED));
+            self.memory.pending = None;
+            self.tell(Notice::Refused(CANCELLED));
         }
         is_compaction
     }

@@ -93,35 +93,35 @@ fn parse(machine: &Machine, line: &str) -> Event {
     let (what, why) = rest.split_once(' ').unwrap_or((rest, ""));
     let id = EntryId::new(rest);
     match verb {
-        "say" => Event::Said {
+        "say" => Event::Queued {
             id,
             delivery: Delivery::Prompt,
         },
-        "steer" => Event::Said {
+        "steer" => Event::Queued {
             id,
             delivery: Delivery::Steer,
         },
-        "later" => Event::Said {
+        "later" => Event::Queued {
             id,
             delivery: Delivery::FollowUp,
         },
-        "take" => Event::TakenBack { id },
+        "take" => Event::Dequeued { id },
         "resume" => Event::Resume(match rest {
-            "rest" => Opening::Rest,
-            "unanswered" => Opening::Unanswered,
-            "calls" => Opening::PendingCalls,
-            other => panic!("no opening: {other}"),
+            "rest" => ResumePoint::Rest,
+            "unanswered" => ResumePoint::Unanswered,
+            "calls" => ResumePoint::PendingCalls,
+            other => panic!("no resume_point: {other}"),
         }),
         "abort" => Event::Abort,
         "abort-compaction" => Event::AbortCompaction,
         "close" => Event::Close,
         "compact" => Event::Compact {
             focus: (!rest.is_empty()).then(|| rest.to_owned()),
-            wish: Wish::Configured,
+            choice: StrategyChoice::Configured,
         },
         "handoff" => Event::Compact {
             focus: None,
-            wish: Wish::Handoff,
+            choice: StrategyChoice::Handoff,
         },
         "go" => Event::Navigate(Navigation {
             target: Some(id),
@@ -133,7 +133,7 @@ fn parse(machine: &Machine, line: &str) -> Event {
         "model" => Event::ModelChanged,
         "checked" => Event::Checked {
             job,
-            verdict: verdict(rest),
+            result: result(rest),
         },
         "promoted" => Event::Promoted { job, error: None },
         "not-promoted" => Event::Promoted {
@@ -190,21 +190,21 @@ fn parse(machine: &Machine, line: &str) -> Event {
     }
 }
 
-fn verdict(words: &str) -> Verdict {
-    let mut verdict = Verdict::default();
+fn result(words: &str) -> CheckResult {
+    let mut result = CheckResult::default();
     for word in words.split_whitespace() {
         match word {
-            "due" => verdict.due = true,
-            "images" => verdict.images_due = true,
-            "idle" => verdict.idle_due = true,
-            "promote" => verdict.can_promote = true,
-            "speculate" => verdict.speculate = true,
-            "work" => verdict.work_left = true,
-            "dollar" => verdict.spent_micro_usd = 1_000_000,
-            tokens => verdict.tokens = tokens.parse().unwrap(),
+            "due" => result.due = true,
+            "images" => result.images_due = true,
+            "idle" => result.idle_due = true,
+            "promote" => result.can_promote = true,
+            "speculate" => result.speculate = true,
+            "work" => result.work_left = true,
+            "dollar" => result.spent_micro_usd = 1_000_000,
+            tokens => result.tokens = tokens.parse().unwrap(),
         }
     }
-    verdict
+    result
 }
 
 fn ended(what: &str, why: &str) -> Ended {
@@ -231,15 +231,15 @@ fn effect(effect: &Effect) -> String {
             job,
             reason,
             focus,
-            wish,
+            choice,
             omits_failed,
         } => {
-            let how = match wish {
-                Wish::Configured => "configured",
-                Wish::InThisSession => "here",
-                Wish::Handoff => "handoff",
-                Wish::By(strategy) => strategy.name(),
-                Wish::Instead(strategy) => &format!("instead by {}", strategy.name()),
+            let how = match choice {
+                StrategyChoice::Configured => "configured",
+                StrategyChoice::InThisSession => "here",
+                StrategyChoice::Handoff => "handoff",
+                StrategyChoice::By(strategy) => strategy.name(),
+                StrategyChoice::Instead(strategy) => &format!("instead by {}", strategy.name()),
             };
             let focus = focus.as_ref().map(|focus| format!(" on {focus}"));
             let omits = if *omits_failed { " omitting" } else { "" };
@@ -272,7 +272,7 @@ fn effect(effect: &Effect) -> String {
         Effect::Discard { background } => format!("discard#{}", background.0),
         Effect::IdleTimer { job } => format!("idle#{}", job.0),
         Effect::GraceTimer { job } => format!("grace#{}", job.0),
-        Effect::Tell(told) => format!("[{}]", telling(told)),
+        Effect::Notify(notice) => format!("[{}]", telling(notice)),
     }
 }
 
@@ -290,17 +290,17 @@ fn written(write: &Write) -> String {
     }
 }
 
-fn telling(told: &Told) -> String {
-    match told {
-        Told::TurnStarted => "turn".to_owned(),
-        Told::TurnEnded(TurnEnd::Done) => "turn done".to_owned(),
-        Told::TurnEnded(TurnEnd::Aborted) => "turn aborted".to_owned(),
-        Told::TurnEnded(TurnEnd::LimitReached(limit)) => format!("turn {limit:?}"),
-        Told::TurnEnded(TurnEnd::Failed(why)) => format!("turn failed: {why}"),
-        Told::CompactionStarted { job, reason, .. } => {
+fn telling(notice: &Notice) -> String {
+    match notice {
+        Notice::TurnStarted => "turn".to_owned(),
+        Notice::TurnEnded(TurnEnd::Done) => "turn done".to_owned(),
+        Notice::TurnEnded(TurnEnd::Aborted) => "turn aborted".to_owned(),
+        Notice::TurnEnded(TurnEnd::LimitReached(limit)) => format!("turn {limit:?}"),
+        Notice::TurnEnded(TurnEnd::Failed(why)) => format!("turn failed: {why}"),
+        Notice::CompactionStarted { job, reason, .. } => {
             format!("compaction#{} {}", job.0, reason.name())
         }
-        Told::CompactionEnded {
+        Notice::CompactionEnded {
             reason,
             aborted,
             will_retry,
@@ -314,12 +314,12 @@ fn telling(told: &Told) -> String {
                 .unwrap_or_default();
             format!("{} over{aborted}{retry}{error}", reason.name())
         }
-        Told::AutomaticStopped(why) => why.clone(),
-        Told::Refused(why) => format!("refused: {why}"),
-        Told::Failed(why) => format!("error: {why}"),
-        Told::Resting { waiting: 0 } => "rest".to_owned(),
-        Told::Resting { waiting } => format!("rest, {waiting} wait"),
-        Told::Closed => "closed".to_owned(),
+        Notice::AutomaticStopped(why) => why.clone(),
+        Notice::Refused(why) => format!("refused: {why}"),
+        Notice::Failed(why) => format!("error: {why}"),
+        Notice::Resting { waiting: 0 } => "rest".to_owned(),
+        Notice::Resting { waiting } => format!("rest, {waiting} wait"),
+        Notice::Closed => "closed".to_owned(),
     }
 }
 

@@ -3,8 +3,8 @@
 use crate::machine::compaction::{CHANGED_MEANWHILE, Place};
 use crate::machine::step::{Next, Step};
 use crate::machine::{
-    AfterCompaction, AfterStop, AnswerEnd, Background, CheckPoint, Continue, Effect, Ended,
-    MAX_INCOMPLETE, Reason, State, Stopped, Told, TurnEnd, Verdict, Wish, Write,
+    AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect, Ended,
+    MAX_INCOMPLETE, Notice, PendingAction, Reason, State, Stopped, StrategyChoice, TurnEnd, Write,
 };
 
 impl Step {
@@ -21,7 +21,7 @@ impl Step {
     /// Asks the model, with what steers it written before.
     fn ask(&mut self) -> State {
         let due: Vec<_> = self.memory.steering.iter().cloned().collect();
-        match due.is_empty() || self.memory.wanted.is_some() {
+        match due.is_empty() || self.memory.pending.is_some() {
             true => self.follow(Next::Ask),
             false => self.store(Write::Messages(due)),
         }
@@ -30,8 +30,8 @@ impl Step {
     pub(super) fn stored(&mut self, write: Write) -> State {
         // Only an answer that was stopped needs to be told to go on.
         let was_stopped = write == Write::Answer(AnswerEnd::Aborted);
-        if self.memory.wanted == Some(AfterStop::GoOn) && !was_stopped {
-            self.memory.wanted = None;
+        if self.memory.pending == Some(PendingAction::Continue) && !was_stopped {
+            self.memory.pending = None;
         }
         match write {
             Write::Messages(ids) => {
@@ -53,8 +53,8 @@ impl Step {
 
     /// Does what is wanted in the place of sending; where that was taken back, the messages are sent after all.
     pub(super) fn withheld(&mut self) -> State {
-        if self.memory.wanted == Some(AfterStop::GoOn) {
-            self.memory.wanted = None;
+        if self.memory.pending == Some(PendingAction::Continue) {
+            self.memory.pending = None;
         }
         match self.memory.in_turn {
             true => self.ask(),
@@ -67,7 +67,7 @@ impl Step {
         if self.memory.in_turn {
             self.end_turn(TurnEnd::Failed(error));
         } else {
-            self.tell(Told::Failed(error));
+            self.tell(Notice::Failed(error));
         }
         self.memory.held = true;
         self.follow(Next::Rest)
@@ -84,7 +84,7 @@ impl Step {
                 self.follow(Next::RunTools)
             }
             // The stopped answer stays; whoever goes on is asked to.
-            AnswerEnd::Aborted => match self.memory.wanted {
+            AnswerEnd::Aborted => match self.memory.pending {
                 Some(_) => self.follow(Next::Continue),
                 None => self.follow(Next::End(TurnEnd::Aborted)),
             },
@@ -114,18 +114,18 @@ impl Step {
         if let Some(why) = exhausted {
             return self.follow(Next::End(TurnEnd::Failed(reason.failure(&why))));
         }
-        match self.memory.wanted.take() {
-            None | Some(AfterStop::GoOn) if self.memory.can_promote => {
+        match self.memory.pending.take() {
+            None | Some(PendingAction::Continue) if self.memory.can_promote => {
                 self.promote(reason, AfterCompaction::Retry)
             }
-            None | Some(AfterStop::GoOn) => self.make_room(reason, error),
+            None | Some(PendingAction::Continue) => self.make_room(reason, error),
             // What somebody asked for makes room as well.
-            Some(AfterStop::Compact { focus, wish }) => {
+            Some(PendingAction::Compact { focus, choice }) => {
                 self.count(reason);
-                self.compact(Reason::Manual, focus, wish, AfterCompaction::Retry)
+                self.compact(Reason::Manual, focus, choice, AfterCompaction::Retry)
             }
-            stopped @ Some(AfterStop::Rest | AfterStop::Close) => {
-                self.memory.wanted = stopped;
+            stopped @ Some(PendingAction::Rest | PendingAction::Close) => {
+                self.memory.pending = stopped;
                 self.follow(Next::End(TurnEnd::Aborted))
             }
         }
@@ -143,15 +143,15 @@ impl Step {
             return self.follow(Next::End(TurnEnd::Failed(error)));
         }
         self.count(reason);
-        let wish = match reason {
-            Reason::Overflow => Wish::InThisSession,
+        let choice = match reason {
+            Reason::Overflow => StrategyChoice::InThisSession,
             Reason::Manual
             | Reason::Incomplete
             | Reason::Threshold
             | Reason::Image
-            | Reason::Idle => Wish::Configured,
+            | Reason::Idle => StrategyChoice::Configured,
         };
-        self.compact(reason, None, wish, AfterCompaction::Retry)
+        self.compact(reason, None, choice, AfterCompaction::Retry)
     }
 
     fn count(&mut self, reason: Reason) {
@@ -162,44 +162,40 @@ impl Step {
         }
     }
 
-    pub(super) fn checked(&mut self, point: CheckPoint, verdict: Verdict) -> State {
-        self.measured(verdict.tokens);
+    pub(super) fn checked(&mut self, point: CheckPoint, result: CheckResult) -> State {
+        self.measured(result.tokens);
         let spent = &mut self.memory.spent_micro_usd;
-        *spent = verdict.spent_micro_usd.max(*spent);
+        *spent = result.spent_micro_usd.max(*spent);
         let after = match point {
             CheckPoint::BeforePrompt => AfterCompaction::Send,
             CheckPoint::BetweenTools => AfterCompaction::Ask,
             CheckPoint::AfterTurn => AfterCompaction::TurnEnd {
-                work_left: verdict.work_left,
+                work_left: result.work_left,
             },
             CheckPoint::WhenIdle => AfterCompaction::Rest,
         };
         let is_last = point == CheckPoint::BetweenTools && self.memory.limit_reached().is_some();
-        if self.memory.wanted.is_some() || is_last {
-            return self.goes_on_without(after);
+        if self.memory.pending.is_some() || is_last {
+            return self.continue_uncompacted(after);
         }
         let scheduled = point == CheckPoint::AfterTurn && self.memory.handoff_due;
         let reason = match point {
-            CheckPoint::WhenIdle if verdict.idle_due && !self.memory.compacted => {
-                Some(Reason::Idle)
-            }
+            CheckPoint::WhenIdle if result.idle_due && !self.memory.compacted => Some(Reason::Idle),
             CheckPoint::WhenIdle => None,
             CheckPoint::BeforePrompt | CheckPoint::BetweenTools | CheckPoint::AfterTurn => {
-                if verdict.due || scheduled {
+                if result.due || scheduled {
                     Some(Reason::Threshold)
                 } else {
-                    verdict.images_due.then_some(Reason::Image)
+                    result.images_due.then_some(Reason::Image)
                 }
             }
         };
         match reason {
             None => {
-                self.speculate(point, verdict);
-                self.goes_on_without(after)
+                self.speculate(point, result);
+                self.continue_uncompacted(after)
             }
-            Some(Reason::Threshold) if verdict.can_promote => {
-                self.promote(Reason::Threshold, after)
-            }
+            Some(Reason::Threshold) if result.can_promote => self.promote(Reason::Threshold, after),
             Some(reason) => self.compact_unless_refused(reason, after),
         }
     }
@@ -213,7 +209,7 @@ impl Step {
                 self.memory.stopped = Some(Stopped { at: Some(tokens) });
             }
             Some(Stopped { at: Some(at) }) if tokens.saturating_mul(10) < at.saturating_mul(9) => {
-                self.memory.start_over();
+                self.memory.reset_failures();
             }
             Some(Stopped { at: Some(_) }) => {}
         }
@@ -223,24 +219,24 @@ impl Step {
     fn compact_unless_refused(&mut self, reason: Reason, after: AfterCompaction) -> State {
         let memory = &mut self.memory;
         if !memory.policy.automatic || memory.stopped.is_some() || memory.declined {
-            return self.goes_on_without(after);
+            return self.continue_uncompacted(after);
         }
         if after == AfterCompaction::Ask && memory.policy.hands_off {
             memory.handoff_due = true;
-            return self.goes_on_without(after);
+            return self.continue_uncompacted(after);
         }
         memory.handoff_due = false;
         // A handoff further down the list waits for the end of a turn too.
-        let wish = match after {
-            AfterCompaction::Ask => Wish::InThisSession,
-            _ => Wish::Configured,
+        let choice = match after {
+            AfterCompaction::Ask => StrategyChoice::InThisSession,
+            _ => StrategyChoice::Configured,
         };
-        self.compact(reason, None, wish, after)
+        self.compact(reason, None, choice, after)
     }
 
-    fn speculate(&mut self, point: CheckPoint, verdict: Verdict) {
+    fn speculate(&mut self, point: CheckPoint, result: CheckResult) {
         let memory = &mut self.memory;
-        let wanted = verdict.speculate && memory.policy.automatic && !memory.policy.hands_off;
+        let wanted = result.speculate && memory.policy.automatic && !memory.policy.hands_off;
         let possible = memory.background.is_none()
             && memory.stopped.is_none()
             && !memory.declined
@@ -267,7 +263,7 @@ impl Step {
         self.memory.can_promote = false;
         match error {
             None => {
-                self.memory.start_over();
+                self.memory.reset_failures();
                 self.memory.handoff_due = false;
                 self.discard_background();
                 match after {
@@ -276,11 +272,11 @@ impl Step {
                     | AfterCompaction::Ask
                     | AfterCompaction::TurnEnd { .. }
                     | AfterCompaction::Resume
-                    | AfterCompaction::Rest => self.goes_on_without(after),
+                    | AfterCompaction::Rest => self.continue_uncompacted(after),
                 }
             }
             Some(error) => {
-                self.tell(Told::Failed(error));
+                self.tell(Notice::Failed(error));
                 match after {
                     AfterCompaction::Retry => {
                         self.recover(reason, "no larger model could take over")
@@ -289,8 +285,8 @@ impl Step {
                     | AfterCompaction::Ask
                     | AfterCompaction::TurnEnd { .. }
                     | AfterCompaction::Resume
-                    | AfterCompaction::Rest => match self.memory.wanted {
-                        Some(_) => self.goes_on_without(after),
+                    | AfterCompaction::Rest => match self.memory.pending {
+                        Some(_) => self.continue_uncompacted(after),
                         None => self.compact_unless_refused(reason, after),
                     },
                 }
@@ -299,7 +295,7 @@ impl Step {
     }
 
     /// Goes on where a compaction did not happen.
-    fn goes_on_without(&mut self, after: AfterCompaction) -> State {
+    fn continue_uncompacted(&mut self, after: AfterCompaction) -> State {
         self.after_failure(after, String::new())
     }
 
@@ -309,7 +305,7 @@ impl Step {
             AfterCompaction::Send => self.follow(Next::Send),
             AfterCompaction::Ask => self.ask(),
             AfterCompaction::TurnEnd { .. } => self.follow(Next::End(TurnEnd::Done)),
-            AfterCompaction::Retry => self.follow(Next::End(match self.memory.wanted {
+            AfterCompaction::Retry => self.follow(Next::End(match self.memory.pending {
                 Some(_) => TurnEnd::Aborted,
                 None => TurnEnd::Failed(error),
             })),
@@ -344,7 +340,7 @@ impl Step {
                 | AfterCompaction::Resume
                 | AfterCompaction::Rest,
                 _,
-            ) => self.goes_on_without(after),
+            ) => self.continue_uncompacted(after),
         }
     }
 
@@ -360,11 +356,11 @@ impl Step {
     pub(super) fn navigated(&mut self, ended: Ended) -> State {
         match ended {
             Ended::Compacted { .. } | Ended::HandedOff => {
-                self.memory.start_over();
+                self.memory.reset_failures();
                 self.memory.compacted = false;
             }
-            Ended::Nothing(why) | Ended::Failed(why) => self.tell(Told::Failed(why)),
-            Ended::Stale => self.tell(Told::Failed(CHANGED_MEANWHILE.to_owned())),
+            Ended::Nothing(why) | Ended::Failed(why) => self.tell(Notice::Failed(why)),
+            Ended::Stale => self.tell(Notice::Failed(CHANGED_MEANWHILE.to_owned())),
             Ended::Cancelled => {}
         }
         self.follow(Next::Rest)

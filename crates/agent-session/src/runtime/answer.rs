@@ -18,7 +18,7 @@ use crate::runtime::jobs::Done;
 
 /// An answer, whole or not.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
+pub(super) struct ModelResponse {
     /// The message as the session keeps it.
     pub message: AssistantMessage,
     /// How it ended.
@@ -27,7 +27,7 @@ pub(super) struct Given {
     pub cost_usd: Option<f64>,
 }
 
-impl Given {
+impl ModelResponse {
     /// Returns the price as entries have it.
     pub fn cost(&self) -> Option<Cost> {
         self.cost_usd.map(|total| Cost {
@@ -201,7 +201,7 @@ impl Asking {
         Came { result, said }
     }
 
-    fn given(&self, came: Came) -> Given {
+    fn given(&self, came: Came) -> ModelResponse {
         let message = AssistantMessage {
             content: Content::Blocks(Vec::new()),
             api: self.model.api.clone(),
@@ -218,7 +218,7 @@ impl Asking {
         }
     }
 
-    fn whole(&self, message: AssistantMessage, answer: Answer) -> Given {
+    fn whole(&self, message: AssistantMessage, answer: Answer) -> ModelResponse {
         let calls = answer.content.iter();
         let calls = calls.filter(|block| matches!(block, Block::ToolCall(_)));
         let calls = calls.count() > 0;
@@ -231,7 +231,7 @@ impl Asking {
         // A block of an unknown kind cannot be spelt.
         let content = answer.content.into_iter();
         let content = content.filter(|block| !matches!(block, Block::Other { .. }));
-        Given {
+        ModelResponse {
             message: AssistantMessage {
                 content: Content::Blocks(content.collect()),
                 usage: Some(answer.usage),
@@ -243,7 +243,12 @@ impl Asking {
         }
     }
 
-    fn broken(&self, message: AssistantMessage, error: &ProviderError, said: String) -> Given {
+    fn broken(
+        &self,
+        message: AssistantMessage,
+        error: &ProviderError,
+        said: String,
+    ) -> ModelResponse {
         let (end, stop_reason) = match error.kind {
             ProviderErrorKind::Cancelled => (AnswerEnd::Aborted, StopReason::Aborted),
             ProviderErrorKind::ContextOverflow | ProviderErrorKind::PayloadTooLarge => {
@@ -261,7 +266,7 @@ impl Asking {
             true => Vec::new(),
             false => vec![Block::text(said)],
         };
-        Given {
+        ModelResponse {
             message: AssistantMessage {
                 content: Content::Blocks(content),
                 usage: Some(billed),

@@ -5,9 +5,9 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf};
 
-use crate::machine::{Ended, Job, Reason, Wish};
+use crate::machine::{Ended, Job, Reason, StrategyChoice};
 use crate::runtime::AgentSession;
-use crate::runtime::compaction::{Entries, Product, TARGET};
+use crate::runtime::compaction::{CompactionEntries, CompactionOutput, TARGET};
 use crate::runtime::jobs::Done;
 use crate::summarize::{main_place, summary_draft};
 use session_store::NewEntry;
@@ -20,12 +20,17 @@ pub(super) struct Prepared {
     leaf: Option<EntryId>,
     /// The model for whose window it was planned.
     model: String,
-    entries: Entries,
+    entries: CompactionEntries,
 }
 
 impl AgentSession {
     pub(super) fn start_background(&mut self, job: Job) {
-        let mut compaction = self.compaction(Reason::Threshold, None, Wish::InThisSession, false);
+        let mut compaction = self.compaction(
+            Reason::Threshold,
+            None,
+            StrategyChoice::InThisSession,
+            false,
+        );
         let leaf = match compaction.leaf {
             Leaf::At(index) => Some(EntryId::new(compaction.tree.id(index))),
             Leaf::Root => None,
@@ -39,13 +44,13 @@ impl AgentSession {
         self.start(job, |cancel| async move {
             compaction.cancel = cancel;
             let prepared = match compaction.run().await {
-                Ok(Product::Entries(entries)) => Some(Box::new(Prepared {
+                Ok(CompactionOutput::Entries(entries)) => Some(Box::new(Prepared {
                     job,
                     leaf,
                     model,
                     entries: *entries,
                 })),
-                Ok(Product::Document(_)) | Err(_) => None,
+                Ok(CompactionOutput::Document(_)) | Err(_) => None,
             };
             Done::Background(prepared)
         });
@@ -88,7 +93,7 @@ impl AgentSession {
                 compaction.tokens_before += followed;
             }
         }
-        let entries = Entries {
+        let entries = CompactionEntries {
             lands: true,
             ..entries
         };
@@ -144,7 +149,11 @@ impl AgentSession {
     }
 
     /// Writes what a compaction brought, with the edit that takes away what failed.
-    pub(super) async fn write_entries(&mut self, entries: Entries, omits_failed: bool) -> Ended {
+    pub(super) async fn write_entries(
+        &mut self,
+        entries: CompactionEntries,
+        omits_failed: bool,
+    ) -> Ended {
         let failed = self.failed.clone();
         let mut drafts: Vec<NewEntry> = match omits_failed {
             true => self.omission(),

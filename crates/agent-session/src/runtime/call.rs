@@ -7,7 +7,7 @@ use session_model::EntryId;
 use tokio::sync::oneshot;
 
 use crate::event::CompactionResult;
-use crate::machine::{AfterStop, CANCELLED, Ended, Event, State};
+use crate::machine::{CANCELLED, Ended, Event, PendingAction, State};
 use crate::runtime::reply::{
     Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply, TakenBack,
 };
@@ -69,7 +69,7 @@ impl Caller {
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     /// What is refused while a call is carried out is collected here instead of being told.
-    heard: Option<Vec<String>>,
+    refusals: Option<Vec<String>>,
     /// Who waits for the compaction that was asked for.
     compaction: Option<Caller>,
     /// The compaction that ends now had nothing to do.
@@ -97,8 +97,8 @@ impl AgentSession {
             }
         };
         match command {
-            Command::Say { prompt, delivery } => self.call_say(prompt, delivery, caller).await,
-            Command::TakeBack { id } => caller.answer(self.call_take_back(&id).await),
+            Command::Prompt { prompt, delivery } => self.call_say(prompt, delivery, caller).await,
+            Command::Dequeue { id } => caller.answer(self.call_take_back(&id).await),
             Command::Compact { .. }
             | Command::CompactBy { .. }
             | Command::CompactInstead { .. }
@@ -114,7 +114,7 @@ impl AgentSession {
                 self.feed(Event::Abort).await;
             }
             Command::AbortCompaction => {
-                let running = self.compacts();
+                let running = self.is_compacting();
                 self.feed(Event::AbortCompaction).await;
                 caller.answer(Ok(Reply::Ran(Ran { running })));
             }
@@ -149,16 +149,16 @@ impl AgentSession {
     }
 
     async fn call_say(&mut self, prompt: Prompt, delivery: Delivery, caller: Caller) {
-        if let Some(id) = self.keep_and_answer(prompt, delivery, caller).await {
-            self.feed(Event::Said { id, delivery }).await;
+        if let Some(id) = self.queue_and_answer(prompt, delivery, caller).await {
+            self.feed(Event::Queued { id, delivery }).await;
         }
     }
 
     /// Keeps the message of a call that says one; returns what is to be sent.
-    pub(super) async fn keep_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
+    pub(super) async fn queue_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
         match call.ask {
-            Ask::Do(Command::Say { prompt, delivery }) => {
-                let id = self.keep_and_answer(prompt, delivery, call.caller).await?;
+            Ask::Do(Command::Prompt { prompt, delivery }) => {
+                let id = self.queue_and_answer(prompt, delivery, call.caller).await?;
                 Some((id, delivery))
             }
             Ask::Do(_) | Ask::State | Ask::Snapshot | Ask::Pins => None,
@@ -166,7 +166,7 @@ impl AgentSession {
     }
 
     /// Keeps a message and answers before it is sent: what happens then is told as events.
-    async fn keep_and_answer(
+    async fn queue_and_answer(
         &mut self,
         prompt: Prompt,
         delivery: Delivery,
@@ -191,7 +191,7 @@ impl AgentSession {
             .filter(|message| message.id == *id)
             .map(|message| message.text.clone())
             .next();
-        match self.refusal_of(Command::TakeBack { id: id.clone() }).await {
+        match self.refusal_of(Command::Dequeue { id: id.clone() }).await {
             Some(refused) => Err(refused),
             None => Ok(Reply::TakenBack(TakenBack {
                 message_id: id.to_string(),
@@ -234,7 +234,7 @@ impl AgentSession {
 
     /// Carries out a command, and returns why it is refused, where it is.
     async fn refusal_of(&mut self, command: Command) -> Option<Refusal> {
-        self.calls.heard = Some(Vec::new());
+        self.calls.refusals = Some(Vec::new());
         let refused = match command {
             // Where there is nothing to take the place of, there is nothing to do.
             Command::CompactInstead {
@@ -247,14 +247,14 @@ impl AgentSession {
                 None
             }
         };
-        let heard = self.calls.heard.take().unwrap_or_default();
-        refused.or_else(|| heard.into_iter().next().map(Refusal::refused))
+        let refusals = self.calls.refusals.take().unwrap_or_default();
+        refused.or_else(|| refusals.into_iter().next().map(Refusal::refused))
     }
 
     /// Returns whether a compaction or a move runs, or is about to.
-    fn compacts(&self) -> bool {
+    fn is_compacting(&self) -> bool {
         let memory = &self.machine.memory;
-        let wanted = matches!(memory.wanted, Some(AfterStop::Compact { .. }));
+        let wanted = matches!(memory.pending, Some(PendingAction::Compact { .. }));
         let runs = matches!(
             self.machine.state,
             State::Compacting { .. } | State::Navigating { .. }
@@ -264,8 +264,8 @@ impl AgentSession {
 
     /// Says why a command is not carried out: to its caller, or to everybody.
     pub(super) fn fail(&mut self, message: String) {
-        match &mut self.calls.heard {
-            Some(heard) => heard.push(message),
+        match &mut self.calls.refusals {
+            Some(refusals) => refusals.push(message),
             None => self.events.error(message),
         }
     }
@@ -284,7 +284,7 @@ impl AgentSession {
     }
 
     /// Answers whoever waits for the compaction that is over.
-    pub(super) fn compaction_is_over(
+    pub(super) fn answer_requested_compaction(
         &mut self,
         result: Option<CompactionResult>,
         aborted: bool,
@@ -318,7 +318,7 @@ impl AgentSession {
     }
 
     /// Answers whoever waits for the move that is over.
-    pub(super) fn move_is_over(&mut self, ended: &Ended) {
+    pub(super) fn answer_navigation(&mut self, ended: &Ended) {
         let moved = self.calls.moved.take();
         let Some(caller) = self.calls.navigation.take() else {
             return;
@@ -340,8 +340,8 @@ impl AgentSession {
     }
 
     /// Answers whoever waits for what ran to stop, once nothing is left to be stopped.
-    pub(super) fn stops_are_over(&mut self) {
-        if self.machine.memory.wanted != Some(AfterStop::Rest) {
+    pub(super) fn answer_aborts(&mut self) {
+        if self.machine.memory.pending != Some(PendingAction::Rest) {
             for (caller, ran) in self.calls.aborts.drain(..) {
                 caller.answer(Ok(Reply::Ran(ran)));
             }
@@ -349,7 +349,7 @@ impl AgentSession {
     }
 
     /// Answers whoever waits for the end; whoever waits for anything else waits no longer.
-    pub(super) fn end_is_here(&mut self) {
+    pub(super) fn answer_closes(&mut self) {
         let closes = std::mem::take(&mut self.calls.closes);
         self.calls = Calls::default();
         let closed = Closed {

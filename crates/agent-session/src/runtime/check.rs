@@ -7,7 +7,7 @@ use compaction_core::{
 use session_model::{AgentMessage, EntryBody, EntryDraft, EntryKind};
 
 use crate::event::SessionEvent;
-use crate::machine::{CheckPoint, Verdict};
+use crate::machine::{CheckPoint, CheckResult};
 use crate::runtime::AgentSession;
 
 /// Returns an amount in millionths of a US dollar.
@@ -17,7 +17,7 @@ pub(super) fn micro_usd(usd: f64) -> u64 {
 }
 
 impl AgentSession {
-    pub(super) async fn check(&mut self, point: CheckPoint) -> Verdict {
+    pub(super) async fn check(&mut self, point: CheckPoint) -> CheckResult {
         // Where this fails, so does what the check is for, and that is told.
         let _ = self.append(Vec::new()).await;
         self.prune(point).await;
@@ -43,7 +43,7 @@ impl AgentSession {
             });
         let handoff_due = self.machine.memory.handoff_due;
         let turn_is_over = point == CheckPoint::AfterTurn;
-        Verdict {
+        CheckResult {
             tokens: tokens.0,
             due,
             images_due: self.images_due(),
@@ -121,7 +121,7 @@ impl AgentSession {
     }
 
     /// Tells how full the window is.
-    pub(super) fn tell_context(&self) {
+    pub(super) fn report_context(&self) {
         let measured = self.view().measured(&self.path());
         self.events.send(SessionEvent::Context {
             tokens: measured.tokens.0,

@@ -4,7 +4,7 @@ use compaction_core::{PinTarget, Strategy};
 use session_model::EntryId;
 
 use crate::event::{CompactionTotals, SessionEvent, TokenUsage};
-use crate::machine::{Event, Navigation, Opening, State, TurnEnd, Wish};
+use crate::machine::{Event, Navigation, ResumePoint, State, StrategyChoice, TurnEnd};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::call::Call;
@@ -16,14 +16,14 @@ use session_store::{BoxFuture, Delivery, Locator, Prompt};
 #[derive(Debug)]
 pub enum Command {
     /// The user sends a prompt.
-    Say {
+    Prompt {
         /// The prompt; hooks and events have its text, the entry its images too.
         prompt: Prompt,
         /// When it is sent.
         delivery: Delivery,
     },
     /// A message that waits is taken back.
-    TakeBack {
+    Dequeue {
         /// Its id.
         id: EntryId,
     },
@@ -148,28 +148,28 @@ impl AgentSession {
 
     async fn carry_out_command(&mut self, command: Command) {
         match command {
-            Command::Say { prompt, delivery } => self.say(prompt, delivery).await,
-            Command::TakeBack { id } => self.take_back(id).await,
+            Command::Prompt { prompt, delivery } => self.say(prompt, delivery).await,
+            Command::Dequeue { id } => self.take_back(id).await,
             Command::Resume => self.resume().await,
             Command::Abort => self.feed(Event::Abort).await,
             Command::Compact { focus } => {
                 self.feed(Event::Compact {
                     focus,
-                    wish: Wish::Configured,
+                    choice: StrategyChoice::Configured,
                 })
                 .await;
             }
             Command::CompactBy { strategy, focus } => {
                 self.feed(Event::Compact {
                     focus,
-                    wish: Wish::By(strategy),
+                    choice: StrategyChoice::By(strategy),
                 })
                 .await;
             }
             Command::Handoff { focus } => {
                 self.feed(Event::Compact {
                     focus,
-                    wish: Wish::Handoff,
+                    choice: StrategyChoice::Handoff,
                 })
                 .await;
             }
@@ -257,29 +257,29 @@ impl AgentSession {
             self.unwritten(&error);
             return;
         }
-        let opening = self.opening();
+        let resume_point = self.resume_point();
         // Whoever goes on must know its instructions and tools, as with a prompt.
-        if opening != Opening::Rest
+        if resume_point != ResumePoint::Rest
             && let Err(error) = self.write_preamble().await
         {
             self.unwritten(&error);
             return;
         }
-        if opening == Opening::Unanswered && self.failed.is_some() {
+        if resume_point == ResumePoint::Unanswered && self.failed.is_some() {
             let omission = self.omission();
             if let Err(error) = self.append(omission).await {
                 self.fail(format!("cannot write the session: {error}"));
                 return;
             }
         }
-        self.resumes_calls = opening == Opening::PendingCalls;
+        self.resumes_calls = resume_point == ResumePoint::PendingCalls;
         self.machine.memory.can_promote = self.models.can_promote();
-        self.feed(Event::Resume(opening)).await;
+        self.feed(Event::Resume(resume_point)).await;
     }
 
     async fn say(&mut self, prompt: Prompt, delivery: Delivery) {
         match self.keep(prompt, delivery).await {
-            Ok(id) => self.feed(Event::Said { id, delivery }).await,
+            Ok(id) => self.feed(Event::Queued { id, delivery }).await,
             Err(why) => self.fail(why),
         }
     }
@@ -293,7 +293,7 @@ impl AgentSession {
         let typed = prompt.text.clone();
         let kept = self.store.queue(prompt, delivery).await;
         let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
-        self.waits.said();
+        self.waits.user_waits();
         if message.text != typed {
             self.events.notice(
                 "the message held the value of a variable that is a secret; it is sent without, with [secret removed] in its place",

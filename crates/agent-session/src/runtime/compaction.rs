@@ -22,7 +22,7 @@ use crate::runtime::instructions::why_nothing;
 use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
 use crate::summarize::{
-    Candidate, Compacted, ModelReport, NativeStart, PassedOver, Run, Step, Way, compact,
+    Candidate, Compacted, ModelReport, NativeStart, PassedOver, Run, SummaryStep, Way, compact,
     native_tokens_before, passed_over_in_details, seconds_in_details, summary_draft,
 };
 
@@ -58,16 +58,16 @@ pub(super) struct CompactionJob {
 
 /// What comes of a compaction, to the point of being written.
 #[derive(Debug)]
-pub(super) enum Product {
+pub(super) enum CompactionOutput {
     /// Entries to append.
-    Entries(Box<Entries>),
+    Entries(Box<CompactionEntries>),
     /// The document of a handoff.
-    Document(Box<Document>),
+    Document(Box<HandoffDocument>),
 }
 
 /// The document of a handoff, and its account.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(super) struct HandoffDocument {
     /// The document.
     pub text: String,
     /// The typed copy of the facts in it.
@@ -80,7 +80,7 @@ pub(super) struct Document {
 
 /// The entries that carry out a compaction.
 #[derive(Debug)]
-pub(super) struct Entries {
+pub(super) struct CompactionEntries {
     /// The entries, in order.
     pub drafts: Vec<EntryDraft>,
     /// What is told of them.
@@ -93,14 +93,14 @@ pub(super) struct Entries {
 
 /// Why a strategy brought nothing.
 #[derive(Debug)]
-pub(super) enum Miss {
+pub(super) enum StrategyError {
     /// The next one may do better.
     Next(Ended),
     /// Somebody does not want the compaction, by whatever strategy.
     Refused(Ended),
 }
 
-impl From<Ended> for Miss {
+impl From<Ended> for StrategyError {
     fn from(ended: Ended) -> Self {
         Self::Next(ended)
     }
@@ -111,7 +111,7 @@ pub(super) const TARGET: u64 = 8;
 
 impl CompactionJob {
     /// Tries the strategies in their order until one makes progress.
-    pub async fn run(self) -> Result<Product, Ended> {
+    pub async fn run(self) -> Result<CompactionOutput, Ended> {
         // What is cancelled immediately does nothing.
         tokio::task::yield_now().await;
         let started = Instant::now();
@@ -135,20 +135,20 @@ impl CompactionJob {
             if let Ok(product) = &mut done {
                 let seconds = started.elapsed().as_secs_f64();
                 let result = match product {
-                    Product::Entries(entries) => {
+                    CompactionOutput::Entries(entries) => {
                         if let Some(draft) = summary_draft(&mut entries.drafts) {
                             seconds_in_details(draft, seconds);
                             passed_over_in_details(draft, &passed);
                         }
                         &mut entries.result
                     }
-                    Product::Document(document) => &mut document.result,
+                    CompactionOutput::Document(document) => &mut document.result,
                 };
                 result.seconds = seconds;
             }
             match done {
-                Err(Miss::Refused(ended)) => return Err(ended),
-                Err(Miss::Next(ended)) => {
+                Err(StrategyError::Refused(ended)) => return Err(ended),
+                Err(StrategyError::Next(ended)) => {
                     let (Ended::Nothing(why) | Ended::Failed(why)) = &ended else {
                         return Err(ended);
                     };
@@ -163,12 +163,12 @@ impl CompactionJob {
         Err(worst.unwrap_or_else(nothing))
     }
 
-    async fn by(&self, strategy: Strategy) -> Result<Product, Miss> {
+    async fn by(&self, strategy: Strategy) -> Result<CompactionOutput, StrategyError> {
         let path = self.tree.path(self.leaf);
         let context = build_context(&path, Profile::Own.context_rules());
         let options = self.options(strategy, &path, &context);
         match strategy {
-            Strategy::Off => Err(Miss::Next(Ended::Nothing(
+            Strategy::Off => Err(StrategyError::Next(Ended::Nothing(
                 "compaction.strategy is off; set another to compact".to_owned(),
             ))),
             Strategy::Restore => {
@@ -180,7 +180,7 @@ impl CompactionJob {
             }
             Strategy::PruneOnly => match plan_prune(&path, &options, PromptCache::Cold) {
                 Ok(plan) => Ok(self.pruned(&plan, &context)),
-                Err(nothing) => Err(Miss::Next(Ended::Nothing(nothing.to_string()))),
+                Err(nothing) => Err(StrategyError::Next(Ended::Nothing(nothing.to_string()))),
             },
             Strategy::ContextFull => {
                 let candidates = &self.models.summarizers();
@@ -264,7 +264,7 @@ impl CompactionJob {
         context: &SessionContext,
         mut options: PlanOptions,
         candidates: &[Candidate],
-    ) -> Result<Product, Miss> {
+    ) -> Result<CompactionOutput, StrategyError> {
         let trigger = self.trigger();
         let first = match plan_for_context(path, context, &trigger, &options) {
             Ok(plan) => plan,
@@ -321,7 +321,7 @@ impl CompactionJob {
             NativeStart { request, tokens }
         };
         let events = self.events.clone();
-        let mut watch = move |step: Step<'_>| events.step(&step);
+        let mut watch = move |step: SummaryStep<'_>| events.step(&step);
         let mut run = self.summary_run(&mut watch);
         let window = self.models.model.window;
         let done = compact(candidates, window, &plan_for, &request_for, &mut run).await;
@@ -357,7 +357,7 @@ impl CompactionJob {
             waited_seconds: 0.0,
             prepared: false,
         };
-        Ok(Product::Entries(Box::new(Entries {
+        Ok(CompactionOutput::Entries(Box::new(CompactionEntries {
             lands: self.lands(applied.tokens_after),
             drafts: applied.drafts,
             result,
@@ -365,7 +365,10 @@ impl CompactionJob {
         })))
     }
 
-    pub(super) fn summary_run<'a>(&self, watch: &'a mut (dyn FnMut(Step<'_>) + Send)) -> Run<'a> {
+    pub(super) fn summary_run<'a>(
+        &self,
+        watch: &'a mut (dyn FnMut(SummaryStep<'_>) + Send),
+    ) -> Run<'a> {
         Run {
             cancel: self.cancel.clone(),
             policy: self.models.policy,
@@ -376,13 +379,18 @@ impl CompactionJob {
         }
     }
 
-    fn pruned(&self, plan: &PrunePlan, context: &SessionContext) -> Product {
+    fn pruned(&self, plan: &PrunePlan, context: &SessionContext) -> CompactionOutput {
         let (shortened, figures) = (plan.pruned.len(), (plan.tokens_before, plan.saved));
         let strategy = Strategy::PruneOnly;
         self.edits(strategy, plan.apply(), shortened, figures, context)
     }
 
-    fn elided(&self, plan: &ElisionPlan, context: &SessionContext, strategy: Strategy) -> Product {
+    fn elided(
+        &self,
+        plan: &ElisionPlan,
+        context: &SessionContext,
+        strategy: Strategy,
+    ) -> CompactionOutput {
         let (shortened, figures) = (plan.elisions.len(), (plan.tokens_before, plan.saved));
         self.edits(strategy, plan.apply(), shortened, figures, context)
     }
@@ -394,7 +402,7 @@ impl CompactionJob {
         shortened: usize,
         (before, saved): (TokenCount, TokenCount),
         context: &SessionContext,
-    ) -> Product {
+    ) -> CompactionOutput {
         let after = before.saturating_sub(saved);
         // Told in the measure of every other compaction; decided by what was billed, too.
         let counts = message_counts(context, Profile::Own.counter());
@@ -417,7 +425,7 @@ impl CompactionJob {
             waited_seconds: 0.0,
             prepared: false,
         };
-        Product::Entries(Box::new(Entries {
+        CompactionOutput::Entries(Box::new(CompactionEntries {
             drafts,
             result,
             lands: self.lands(after),

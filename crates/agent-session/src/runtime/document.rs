@@ -8,16 +8,16 @@ use session_model::{SessionContext, SessionPath};
 
 use crate::event::CompactionResult;
 use crate::machine::Ended;
-use crate::runtime::compaction::{CompactionJob, Document, Product, author};
+use crate::runtime::compaction::{CompactionJob, CompactionOutput, HandoffDocument, author};
 use crate::runtime::jobs::ended;
-use crate::summarize::{Candidate, Fallback, HandoffJob, Step, handoff};
+use crate::summarize::{Candidate, Fallback, HandoffJob, SummaryStep, handoff};
 
 impl CompactionJob {
     pub(super) async fn handed_off(
         &self,
         path: &SessionPath<'_>,
         context: &SessionContext,
-    ) -> Result<Product, Ended> {
+    ) -> Result<CompactionOutput, Ended> {
         const NOTHING_SAID: &str = "nothing was said in this session";
         let added = self.collect_from_hooks(Strategy::Handoff, context).await?;
         // Of what hooks add, a handoff takes only the lines of context.
@@ -49,7 +49,7 @@ impl CompactionJob {
             cap: window.scaled(1, 4).min(TokenCount(8192)),
         };
         let events = self.events.clone();
-        let mut watch = move |step: Step<'_>| events.step(&step);
+        let mut watch = move |step: SummaryStep<'_>| events.step(&step);
         let mut run = self.summary_run(&mut watch);
         if !self.models.summarizers().is_empty() {
             // Where models give no document, another strategy is better than an extractive one.
@@ -87,7 +87,7 @@ impl CompactionJob {
             waited_seconds: 0.0,
             prepared: false,
         };
-        Ok(Product::Document(Box::new(Document {
+        Ok(CompactionOutput::Document(Box::new(HandoffDocument {
             text,
             ledger: ledger.details(),
             report,

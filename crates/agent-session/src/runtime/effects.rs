@@ -5,23 +5,23 @@ use std::path::Path;
 use compaction_core::Strategy;
 use session_model::Leaf;
 
-use crate::machine::{Effect, Ended, Event, Job, Reason, Wish, Write};
+use crate::machine::{Effect, Ended, Event, Job, Reason, StrategyChoice, Write};
 use crate::restoring::Disk;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::CompactionJob;
 use crate::runtime::jobs::Done;
-use crate::runtime::prompting::Then;
+use crate::runtime::prompting::Continuation;
 
 impl AgentSession {
     pub(super) async fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Check { job, point } => {
-                let unseen = self.unseen(&self.due_at(point));
+                let unseen = self.unreviewed(&self.due_at(point));
                 if unseen.is_empty() {
-                    let verdict = self.check(point).await;
-                    self.due.push_back(Event::Checked { job, verdict });
+                    let result = self.check(point).await;
+                    self.due.push_back(Event::Checked { job, result });
                 } else {
-                    self.show(job, unseen, Then::Check(point));
+                    self.review_by_hooks(job, unseen, Continuation::Check(point));
                 }
             }
             Effect::Promote { job } => {
@@ -30,7 +30,7 @@ impl AgentSession {
             }
             Effect::Store { job, write } => {
                 let unseen = match &write {
-                    Write::Messages(ids) => self.unseen(ids),
+                    Write::Messages(ids) => self.unreviewed(ids),
                     Write::Answer(_) | Write::Results | Write::Continue | Write::Omission => {
                         Vec::new()
                     }
@@ -40,7 +40,7 @@ impl AgentSession {
                     self.due.push_back(event);
                 } else {
                     // They came after the check.
-                    self.show(job, unseen, Then::Write(write));
+                    self.review_by_hooks(job, unseen, Continuation::Write(write));
                 }
             }
             Effect::Ask { job } => self.ask(job).await,
@@ -49,7 +49,7 @@ impl AgentSession {
                 job,
                 reason,
                 focus,
-                wish,
+                choice,
                 omits_failed,
             } => {
                 // What is compacted must be all that there is.
@@ -61,12 +61,12 @@ impl AgentSession {
                 if reason == Reason::Image {
                     self.images_tried();
                 }
-                let mut compaction = self.compaction(reason, focus, wish, omits_failed);
+                let mut compaction = self.compaction(reason, focus, choice, omits_failed);
                 // What is asked for anew takes the place of this.
                 self.instead = self
                     .instead
                     .take()
-                    .filter(|_| matches!(wish, Wish::Instead(_)));
+                    .filter(|_| matches!(choice, StrategyChoice::Instead(_)));
                 if let Some(instead) = &self.instead {
                     compaction.leaf = instead.base;
                 }
@@ -99,7 +99,7 @@ impl AgentSession {
                 let grace = self.settings.compaction.background.grace_seconds;
                 self.start_timer(job, std::time::Duration::from_secs(grace));
             }
-            Effect::Tell(told) => self.tell(told),
+            Effect::Notify(notice) => self.tell(notice),
         }
     }
 
@@ -117,7 +117,7 @@ impl AgentSession {
             }
         };
         if matches!(write, Write::Answer(_)) {
-            self.tell_context();
+            self.report_context();
         }
         event
     }
@@ -133,16 +133,16 @@ impl AgentSession {
     }
 
     /// Returns the strategies of a compaction, in the order in which they are tried.
-    pub(super) fn strategies(&self, reason: Reason, wish: Wish) -> Vec<Strategy> {
+    pub(super) fn strategies(&self, reason: Reason, choice: StrategyChoice) -> Vec<Strategy> {
         let configured = self.settings.compaction.strategy.iter();
-        match wish {
-            Wish::Handoff => vec![Strategy::Handoff],
-            Wish::By(strategy) | Wish::Instead(strategy) => vec![strategy],
-            Wish::Configured if reason == Reason::Overflow => stays(configured),
-            Wish::Configured if reason.is_automatic() => with_rest(configured),
+        match choice {
+            StrategyChoice::Handoff => vec![Strategy::Handoff],
+            StrategyChoice::By(strategy) | StrategyChoice::Instead(strategy) => vec![strategy],
+            StrategyChoice::Configured if reason == Reason::Overflow => stays(configured),
+            StrategyChoice::Configured if reason.is_automatic() => with_rest(configured),
             // Whoever asked is told what went wrong.
-            Wish::Configured => configured.collect(),
-            Wish::InThisSession => stays(configured),
+            StrategyChoice::Configured => configured.collect(),
+            StrategyChoice::InThisSession => stays(configured),
         }
     }
 
@@ -159,7 +159,7 @@ impl AgentSession {
         &self,
         reason: Reason,
         focus: Option<String>,
-        wish: Wish,
+        choice: StrategyChoice,
         omits_failed: bool,
     ) -> CompactionJob {
         let tree = self.store.tree();
@@ -176,7 +176,7 @@ impl AgentSession {
             tree: tree.clone(),
             leaf,
             settings: self.settings.clone(),
-            strategies: self.strategies(reason, wish),
+            strategies: self.strategies(reason, choice),
             models: self.models.clone(),
             hooks: self.hooks.clone(),
             hook_context: self.hook_context(),

@@ -11,9 +11,9 @@ use session_model::{
 
 use crate::event::{SessionEvent, TokenUsage, stop_reason_name};
 use crate::keys::{Signed, clean_json};
-use crate::machine::{AnswerEnd, Opening, Write};
+use crate::machine::{AnswerEnd, ResumePoint, Write};
 use crate::runtime::AgentSession;
-use crate::runtime::known::{Look, sections_of};
+use crate::runtime::instruction_state::{InstructionRefresh, sections_of};
 use crate::runtime::prompting::HOOK_CONTEXT;
 use session_store::{NewEntry, SessionStore, StoreError};
 
@@ -29,7 +29,7 @@ impl AgentSession {
                 let calls = self.pending_calls();
                 let results = std::mem::take(&mut self.results);
                 self.append_kept(results).await?;
-                self.say_touched_instructions(&calls).await
+                self.add_touched_instructions(&calls).await
             }
             Write::Continue => {
                 let message = AgentMessage::Developer(UserMessage {
@@ -87,7 +87,7 @@ impl AgentSession {
     /// Returns what has to be said before the model is asked: its instructions and tools, and that it is this model,
     /// where the session does not say so yet.
     fn preamble(&mut self) -> Result<Vec<NewEntry>, StoreError> {
-        let instructions = self.look_at_instructions(Look::Prompt);
+        let instructions = self.refresh_instructions(InstructionRefresh::Prompt);
         let view = self.view();
         let context = &view.context;
         let mut entries = Vec::new();
@@ -281,7 +281,7 @@ impl AgentSession {
     }
 
     /// Returns what the session ends in.
-    pub(super) fn opening(&mut self) -> Opening {
+    pub(super) fn resume_point(&mut self) -> ResumePoint {
         let tree = self.store.tree();
         let path = tree.path(self.store.leaf());
         let mut compacted = false;
@@ -299,7 +299,7 @@ impl AgentSession {
                 EntryBody::CustomMessage(message) if message.custom_type == RESTORED_CONTEXT => {
                     continue;
                 }
-                EntryBody::CustomMessage(_) => return Opening::Unanswered,
+                EntryBody::CustomMessage(_) => return ResumePoint::Unanswered,
                 EntryBody::Compaction(_) => {
                     compacted = true;
                     continue;
@@ -308,21 +308,24 @@ impl AgentSession {
                 _ => continue,
             };
             return match &**message {
-                AgentMessage::Assistant(_) if self.is_omitted(&entry.id) => Opening::Unanswered,
+                AgentMessage::Assistant(_) if self.is_omitted(&entry.id) => ResumePoint::Unanswered,
                 AgentMessage::Assistant(answer) => {
-                    let opening = self.opening_after(answer, compacted);
-                    if matches!(opening, Opening::Answered(_) | Opening::Unanswered) {
+                    let resume_point = self.resume_point_after(answer, compacted);
+                    if matches!(
+                        resume_point,
+                        ResumePoint::Answered(_) | ResumePoint::Unanswered
+                    ) {
                         self.failed = Some(entry.id);
                     }
-                    opening
+                    resume_point
                 }
                 AgentMessage::ToolResult(_) if !self.pending_calls().is_empty() => {
-                    Opening::PendingCalls
+                    ResumePoint::PendingCalls
                 }
                 AgentMessage::ToolResult(_)
                 | AgentMessage::User(_)
                 | AgentMessage::Developer(_)
-                | AgentMessage::Custom(_) => Opening::Unanswered,
+                | AgentMessage::Custom(_) => ResumePoint::Unanswered,
                 // What the user ran by hand waits for what the user says of it.
                 AgentMessage::BashExecution(_)
                 | AgentMessage::System(_)
@@ -331,27 +334,27 @@ impl AgentSession {
                 | AgentMessage::Other { .. } => continue,
             };
         }
-        Opening::Rest
+        ResumePoint::Rest
     }
 
     /// Returns what the newest answer calls for. One that failed is recovered from by the model that gave it, and
     /// only while nothing has been compacted since.
-    fn opening_after(&self, answer: &AssistantMessage, compacted: bool) -> Opening {
+    fn resume_point_after(&self, answer: &AssistantMessage, compacted: bool) -> ResumePoint {
         let model = &self.models.model.provider;
         let same = answer.provider == model.name() && answer.model == model.model();
         let fresh = same && !compacted;
         match &answer.stop_reason {
-            StopReason::Length if fresh => Opening::Answered(AnswerEnd::CutOff),
+            StopReason::Length if fresh => ResumePoint::Answered(AnswerEnd::CutOff),
             StopReason::Error if fresh && self.was_overflow(answer) => {
                 let error = answer.error_message.clone().unwrap_or_default();
-                Opening::Answered(AnswerEnd::Overflow(error))
+                ResumePoint::Answered(AnswerEnd::Overflow(error))
             }
             // One that broke off is asked for anew; its calls may be half of what was meant.
-            StopReason::Length | StopReason::Error | StopReason::Aborted => Opening::Unanswered,
+            StopReason::Length | StopReason::Error | StopReason::Aborted => ResumePoint::Unanswered,
             StopReason::Stop | StopReason::ToolUse | StopReason::Other(_) => {
                 match self.pending_calls().is_empty() {
-                    true => Opening::Rest,
-                    false => Opening::PendingCalls,
+                    true => ResumePoint::Rest,
+                    false => ResumePoint::PendingCalls,
                 }
             }
         }

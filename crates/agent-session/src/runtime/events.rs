@@ -9,7 +9,7 @@ use session_model::Usage;
 
 use crate::channel::EventSender;
 use crate::event::{SessionEvent, TokenUsage};
-use crate::summarize::{ModelReport, Step};
+use crate::summarize::{ModelReport, SummaryStep};
 use crate::wording::{counted, restored_in_words as in_words};
 use agent_tools::approval::{ApprovalEvent, Decision, Question};
 
@@ -85,7 +85,7 @@ impl Events {
         });
     }
 
-    pub fn step(&self, step: &Step<'_>) {
+    pub fn step(&self, step: &SummaryStep<'_>) {
         self.send(SessionEvent::of_step(step));
     }
 
@@ -175,9 +175,9 @@ impl Events {
 
 impl SessionEvent {
     /// Returns the event of a step of summarizing.
-    pub(super) fn of_step(step: &Step<'_>) -> Self {
+    pub(super) fn of_step(step: &SummaryStep<'_>) -> Self {
         let (text, notable) = match step {
-            Step::Asking {
+            SummaryStep::Asking {
                 candidate,
                 request,
                 requests,
@@ -188,21 +188,21 @@ impl SessionEvent {
                     false,
                 ),
             },
-            Step::Writing(characters) => (format!("{characters} characters"), false),
-            Step::Retry { error, delay } => {
+            SummaryStep::Writing(characters) => (format!("{characters} characters"), false),
+            SummaryStep::Retry { error, delay } => {
                 let seconds = delay.as_secs_f64();
                 (format!("{error}; again in {seconds:.1} s"), true)
             }
-            Step::Again(error) => (format!("{error}; asking once more"), true),
-            Step::Folding => (
+            SummaryStep::Again(error) => (format!("{error}; asking once more"), true),
+            SummaryStep::Folding => (
                 "too large for the model's window; asking in smaller pieces".to_owned(),
                 true,
             ),
-            Step::NativeRefused(error) => (
+            SummaryStep::NativeRefused(error) => (
                 format!("{error}; the readable summary takes the place of the native history"),
                 true,
             ),
-            Step::Failed(failed) => (
+            SummaryStep::Failed(failed) => (
                 format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
                 true,
             ),

@@ -76,7 +76,7 @@ impl SessionHandle {
     pub async fn prompt(&self, prompt: impl Into<Prompt>) -> Result<(), SessionEnded> {
         let prompt = prompt.into();
         let delivery = Delivery::Prompt;
-        self.send(Command::Say { prompt, delivery }).await
+        self.send(Command::Prompt { prompt, delivery }).await
     }
 
     /// Asks, and waits for the answer.

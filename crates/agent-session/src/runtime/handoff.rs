@@ -9,20 +9,20 @@ use session_model::{Content, CustomMessageDraft, EntryDraft};
 use crate::event::SessionEvent;
 use crate::machine::Ended;
 use crate::runtime::AgentSession;
-use crate::runtime::compaction::{Document, Product, author};
+use crate::runtime::compaction::{CompactionOutput, HandoffDocument, author};
 use crate::runtime::entries::leaf_name;
 use crate::summarize::{bill_in_details, seconds_in_details};
 use session_store::{MemoryStore, NewSession, OpenSession, StoreError, move_queue};
 
 impl AgentSession {
     /// Writes what a compaction brought.
-    pub(super) async fn write_product(&mut self, product: Product) -> Ended {
+    pub(super) async fn write_product(&mut self, product: CompactionOutput) -> Ended {
         match product {
-            Product::Entries(entries) => {
+            CompactionOutput::Entries(entries) => {
                 let omits_failed = entries.omits_failed;
                 self.write_entries(*entries, omits_failed).await
             }
-            Product::Document(document) => match self.hand_off(*document).await {
+            CompactionOutput::Document(document) => match self.hand_off(*document).await {
                 Ok(()) => Ended::HandedOff,
                 Err(error) => Ended::Failed(error.to_string()),
             },
@@ -30,8 +30,8 @@ impl AgentSession {
     }
 
     /// Begins the session that goes on from a document, and takes over what waits. The old session stays as it is.
-    async fn hand_off(&mut self, document: Document) -> Result<(), StoreError> {
-        let Document {
+    async fn hand_off(&mut self, document: HandoffDocument) -> Result<(), StoreError> {
+        let HandoffDocument {
             text,
             ledger,
             report,
@@ -62,7 +62,7 @@ impl AgentSession {
         new.persist().await?;
         let new = self.with_queue(new).await?;
         self.notify(Notification::SessionShutdown { reason: "handoff" });
-        self.adopt(new);
+        self.switch_store(new);
         self.notify_start();
         self.result = Some(result);
         self.events.send(SessionEvent::SessionSwitch {

@@ -20,7 +20,9 @@ use session_model::{
 
 use crate::event::CompactionResult;
 use crate::machine::Ended;
-use crate::runtime::compaction::{CompactionJob, Entries, Miss, Product};
+use crate::runtime::compaction::{
+    CompactionEntries, CompactionJob, CompactionOutput, StrategyError,
+};
 
 /// Returns what people read when a hook did not want something.
 pub(super) fn cancelled_by(hook: Option<&str>, reason: Option<&str>, what: &str) -> String {
@@ -88,7 +90,7 @@ impl CompactionJob {
         &self,
         plan: &CompactionPlan,
         path: &SessionPath<'_>,
-    ) -> Result<Option<Box<CompactionOverride>>, Miss> {
+    ) -> Result<Option<Box<CompactionOverride>>, StrategyError> {
         let event = BeforeCompactEvent {
             plan,
             path,
@@ -106,7 +108,7 @@ impl CompactionJob {
             BeforeCompactResult::Cancel { reason } => {
                 let hook = asked.decided_by.as_deref();
                 let said = cancelled_by(hook, reason.as_deref(), "it");
-                Err(Miss::Refused(Ended::Nothing(said)))
+                Err(StrategyError::Refused(Ended::Nothing(said)))
             }
             BeforeCompactResult::Replace(replaced) => Ok(Some(replaced)),
         }
@@ -119,7 +121,7 @@ impl CompactionJob {
         (path, context): (&SessionPath<'_>, &SessionContext),
         options: &PlanOptions,
         replaced: &CompactionOverride,
-    ) -> Result<Product, Ended> {
+    ) -> Result<CompactionOutput, Ended> {
         let Some(place) = path.place_of(&replaced.first_kept) else {
             return Err(Ended::Failed(format!(
                 "a hook keeps from {}, which is not on the path",
@@ -206,7 +208,7 @@ impl CompactionJob {
             waited_seconds: 0.0,
             prepared: false,
         };
-        Ok(Product::Entries(Box::new(Entries {
+        Ok(CompactionOutput::Entries(Box::new(CompactionEntries {
             drafts: vec![EntryDraft::Compaction(Box::new(draft))],
             result,
             lands: self.lands(after),

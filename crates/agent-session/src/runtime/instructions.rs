@@ -20,38 +20,44 @@ use crate::event::{InstructionFile, SessionEvent};
 use crate::instructions::{Instruction, MESSAGE, SECTION};
 use crate::runtime::AgentSession;
 use crate::runtime::entries::message_entry;
-use crate::runtime::known::{Found, Known, Look, Quote, Sections, sections_of};
+use crate::runtime::instruction_state::{
+    Found, InstructionMessage, InstructionRefresh, InstructionState, Sections, sections_of,
+};
 use session_store::NewEntry;
 use session_store::StoreError;
 
 impl AgentSession {
     /// Looks at the files, tells what is new of them, and returns the entries that the context needs next to the
     /// sections.
-    pub(super) fn look_at_instructions(&mut self, look: Look) -> Vec<NewEntry> {
+    pub(super) fn refresh_instructions(&mut self, look: InstructionRefresh) -> Vec<NewEntry> {
         let view = self.view();
         let path = self.store.tree().path(self.store.leaf());
-        let known = &mut self.instructions;
-        let is_another = !known.told.is_empty() && known.quotes.session != self.store.id();
-        let look = if is_another { Look::Start } else { look };
-        known.quotes.follow(self.store.id(), &path);
-        let now = sections_of(&view.context);
-        let found = known.find(&now);
-        let files = known.tell(&found, &now, look);
-        let mut entries = known.settle(&found, &now);
-        entries.extend(known.omissions(&view.context));
-        let reason = match look {
-            Look::Start => "start",
-            Look::Prompt => "changed",
-            Look::Compaction => "compaction",
+        let state = &mut self.instructions;
+        let is_another = !state.reported.is_empty() && state.messages.session != self.store.id();
+        let look = if is_another {
+            InstructionRefresh::Start
+        } else {
+            look
         };
-        self.tell_instructions(reason, files);
+        state.messages.follow(self.store.id(), &path);
+        let now = sections_of(&view.context);
+        let found = state.find(&now);
+        let files = state.tell(&found, &now, look);
+        let mut entries = state.settle(&found, &now);
+        entries.extend(state.omissions(&view.context));
+        let reason = match look {
+            InstructionRefresh::Start => "start",
+            InstructionRefresh::Prompt => "changed",
+            InstructionRefresh::Compaction => "compaction",
+        };
+        self.report_instructions(reason, files);
         entries
     }
 
     /// Gathers all instructions in the system message after a compaction; where that cannot be written, the next
     /// prompt does it.
     pub(super) async fn gather_instructions(&mut self) {
-        let mut entries = self.look_at_instructions(Look::Compaction);
+        let mut entries = self.refresh_instructions(InstructionRefresh::Compaction);
         let view = self.view();
         let sections = self.instructions.changes(&sections_of(&view.context));
         if !sections.is_empty() {
@@ -70,7 +76,7 @@ impl AgentSession {
     }
 
     /// Says what the folders have to say that these calls have touched, where it is not said yet.
-    pub(super) async fn say_touched_instructions(
+    pub(super) async fn add_touched_instructions(
         &mut self,
         calls: &[ToolCall],
     ) -> Result<(), StoreError> {
@@ -91,18 +97,18 @@ impl AgentSession {
         }
         let view = self.view();
         let path = self.store.tree().path(self.store.leaf());
-        let known = &mut self.instructions;
-        known.quotes.follow(self.store.id(), &path);
+        let state = &mut self.instructions;
+        state.messages.follow(self.store.id(), &path);
         let now = sections_of(&view.context);
         let sections = now.keys().filter_map(|name| name.strip_prefix(SECTION));
-        let quotes = known.quotes.newest();
+        let messages = state.messages.newest();
         let mut given: BTreeSet<String> = sections.map(str::to_owned).collect();
-        given.extend(quotes.iter().map(|quote| quote.path.clone()));
-        given.extend(known.standing.iter().cloned());
+        given.extend(messages.iter().map(|quote| quote.path.clone()));
+        given.extend(state.standing.iter().cloned());
         let mut entries = Vec::new();
         let mut files = Vec::new();
         for folder in folders {
-            let Some(file) = known.source.nested(&folder, known.room) else {
+            let Some(file) = state.source.nested(&folder, state.room) else {
                 continue;
             };
             if !given.insert(file.path.clone()) {
@@ -110,25 +116,25 @@ impl AgentSession {
             }
             match file.text() {
                 Some(text) => {
-                    known.room = known.room.saturating_sub(file.bytes());
-                    known.told.insert(file.path.clone(), file.fingerprint());
+                    state.room = state.room.saturating_sub(file.bytes());
+                    state.reported.insert(file.path.clone(), file.fingerprint());
                     entries.push(message(&file, text.to_owned()));
                     files.push(file.event("loaded"));
                 }
                 // That it is of no use is said once.
                 None => files.extend(
-                    known
-                        .state(&file, None, Look::Prompt)
+                    state
+                        .state(&file, None, InstructionRefresh::Prompt)
                         .map(|state| file.event(state)),
                 ),
             }
         }
         self.append(entries).await?;
-        self.tell_instructions("touched", files);
+        self.report_instructions("touched", files);
         Ok(())
     }
 
-    fn tell_instructions(&self, reason: &'static str, files: Vec<InstructionFile>) {
+    fn report_instructions(&self, reason: &'static str, files: Vec<InstructionFile>) {
         if !files.is_empty() {
             self.events
                 .send(SessionEvent::Instructions { reason, files });
@@ -136,16 +142,16 @@ impl AgentSession {
     }
 }
 
-impl Known {
+impl InstructionState {
     /// Sets the sections as they should be, and returns the messages that are due: of files that a message has told
     /// and that are not what they were.
     fn settle(&mut self, found: &Found, now: &Sections<'_>) -> Vec<NewEntry> {
         let is_section = |path: &str| now.contains_key(&*format!("{SECTION}{path}"));
-        let mut quoted: BTreeMap<&str, &Quote> = self
-            .quotes
+        let mut quoted: BTreeMap<&str, &InstructionMessage> = self
+            .messages
             .newest()
             .into_iter()
-            .filter(|quote| !self.quotes.is_before_compaction(quote) && !is_section(&quote.path))
+            .filter(|quote| !self.messages.is_before_compaction(quote) && !is_section(&quote.path))
             .map(|quote| (quote.path.as_str(), quote))
             .collect();
         let mut sections = Vec::new();
@@ -171,8 +177,8 @@ impl Known {
 
     /// Returns the edits that take messages out of the context which stand in a section since a compaction.
     fn omissions(&self, context: &SessionContext) -> Vec<NewEntry> {
-        let moved = self.quotes.all.iter();
-        let moved = moved.filter(|quote| self.quotes.is_before_compaction(quote));
+        let moved = self.messages.all.iter();
+        let moved = moved.filter(|quote| self.messages.is_before_compaction(quote));
         let moved: BTreeSet<&EntryId> = moved.map(|quote| &quote.entry).collect();
         if moved.is_empty() {
             return Vec::new();

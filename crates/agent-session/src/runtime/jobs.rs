@@ -1,4 +1,4 @@
-//! The jobs of the shell: what runs concurrently, and what each brings back.
+//! The jobs of the runtime: what runs concurrently, and what each brings back.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use llm_providers::CancellationToken;
 
 use crate::machine::{Ended, Event, Job};
 use crate::runtime::AgentSession;
-use crate::runtime::answer::Given;
+use crate::runtime::answer::ModelResponse;
 use crate::runtime::background::Prepared;
-use crate::runtime::compaction::Product;
+use crate::runtime::compaction::CompactionOutput;
 use crate::runtime::navigation::Move;
-use crate::runtime::prompting::Shown;
+use crate::runtime::prompting::HookReview;
 use crate::summarize::NoSummary;
 use session_store::{BoxFuture, NewEntry};
 
@@ -21,13 +21,13 @@ pub(super) type Running = BoxFuture<'static, (Job, Done)>;
 /// What a job brings back.
 pub(super) enum Done {
     /// What hooks said of messages that are about to be sent.
-    Shown(Box<Shown>),
+    HookReview(Box<HookReview>),
     /// An answer.
-    Answer(Box<Given>),
+    Answer(Box<ModelResponse>),
     /// The results of tools.
     Results(Vec<NewEntry>),
     /// A compaction, to the point of being written.
-    Compaction(Result<Product, Ended>),
+    Compaction(Result<CompactionOutput, Ended>),
     /// A compaction that was prepared during the turn; none when that failed.
     Background(Option<Box<Prepared>>),
     /// A move of the leaf, to the point of being written.
@@ -74,7 +74,7 @@ impl AgentSession {
     /// Takes what a job brought back, and returns what the machine is told.
     pub(super) async fn take(&mut self, job: Job, done: Done) -> Event {
         match done {
-            Done::Shown(shown) => self.take_shown(job, *shown).await,
+            Done::HookReview(review) => self.take_hook_review(job, *review).await,
             Done::Answer(given) => {
                 let end = given.end.clone();
                 self.answer = Some(*given);
@@ -113,8 +113,8 @@ impl AgentSession {
                     Ok(moved) => self.write_move(*moved).await,
                     Err(ended) => ended,
                 };
-                self.tell_cancelled_move(&ended);
-                self.move_is_over(&ended);
+                self.report_cancelled_move(&ended);
+                self.answer_navigation(&ended);
                 Event::NavigationEnded { job, ended }
             }
             Done::Elapsed | Done::Stopped => Event::Elapsed { job },

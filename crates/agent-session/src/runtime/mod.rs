@@ -1,4 +1,4 @@
-//! The shell around the machine: it waits, does what the machine says, and tells it what came of it.
+//! The runtime around the machine: it waits, does what the machine says, and tells it what came of it.
 //!
 //! Short work (checks, writes, moves without a summary) is done immediately; models,
 //! tools, compactions and timers are jobs that run concurrently on one task.
@@ -19,9 +19,9 @@ mod handle;
 mod handoff;
 mod hooked;
 mod images;
+mod instruction_state;
 mod instructions;
 mod jobs;
-mod known;
 mod navigation;
 mod notify;
 mod overflow;
@@ -68,8 +68,8 @@ use session_store::{NewEntry, OpenSession, SessionCatalog, SessionStore, StoreEr
 
 use background::Prepared;
 use events::Events;
+use instruction_state::{InstructionRefresh, InstructionState};
 use jobs::{Done, Running};
-use known::{Known, Look};
 use notify::{Notifier, notifier};
 
 pub use call::{Answer, Ask, Call};
@@ -137,7 +137,7 @@ pub struct AgentSession {
     servers: Servers,
     tool_context: ToolContext,
     system_prompt: String,
-    instructions: Known,
+    instructions: InstructionState,
     reasoning: Reasoning,
     events: Events,
     /// Events of the machine that came of its own effects.
@@ -145,7 +145,7 @@ pub struct AgentSession {
     jobs: FuturesUnordered<Running>,
     cancels: BTreeMap<Job, CancellationToken>,
     /// The answer that is to be written.
-    answer: Option<answer::Given>,
+    answer: Option<answer::ModelResponse>,
     /// The results that are to be written.
     results: Vec<NewEntry>,
     /// Answers and results that could not be written; they go before whatever is written next.
@@ -156,10 +156,10 @@ pub struct AgentSession {
     prepared: Option<Prepared>,
     /// The compaction in whose place the one that runs is written.
     instead: Option<Replaceable>,
-    waits: waiting::Waits,
+    waits: waiting::WaitMetrics,
     /// The waiting messages that hooks have seen, each with the text that goes with it; none where they had nothing
     /// to say.
-    shown: BTreeMap<EntryId, Option<String>>,
+    reviewed: BTreeMap<EntryId, Option<String>>,
     views: view::Views,
     /// The calls that run next were begun before the session was opened.
     resumes_calls: bool,
@@ -199,7 +199,7 @@ impl AgentSession {
             true => config.instructions,
             false => config.instructions.without_skills(),
         };
-        let workspace = switch::without_session(&config.tool_context.workspace, &*store);
+        let workspace = switch::protect_session_files(&config.tool_context.workspace, &*store);
         Self {
             machine: Machine::new(policy),
             store,
@@ -217,7 +217,7 @@ impl AgentSession {
                 ..config.tool_context
             },
             system_prompt: redactor.clean_answer(&config.system_prompt),
-            instructions: Known::of(instructions.without_keys(redactor)),
+            instructions: InstructionState::of(instructions.without_keys(redactor)),
             reasoning: config.reasoning,
             events,
             due: VecDeque::new(),
@@ -230,8 +230,8 @@ impl AgentSession {
             failed: None,
             prepared: None,
             instead: None,
-            waits: waiting::Waits::default(),
-            shown: BTreeMap::new(),
+            waits: waiting::WaitMetrics::default(),
+            reviewed: BTreeMap::new(),
             views: view::Views::default(),
             resumes_calls: false,
             idle_timer: None,
@@ -267,7 +267,7 @@ impl AgentSession {
                 biased;
                 // First, so that hooks hear of the start before they are asked for anything.
                 () = &mut telling, if !told => told = true,
-                () = self.events.crossed() => self.deny_unread(),
+                () = self.events.crossed() => self.deny_unread_questions(),
                 () = self.notifier.crossed() => {}
                 command = commands.recv_with(listens), if commanded => match command {
                     Some(command) => self.command(command).await,
@@ -300,7 +300,7 @@ impl AgentSession {
     }
 
     /// Denies the calls that wait for approval once nobody reads of them any more.
-    fn deny_unread(&self) {
+    fn deny_unread_questions(&self) {
         if !self.events.is_read() {
             for question in self.events.questions() {
                 let approvals = &self.tool_context.approvals;
@@ -313,19 +313,19 @@ impl AgentSession {
         self.events.send(SessionEvent::SessionStart {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),
-            cwd: self.folder_of_tools(),
+            cwd: self.tool_folder(),
             model: self.models.model.name(),
             window: self.models.model.window.0,
             entries: self.store.tree().len(),
         });
-        self.tell_unknown_window();
+        self.report_unknown_window();
         if self.machine.memory.policy.most_micro_usd.is_some() && self.models.model.prices.is_none()
         {
             self.events
                 .notice("the model's prices are not known, so limits.costUsd does not stop it");
         }
         // What is to be said of them is said before the model is asked.
-        self.look_at_instructions(Look::Start);
+        self.refresh_instructions(InstructionRefresh::Start);
         let waiting: Vec<_> = self.store.queued().to_vec();
         for message in waiting {
             // What waits from an earlier run is sent with the next message, or on resuming.
@@ -334,12 +334,12 @@ impl AgentSession {
     }
 
     /// Returns the folder that tools work in; the header of the session may name another.
-    fn folder_of_tools(&self) -> String {
+    fn tool_folder(&self) -> String {
         let root = self.tool_context.workspace.root();
         root.display().to_string()
     }
 
-    fn tell_unknown_window(&self) {
+    fn report_unknown_window(&self) {
         if self.models.model.window.0 == 0 {
             self.events.notice(
                 "the model's window is not known: nothing is compacted by itself; name it with --window",
@@ -367,7 +367,7 @@ impl AgentSession {
         if self.machine.state == State::Idle {
             self.record_model().await;
         }
-        self.stops_are_over();
+        self.answer_aborts();
     }
 
     async fn finish(&mut self, job: Job, done: Done) {
@@ -403,7 +403,7 @@ impl AgentSession {
             cost_usd: spent.cost_usd,
             compactions: self.waits.total,
         });
-        self.end_is_here();
+        self.answer_closes();
         Finished {
             turn: self.turn,
             unsaved: self.store_error,

@@ -19,7 +19,7 @@ use crate::runtime::jobs::Done;
 use crate::runtime::jobs::ended;
 use crate::runtime::reply::Moved;
 use crate::summarize::{
-    ModelReport, Run, Step, answer_plan, bill_in_details, seconds_in_details, summary_draft,
+    ModelReport, Run, SummaryStep, answer_plan, bill_in_details, seconds_in_details, summary_draft,
 };
 use session_store::NewEntry;
 
@@ -128,7 +128,7 @@ impl AgentSession {
             }
             let started = Instant::now();
             let watcher = events.clone();
-            let mut watch = move |step: Step<'_>| watcher.step(&step);
+            let mut watch = move |step: SummaryStep<'_>| watcher.step(&step);
             let mut run = Run {
                 cancel,
                 policy: models.policy,
@@ -224,7 +224,7 @@ impl AgentSession {
     }
 
     /// Tells of a move that was cancelled; nothing has changed.
-    pub(super) fn tell_cancelled_move(&self, ended: &Ended) {
+    pub(super) fn report_cancelled_move(&self, ended: &Ended) {
         if *ended == Ended::Cancelled {
             let leaf = leaf_name(&*self.store);
             self.events.send(SessionEvent::Navigated {

@@ -93,8 +93,8 @@ impl Notifier {
 
 impl Notifications {
     /// Returns what ends the telling.
-    pub fn end(&self) -> TheEnd {
-        TheEnd {
+    pub fn end(&self) -> NotificationsEnd {
+        NotificationsEnd {
             closing: self.closing.clone(),
             cancel: self.cancel.clone(),
         }
@@ -162,12 +162,12 @@ impl Notifications {
 }
 
 /// What ends the telling of hooks.
-pub(super) struct TheEnd {
+pub(super) struct NotificationsEnd {
     closing: CancellationToken,
     cancel: CancellationToken,
 }
 
-impl TheEnd {
+impl NotificationsEnd {
     /// Waits until everything is told, within bounds.
     pub async fn wait(self, mut telling: Pin<&mut impl Future<Output = ()>>) {
         self.closing.cancel();

@@ -10,7 +10,7 @@ use session_model::{
 };
 
 use crate::event::SessionEvent;
-use crate::machine::{CheckPoint, Event, Job, State, Verdict, Write};
+use crate::machine::{CheckPoint, CheckResult, Event, Job, State, Write};
 use crate::runtime::AgentSession;
 use crate::runtime::hooked::unless_cancelled;
 use crate::runtime::jobs::Done;
@@ -21,7 +21,7 @@ use session_store::{NewEntry, Queued};
 pub(super) const HOOK_CONTEXT: &str = "hook-context";
 
 /// What is done once hooks have seen what is to be sent.
-pub(super) enum Then {
+pub(super) enum Continuation {
     /// The context is checked.
     Check(CheckPoint),
     /// It is written.
@@ -29,10 +29,10 @@ pub(super) enum Then {
 }
 
 /// What hooks said of messages.
-pub(super) struct Shown {
+pub(super) struct HookReview {
     /// The messages that they have seen, each with the text that goes with it; none where they had nothing to say.
     seen: Vec<(EntryId, Option<String>)>,
-    then: Then,
+    continuation: Continuation,
 }
 
 impl AgentSession {
@@ -49,18 +49,23 @@ impl AgentSession {
     }
 
     /// Returns those of the messages that hooks want to see and have not seen.
-    pub(super) fn unseen(&self, ids: &[EntryId]) -> Vec<Queued> {
+    pub(super) fn unreviewed(&self, ids: &[EntryId]) -> Vec<Queued> {
         if !self.hooks.wants(HookPoint::BeforePrompt) {
             return Vec::new();
         }
-        let ids = ids.iter().filter(|id| !self.shown.contains_key(*id));
+        let ids = ids.iter().filter(|id| !self.reviewed.contains_key(*id));
         let waiting = self.store.queued();
         let found = ids.filter_map(|id| waiting.iter().find(|message| message.id == *id));
         found.cloned().collect()
     }
 
     /// Shows messages to the hooks, one after the other; what follows is done when that is over.
-    pub(super) fn show(&mut self, job: Job, messages: Vec<Queued>, then: Then) {
+    pub(super) fn review_by_hooks(
+        &mut self,
+        job: Job,
+        messages: Vec<Queued>,
+        continuation: Continuation,
+    ) {
         let hooks = self.hooks.clone();
         let context = self.hook_context();
         let events = self.events.clone();
@@ -80,31 +85,31 @@ impl AgentSession {
                 events.hook_failures(&asked.failures);
                 seen.push((message.id.clone(), joined(&asked.result.context)));
             }
-            Done::Shown(Box::new(Shown { seen, then }))
+            Done::HookReview(Box::new(HookReview { seen, continuation }))
         });
     }
 
     /// Keeps what hooks said, and does what follows.
-    pub(super) async fn take_shown(&mut self, job: Job, shown: Shown) -> Event {
-        self.shown.extend(shown.seen);
-        match shown.then {
+    pub(super) async fn take_hook_review(&mut self, job: Job, review: HookReview) -> Event {
+        self.reviewed.extend(review.seen);
+        match review.continuation {
             // Whoever stopped it wants nothing done, and what follows is decided without a look.
-            Then::Check(_) if self.is_cancelled(job) => Event::Checked {
+            Continuation::Check(_) if self.is_cancelled(job) => Event::Checked {
                 job,
-                verdict: Verdict {
+                result: CheckResult {
                     tokens: self.machine.memory.tokens,
-                    ..Verdict::default()
+                    ..CheckResult::default()
                 },
             },
-            Then::Check(point) => Event::Checked {
+            Continuation::Check(point) => Event::Checked {
                 job,
-                verdict: self.check(point).await,
+                result: self.check(point).await,
             },
             // A message that hooks have not seen is shown to them when it is sent after all.
-            Then::Write(Write::Messages(ids)) if !self.unseen(&ids).is_empty() => {
+            Continuation::Write(Write::Messages(ids)) if !self.unreviewed(&ids).is_empty() => {
                 Event::Withheld { job }
             }
-            Then::Write(write) => self.stored(job, &write).await,
+            Continuation::Write(write) => self.stored(job, &write).await,
         }
     }
 
@@ -119,8 +124,8 @@ impl AgentSession {
         }
         match self.store.drop_queued(&id).await {
             Ok(Some(_)) => {
-                self.shown.remove(&id);
-                self.feed(Event::TakenBack { id }).await;
+                self.reviewed.remove(&id);
+                self.feed(Event::Dequeued { id }).await;
             }
             Ok(None) => self.fail(format!(
                 "no message {id} waits to be sent; it may be sent already"
@@ -136,7 +141,7 @@ impl AgentSession {
         let waiting = self.store.queued().iter();
         let waiting = waiting.filter(|message| due.contains(&message.id));
         let tokens = waiting.map(|message| {
-            let added = self.shown.get(&message.id).and_then(Option::as_ref);
+            let added = self.reviewed.get(&message.id).and_then(Option::as_ref);
             images_of(message)
                 + counter.text(&message.text)
                 + added.map_or(TokenCount::ZERO, |text| counter.text(text))
@@ -150,13 +155,13 @@ impl AgentSession {
         let mut entries = Vec::with_capacity(ids.len());
         for id in ids {
             // What is added comes first: a write that was cut off between the two leaves a message that waits.
-            let added = self.shown.get(id).and_then(Option::as_ref);
+            let added = self.reviewed.get(id).and_then(Option::as_ref);
             entries.extend(added.map(|text| context_entry(text)));
             entries.push(self.store.queued_entry(id)?);
         }
         self.store.append(entries).await?;
         for message in queued.iter().filter(|message| ids.contains(&message.id)) {
-            self.shown.remove(&message.id);
+            self.reviewed.remove(&message.id);
             self.events.send(SessionEvent::Message {
                 entry_id: message.id.to_string(),
                 text: message.text.clone(),

@@ -5,7 +5,7 @@ use hooks::Notification;
 use session_model::EntryId;
 
 use crate::event::SessionEvent;
-use crate::machine::{Event, Wish};
+use crate::machine::{Event, StrategyChoice};
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::reply::{Redone, Refusal, RefusalKind};
@@ -19,7 +19,7 @@ const LEAVE: &str = "say leave_later";
 impl AgentSession {
     /// Goes forward to where the session stood before the newest undo, where nothing else was done since.
     pub(super) async fn redo(&mut self) -> Result<Redone, Refusal> {
-        self.needs_rest().await?;
+        self.require_idle().await?;
         let found = newest_redoable(&self.path()).map_err(|error| Refusal {
             kind: RefusalKind::NothingToDo,
             message: error.to_string(),
@@ -31,9 +31,9 @@ impl AgentSession {
             .append_under(to, vec![draft.into()])
             .await
             .map_err(|error| unwritten(&error))?;
-        self.stands_elsewhere(from.clone());
+        self.leaf_moved(from.clone());
         self.feed(Event::Moved).await;
-        self.tell_context();
+        self.report_context();
         Ok(Redone {
             redone: found.redone.to_string(),
             kind: found.kind,
@@ -49,7 +49,7 @@ impl AgentSession {
         focus: Option<String>,
         later: Later,
     ) -> Result<(), Refusal> {
-        self.needs_rest().await?;
+        self.require_idle().await?;
         match strategy {
             Strategy::Off => {
                 return Err(Refusal::refused(
@@ -76,7 +76,7 @@ impl AgentSession {
         self.instead = Some(found);
         self.feed(Event::Compact {
             focus,
-            wish: Wish::Instead(strategy),
+            choice: StrategyChoice::Instead(strategy),
         })
         .await;
         Ok(())
@@ -95,13 +95,13 @@ impl AgentSession {
         let all = lead.into_iter().chain(entries).collect();
         let mut ids = self.store.append_under(base, all).await?;
         if moves > 0 {
-            self.stands_elsewhere(from);
+            self.leaf_moved(from);
         }
         Ok(ids.split_off(moves))
     }
 
     /// Follows the leaf to where it was moved, and tells of it.
-    pub(super) fn stands_elsewhere(&mut self, from: Option<String>) {
+    pub(super) fn leaf_moved(&mut self, from: Option<String>) {
         self.failed = None;
         self.follow_branch();
         let leaf = leaf_name(&*self.store);

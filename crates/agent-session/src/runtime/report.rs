@@ -129,7 +129,7 @@ impl AgentSession {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),
             written: self.store.is_persisted(),
-            cwd: self.folder_of_tools(),
+            cwd: self.tool_folder(),
             model: self.models.model.name(),
             window: self.models.model.window.0,
             state: state_name(&self.machine.state),

@@ -13,10 +13,10 @@ use agent_tools::mcp::{ServerEnvironment, ServerEvent, Servers, Tell};
 use session_store::Delivery;
 
 /// What waits until the servers are there.
-enum Early {
+enum Deferred {
     Command(Command),
     /// A message is kept, and still to be sent.
-    Said(EntryId, Delivery),
+    Send(EntryId, Delivery),
 }
 
 impl AgentSession {
@@ -54,34 +54,34 @@ impl AgentSession {
         self.servers = servers;
         for early in early {
             match early {
-                Early::Command(command) => self.command(command).await,
-                Early::Said(id, delivery) => self.feed(Event::Said { id, delivery }).await,
+                Deferred::Command(command) => self.command(command).await,
+                Deferred::Send(id, delivery) => self.feed(Event::Queued { id, delivery }).await,
             }
         }
     }
 
     /// Carries out what needs no tools; returns what is left to be done.
-    async fn command_early(&mut self, command: Command) -> Option<Early> {
+    async fn command_early(&mut self, command: Command) -> Option<Deferred> {
         match command {
-            Command::Say { prompt, delivery } => match self.keep(prompt, delivery).await {
-                Ok(id) => Some(Early::Said(id, delivery)),
+            Command::Prompt { prompt, delivery } => match self.keep(prompt, delivery).await {
+                Ok(id) => Some(Deferred::Send(id, delivery)),
                 Err(why) => {
                     self.fail(why);
                     None
                 }
             },
             Command::Call(call) => match call.ask() {
-                Ask::Do(Command::Say { .. }) => {
-                    let said = self.keep_for(*call).await;
-                    said.map(|(id, delivery)| Early::Said(id, delivery))
+                Ask::Do(Command::Prompt { .. }) => {
+                    let said = self.queue_for(*call).await;
+                    said.map(|(id, delivery)| Deferred::Send(id, delivery))
                 }
-                Ask::Do(_) => Some(Early::Command(Command::Call(call))),
+                Ask::Do(_) => Some(Deferred::Command(Command::Call(call))),
                 Ask::State | Ask::Snapshot | Ask::Pins => {
                     self.call(*call).await;
                     None
                 }
             },
-            other => Some(Early::Command(other)),
+            other => Some(Deferred::Command(other)),
         }
     }
 }

@@ -19,7 +19,7 @@ use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError,
 impl AgentSession {
     /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
     pub(super) async fn undo(&mut self) -> Result<Undone, Refusal> {
-        self.needs_rest().await?;
+        self.require_idle().await?;
         let path = self.path();
         let tree = self.store.tree();
         let found = newest_undoable(&path).ok_or_else(|| Refusal {
@@ -35,7 +35,7 @@ impl AgentSession {
             .append_under(back_to, vec![draft.into()])
             .await
             .map_err(|error| unwritten(&error))?;
-        self.stands_elsewhere(from.clone());
+        self.leaf_moved(from.clone());
         let undone = Undone {
             undone,
             kind,
@@ -43,14 +43,14 @@ impl AgentSession {
             from,
         };
         self.feed(Event::Moved).await;
-        self.tell_context();
+        self.report_context();
         Ok(undone)
     }
 
     /// Goes on in a copy of the session that ends at `entry`, or where the session stands. The session itself stays
     /// as it is; what waits is taken along.
     pub(super) async fn fork(&mut self, entry: Option<&EntryId>) -> Result<Forked, Refusal> {
-        self.needs_rest().await?;
+        self.require_idle().await?;
         let leaf = match entry {
             None => self.store.leaf(),
             Some(id) => {
@@ -91,7 +91,7 @@ impl AgentSession {
         let copy = self.with_queue(copy).await?;
         let from = self.store.id().to_owned();
         self.notify(Notification::SessionShutdown { reason: "fork" });
-        self.adopt(copy);
+        self.switch_store(copy);
         self.events.send(SessionEvent::SessionSwitch {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),
@@ -103,7 +103,7 @@ impl AgentSession {
         });
         self.follow_branch();
         self.feed(Event::Moved).await;
-        self.tell_context();
+        self.report_context();
         Ok(Forked {
             session_id: self.store.id().to_owned(),
             path: self.path_name(),
@@ -114,8 +114,8 @@ impl AgentSession {
 
     /// Goes on in another session: its file is kept from tools as that of the first one is, and output that is cut
     /// goes to its own folder.
-    pub(super) fn adopt(&mut self, store: OpenSession) {
-        self.tool_context.workspace = without_session(&self.tool_context.workspace, &*store);
+    pub(super) fn switch_store(&mut self, store: OpenSession) {
+        self.tool_context.workspace = protect_session_files(&self.tool_context.workspace, &*store);
         self.tool_context.overflow = store.outputs();
         self.store = store;
         self.failed = None;
@@ -147,10 +147,10 @@ impl AgentSession {
         };
         self.events
             .notice(format!("{} answers from now on", set.model));
-        self.tell_unknown_window();
+        self.report_unknown_window();
         self.feed(Event::ModelChanged).await;
         self.machine.memory.can_promote = self.models.can_promote();
-        self.tell_context();
+        self.report_context();
         Ok(set)
     }
 
@@ -191,7 +191,7 @@ impl AgentSession {
     }
 
     /// Fails unless nothing goes on; what could not be written before is written first.
-    pub(super) async fn needs_rest(&mut self) -> Result<(), Refusal> {
+    pub(super) async fn require_idle(&mut self) -> Result<(), Refusal> {
         if self.machine.state != State::Idle {
             return Err(Refusal::refused("the agent is busy; stop it first"));
         }
@@ -207,7 +207,10 @@ fn unwritten(error: &StoreError) -> Refusal {
 }
 
 /// Returns a workspace whose tools neither read nor change the session and its sidecars, nor change those of others.
-pub(super) fn without_session(workspace: &Workspace, store: &dyn SessionStore) -> Arc<Workspace> {
+pub(super) fn protect_session_files(
+    workspace: &Workspace,
+    store: &dyn SessionStore,
+) -> Arc<Workspace> {
     let workspace = workspace.clone().with_unchanged(is_sidecar);
     let files = store.protected_files();
     let protected = files

@@ -3,14 +3,14 @@
 use hooks::Notification;
 
 use crate::event::SessionEvent;
-use crate::machine::{Told, TurnEnd};
+use crate::machine::{Notice, TurnEnd};
 use crate::runtime::AgentSession;
 
 impl AgentSession {
-    pub(super) fn tell(&mut self, told: Told) {
-        match told {
-            Told::TurnStarted => self.events.send(SessionEvent::TurnStart),
-            Told::TurnEnded(end) => {
+    pub(super) fn tell(&mut self, notice: Notice) {
+        match notice {
+            Notice::TurnStarted => self.events.send(SessionEvent::TurnStart),
+            Notice::TurnEnded(end) => {
                 let (name, error) = match &end {
                     TurnEnd::Done => ("done", None),
                     TurnEnd::Failed(error) => ("failed", Some(error.clone())),
@@ -24,10 +24,10 @@ impl AgentSession {
                 self.events.send(SessionEvent::TurnEnd { end: name, error });
                 self.turn = Some(end);
             }
-            Told::CompactionStarted { reason, wish, .. } => {
+            Notice::CompactionStarted { reason, choice, .. } => {
                 self.result = None;
                 self.waits.begin(reason);
-                let first = self.strategies(reason, wish).first().copied();
+                let first = self.strategies(reason, choice).first().copied();
                 let strategy = first.unwrap_or_default().name();
                 let reason_name = reason.name();
                 self.events.send(match reason.is_automatic() {
@@ -41,7 +41,7 @@ impl AgentSession {
                     },
                 });
             }
-            Told::CompactionEnded {
+            Notice::CompactionEnded {
                 reason,
                 aborted,
                 will_retry,
@@ -52,7 +52,7 @@ impl AgentSession {
                 self.instead = None;
                 if !reason.is_automatic() {
                     let error = error.as_deref();
-                    self.compaction_is_over(result.clone(), aborted, will_retry, error);
+                    self.answer_requested_compaction(result.clone(), aborted, will_retry, error);
                 }
                 let reason_name = reason.name();
                 match (&error, &result) {
@@ -82,11 +82,11 @@ impl AgentSession {
                     },
                 });
             }
-            Told::AutomaticStopped(text) => self.events.notice(text),
-            Told::Refused(why) => self.refused(why),
-            Told::Failed(message) => self.events.error(message),
-            Told::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),
-            Told::Closed => self.closed = true,
+            Notice::AutomaticStopped(text) => self.events.notice(text),
+            Notice::Refused(why) => self.refused(why),
+            Notice::Failed(message) => self.events.error(message),
+            Notice::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),
+            Notice::Closed => self.closed = true,
         }
     }
 }

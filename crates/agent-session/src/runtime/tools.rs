@@ -38,7 +38,7 @@ impl AgentSession {
             true => self.tool_context.approvals.for_opened(),
             false => self.tool_context.approvals.clone(),
         };
-        self.tell_of_opened(&calls, &approvals);
+        self.report_opened_calls(&calls, &approvals);
         let batch = Batch {
             tools: self.tools.clone(),
             context: ToolContext {
@@ -74,7 +74,7 @@ impl AgentSession {
     }
 
     /// Says which calls that stood in the session when it was opened do not run unasked.
-    fn tell_of_opened(&self, calls: &[ToolCall], approvals: &Approvals) {
+    fn report_opened_calls(&self, calls: &[ToolCall], approvals: &Approvals) {
         let names = calls.iter().map(|call| call.name.as_str());
         let mut names: Vec<&str> = names
             .filter(|name| approvals.is_untrusted(name))

@@ -13,7 +13,7 @@ use crate::machine::Reason;
 
 /// What is waited for, and what has been.
 #[derive(Debug, Default)]
-pub(super) struct Waits {
+pub(super) struct WaitMetrics {
     /// The compaction that runs.
     running: Option<Running>,
     /// All of this run.
@@ -27,7 +27,7 @@ struct Running {
     since: Option<Instant>,
 }
 
-impl Waits {
+impl WaitMetrics {
     /// A compaction begins.
     pub fn begin(&mut self, reason: Reason) {
         let since = match reason {
@@ -42,7 +42,7 @@ impl Waits {
     }
 
     /// Somebody says something, and waits from now on.
-    pub fn said(&mut self) {
+    pub fn user_waits(&mut self) {
         if let Some(running) = &mut self.running {
             running.since.get_or_insert_with(Instant::now);
         }

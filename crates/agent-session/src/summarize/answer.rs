@@ -9,7 +9,7 @@ use llm_providers::{
 };
 use session_model::{Content, LlmMessage, StopReason, Usage};
 
-use crate::summarize::{Candidate, Failure, Foldable, Run, Step};
+use crate::summarize::{Candidate, Failure, Foldable, Run, SummaryStep};
 
 /// How often the requests of a plan are halved before a candidate is given up.
 const MOST_FOLDS: usize = 6;
@@ -37,7 +37,7 @@ pub async fn answer_all<P: Foldable>(
         };
         plan = smaller;
         run.report.folds += 1;
-        (run.watch)(Step::Folding);
+        (run.watch)(SummaryStep::Folding);
     }
     unreachable!("the loop returns at the latest after the last fold")
 }
@@ -50,7 +50,7 @@ async fn answer_requests(
     let mut answers: Vec<SummaryAnswer> = Vec::with_capacity(requests.len());
     for (place, request) in requests.iter().enumerate() {
         let name = candidate.name();
-        (run.watch)(Step::Asking {
+        (run.watch)(SummaryStep::Asking {
             candidate: &name,
             request: place + 1,
             requests: requests.len(),
@@ -130,7 +130,7 @@ pub(super) async fn summary_of(
     let Err(error) = first.summary(kind) else {
         return Ok(first);
     };
-    (run.watch)(Step::Again(error));
+    (run.watch)(SummaryStep::Again(error));
     asked.max_output = bound(TokenCount(cap.0.saturating_mul(2)));
     asked.reasoning = Reasoning::Off;
     if error == AnswerError::CalledTool {
@@ -156,14 +156,14 @@ async fn ask(
     let mut progress = |progress: Progress<'_>| match progress {
         Progress::Event(Event::Text(text) | Event::Thinking(text)) => {
             written += text.chars().count();
-            watch(Step::Writing(written));
+            watch(SummaryStep::Writing(written));
         }
         Progress::Event(Event::ToolCall { .. } | Event::Done(_)) => {}
         Progress::Retry { error, delay, .. } => {
             written = 0;
             retries += 1;
             billed.extend(error.usage.as_deref());
-            watch(Step::Retry { error, delay });
+            watch(SummaryStep::Retry { error, delay });
         }
     };
     let provider = &*candidate.provider;

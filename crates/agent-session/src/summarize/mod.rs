@@ -98,7 +98,7 @@ pub enum Fallback {
 
 /// What happens while models write, for whoever watches.
 #[derive(Debug)]
-pub enum Step<'a> {
+pub enum SummaryStep<'a> {
     /// A request goes out.
     Asking {
         /// Whom.
@@ -138,7 +138,7 @@ pub struct Run<'a> {
     /// What requests of this session share, for the providers' caches.
     pub cache_key: Option<String>,
     /// Who watches.
-    pub watch: &'a mut (dyn FnMut(Step<'_>) + Send),
+    pub watch: &'a mut (dyn FnMut(SummaryStep<'_>) + Send),
     /// The account.
     pub report: ModelReport,
 }
@@ -160,7 +160,7 @@ impl Run<'_> {
             status: provider.and_then(|error| error.status),
             request_id: provider.and_then(|error| error.request_id.as_deref().map(str::to_owned)),
         };
-        (self.watch)(Step::Failed(&failed));
+        (self.watch)(SummaryStep::Failed(&failed));
         self.report.failed.push(failed);
     }
 

@@ -10,7 +10,7 @@ use llm_providers::{
 use session_model::json::{RawJson, member};
 use session_model::{SessionContext, Usage};
 
-use crate::summarize::{Candidate, Compacted, Failure, NativeStart, Run, Step};
+use crate::summarize::{Candidate, Compacted, Failure, NativeStart, Run, SummaryStep};
 
 /// Where an entry's details keep the tokens of its native history.
 pub const NATIVE_TOKENS: &str = "nativeTokensAfter";
@@ -26,7 +26,7 @@ pub(super) async fn compact(
     run: &mut Run<'_>,
 ) -> Result<Compacted, Failure> {
     let name = candidate.name();
-    (run.watch)(Step::Asking {
+    (run.watch)(SummaryStep::Asking {
         candidate: &name,
         request: 1,
         requests: 1,
@@ -37,7 +37,7 @@ pub(super) async fn compact(
     let answer = match ask(start.request, form, candidate, run).await {
         // An opaque item that the provider does not take any more is dropped for the readable summary.
         Err(error) if replays && error.kind == ProviderErrorKind::InvalidRequest => {
-            (run.watch)(Step::NativeRefused(&error));
+            (run.watch)(SummaryStep::NativeRefused(&error));
             before = None;
             ask(request_for(candidate, false).request, form, candidate, run).await?
         }
@@ -80,7 +80,7 @@ async fn ask(
         if let Progress::Retry { error, delay, .. } = progress {
             retries += 1;
             billed.extend(error.usage.as_deref());
-            watch(Step::Retry { error, delay });
+            watch(SummaryStep::Retry { error, delay });
         }
     };
     let provider = &*candidate.provider;

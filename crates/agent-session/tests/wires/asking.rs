@@ -95,7 +95,7 @@ fn named(
 
 /// Has a plan answered and returns the requests.
 fn summaries(asked: &Asked, plan: impl Foldable) -> Vec<Received> {
-    let mut watch = |_: agent_session::summarize::Step<'_>| {};
+    let mut watch = |_: agent_session::summarize::SummaryStep<'_>| {};
     let mut run = Run {
         cancel: CancellationToken::new(),
         policy: RetryPolicy::default(),

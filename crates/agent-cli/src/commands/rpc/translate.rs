@@ -44,7 +44,7 @@ pub(super) enum Answered {
 
 /// Returns what a session is asked by a request, and what is made of its answer.
 pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered), RpcError> {
-    let say = |text: String, delivery| Command::Say {
+    let say = |text: String, delivery| Command::Prompt {
         prompt: text.into(),
         delivery,
     };
@@ -52,7 +52,7 @@ pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered),
         Request::Prompt { text } => say(text, Delivery::Prompt),
         Request::Steer { text } => say(text, Delivery::Steer),
         Request::FollowUp { text } => say(text, Delivery::FollowUp),
-        Request::TakeBack { message_id } => Command::TakeBack {
+        Request::TakeBack { message_id } => Command::Dequeue {
             id: EntryId::new(&message_id),
         },
         Request::Resume {} => Command::Resume,

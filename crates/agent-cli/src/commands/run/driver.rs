@@ -211,9 +211,9 @@ impl Driver {
     }
 
     async fn send(&mut self, command: Command) {
-        self.unheard += usize::from(matches!(command, Command::Say { .. }));
+        self.unheard += usize::from(matches!(command, Command::Prompt { .. }));
         let asked = match &command {
-            Command::Say { .. } | Command::Resume => Some(Asked::Turn),
+            Command::Prompt { .. } | Command::Resume => Some(Asked::Turn),
             // A label is written at once, and nothing is stopped where nothing runs.
             Command::Label { .. }
             | Command::LabelEntry { .. }
@@ -228,7 +228,7 @@ impl Driver {
             | Command::Handoff { .. }
             | Command::Navigate(_)
             | Command::Back { .. }
-            | Command::TakeBack { .. }
+            | Command::Dequeue { .. }
             | Command::AbortCompaction
             | Command::Undo
             | Command::Redo
@@ -280,7 +280,7 @@ fn is_work(action: &ScriptAction) -> bool {
 
 fn command(action: ScriptAction) -> Command {
     match action {
-        ScriptAction::Say { text, delivery } => Command::Say {
+        ScriptAction::Say { text, delivery } => Command::Prompt {
             prompt: text.into(),
             delivery: match delivery {
                 ScriptDelivery::Prompt => Delivery::Prompt,

@@ -57,7 +57,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
         (ModeArg::Text, false) => Form::Text(Progress::new(crate::ui::width, prepared.in_copy)),
     };
     let opening = match prepared.prompt {
-        Some(text) => Command::Say {
+        Some(text) => Command::Prompt {
             prompt: text.into(),
             delivery: Delivery::Prompt,
         },

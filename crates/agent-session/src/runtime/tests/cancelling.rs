@@ -262,7 +262,7 @@ async fn ended_while_hanging(hangs: Hangs, begin: Command, ending: Ending, scrip
     let path = house.session(LONG);
     let mut life = house.open(&path);
     let said = match &begin {
-        Command::Say { prompt, .. } => Some(prompt.text.clone()),
+        Command::Prompt { prompt, .. } => Some(prompt.text.clone()),
         _ => None,
     };
     life.send(begin);
@@ -352,7 +352,7 @@ fn a_hook_that_never_answers_before_a_move_is_not_waited_for() {
 #[test]
 fn a_hook_that_never_answers_before_a_prompt_is_not_waited_for() {
     run(async {
-        let say = || Command::Say {
+        let say = || Command::Prompt {
             prompt: "hello".into(),
             delivery: Delivery::Prompt,
         };
@@ -373,7 +373,7 @@ fn a_hook_that_never_answers_before_a_prompt_is_not_waited_for() {
 #[test]
 fn a_hook_that_never_answers_before_a_call_is_not_waited_for() {
     run(async {
-        let say = || Command::Say {
+        let say = || Command::Prompt {
             prompt: "look".into(),
             delivery: Delivery::Prompt,
         };

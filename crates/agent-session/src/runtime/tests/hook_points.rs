@@ -720,7 +720,7 @@ fn a_message_that_is_shown_as_it_is_written_cannot_be_taken_back() {
             SessionEvent::Queued { id, .. } => Some(EntryId::new(id)),
             _ => None,
         });
-        life.send(Command::TakeBack { id: id.unwrap() });
+        life.send(Command::Dequeue { id: id.unwrap() });
         life.until(|event| matches!(event, SessionEvent::Error { .. }))
             .await;
         let told = life.command_and(Command::Abort).await;

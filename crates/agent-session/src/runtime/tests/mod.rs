@@ -493,7 +493,7 @@ impl Life<'_> {
 
     fn deliver(&mut self, text: &str, delivery: Delivery) {
         self.said.push(text.to_owned());
-        self.send(Command::Say {
+        self.send(Command::Prompt {
             prompt: text.into(),
             delivery,
         });

@@ -135,7 +135,7 @@ fn a_message_that_was_taken_back_is_not_sent() {
             _ => None,
         });
         let id = id.unwrap();
-        life.send(Command::TakeBack { id: id.clone() });
+        life.send(Command::Dequeue { id: id.clone() });
         life.said.retain(|text| text != "two");
         let told = life.rest().await;
         assert_snapshot!(told, @"
@@ -146,7 +146,7 @@ fn a_message_that_was_taken_back_is_not_sent() {
         answer (stop): b
         turn done
         ");
-        life.send(Command::TakeBack { id: id.clone() });
+        life.send(Command::Dequeue { id: id.clone() });
         life.until(|event| matches!(event, SessionEvent::Error { .. }))
             .await;
         let told = life.news().replace(id.as_str(), "ID");

@@ -18,7 +18,7 @@ const GONE: &str = "";
 
 /// Why the files are looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum InstructionRefresh {
     /// The session begins, or another one does.
     Start,
     /// Something is about to be said.
@@ -28,13 +28,13 @@ pub(super) enum Look {
 }
 
 /// What a session knows of its instructions.
-pub(super) struct Known {
+pub(super) struct InstructionState {
     /// Where they are found.
     pub source: Instructions,
     /// The messages with instructions on the path.
-    pub quotes: Quotes,
+    pub messages: InstructionMessages,
     /// What was told last, by path: a fingerprint.
-    pub told: BTreeMap<String, String>,
+    pub reported: BTreeMap<String, String>,
     /// The files that count wherever the session stands, as they were found last.
     pub standing: BTreeSet<String>,
     /// The sections as they should be.
@@ -45,7 +45,7 @@ pub(super) struct Known {
 
 /// A message with instructions.
 #[derive(Debug, Clone)]
-pub(super) struct Quote {
+pub(super) struct InstructionMessage {
     place: usize,
     /// Its entry.
     pub entry: EntryId,
@@ -57,18 +57,18 @@ pub(super) struct Quote {
 
 /// The messages with instructions on a path that grows, of which only what is new is read.
 #[derive(Debug, Default)]
-pub(super) struct Quotes {
+pub(super) struct InstructionMessages {
     /// The session that they are of.
     pub session: String,
     /// How many entries of the path have been read, and the last of them.
     read: Option<(usize, EntryIndex)>,
     /// All of them.
-    pub all: Vec<Quote>,
+    pub all: Vec<InstructionMessage>,
     /// The place of the newest compaction.
     compaction: Option<usize>,
 }
 
-impl Quotes {
+impl InstructionMessages {
     /// Reads what the path has gone on with since; all of it where it is another path.
     pub fn follow(&mut self, session: &str, path: &SessionPath<'_>) {
         let entries = path.entries();
@@ -108,31 +108,31 @@ impl Quotes {
     }
 
     /// Returns whether the newest compaction came behind a message.
-    pub fn is_before_compaction(&self, quote: &Quote) -> bool {
+    pub fn is_before_compaction(&self, quote: &InstructionMessage) -> bool {
         self.compaction.is_some_and(|place| quote.place < place)
     }
 
     /// Returns the newest message of each file that holds, the oldest first.
-    pub fn newest(&self) -> Vec<&Quote> {
-        let newest: BTreeMap<&str, &Quote> = self
+    pub fn newest(&self) -> Vec<&InstructionMessage> {
+        let newest: BTreeMap<&str, &InstructionMessage> = self
             .all
             .iter()
             .map(|quote| (quote.path.as_str(), quote))
             .collect();
-        let mut newest: Vec<&Quote> = newest.into_values().collect();
+        let mut newest: Vec<&InstructionMessage> = newest.into_values().collect();
         newest.retain(|quote| quote.hash.is_some());
         newest.sort_by_key(|quote| quote.place);
         newest
     }
 }
 
-fn quote(place: usize, entry: EntryId, body: &EntryBody) -> Option<Quote> {
+fn quote(place: usize, entry: EntryId, body: &EntryBody) -> Option<InstructionMessage> {
     let EntryBody::CustomMessage(message) = body else {
         return None;
     };
     let details = message.details.as_ref()?;
     (message.custom_type == MESSAGE).then_some(())?;
-    Some(Quote {
+    Some(InstructionMessage {
         place,
         entry,
         path: details.string_member("path")?.into_owned(),
@@ -142,14 +142,14 @@ fn quote(place: usize, entry: EntryId, body: &EntryBody) -> Option<Quote> {
     })
 }
 
-impl Known {
+impl InstructionState {
     /// Returns what is known before anything is looked at.
     pub fn of(source: Instructions) -> Self {
         Self {
             room: source.room(),
             source,
-            quotes: Quotes::default(),
-            told: BTreeMap::new(),
+            messages: InstructionMessages::default(),
+            reported: BTreeMap::new(),
             standing: BTreeSet::new(),
             sections: Vec::new(),
         }
@@ -178,10 +178,10 @@ impl Known {
         &mut self,
         file: &Instruction,
         before: Option<&str>,
-        look: Look,
+        look: InstructionRefresh,
     ) -> Option<&'static str> {
         let now = file.fingerprint();
-        let told = self.told.insert(file.path.clone(), now.clone());
+        let told = self.reported.insert(file.path.clone(), now.clone());
         let known = told.as_deref().filter(|told| *told != GONE).or(before);
         let is_news = told.as_ref() != Some(&now);
         let state = match known {
@@ -189,8 +189,8 @@ impl Known {
             Some(_) | None => "loaded",
         };
         match look {
-            Look::Start | Look::Compaction => Some(state),
-            Look::Prompt => is_news.then_some(state),
+            InstructionRefresh::Start | InstructionRefresh::Compaction => Some(state),
+            InstructionRefresh::Prompt => is_news.then_some(state),
         }
     }
 }
@@ -236,7 +236,7 @@ impl Found {
     }
 }
 
-impl Known {
+impl InstructionState {
     /// Returns what there is, of the folders too that the sections `now` or messages are of.
     pub fn find(&mut self, now: &Sections<'_>) -> Found {
         let base = self.source.base();
@@ -245,7 +245,7 @@ impl Known {
         room = room.saturating_sub(base.iter().map(Instruction::bytes).sum());
         let sections = now.keys().filter_map(|name| name.strip_prefix(SECTION));
         let sections = sections.filter(|path| !is_base(path)).map(str::to_owned);
-        let quotes = self.quotes.newest().into_iter();
+        let quotes = self.messages.newest().into_iter();
         let paths: Vec<String> = sections
             .chain(quotes.map(|quote| quote.path.clone()))
             .collect();
@@ -276,8 +276,13 @@ impl Known {
     }
 
     /// Returns what is told of what was found: all of it or, before a prompt, what is new.
-    pub fn tell(&mut self, found: &Found, now: &Sections<'_>, look: Look) -> Vec<InstructionFile> {
-        let quotes = self.quotes.newest().into_iter();
+    pub fn tell(
+        &mut self,
+        found: &Found,
+        now: &Sections<'_>,
+        look: InstructionRefresh,
+    ) -> Vec<InstructionFile> {
+        let quotes = self.messages.newest().into_iter();
         let quoted = quotes.filter_map(|quote| Some((quote.path.clone(), quote.hash.clone()?)));
         let sections = now.iter();
         let said = sections.filter_map(|(name, text)| {
@@ -304,7 +309,12 @@ impl Known {
             .filter(|path| !there.contains(path))
             .collect();
         for path in missing {
-            if self.told.insert(path.clone(), GONE.to_owned()).as_deref() != Some(GONE) {
+            if self
+                .reported
+                .insert(path.clone(), GONE.to_owned())
+                .as_deref()
+                != Some(GONE)
+            {
                 files.push(InstructionFile {
                     path: session_model::text::clean(&path),
                     tokens: 0,
