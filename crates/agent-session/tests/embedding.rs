@@ -164,7 +164,7 @@ async fn a_limit_ends_the_turn_of_a_model_that_calls_tools_for_ever() {
     let program = async {
         handle.prompt("work").await.unwrap();
         let end = next(&mut events, |event| match event {
-            SessionEvent::TurnEnd { end, error } => Some((*end, error.clone().unwrap())),
+            SessionEvent::TurnEnd { end, error } => Some((end.to_string(), error.clone().unwrap())),
             _ => None,
         });
         let (end, error) = end.await;

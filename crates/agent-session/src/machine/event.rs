@@ -100,10 +100,7 @@ pub enum Event {
         delivery: Delivery,
     },
     /// A waiting message was taken back.
-    Dequeued {
-        /// Its id.
-        id: EntryId,
-    },
+    Dequeued(EntryId),
     /// Work that a session was left with goes on; messages that waited are said after it.
     Resume(ResumePoint),
     /// What runs is to stop.
@@ -142,15 +139,9 @@ pub enum Event {
         error: Option<String>,
     },
     /// Entries are written.
-    Stored {
-        /// The work.
-        job: Job,
-    },
+    Stored(Job),
     /// Messages that were to be written wait on, because hooks were stopped before they had seen them.
-    Withheld {
-        /// The work.
-        job: Job,
-    },
+    Withheld(Job),
     /// Entries could not be written; they are kept in memory.
     StoreFailed {
         /// The work.
@@ -168,10 +159,7 @@ pub enum Event {
         can_promote: bool,
     },
     /// Every tool has answered.
-    ToolsDone {
-        /// The work.
-        job: Job,
-    },
+    ToolsDone(Job),
     /// A compaction has ended.
     CompactionEnded {
         /// The work.
@@ -194,10 +182,37 @@ pub enum Event {
         ended: Ended,
     },
     /// A timer has run out.
-    Elapsed {
-        /// The timer.
-        job: Job,
-    },
+    Elapsed(Job),
+}
+
+impl Event {
+    /// Returns the work that ended with it.
+    pub(super) const fn job(&self) -> Option<Job> {
+        match self {
+            Self::Checked { job, .. }
+            | Self::Promoted { job, .. }
+            | Self::Stored(job)
+            | Self::Withheld(job)
+            | Self::StoreFailed { job, .. }
+            | Self::Answered { job, .. }
+            | Self::ToolsDone(job)
+            | Self::CompactionEnded { job, .. }
+            | Self::BackgroundEnded { job, .. }
+            | Self::NavigationEnded { job, .. }
+            | Self::Elapsed(job) => Some(*job),
+            Self::Queued { .. }
+            | Self::Dequeued(_)
+            | Self::Resume(_)
+            | Self::Abort
+            | Self::Compact { .. }
+            | Self::AbortCompaction
+            | Self::Navigate(_)
+            | Self::SetAutomatic(_)
+            | Self::ModelChanged
+            | Self::Moved
+            | Self::Close => None,
+        }
+    }
 }
 
 impl CheckPoint {

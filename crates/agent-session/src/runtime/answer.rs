@@ -51,7 +51,8 @@ impl AgentSession {
         if self.ends_in_acknowledgement()
             && let Err(error) = self.write(&Write::Continue).await
         {
-            self.unwritten(&error);
+            let refusal = self.unwritten(error);
+            self.fail(refusal.message);
         }
         let path = self.path();
         let view = self.view();

@@ -5,7 +5,7 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf};
 
-use crate::machine::{Ended, Job, Reason, StrategyChoice};
+use crate::machine::{Ended, Job, StrategyChoice, Trigger};
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionEntries, CompactionOutput, TARGET};
 use crate::runtime::jobs::Done;
@@ -25,12 +25,8 @@ pub(super) struct Prepared {
 
 impl AgentSession {
     pub(super) fn start_background(&mut self, job: Job) {
-        let mut compaction = self.compaction(
-            Reason::Threshold,
-            None,
-            StrategyChoice::InThisSession,
-            false,
-        );
+        let mut compaction =
+            self.compaction(Trigger::Threshold, StrategyChoice::InThisSession, false);
         let leaf = match compaction.leaf {
             Leaf::At(index) => Some(EntryId::new(compaction.tree.id(index))),
             Leaf::Root => None,

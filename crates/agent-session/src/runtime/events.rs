@@ -11,7 +11,7 @@ use crate::channel::EventSender;
 use crate::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, SummaryStep};
 use crate::wording::{counted, restored_in_words as in_words};
-use agent_tools::approval::{ApprovalEvent, Decision, Question};
+use agent_tools::approval::{ApprovalEvent, Question};
 
 /// The sender of events; cheap to clone.
 #[derive(Clone)]
@@ -111,7 +111,7 @@ impl Events {
         for failure in failures {
             self.send(SessionEvent::HookFailed {
                 hook: failure.hook.clone(),
-                point: failure.point.name(),
+                point: failure.point.name().into(),
                 reason: failure.reason.clone(),
             });
         }
@@ -137,7 +137,7 @@ impl Events {
             },
             ApprovalEvent::Ended(question, decision) => SessionEvent::ApprovalEnd {
                 call_id: question.call_id.clone(),
-                decision: decision.map(Decision::name),
+                decision: decision.map(|decision| decision.name().into()),
             },
             ApprovalEvent::NotRemembered(why) => SessionEvent::Notice {
                 text: why.to_owned(),

@@ -27,13 +27,12 @@ mod notify;
 mod overflow;
 mod pins;
 mod prompting;
-mod redo;
 mod reply;
 mod report;
 mod servers;
 mod switch;
-mod tell;
 mod tools;
+mod undo;
 mod view;
 mod waiting;
 
@@ -347,9 +346,9 @@ impl AgentSession {
         }
     }
 
-    fn unwritten(&mut self, error: &StoreError) {
-        self.fail(format!("cannot write the session: {error}"));
+    fn unwritten(&mut self, error: StoreError) -> Refusal {
         self.store_error = Some(error.to_string());
+        error.into()
     }
 
     /// Tells the machine what happened, and does what it says, until there is nothing to be told.

@@ -170,11 +170,11 @@ const fn state_name(state: &State) -> &'static str {
         State::Checking { .. } => "checking",
         State::Promoting { .. } => "promoting",
         State::Storing { .. } => "storing",
-        State::Asking { .. } => "asking",
-        State::RunningTools { .. } => "tools",
-        State::Stopping { .. } => "stopping",
+        State::Asking(_) => "asking",
+        State::RunningTools(_) => "tools",
+        State::Stopping(_) => "stopping",
         State::Compacting { .. } => "compacting",
-        State::Navigating { .. } => "navigating",
+        State::Navigating(_) => "navigating",
         State::Closed => "closed",
     }
 }

@@ -216,7 +216,7 @@ impl Progress {
                     counted(*tools, "tool"),
                 ]),
             }),
-            SessionEvent::TurnEnd { end: "aborted", .. } => Some(mark(&["-- stopped".to_owned()])),
+            SessionEvent::TurnEnd { end, .. } if end == "aborted" => Some(mark(&["-- stopped".to_owned()])),
             SessionEvent::Queued { .. }
             // Whoever asks shows the question.
             | SessionEvent::ApprovalRequest { .. }
@@ -379,7 +379,7 @@ fn call_text(name: &str, arguments: &Value) -> String {
 fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
     let before = tokens(TokenCount(result.tokens_before));
     let after = tokens(TokenCount(result.tokens_after));
-    let verb = match result.strategy {
+    let verb = match &*result.strategy {
         "handoff" => "handed off",
         _ if result.summary.is_none() => "shortened",
         _ => "compacted",
