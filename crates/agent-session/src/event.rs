@@ -4,12 +4,9 @@ mod reference;
 
 use std::borrow::Cow;
 
-use llm_providers::Redactor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use session_model::StopReason;
-
-use crate::keys::{Signed, clean_json};
 
 pub use reference::{constants, definitions, members};
 pub use reference::{names, reference, samples, schema, schema_text};
@@ -331,20 +328,6 @@ pub enum SessionEvent {
         /// Compactions that nobody asked for, and how long they were waited for.
         compactions: CompactionTotals,
     },
-}
-
-impl SessionEvent {
-    /// Takes keys out of every text of the event.
-    pub(crate) fn remove_keys(&mut self, redactor: &Redactor) {
-        let json = serde_json::to_string(self).unwrap_or_default();
-        let clean = clean_json(json.clone(), redactor, Signed::Cleaned);
-        if clean != json {
-            // Without a key it is the same event, unless a key stood where only words of the program may stand.
-            *self = serde_json::from_str(&clean).unwrap_or_else(|_| Self::Notice {
-                text: "an event is not reported, because it holds a secret".to_owned(),
-            });
-        }
-    }
 }
 
 /// A file with instructions of the project.

@@ -45,10 +45,11 @@ pub fn reference() -> String {
     let kinds = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     let mut text = String::new();
     for line in SAMPLES.lines() {
-        let name = type_of(line);
+        let sample: Value = serde_json::from_str(line).unwrap_or_default();
+        let name = sample["type"].as_str().unwrap_or_default();
         let kind = kinds
             .iter()
-            .find(|kind| kind["properties"]["type"]["const"] == name.as_str());
+            .find(|kind| kind["properties"]["type"]["const"] == name);
         let Some(kind) = kind else {
             continue;
         };
@@ -72,12 +73,6 @@ pub fn definitions(schema: &Value) -> String {
         text.push_str(&members(node));
     }
     text
-}
-
-/// Returns the value of `type` of an event's line.
-fn type_of(line: &str) -> String {
-    let value: Value = serde_json::from_str(line).unwrap_or_default();
-    value["type"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Returns the table of the members of an object; nothing where it has none but `type`.

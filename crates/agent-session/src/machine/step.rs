@@ -138,10 +138,7 @@ impl Step {
             return self.refuse(state, "the session has ended");
         }
         self.memory.held = false;
-        match delivery {
-            Delivery::Steer => self.memory.steering.push_back(id),
-            Delivery::Prompt | Delivery::FollowUp => self.memory.follow_ups.push_back(id),
-        }
+        self.memory.wait_for(id, delivery);
         match state {
             State::Idle => self.begin(),
             busy => busy,

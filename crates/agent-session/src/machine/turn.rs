@@ -260,34 +260,23 @@ impl Step {
         error: Option<String>,
     ) -> State {
         self.memory.can_promote = false;
+        let retries = after == AfterCompaction::Retry;
         match error {
             None => {
                 self.memory.reset_failures();
                 self.memory.handoff_due = false;
                 self.discard_background();
-                match after {
-                    AfterCompaction::Retry => self.store(Write::Omission),
-                    AfterCompaction::Send
-                    | AfterCompaction::Ask
-                    | AfterCompaction::TurnEnd { .. }
-                    | AfterCompaction::Resume
-                    | AfterCompaction::Rest => self.continue_uncompacted(after),
+                match retries {
+                    true => self.store(Write::Omission),
+                    false => self.continue_uncompacted(after),
                 }
             }
             Some(error) => {
                 self.tell(Notice::Failed(error));
-                match after {
-                    AfterCompaction::Retry => {
-                        self.recover(trigger, "no larger model could take over")
-                    }
-                    AfterCompaction::Send
-                    | AfterCompaction::Ask
-                    | AfterCompaction::TurnEnd { .. }
-                    | AfterCompaction::Resume
-                    | AfterCompaction::Rest => match self.memory.pending {
-                        Some(_) => self.continue_uncompacted(after),
-                        None => self.compact_unless_refused(trigger, after),
-                    },
+                match self.memory.pending {
+                    _ if retries => self.recover(trigger, "no larger model could take over"),
+                    Some(_) => self.continue_uncompacted(after),
+                    None => self.compact_unless_refused(trigger, after),
                 }
             }
         }

@@ -78,6 +78,15 @@ impl Events {
         self.send(SessionEvent::Notice { text: text.into() });
     }
 
+    /// Reports more text of an answer, where there is any.
+    pub fn delta(&self, event: SessionEvent) {
+        if let SessionEvent::TextDelta { text } | SessionEvent::ThinkingDelta { text } = &event
+            && !text.is_empty()
+        {
+            self.send(event);
+        }
+    }
+
     /// Tells what went wrong.
     pub fn error(&self, message: impl Into<String>) {
         self.send(SessionEvent::Error {

@@ -28,6 +28,7 @@ use candidates::{Asking, first_answer, in_words, rules_limits};
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
 pub use native::native_tokens_before;
+pub(crate) use provenance::add_details;
 pub use provenance::{
     PassedOver, bill_in_details, main_place, passed_over_in_details, seconds_in_details,
     summary_draft,
@@ -68,6 +69,19 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Returns the candidate that writes a summary in words by this provider, at an unknown price.
+    pub fn of(provider: Arc<dyn Provider>) -> Self {
+        Self {
+            summarizer: Summarizer::Model {
+                provider: provider.name().to_owned(),
+                model: provider.model().to_owned(),
+            },
+            provider,
+            way: Way::Summary,
+            prices: None,
+        }
+    }
+
     /// Returns the name that people read: `openai/gpt-5`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider.name(), self.provider.model())
