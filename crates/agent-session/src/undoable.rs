@@ -269,14 +269,14 @@ fn is_metadata(tree: &SessionTree, index: EntryIndex) -> bool {
         | EntryKind::ModelChange
         | EntryKind::ThinkingLevelChange
         | EntryKind::Usage => true,
-        EntryKind::Custom => match tree.entry(index).map(|entry| entry.body) {
-            Ok(EntryBody::Custom { custom_type, .. }) => custom_type != PRUNE_ENTRY,
-            Ok(_) | Err(_) => true,
-        },
-        EntryKind::Message => match tree.entry(index).map(|entry| entry.body) {
-            Ok(EntryBody::Message(message)) => matches!(*message, AgentMessage::System(_)),
-            Ok(_) | Err(_) => false,
-        },
+        EntryKind::Custom => !matches!(
+            tree.entry(index).map(|entry| entry.body),
+            Ok(EntryBody::Custom { custom_type, .. }) if custom_type == PRUNE_ENTRY
+        ),
+        EntryKind::Message => matches!(
+            tree.entry(index).map(|entry| entry.body),
+            Ok(EntryBody::Message(message)) if matches!(*message, AgentMessage::System(_))
+        ),
         EntryKind::Compaction
         | EntryKind::BranchSummary
         | EntryKind::CustomMessage
@@ -294,20 +294,11 @@ fn is_part_of_compactions(tree: &SessionTree, index: EntryIndex) -> bool {
             Some(data) => matches!(reason_of(Some(&data)), Some(UNDO | REDO)),
             None => true,
         },
-        EntryKind::CustomMessage => match tree.entry(index).map(|entry| entry.body) {
-            Ok(EntryBody::CustomMessage(message)) => message.custom_type == RESTORED_CONTEXT,
-            Ok(_) | Err(_) => false,
-        },
-        EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevelChange
-        | EntryKind::Usage
-        | EntryKind::Message
-        | EntryKind::Compaction
-        | EntryKind::BranchSummary
-        | EntryKind::ResetBoundary
-        | EntryKind::Unknown => is_metadata(tree, index),
+        EntryKind::CustomMessage => matches!(
+            tree.entry(index).map(|entry| entry.body),
+            Ok(EntryBody::CustomMessage(message)) if message.custom_type == RESTORED_CONTEXT
+        ),
+        _ => is_metadata(tree, index),
     }
 }
 

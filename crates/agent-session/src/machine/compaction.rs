@@ -4,8 +4,8 @@ use compaction_core::Strategy;
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, Background, Effect, Ended, Job, MAX_FAILURES, Notice, State, Stopped,
-    StrategyChoice, Trigger,
+    AfterCompaction, Background, Compaction, Effect, Ended, Job, MAX_FAILURES, Notice, State,
+    Stopped, StrategyChoice, Trigger,
 };
 
 impl Step {
@@ -38,89 +38,66 @@ impl Step {
             trigger: trigger.clone(),
             choice,
         });
+        let mut compaction = Compaction {
+            job,
+            trigger,
+            after,
+            grace: None,
+        };
         match background {
             Some(Background::Running(_)) => {
                 let timer = self.memory.job();
                 self.effects.push(Effect::GraceTimer(timer));
-                State::Compacting {
-                    job,
-                    trigger,
-                    after,
-                    grace: Some(timer),
-                }
+                compaction.grace = Some(timer);
+                State::Compacting(compaction)
             }
-            Some(Background::Ready(background)) => self.splice(job, background, trigger, after),
-            None => self.run(job, trigger, choice, after),
+            Some(Background::Ready(background)) => self.splice(compaction, background),
+            None => self.run(compaction, choice),
         }
     }
 
-    fn run(
-        &mut self,
-        job: Job,
-        trigger: Trigger,
-        choice: StrategyChoice,
-        after: AfterCompaction,
-    ) -> State {
+    fn run(&mut self, compaction: Compaction, choice: StrategyChoice) -> State {
         self.memory.splices = false;
         self.effects.push(Effect::Compact {
-            job,
-            trigger: trigger.clone(),
+            job: compaction.job,
+            trigger: compaction.trigger.clone(),
             choice,
-            omits_failed: after == AfterCompaction::Retry,
+            omits_failed: compaction.after == AfterCompaction::Retry,
         });
-        State::Compacting {
-            job,
-            trigger,
-            after,
-            grace: None,
-        }
+        State::Compacting(compaction)
     }
 
     /// Goes on without what was prepared, in the same compaction.
-    pub(super) fn compact_anew(&mut self, trigger: Trigger, after: AfterCompaction) -> State {
-        let job = self.memory.job();
-        self.run(job, trigger, StrategyChoice::InThisSession, after)
+    pub(super) fn compact_anew(&mut self, mut compaction: Compaction) -> State {
+        compaction.job = self.memory.job();
+        compaction.grace = None;
+        self.run(compaction, StrategyChoice::InThisSession)
     }
 
     /// Writes what was prepared.
-    pub(super) fn splice(
-        &mut self,
-        job: Job,
-        background: Job,
-        trigger: Trigger,
-        after: AfterCompaction,
-    ) -> State {
+    pub(super) fn splice(&mut self, compaction: Compaction, background: Job) -> State {
         self.memory.background = None;
         self.memory.splices = true;
         self.effects.push(Effect::Splice {
-            job,
+            job: compaction.job,
             background,
-            trigger: trigger.clone(),
-            omits_failed: after == AfterCompaction::Retry,
+            trigger: compaction.trigger.clone(),
+            omits_failed: compaction.after == AfterCompaction::Retry,
         });
-        State::Compacting {
-            job,
-            trigger,
-            after,
-            grace: None,
-        }
+        State::Compacting(compaction)
     }
 
-    pub(super) fn compaction_ended(
-        &mut self,
-        trigger: Trigger,
-        after: AfterCompaction,
-        ended: Ended,
-    ) -> State {
+    pub(super) fn compaction_ended(&mut self, compaction: Compaction, ended: Ended) -> State {
         let is_cancelled = self.memory.cancelled || self.memory.pending.is_some();
+        if ended == Ended::Stale && !is_cancelled {
+            if self.memory.splices {
+                return self.compact_anew(compaction);
+            }
+            let changed = Ended::Failed(CHANGED_MEANWHILE.to_owned());
+            return self.compaction_ended(compaction, changed);
+        }
+        let Compaction { trigger, after, .. } = compaction;
         match ended {
-            Ended::Stale if self.memory.splices && !is_cancelled => {
-                self.compact_anew(trigger, after)
-            }
-            Ended::Stale if !is_cancelled => {
-                let changed = Ended::Failed(CHANGED_MEANWHILE.to_owned());
-                self.compaction_ended(trigger, after, changed)
-            }
             Ended::Stale | Ended::Cancelled => {
                 let is_automatic = trigger.is_automatic();
                 let error = failure(&trigger, "it was cancelled");

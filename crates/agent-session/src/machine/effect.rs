@@ -70,14 +70,11 @@ pub enum Notice {
     CompactionStarted {
         /// The work; the grace time is waited under the background's number.
         job: Job,
-        /// Why.
         trigger: Trigger,
-        /// How.
         choice: StrategyChoice,
     },
     /// A compaction is over.
     CompactionEnded {
-        /// Why it ran.
         trigger: Trigger,
         /// Whether it was cancelled.
         aborted: bool,
@@ -105,32 +102,19 @@ pub enum Notice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Prune, measure, and answer with `Checked`; hooks may look at what is to be sent first.
-    Check {
-        /// The work.
-        job: Job,
-        /// Where.
-        point: CheckPoint,
-    },
+    Check { job: Job, point: CheckPoint },
     /// Switch to the next larger model, and answer with `Promoted`.
     Promote(Job),
     /// Write, and answer with `Stored` or `StoreFailed`.
-    Store {
-        /// The work.
-        job: Job,
-        /// What.
-        write: Write,
-    },
+    Store { job: Job, write: Write },
     /// Ask the model, and answer with `Answered`.
     Ask(Job),
     /// Run the calls of the newest answer, and answer with `ToolsDone`.
     RunTools(Job),
     /// Compact, and answer with `CompactionEnded`.
     Compact {
-        /// The work.
         job: Job,
-        /// Why.
         trigger: Trigger,
-        /// How.
         choice: StrategyChoice,
         /// Whether the newest answer, which failed, leaves the context with it.
         omits_failed: bool,
@@ -139,22 +123,14 @@ pub enum Effect {
     StartBackground(Job),
     /// Write what was prepared, and answer with `CompactionEnded`.
     Splice {
-        /// The work.
         job: Job,
-        /// The preparation.
         background: Job,
-        /// Why.
         trigger: Trigger,
         /// Whether the newest answer, which failed, leaves the context with it.
         omits_failed: bool,
     },
     /// Move the leaf, and answer with `NavigationEnded`.
-    Navigate {
-        /// The work.
-        job: Job,
-        /// Where to.
-        navigation: Navigation,
-    },
+    Navigate { job: Job, navigation: Navigation },
     /// End this work soon; it still answers.
     Cancel(Job),
     /// Forget what was prepared; end it if it is not.

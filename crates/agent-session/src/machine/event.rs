@@ -2,7 +2,7 @@
 
 use session_model::EntryId;
 
-use crate::machine::{CheckPoint, Job, StrategyChoice};
+use crate::machine::{Job, StrategyChoice};
 use session_store::Delivery;
 
 /// How an answer ended.
@@ -109,7 +109,6 @@ pub enum Event {
     Compact {
         /// What it should focus on.
         focus: Option<String>,
-        /// How.
         choice: StrategyChoice,
     },
     /// Running compactions and branch summaries are to stop.
@@ -126,34 +125,21 @@ pub enum Event {
     Close,
     /// A check is done.
     Checked {
-        /// The work.
         job: Job,
         /// What it found.
         result: CheckResult,
     },
     /// A larger model has taken over, or could not.
-    Promoted {
-        /// The work.
-        job: Job,
-        /// Why it could not.
-        error: Option<String>,
-    },
+    Promoted { job: Job, error: Option<String> },
     /// Entries are written.
     Stored(Job),
     /// Messages that were to be written wait on, because hooks were stopped before they had seen them.
     Withheld(Job),
     /// Entries could not be written; they are kept in memory.
-    StoreFailed {
-        /// The work.
-        job: Job,
-        /// Why.
-        error: String,
-    },
+    StoreFailed { job: Job, error: String },
     /// The model has answered.
     Answered {
-        /// The work.
         job: Job,
-        /// How.
         end: AnswerEnd,
         /// Whether a larger model could take over.
         can_promote: bool,
@@ -161,26 +147,15 @@ pub enum Event {
     /// Every tool has answered.
     ToolsDone(Job),
     /// A compaction has ended.
-    CompactionEnded {
-        /// The work.
-        job: Job,
-        /// How.
-        ended: Ended,
-    },
+    CompactionEnded { job: Job, ended: Ended },
     /// A background compaction has ended.
     BackgroundEnded {
-        /// The work.
         job: Job,
         /// Whether a summary is ready.
         ready: bool,
     },
     /// A change of branch has ended.
-    NavigationEnded {
-        /// The work.
-        job: Job,
-        /// How.
-        ended: Ended,
-    },
+    NavigationEnded { job: Job, ended: Ended },
     /// A timer has run out.
     Elapsed(Job),
 }
@@ -211,18 +186,6 @@ impl Event {
             | Self::ModelChanged
             | Self::Moved
             | Self::Close => None,
-        }
-    }
-}
-
-impl CheckPoint {
-    /// Returns the name that events use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::BeforePrompt => "before_prompt",
-            Self::BetweenTools => "between_tools",
-            Self::AfterTurn => "after_turn",
-            Self::WhenIdle => "idle",
         }
     }
 }

@@ -78,7 +78,6 @@ pub enum PendingAction {
     Compact {
         /// What the summary should focus on.
         focus: Option<String>,
-        /// How.
         choice: StrategyChoice,
     },
     /// The compaction that was wanted has been cancelled: what was stopped for it goes on.
@@ -107,34 +106,33 @@ pub enum AfterCompaction {
     Rest,
 }
 
+/// A compaction under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction {
+    /// The work; while a background compaction is waited for, that one's.
+    pub job: Job,
+    pub trigger: Trigger,
+    pub after: AfterCompaction,
+    /// The timer of the wait for a background compaction.
+    pub grace: Option<Job>,
+}
+
 /// What is going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
     Idle,
     /// Old output is pruned, and the context is measured.
-    Checking {
-        /// The work.
-        job: Job,
-        /// Where.
-        point: CheckPoint,
-    },
+    Checking { job: Job, point: CheckPoint },
     /// A larger model takes over.
     Promoting {
-        /// The work.
         job: Job,
         /// What a compaction in its place would run for.
         trigger: Trigger,
-        /// What follows.
         after: AfterCompaction,
     },
     /// Entries are written.
-    Storing {
-        /// The work.
-        job: Job,
-        /// Which.
-        write: Write,
-    },
+    Storing { job: Job, write: Write },
     /// The model answers.
     Asking(Job),
     /// Tools run.
@@ -142,16 +140,7 @@ pub enum State {
     /// The model or the tools have been told to stop; [`Memory::pending`] says what follows.
     Stopping(Job),
     /// A summary is written.
-    Compacting {
-        /// The work; while a background compaction is waited for, that one's.
-        job: Job,
-        /// Why.
-        trigger: Trigger,
-        /// What follows.
-        after: AfterCompaction,
-        /// The timer of the wait for a background compaction.
-        grace: Option<Job>,
-    },
+    Compacting(Compaction),
     /// The leaf moves.
     Navigating(Job),
     /// The session has ended.
@@ -168,7 +157,7 @@ impl State {
             | Self::Asking(job)
             | Self::RunningTools(job)
             | Self::Stopping(job)
-            | Self::Compacting { job, .. }
+            | Self::Compacting(Compaction { job, .. })
             | Self::Navigating(job) => Some(*job),
             Self::Idle | Self::Closed => None,
         }

@@ -817,14 +817,14 @@ impl World {
                 ensure(memory.pending.is_some(), "who stops wants something")?;
                 is_awaited(job, |work| matches!(work, Work::Ask | Work::Tools))
             }
-            State::Compacting {
+            State::Compacting(Compaction {
                 job, grace: None, ..
-            } => is_awaited(job, |work| *work == Work::Compact),
-            State::Compacting {
+            }) => is_awaited(job, |work| *work == Work::Compact),
+            State::Compacting(Compaction {
                 job,
                 grace: Some(timer),
                 ..
-            } => {
+            }) => {
                 exclusive.is_empty()
                     && is_running(timer, Work::Timer)
                     && is_running(job, Work::Background)
@@ -833,14 +833,14 @@ impl World {
             State::Navigating(job) => is_awaited(job, |work| *work == Work::Navigate),
         };
         ensure(awaits, "what is awaited runs, and nothing beside it")?;
-        ensure(memory.in_turn == self.in_turn, "a turn is notice")?;
+        ensure(memory.in_turn == self.in_turn, "a turn is reported")?;
         ensure(
             !(self.is_at_rest() && self.in_turn),
             "no turn is left behind",
         )?;
         ensure(
-            self.compacting.is_some() == matches!(state, State::Compacting { .. }),
-            "a compaction is notice",
+            self.compacting.is_some() == matches!(state, State::Compacting(_)),
+            "a compaction is reported",
         )?;
         let queue =
             |ids: &std::collections::VecDeque<EntryId>| ids.iter().cloned().collect::<Vec<_>>();
@@ -878,9 +878,9 @@ impl World {
                 .pending
                 .iter()
                 .position(|(job, work)| match self.machine.state {
-                    State::Compacting {
+                    State::Compacting(Compaction {
                         grace: Some(timer), ..
-                    } => *job == timer,
+                    }) => *job == timer,
                     _ => work.is_exclusive(),
                 });
             let Some(index) = awaited else {
@@ -998,12 +998,12 @@ fn the_runs_reach_every_state() {
             };
             let state = name(format!("{:?}", world.machine.state));
             seen.insert(match &world.machine.state {
-                State::Compacting {
+                State::Compacting(Compaction {
                     trigger,
                     after,
                     grace,
                     ..
-                } => {
+                }) => {
                     let after = name(format!("{after:?}"));
                     let waiting = if grace.is_some() { ", waiting" } else { "" };
                     format!("{state} {}: {after}{waiting}", trigger.name())

@@ -1,8 +1,8 @@
 //! One step: which event means what in which state.
 
 use crate::machine::{
-    AfterCompaction, Background, CheckPoint, Effect, Event, Job, Memory, Notice, PendingAction,
-    ResumePoint, State, Trigger, TurnEnd, Write,
+    AfterCompaction, Background, CheckPoint, Compaction, Effect, Event, Job, Memory, Notice,
+    PendingAction, ResumePoint, State, Trigger, TurnEnd, Write,
 };
 use session_store::Delivery;
 
@@ -109,13 +109,8 @@ impl Step {
             }
             (
                 Event::CompactionEnded { ended, .. },
-                State::Compacting {
-                    trigger,
-                    after,
-                    grace: None,
-                    ..
-                },
-            ) => self.compaction_ended(trigger, after, ended),
+                State::Compacting(compaction @ Compaction { grace: None, .. }),
+            ) => self.compaction_ended(compaction, ended),
             (Event::NavigationEnded { ended, .. }, State::Navigating(_)) => self.navigated(ended),
             // It ended other work than what is awaited.
             (
@@ -175,14 +170,9 @@ impl Step {
                 self.memory.idle_timer = None;
                 self.follow(Next::Check(CheckPoint::WhenIdle))
             }
-            State::Compacting {
-                trigger,
-                after,
-                grace: Some(grace),
-                ..
-            } if grace == timer => {
+            State::Compacting(compaction) if compaction.grace == Some(timer) => {
                 self.discard_background();
-                self.compact_anew(trigger, after)
+                self.compact_anew(compaction)
             }
             other => other,
         }
@@ -196,12 +186,9 @@ impl Step {
         }
         self.discard_background();
         match state {
-            State::Compacting {
-                job,
-                trigger,
-                after,
-                grace: Some(timer),
-            } => self.cancel_compaction(job, trigger, after, Some(timer)),
+            State::Compacting(compaction) if compaction.grace.is_some() => {
+                self.cancel_compaction(compaction)
+            }
             other => other,
         }
     }
@@ -214,12 +201,9 @@ impl Step {
         self.memory.speculation_failed = false;
         self.discard_background();
         match state {
-            State::Compacting {
-                trigger,
-                after,
-                grace: Some(_),
-                ..
-            } => self.compact_anew(trigger, after),
+            State::Compacting(compaction) if compaction.grace.is_some() => {
+                self.compact_anew(compaction)
+            }
             other => other,
         }
     }
@@ -367,18 +351,18 @@ impl Step {
         self.memory.background = ready.then_some(Background::Ready(ended));
         self.memory.speculation_failed |= !ready;
         match state {
-            State::Compacting {
-                job,
-                trigger,
-                after,
-                grace: Some(_),
-            } if job == ended => match ready {
-                true => {
-                    let job = self.memory.job();
-                    self.splice(job, ended, trigger, after)
+            State::Compacting(mut compaction)
+                if compaction.grace.is_some() && compaction.job == ended =>
+            {
+                match ready {
+                    true => {
+                        compaction.job = self.memory.job();
+                        compaction.grace = None;
+                        self.splice(compaction, ended)
+                    }
+                    false => self.compact_anew(compaction),
                 }
-                false => self.compact_anew(trigger, after),
-            },
+            }
             other => other,
         }
     }

@@ -2,8 +2,8 @@
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, CANCELLED, Effect, Ended, Job, Notice, PendingAction, State, StrategyChoice,
-    Trigger, Write,
+    AfterCompaction, CANCELLED, Compaction, Effect, Ended, Notice, PendingAction, State,
+    StrategyChoice, Trigger, Write,
 };
 
 impl Step {
@@ -18,14 +18,9 @@ impl Step {
                 self.effects.push(Effect::Cancel(job));
                 State::Stopping(job)
             }
-            State::Compacting {
-                job,
-                trigger,
-                after,
-                grace,
-            } => {
+            State::Compacting(compaction) => {
                 self.want(wanted);
-                self.cancel_compaction(job, trigger, after, grace)
+                self.cancel_compaction(compaction)
             }
             State::Navigating(job) => {
                 self.want(wanted);
@@ -75,7 +70,7 @@ impl Step {
                 self.memory.idle_timer = None;
                 self.compact(Trigger::Manual { focus }, choice, AfterCompaction::Rest)
             }
-            State::Compacting { .. } => self.refuse(state, "a compaction is running already"),
+            State::Compacting(_) => self.refuse(state, "a compaction is running already"),
             State::Navigating(_) => {
                 self.refuse(state, "the session is moving; try again when it has")
             }
@@ -107,12 +102,7 @@ impl Step {
 
     pub(super) fn abort_compaction(&mut self, state: State) -> State {
         match state {
-            State::Compacting {
-                job,
-                trigger,
-                after,
-                grace,
-            } => self.cancel_compaction(job, trigger, after, grace),
+            State::Compacting(compaction) => self.cancel_compaction(compaction),
             State::Navigating(job) => {
                 self.effects.push(Effect::Cancel(job));
                 State::Navigating(job)
@@ -147,25 +137,14 @@ impl Step {
         is_compaction
     }
 
-    pub(super) fn cancel_compaction(
-        &mut self,
-        job: Job,
-        trigger: Trigger,
-        after: AfterCompaction,
-        grace: Option<Job>,
-    ) -> State {
-        if grace.is_some() {
+    pub(super) fn cancel_compaction(&mut self, compaction: Compaction) -> State {
+        if compaction.grace.is_some() {
             // Only a preparation was waited for; nothing else runs.
             self.discard_background();
-            return self.compaction_ended(trigger, after, Ended::Cancelled);
+            return self.compaction_ended(compaction, Ended::Cancelled);
         }
         self.memory.cancelled = true;
-        self.effects.push(Effect::Cancel(job));
-        State::Compacting {
-            job,
-            trigger,
-            after,
-            grace,
-        }
+        self.effects.push(Effect::Cancel(compaction.job));
+        State::Compacting(compaction)
     }
 }

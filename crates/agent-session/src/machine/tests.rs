@@ -69,6 +69,17 @@ fn events(script: &str) -> Vec<&str> {
         .collect()
 }
 
+impl CheckPoint {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::BeforePrompt => "before_prompt",
+            Self::BetweenTools => "between_tools",
+            Self::AfterTurn => "after_turn",
+            Self::WhenIdle => "idle",
+        }
+    }
+}
+
 fn awaited(machine: &Machine) -> Job {
     machine.state.job().unwrap_or(Job(0))
 }
@@ -100,7 +111,7 @@ fn parse(machine: &Machine, line: &str) -> Event {
             "rest" => ResumePoint::Rest,
             "unanswered" => ResumePoint::Unanswered,
             "calls" => ResumePoint::PendingCalls,
-            other => panic!("no resume_point: {other}"),
+            other => panic!("no resume point: {other}"),
         }),
         "abort" => Event::Abort,
         "abort-compaction" => Event::AbortCompaction,
@@ -167,9 +178,9 @@ fn parse(machine: &Machine, line: &str) -> Event {
         "elapsed" => Event::Elapsed(match (machine.state.clone(), number) {
             (_, Some(job))
             | (
-                State::Compacting {
+                State::Compacting(Compaction {
                     grace: Some(job), ..
-                },
+                }),
                 None,
             ) => job,
             _ => machine.memory.idle_timer.unwrap(),

@@ -319,7 +319,7 @@ impl AgentSession {
         let wanted = matches!(memory.pending, Some(PendingAction::Compact { .. }));
         let runs = matches!(
             self.machine.state,
-            State::Compacting { .. } | State::Navigating(_)
+            State::Compacting(_) | State::Navigating(_)
         );
         runs || wanted || memory.background.is_some()
     }

@@ -32,25 +32,19 @@ pub(super) struct CompactionJob {
     pub tree: SessionTree,
     /// Where it is compacted: the leaf, or the entry before an answer that failed.
     pub leaf: Leaf,
-    /// The settings.
     pub settings: Settings,
     /// The strategies, in the order in which they are tried.
     pub strategies: Vec<Strategy>,
-    /// Who may be asked.
     pub models: LiveModels,
-    /// Who may object.
     pub hooks: Arc<HookSet>,
     /// The session as hooks are told of it.
     pub hook_context: HookContext,
-    /// Why.
     pub trigger: Trigger,
     /// Whether the turn is asked again afterwards.
     pub will_retry: bool,
     /// Where touched files are read.
     pub disk: Disk,
-    /// Ends it.
     pub cancel: CancellationToken,
-    /// Who watches.
     pub events: Events,
 }
 
