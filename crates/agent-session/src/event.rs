@@ -15,6 +15,7 @@ pub use reference::{names, reference, samples, schema, schema_text};
 type Word = Cow<'static, str>;
 
 /// Something that happened in a session. In JSON every event is one object with `type`.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SessionEvent {

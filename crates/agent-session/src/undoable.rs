@@ -35,6 +35,7 @@ pub struct Redoable {
 }
 
 /// Why there is nothing to redo.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoRedo {
     /// Nothing was taken back.
@@ -145,6 +146,9 @@ fn undoable_at(tree: &SessionTree, place: usize, index: EntryIndex) -> Option<Un
 }
 
 /// Returns what the newest undo took back, where nothing but metadata came after it.
+///
+/// # Errors
+/// [`NoRedo`] when nothing was undone, or other work came since.
 pub fn newest_redoable(path: &SessionPath<'_>) -> Result<Redoable, NoRedo> {
     let tree = path.tree();
     let mut gone_on = false;
@@ -176,6 +180,9 @@ pub fn newest_redoable(path: &SessionPath<'_>) -> Result<Redoable, NoRedo> {
 
 /// Returns the compaction in whose place another one is written: the one that was undone last, where nothing came
 /// after that, or else the newest on the path. `how` says how it is asked for that later entries are left.
+///
+/// # Errors
+/// [`NoReplacing`] when the path has no compaction, or entries that stay came after it.
 pub fn replaceable(
     path: &SessionPath<'_>,
     later: Later,

@@ -33,6 +33,7 @@ pub enum TurnEnd {
 }
 
 /// A limit that a turn has reached.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// The most requests of one turn.

@@ -601,7 +601,7 @@ impl World {
                     && self.point == CheckPoint::BetweenTools;
                 ensure(!waits, "a handoff waits for the end of the turn")?;
                 ensure(!self.cancelled, "what was cancelled does not begin anew")?;
-                self.look_at_compaction(trigger, omits_failed)?;
+                self.look_at_compaction(&trigger, omits_failed)?;
                 self.begin(job, Work::Compact)
             }
             Effect::Splice {
@@ -618,7 +618,7 @@ impl World {
                     return Err("what is ready is spliced once".to_owned());
                 };
                 self.prepared.remove(place);
-                self.look_at_compaction(trigger, omits_failed)?;
+                self.look_at_compaction(&trigger, omits_failed)?;
                 self.begin(job, Work::Compact)
             }
             Effect::StartBackground(job) => {
@@ -669,9 +669,9 @@ impl World {
         )
     }
 
-    fn look_at_compaction(&self, trigger: Trigger, omits_failed: bool) -> Checked {
+    fn look_at_compaction(&self, trigger: &Trigger, omits_failed: bool) -> Checked {
         ensure(
-            self.compacting.as_ref() == Some(&trigger),
+            self.compacting.as_ref() == Some(trigger),
             "a compaction is announced",
         )?;
         let has_failed = matches!(
@@ -709,7 +709,7 @@ impl World {
                 ensure(self.compacting.is_none(), "one compaction runs at a time")?;
                 self.compacting = Some(trigger.clone());
                 if trigger.is_automatic() {
-                    self.look_at_automatic(trigger)?;
+                    self.look_at_automatic(&trigger)?;
                 }
             }
             Notice::CompactionEnded {
@@ -761,7 +761,7 @@ impl World {
         Ok(())
     }
 
-    fn look_at_automatic(&mut self, trigger: Trigger) -> Checked {
+    fn look_at_automatic(&mut self, trigger: &Trigger) -> Checked {
         let memory = &self.machine.memory;
         ensure(memory.policy.automatic, "none runs while switched off")?;
         ensure(memory.stopped.is_none(), "none runs while stopped")?;

@@ -95,7 +95,10 @@ impl Events {
     }
 
     pub fn step(&self, step: &SummaryStep<'_>) {
-        self.send(SessionEvent::of_step(step));
+        self.send(SessionEvent::CompactionProgress {
+            text: step.to_string(),
+            notable: !matches!(step, SummaryStep::Asking { .. } | SummaryStep::Writing(_)),
+        });
     }
 
     /// Tells what comes back after a summary, or why nothing does; `outside` is what was left alone.
@@ -179,43 +182,5 @@ impl Events {
 
     pub fn spent(&self) -> Spent {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl SessionEvent {
-    /// Returns the event of a step of summarizing.
-    pub(super) fn of_step(step: &SummaryStep<'_>) -> Self {
-        let (text, notable) = match step {
-            SummaryStep::Asking {
-                candidate,
-                request,
-                requests,
-            } => match requests {
-                1 => (format!("asking {candidate}"), false),
-                _ => (
-                    format!("asking {candidate}, part {request} of {requests}"),
-                    false,
-                ),
-            },
-            SummaryStep::Writing(characters) => (format!("{characters} characters"), false),
-            SummaryStep::Retry { error, delay } => {
-                let seconds = delay.as_secs_f64();
-                (format!("{error}; again in {seconds:.1} s"), true)
-            }
-            SummaryStep::Again(error) => (format!("{error}; asking once more"), true),
-            SummaryStep::Folding => (
-                "too large for the model's window; asking in smaller pieces".to_owned(),
-                true,
-            ),
-            SummaryStep::NativeRefused(error) => (
-                format!("{error}; the readable summary takes the place of the native history"),
-                true,
-            ),
-            SummaryStep::Failed(failed) => (
-                format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
-                true,
-            ),
-        };
-        Self::CompactionProgress { text, notable }
     }
 }

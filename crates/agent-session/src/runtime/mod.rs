@@ -82,7 +82,7 @@ pub use report::{ContextReport, Snapshot, StateReport, Waiting, WaitingCall};
 pub use switch::carried_pins;
 
 /// What a session is made of.
-pub struct SessionConfig {
+pub(crate) struct SessionConfig {
     /// Where it is written.
     pub store: OpenSession,
     /// Where the sessions of handoffs and forks are made.
@@ -110,6 +110,7 @@ pub struct SessionConfig {
 }
 
 /// When a turn ends although the model wants to go on; never unless set.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Limits {
@@ -174,7 +175,7 @@ pub struct AgentSession {
 
 impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
-    pub fn new(config: SessionConfig, events: EventSender) -> Self {
+    pub(crate) fn new(config: SessionConfig, events: EventSender) -> Self {
         let policy = policy(&config.settings, config.limits);
         let redactor = config.tool_context.redactor.clone();
         let mut store = config.store;
