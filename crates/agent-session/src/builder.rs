@@ -29,21 +29,9 @@ use session_store::{MemoryCatalog, MemoryStore, OpenSession, SessionCatalog};
 /// reports or sends; it runs no hooks and no tool servers and reads no instruction files.
 #[must_use]
 pub struct SessionBuilder {
-    workspace: Workspace,
-    models: LiveModels,
-    store: Option<(OpenSession, Arc<dyn SessionCatalog>)>,
-    settings: Settings,
-    hooks: HookSet,
-    tools: Toolbox,
-    servers: Vec<ServerConfig>,
-    approvals: Approvals,
-    tool_limits: ToolLimits,
+    config: SessionConfig,
     secret_variables: Option<Vec<String>>,
     redactor: Option<Arc<Redactor>>,
-    system_prompt: Option<String>,
-    instructions: Instructions,
-    reasoning: Reasoning,
-    limits: Limits,
     event_bytes: usize,
 }
 
@@ -58,22 +46,36 @@ pub struct BuiltSession {
 impl AgentSession {
     /// Returns a builder of a session whose tools work in `workspace` and whose answers come from `models`.
     pub fn builder(workspace: Workspace, models: LiveModels) -> SessionBuilder {
+        let root = workspace.root();
+        let store = MemoryStore::new(&root.to_string_lossy());
+        let asks = BTreeMap::from([("bash".to_owned(), Policy::Ask)]);
         SessionBuilder {
-            workspace,
-            models,
-            store: None,
-            settings: Settings::default(),
-            hooks: HookSet::default(),
-            tools: standard_tools(),
-            servers: Vec::new(),
-            approvals: Approvals::new(BTreeMap::from([("bash".to_owned(), Policy::Ask)]), true),
-            tool_limits: ToolLimits::default(),
+            config: SessionConfig {
+                store: Box::new(store),
+                catalog: Arc::new(MemoryCatalog::new()),
+                models,
+                settings: Settings::default(),
+                hooks: Arc::new(HookSet::default()),
+                tools: standard_tools(),
+                servers: Vec::new(),
+                system_prompt: default_system_prompt(root),
+                instructions: Instructions::none(),
+                reasoning: Reasoning::Default,
+                limits: Limits::default(),
+                tool_context: ToolContext {
+                    workspace: Arc::new(workspace),
+                    cancel: CancellationToken::new(),
+                    limits: ToolLimits::default(),
+                    approvals: Approvals::new(asks, true),
+                    overflow: None,
+                    secret_variables: Vec::new(),
+                    redactor: Arc::default(),
+                    history: None,
+                    live: LiveOutput::default(),
+                },
+            },
             secret_variables: None,
             redactor: None,
-            system_prompt: None,
-            instructions: Instructions::none(),
-            reasoning: Reasoning::Default,
-            limits: Limits::default(),
             event_bytes: EVENT_BYTES,
         }
     }
@@ -87,134 +89,104 @@ pub fn default_system_prompt(folder: &Path) -> String {
 
 impl SessionBuilder {
     /// Sets the store, and the catalog in which forks and handoffs make their sessions; both in memory unless set.
-    pub fn store(self, store: OpenSession, catalog: Arc<dyn SessionCatalog>) -> Self {
-        let store = Some((store, catalog));
-        Self { store, ..self }
+    pub fn store(mut self, store: OpenSession, catalog: Arc<dyn SessionCatalog>) -> Self {
+        self.config.store = store;
+        self.config.catalog = catalog;
+        self
     }
 
     /// Sets the settings of compaction and branch summaries.
-    pub fn settings(self, settings: Settings) -> Self {
-        Self { settings, ..self }
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.config.settings = settings;
+        self
     }
 
     /// Sets the hooks.
-    pub fn hooks(self, hooks: HookSet) -> Self {
-        Self { hooks, ..self }
+    pub fn hooks(mut self, hooks: HookSet) -> Self {
+        self.config.hooks = Arc::new(hooks);
+        self
     }
 
     /// Sets the tools; [`standard_tools`] unless set.
-    pub fn tools(self, tools: Toolbox) -> Self {
-        Self { tools, ..self }
+    pub fn tools(mut self, tools: Toolbox) -> Self {
+        self.config.tools = tools;
+        self
     }
 
     /// Sets the tool servers, which are started when the session opens.
-    pub fn servers(self, servers: Vec<ServerConfig>) -> Self {
-        Self { servers, ..self }
+    pub fn servers(mut self, servers: Vec<ServerConfig>) -> Self {
+        self.config.servers = servers;
+        self
     }
 
     /// Sets who decides about tool calls that need approval. Unless set, each is asked about by an event and waits for
     /// [`Command::Approve`](crate::runtime::Command::Approve); where nobody reads the events, it is denied.
-    pub fn approvals(self, approvals: Approvals) -> Self {
-        Self { approvals, ..self }
+    pub fn approvals(mut self, approvals: Approvals) -> Self {
+        self.config.tool_context.approvals = approvals;
+        self
     }
 
     /// Sets the limits of tool calls.
-    pub fn tool_limits(self, tool_limits: ToolLimits) -> Self {
-        Self {
-            tool_limits,
-            ..self
-        }
+    pub fn tool_limits(mut self, limits: ToolLimits) -> Self {
+        self.config.tool_context.limits = limits;
+        self
     }
 
     /// Sets the environment variables that hold secrets, in addition to those whose name marks them; those of the
     /// built-in catalog unless set.
-    pub fn secret_variables(self, variables: Vec<String>) -> Self {
-        Self {
-            secret_variables: Some(variables),
-            ..self
-        }
+    pub fn secret_variables(mut self, variables: Vec<String>) -> Self {
+        self.secret_variables = Some(variables);
+        self
     }
 
     /// Sets the redactor; that of the [environment](crate::rights::redactor) unless set.
-    pub fn redactor(self, redactor: Arc<Redactor>) -> Self {
-        let redactor = Some(redactor);
-        Self { redactor, ..self }
+    pub fn redactor(mut self, redactor: Arc<Redactor>) -> Self {
+        self.redactor = Some(redactor);
+        self
     }
 
     /// Sets the system prompt; [`default_system_prompt`] unless set.
-    pub fn system_prompt(self, prompt: impl Into<String>) -> Self {
-        Self {
-            system_prompt: Some(prompt.into()),
-            ..self
-        }
+    pub fn system_prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.config.system_prompt = prompt.into();
+        self
     }
 
     /// Sets the instruction files and skills; none unless set.
-    pub fn instructions(self, instructions: Instructions) -> Self {
-        Self {
-            instructions,
-            ..self
-        }
+    pub fn instructions(mut self, instructions: Instructions) -> Self {
+        self.config.instructions = instructions;
+        self
     }
 
     /// Sets how much the model should think.
-    pub fn reasoning(self, reasoning: Reasoning) -> Self {
-        Self { reasoning, ..self }
+    pub fn reasoning(mut self, reasoning: Reasoning) -> Self {
+        self.config.reasoning = reasoning;
+        self
     }
 
     /// Sets when a turn ends although the model wants to go on; never unless set.
-    pub fn limits(self, limits: Limits) -> Self {
-        Self { limits, ..self }
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.config.limits = limits;
+        self
     }
 
     /// Sets the bound of the events that wait to be read, in bytes.
-    pub fn event_bytes(self, event_bytes: usize) -> Self {
-        Self {
-            event_bytes,
-            ..self
-        }
+    pub fn event_bytes(mut self, event_bytes: usize) -> Self {
+        self.event_bytes = event_bytes;
+        self
     }
 
     /// Returns the session, the handle that commands it, and its events.
     pub fn build(self) -> (BuiltSession, SessionHandle, EventReceiver) {
-        let catalog = || secret_variables(&Catalog::embedded());
-        let secret_variables = self.secret_variables.unwrap_or_else(catalog);
-        let of_environment = || Arc::new(redactor(&secret_variables, &self.servers));
+        let mut config = self.config;
+        let of_catalog = || secret_variables(&Catalog::embedded());
+        let variables = self.secret_variables.unwrap_or_else(of_catalog);
+        let of_environment = || Arc::new(redactor(&variables, &config.servers));
         let redactor = self.redactor.unwrap_or_else(of_environment);
-        let root = self.workspace.root();
-        let in_memory = || -> (OpenSession, Arc<dyn SessionCatalog>) {
-            let store = MemoryStore::new(&root.to_string_lossy());
-            (Box::new(store), Arc::new(MemoryCatalog::new()))
-        };
-        let (store, catalog) = self.store.unwrap_or_else(in_memory);
-        let prompt = || default_system_prompt(root);
-        let system_prompt = self.system_prompt.unwrap_or_else(prompt);
+        config.tool_context.secret_variables = variables;
+        config.tool_context.redactor = redactor.clone();
+        config.tool_context.overflow = config.store.outputs();
         let (event_sender, events) = event_channel_of(self.event_bytes);
         let (handle, commands) = command_channel();
-        let config = SessionConfig {
-            tool_context: ToolContext {
-                workspace: Arc::new(self.workspace),
-                cancel: CancellationToken::new(),
-                limits: self.tool_limits,
-                approvals: self.approvals,
-                overflow: store.outputs(),
-                secret_variables,
-                redactor: redactor.clone(),
-                history: None,
-                live: LiveOutput::default(),
-            },
-            store,
-            catalog,
-            models: self.models,
-            settings: self.settings,
-            hooks: Arc::new(self.hooks),
-            tools: self.tools,
-            servers: self.servers,
-            system_prompt,
-            instructions: self.instructions,
-            reasoning: self.reasoning,
-            limits: self.limits,
-        };
         let session = BuiltSession {
             session: AgentSession::new(config, event_sender),
             commands,
@@ -239,8 +211,8 @@ impl BuiltSession {
 impl std::fmt::Debug for SessionBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SessionBuilder")
-            .field("workspace", &self.workspace.root())
-            .field("models", &self.models)
+            .field("workspace", &self.config.tool_context.workspace.root())
+            .field("models", &self.config.models)
             .finish_non_exhaustive()
     }
 }

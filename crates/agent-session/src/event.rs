@@ -1,19 +1,22 @@
 //! What a running session tells: one event for whatever happens, the same for terminals, programs and hooks.
 
-mod keys;
 mod reference;
-mod samples;
+
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use session_model::StopReason;
 
 pub use reference::{constants, definitions, members};
-pub use reference::{names, reference, schema, schema_text};
-pub use samples::samples;
+pub use reference::{names, reference, samples, schema, schema_text};
+
+/// A word of the program's own, such as `done`.
+type Word = Cow<'static, str>;
 
 /// Something that happened in a session. In JSON every event is one object with `type`.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[non_exhaustive]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum SessionEvent {
     /// The session is open.
@@ -38,7 +41,7 @@ pub enum SessionEvent {
         /// What it says.
         text: String,
         /// When it is sent: `prompt`, `steer` or `follow_up`.
-        delivery: &'static str,
+        delivery: Word,
     },
     /// A message of the user is in the session and goes to the model.
     Message {
@@ -135,21 +138,21 @@ pub enum SessionEvent {
         /// The call.
         call_id: String,
         /// `once`, `always`, `deny` or `never`; none when it was cancelled.
-        decision: Option<&'static str>,
+        decision: Option<Word>,
     },
     /// A hook failed; nothing else changes because of that.
     HookFailed {
         /// The hook.
         hook: String,
         /// Where it was asked or told.
-        point: &'static str,
+        point: Word,
         /// What went wrong.
         reason: String,
     },
     /// Instructions of the project came into the context, or left it.
     Instructions {
         /// Why: `start`, `touched` (a file of their folder), `compaction` or `changed`.
-        reason: &'static str,
+        reason: Word,
         /// The files.
         files: Vec<InstructionFile>,
     },
@@ -158,7 +161,7 @@ pub enum SessionEvent {
         /// Its name in the settings.
         name: String,
         /// `ready`, `failed` or `gone`.
-        state: &'static str,
+        state: Word,
         /// How many tools it brings.
         tools: usize,
         /// What went wrong.
@@ -194,14 +197,14 @@ pub enum SessionEvent {
     /// A compaction that nobody asked for begins.
     AutoCompactionStart {
         /// Why: `overflow`, `incomplete`, `threshold`, `image` or `idle`.
-        reason: &'static str,
+        reason: Word,
         /// The strategy that is tried first.
-        strategy: &'static str,
+        strategy: Word,
     },
     /// The compaction that nobody asked for is over.
     AutoCompactionEnd {
         /// Why it ran.
-        reason: &'static str,
+        reason: Word,
         /// What came of it; none when it failed or was cancelled.
         result: Option<CompactionResult>,
         /// Whether the user cancelled it; a hook that is against it is an error.
@@ -214,14 +217,14 @@ pub enum SessionEvent {
     /// A compaction that was asked for begins.
     CompactionStart {
         /// Always `manual`.
-        reason: &'static str,
+        reason: Word,
         /// The strategy that is tried first.
-        strategy: &'static str,
+        strategy: Word,
     },
     /// The compaction that was asked for is over.
     CompactionEnd {
         /// Always `manual`.
-        reason: &'static str,
+        reason: Word,
         /// What came of it; none when it failed or was cancelled.
         result: Option<CompactionResult>,
         /// Whether the user cancelled it; a hook that is against it is an error.
@@ -302,7 +305,7 @@ pub enum SessionEvent {
     /// A turn is over.
     TurnEnd {
         /// `done`, `failed`, `aborted`, or `limit`: a limit of the settings stopped it.
-        end: &'static str,
+        end: Word,
         /// What went wrong, or which limit was reached.
         error: Option<String>,
     },
@@ -329,20 +332,20 @@ pub enum SessionEvent {
 }
 
 /// A file with instructions of the project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InstructionFile {
     /// Where it is.
     pub path: String,
     /// Its size in tokens, by estimate.
     pub tokens: u64,
     /// `loaded`, `listed` (a skill: its line is told, not what it says), `changed`, `gone`, or `refused` with a reason.
-    pub state: &'static str,
+    pub state: Word,
     /// Why it was refused, or cut.
     pub note: Option<String>,
 }
 
 /// Tokens that were billed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenUsage {
     /// Prompt tokens that were not cached.
     pub input: u64,
@@ -386,7 +389,7 @@ impl From<&session_model::Usage> for TokenUsage {
 }
 
 /// Compactions that nobody asked for, of one run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompactionTotals {
     /// How many there were.
     pub automatic: usize,
@@ -397,10 +400,10 @@ pub struct CompactionTotals {
 }
 
 /// What a compaction did.
-#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompactionResult {
     /// The strategy that did it.
-    pub strategy: &'static str,
+    pub strategy: Word,
     /// The entry of the compaction or of the mark of a pruning; none for a handoff.
     pub entry_id: Option<String>,
     /// The first entry that stays verbatim.

@@ -1,4 +1,4 @@
-//! JSON texts without keys: lines of sessions, and what programs are told.
+//! JSON texts without keys: lines of sessions, and events.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -7,6 +7,8 @@ use std::sync::Arc;
 use llm_providers::Redactor;
 use serde_json::Value;
 use session_store::WriteFilter;
+
+use crate::event::SessionEvent;
 
 /// What happens to thinking that a provider has signed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +64,20 @@ pub fn clean_json(text: String, redactor: &Redactor, signed: Signed) -> String {
     }
     clean.push_str(&text[done..]);
     clean
+}
+
+impl SessionEvent {
+    /// Takes keys out of every text of the event.
+    pub(crate) fn remove_keys(&mut self, redactor: &Redactor) {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        let clean = clean_json(json.clone(), redactor, Signed::Cleaned);
+        if clean != json {
+            // Without a key it is the same event, unless a key stood where only words of the program may stand.
+            *self = serde_json::from_str(&clean).unwrap_or_else(|_| Self::Notice {
+                text: "an event is not reported, because it holds a secret".to_owned(),
+            });
+        }
+    }
 }
 
 /// Returns the places of the strings in a JSON text, quotes included.

@@ -1,6 +1,6 @@
 //! A running coding-agent session whose context stays usable.
 //!
-//! [`machine`] decides: one pure transition function. [`runtime`] carries out what it decides: it writes to the
+//! The state machine decides: one pure transition function. [`runtime`] carries out what it decides: it writes to the
 //! [store](session_store), asks models, runs [tools](agent_tools), and reports what happened as [events](event).
 //!
 //! [`AgentSession::builder`] builds a session with safe defaults; `examples/embed.rs` is a whole program. What happens
@@ -13,7 +13,7 @@ pub mod channel;
 pub mod event;
 pub mod instructions;
 pub mod keys;
-pub mod machine;
+mod machine;
 pub mod models;
 pub mod restoring;
 pub mod rights;
@@ -27,6 +27,7 @@ pub mod wording;
 pub use builder::{BuiltSession, SessionBuilder};
 pub use channel::EventReceiver;
 pub use event::SessionEvent;
+pub use machine::{Limit, Navigation, TurnEnd};
 pub use runtime::{AgentSession, Ask, Command, Finished, Limits, Reply, SessionHandle};
 
 pub use {agent_tools, compaction_core, hooks, llm_providers, session_model, session_store};

@@ -72,15 +72,7 @@ impl fmt::Debug for LiveModels {
 impl LiveModels {
     /// Returns the one model of this provider: it answers and writes the summaries.
     pub fn of(provider: Arc<dyn Provider>, window: TokenCount) -> Self {
-        let summarizer = Candidate {
-            summarizer: Summarizer::Model {
-                provider: provider.name().to_owned(),
-                model: provider.model().to_owned(),
-            },
-            provider: provider.clone(),
-            way: Way::Summary,
-            prices: None,
-        };
+        let summarizer = Candidate::of(provider.clone());
         Self {
             model: LiveModel {
                 api: provider.name().to_owned(),
@@ -100,29 +92,15 @@ impl LiveModels {
     /// Returns the models of a script: it plays the model, and the summarizer where it has summaries.
     pub fn of_script(play: &ScriptPlay, window: TokenCount) -> Self {
         let provider: Arc<dyn Provider> = Arc::new(play.turns());
-        let summaries = play.summaries().map(|summaries| Candidate {
-            summarizer: Summarizer::Model {
-                provider: summaries.name().to_owned(),
-                model: summaries.model().to_owned(),
-            },
-            provider: Arc::new(summaries),
-            way: Way::Summary,
-            prices: None,
-        });
-        Self {
-            model: LiveModel {
-                provider,
-                prices: None,
-                api: "scripted".to_owned(),
-                window,
-                summarizers: Vec::new(),
-            },
-            promotions: VecDeque::new(),
-            former: Vec::new(),
-            others: summaries.into_iter().collect(),
-            policy: RetryPolicy::NEVER,
-            fallback: Fallback::Extractive,
-        }
+        let summaries = play.summaries().map(Arc::new);
+        let summaries = summaries.map(|summaries| Candidate::of(summaries));
+        let mut models = Self::of(provider, window);
+        models.model.api = "scripted".to_owned();
+        models.model.summarizers.clear();
+        models.others.extend(summaries);
+        models.policy = RetryPolicy::NEVER;
+        models.fallback = Fallback::Extractive;
+        models
     }
 
     /// Returns those that write summaries, in the order in which they are asked: native forms, the remote endpoint,

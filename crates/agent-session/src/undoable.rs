@@ -35,6 +35,7 @@ pub struct Redoable {
 }
 
 /// Why there is nothing to redo.
+#[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoRedo {
     /// Nothing was taken back.
@@ -145,6 +146,9 @@ fn undoable_at(tree: &SessionTree, place: usize, index: EntryIndex) -> Option<Un
 }
 
 /// Returns what the newest undo took back, where nothing but metadata came after it.
+///
+/// # Errors
+/// [`NoRedo`] when nothing was undone, or other work came since.
 pub fn newest_redoable(path: &SessionPath<'_>) -> Result<Redoable, NoRedo> {
     let tree = path.tree();
     let mut gone_on = false;
@@ -176,6 +180,9 @@ pub fn newest_redoable(path: &SessionPath<'_>) -> Result<Redoable, NoRedo> {
 
 /// Returns the compaction in whose place another one is written: the one that was undone last, where nothing came
 /// after that, or else the newest on the path. `how` says how it is asked for that later entries are left.
+///
+/// # Errors
+/// [`NoReplacing`] when the path has no compaction, or entries that stay came after it.
 pub fn replaceable(
     path: &SessionPath<'_>,
     later: Later,
@@ -269,14 +276,14 @@ fn is_metadata(tree: &SessionTree, index: EntryIndex) -> bool {
         | EntryKind::ModelChange
         | EntryKind::ThinkingLevelChange
         | EntryKind::Usage => true,
-        EntryKind::Custom => match tree.entry(index).map(|entry| entry.body) {
-            Ok(EntryBody::Custom { custom_type, .. }) => custom_type != PRUNE_ENTRY,
-            Ok(_) | Err(_) => true,
-        },
-        EntryKind::Message => match tree.entry(index).map(|entry| entry.body) {
-            Ok(EntryBody::Message(message)) => matches!(*message, AgentMessage::System(_)),
-            Ok(_) | Err(_) => false,
-        },
+        EntryKind::Custom => !matches!(
+            tree.entry(index).map(|entry| entry.body),
+            Ok(EntryBody::Custom { custom_type, .. }) if custom_type == PRUNE_ENTRY
+        ),
+        EntryKind::Message => matches!(
+            tree.entry(index).map(|entry| entry.body),
+            Ok(EntryBody::Message(message)) if matches!(*message, AgentMessage::System(_))
+        ),
         EntryKind::Compaction
         | EntryKind::BranchSummary
         | EntryKind::CustomMessage
@@ -294,20 +301,11 @@ fn is_part_of_compactions(tree: &SessionTree, index: EntryIndex) -> bool {
             Some(data) => matches!(reason_of(Some(&data)), Some(UNDO | REDO)),
             None => true,
         },
-        EntryKind::CustomMessage => match tree.entry(index).map(|entry| entry.body) {
-            Ok(EntryBody::CustomMessage(message)) => message.custom_type == RESTORED_CONTEXT,
-            Ok(_) | Err(_) => false,
-        },
-        EntryKind::Label
-        | EntryKind::SessionInfo
-        | EntryKind::ModelChange
-        | EntryKind::ThinkingLevelChange
-        | EntryKind::Usage
-        | EntryKind::Message
-        | EntryKind::Compaction
-        | EntryKind::BranchSummary
-        | EntryKind::ResetBoundary
-        | EntryKind::Unknown => is_metadata(tree, index),
+        EntryKind::CustomMessage => matches!(
+            tree.entry(index).map(|entry| entry.body),
+            Ok(EntryBody::CustomMessage(message)) if message.custom_type == RESTORED_CONTEXT
+        ),
+        _ => is_metadata(tree, index),
     }
 }
 

@@ -156,15 +156,13 @@ async fn a_session_waits_for_a_reader_who_is_behind() {
 async fn a_limit_ends_the_turn_of_a_model_that_calls_tools_for_ever() {
     let folder = tempfile::tempdir().unwrap();
     let play = endless();
-    let limits = Limits {
-        turns: Some(3),
-        cost_usd: None,
-    };
+    let mut limits = Limits::default();
+    limits.turns = Some(3);
     let (session, handle, mut events) = builder(folder.path(), &play).limits(limits).build();
     let program = async {
         handle.prompt("work").await.unwrap();
         let end = next(&mut events, |event| match event {
-            SessionEvent::TurnEnd { end, error } => Some((*end, error.clone().unwrap())),
+            SessionEvent::TurnEnd { end, error } => Some((end.to_string(), error.clone().unwrap())),
             _ => None,
         });
         let (end, error) = end.await;

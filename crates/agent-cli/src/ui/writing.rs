@@ -51,25 +51,8 @@ impl Writing {
                 self.written = *characters;
                 self.draw();
             }
-            SummaryStep::Retry { error, delay } => self.line(
-                "note",
-                &format!("{error}; again in {:.1} s", delay.as_secs_f64()),
-            ),
-            SummaryStep::Again(error) => self.line("note", &format!("{error}; asking once more")),
-            SummaryStep::Folding => {
-                self.line(
-                    "note",
-                    "too large for the model's window; asking in smaller pieces",
-                );
-            }
-            SummaryStep::NativeRefused(error) => self.line(
-                "note",
-                &format!("{error}; the readable summary takes the place of the native history"),
-            ),
-            SummaryStep::Failed(failed) => self.line(
-                "warning",
-                &format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
-            ),
+            SummaryStep::Failed(_) => self.line("warning", &step.to_string()),
+            _ => self.line("note", &step.to_string()),
         }
     }
 

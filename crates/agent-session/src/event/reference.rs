@@ -6,7 +6,15 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
 use super::SessionEvent;
-use super::samples::samples;
+
+/// One example of every event, in the order in which a session may report them.
+const SAMPLES: &str = include_str!("samples.jsonl");
+
+/// Returns one event of each kind, in the order in which a session may report them.
+pub fn samples() -> Vec<SessionEvent> {
+    let events = SAMPLES.lines().map(serde_json::from_str);
+    events.filter_map(Result::ok).collect()
+}
 
 /// Returns the JSON Schema of an event.
 pub fn schema() -> Value {
@@ -36,12 +44,12 @@ pub fn reference() -> String {
     let schema = schema();
     let kinds = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     let mut text = String::new();
-    for sample in samples() {
-        let line = serde_json::to_string(&sample).unwrap_or_default();
-        let name = type_of(&line);
+    for line in SAMPLES.lines() {
+        let sample: Value = serde_json::from_str(line).unwrap_or_default();
+        let name = sample["type"].as_str().unwrap_or_default();
         let kind = kinds
             .iter()
-            .find(|kind| kind["properties"]["type"]["const"] == name.as_str());
+            .find(|kind| kind["properties"]["type"]["const"] == name);
         let Some(kind) = kind else {
             continue;
         };
@@ -65,12 +73,6 @@ pub fn definitions(schema: &Value) -> String {
         text.push_str(&members(node));
     }
     text
-}
-
-/// Returns the value of `type` of an event's line.
-fn type_of(line: &str) -> String {
-    let value: Value = serde_json::from_str(line).unwrap_or_default();
-    value["type"].as_str().unwrap_or_default().to_owned()
 }
 
 /// Returns the table of the members of an object; nothing where it has none but `type`.
@@ -145,7 +147,11 @@ fn words(name: &str) -> String {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{reference, samples, schema};
+    use llm_providers::{Redactor, Secret};
+    use serde_json::json;
+
+    use super::{SAMPLES, reference, samples, schema};
+    use crate::event::SessionEvent;
 
     #[test]
     fn every_event_has_an_example_and_every_example_is_as_the_schema_says() {
@@ -156,6 +162,7 @@ mod tests {
             .filter_map(|kind| kind["properties"]["type"]["const"].as_str())
             .collect();
         assert_eq!(left.len(), kinds.len());
+        assert_eq!(samples().len(), SAMPLES.lines().count());
         for sample in samples() {
             let sample = serde_json::to_value(sample).expect("an event is JSON");
             let name = sample["type"].as_str().expect("a type");
@@ -210,5 +217,35 @@ mod tests {
         | `will_retry` | boolean | Whether the turn that it stopped goes on. |
         | `error` | string or null | What went wrong. |
         ");
+    }
+
+    #[test]
+    fn no_event_tells_a_key() {
+        const KEY: &str = "sk-0123456789abcdef";
+        let secret = Secret::new(KEY);
+        let redactor = Redactor::new(&secret);
+        // Every text of every sample that is a sentence, or what a tool was given or gave, becomes a key.
+        let mut texts = 0;
+        for mut event in samples() {
+            let before = event.clone();
+            match &mut event {
+                SessionEvent::ToolStart { arguments, .. } => *arguments = json!({ "a": [KEY] }),
+                SessionEvent::ToolEnd { output: text, .. }
+                | SessionEvent::ToolUpdate { output: text, .. }
+                | SessionEvent::ApprovalRequest { subject: text, .. }
+                | SessionEvent::HookFailed { reason: text, .. }
+                | SessionEvent::Answer { text, .. }
+                | SessionEvent::Notice { text }
+                | SessionEvent::Error { message: text }
+                | SessionEvent::Message { text, .. } => KEY.clone_into(text),
+                _ => {}
+            }
+            texts += usize::from(event != before);
+            event.remove_keys(&redactor);
+            let told = serde_json::to_string(&event).unwrap();
+            assert!(!told.contains(KEY), "{told}");
+            assert_eq!(told.contains("[secret removed]"), event != before, "{told}");
+        }
+        assert!(texts >= 8, "{texts}");
     }
 }

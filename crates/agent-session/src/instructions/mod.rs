@@ -212,7 +212,7 @@ impl Instruction {
         InstructionFile {
             path: self.path.clone(),
             tokens,
-            state,
+            state: state.into(),
             note,
         }
     }

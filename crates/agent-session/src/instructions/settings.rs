@@ -22,7 +22,10 @@ pub struct InstructionSettings {
 const MOST_OF_A_FILE: u64 = 1_000_000;
 
 impl InstructionSettings {
-    /// Returns the first value that is above its range: its key, and what is wrong.
+    /// Checks that no value is above its range.
+    ///
+    /// # Errors
+    /// The key of the first value that is, and what is wrong.
     pub fn check(&self) -> Result<(), (String, String)> {
         let Self { max_bytes, .. } = self;
         if *max_bytes <= MOST_OF_A_FILE {

@@ -4,16 +4,15 @@ use compaction_core::Strategy;
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, Background, Effect, Ended, Job, MAX_FAILURES, Notice, Reason, State, Stopped,
-    StrategyChoice,
+    AfterCompaction, Background, Compaction, Effect, Ended, Job, MAX_FAILURES, Notice, State,
+    Stopped, StrategyChoice, Trigger,
 };
 
 impl Step {
     /// Begins a compaction, by what was prepared where that fits.
     pub(super) fn compact(
         &mut self,
-        reason: Reason,
-        focus: Option<String>,
+        trigger: Trigger,
         choice: StrategyChoice,
         after: AfterCompaction,
     ) -> State {
@@ -25,141 +24,105 @@ impl Step {
             StrategyChoice::InThisSession => false,
             StrategyChoice::Configured => self.memory.policy.hands_off,
         };
-        if !reason.is_automatic() || hands_off {
+        if !trigger.is_automatic() || hands_off {
             self.discard_background();
         }
         self.memory.cancelled = false;
-        match self.memory.background {
-            Some(Background::Running(job)) => {
-                self.tell(Notice::CompactionStarted {
-                    job,
-                    reason,
-                    choice,
-                });
+        let background = self.memory.background;
+        let job = match background {
+            Some(Background::Running(job)) => job,
+            Some(Background::Ready(_)) | None => self.memory.job(),
+        };
+        self.tell(Notice::CompactionStarted {
+            job,
+            trigger: trigger.clone(),
+            choice,
+        });
+        let mut compaction = Compaction {
+            job,
+            trigger,
+            after,
+            grace: None,
+        };
+        match background {
+            Some(Background::Running(_)) => {
                 let timer = self.memory.job();
-                self.effects.push(Effect::GraceTimer { job: timer });
-                State::Compacting {
-                    job,
-                    reason,
-                    after,
-                    grace: Some(timer),
-                }
+                self.effects.push(Effect::GraceTimer(timer));
+                compaction.grace = Some(timer);
+                State::Compacting(compaction)
             }
-            Some(Background::Ready(background)) => {
-                let job = self.memory.job();
-                self.tell(Notice::CompactionStarted {
-                    job,
-                    reason,
-                    choice,
-                });
-                self.splice(job, background, reason, after)
-            }
-            None => {
-                let job = self.memory.job();
-                self.tell(Notice::CompactionStarted {
-                    job,
-                    reason,
-                    choice,
-                });
-                self.run(job, reason, (focus, choice), after)
-            }
+            Some(Background::Ready(background)) => self.splice(compaction, background),
+            None => self.run(compaction, choice),
         }
     }
 
-    fn run(
-        &mut self,
-        job: Job,
-        reason: Reason,
-        (focus, choice): (Option<String>, StrategyChoice),
-        after: AfterCompaction,
-    ) -> State {
+    fn run(&mut self, compaction: Compaction, choice: StrategyChoice) -> State {
         self.memory.splices = false;
         self.effects.push(Effect::Compact {
-            job,
-            reason,
-            focus,
+            job: compaction.job,
+            trigger: compaction.trigger.clone(),
             choice,
-            omits_failed: after == AfterCompaction::Retry,
+            omits_failed: compaction.after == AfterCompaction::Retry,
         });
-        State::Compacting {
-            job,
-            reason,
-            after,
-            grace: None,
-        }
+        State::Compacting(compaction)
     }
 
     /// Goes on without what was prepared, in the same compaction.
-    pub(super) fn compact_anew(&mut self, reason: Reason, after: AfterCompaction) -> State {
-        let job = self.memory.job();
-        self.run(job, reason, (None, StrategyChoice::InThisSession), after)
+    pub(super) fn compact_anew(&mut self, mut compaction: Compaction) -> State {
+        compaction.job = self.memory.job();
+        compaction.grace = None;
+        self.run(compaction, StrategyChoice::InThisSession)
     }
 
     /// Writes what was prepared.
-    pub(super) fn splice(
-        &mut self,
-        job: Job,
-        background: Job,
-        reason: Reason,
-        after: AfterCompaction,
-    ) -> State {
+    pub(super) fn splice(&mut self, compaction: Compaction, background: Job) -> State {
         self.memory.background = None;
         self.memory.splices = true;
         self.effects.push(Effect::Splice {
-            job,
+            job: compaction.job,
             background,
-            reason,
-            omits_failed: after == AfterCompaction::Retry,
+            trigger: compaction.trigger.clone(),
+            omits_failed: compaction.after == AfterCompaction::Retry,
         });
-        State::Compacting {
-            job,
-            reason,
-            after,
-            grace: None,
-        }
+        State::Compacting(compaction)
     }
 
-    pub(super) fn compaction_ended(
-        &mut self,
-        reason: Reason,
-        after: AfterCompaction,
-        ended: Ended,
-    ) -> State {
+    pub(super) fn compaction_ended(&mut self, compaction: Compaction, ended: Ended) -> State {
         let is_cancelled = self.memory.cancelled || self.memory.pending.is_some();
+        if ended == Ended::Stale && !is_cancelled {
+            if self.memory.splices {
+                return self.compact_anew(compaction);
+            }
+            let changed = Ended::Failed(CHANGED_MEANWHILE.to_owned());
+            return self.compaction_ended(compaction, changed);
+        }
+        let Compaction { trigger, after, .. } = compaction;
         match ended {
-            Ended::Stale if self.memory.splices && !is_cancelled => {
-                self.compact_anew(reason, after)
-            }
-            Ended::Stale if !is_cancelled => {
-                let changed = Ended::Failed(CHANGED_MEANWHILE.to_owned());
-                self.compaction_ended(reason, after, changed)
-            }
             Ended::Stale | Ended::Cancelled => {
-                self.tell(Notice::CompactionEnded {
-                    reason,
-                    aborted: true,
-                    will_retry: false,
-                    error: Some(CANCELLED.to_owned()),
-                });
-                self.memory.declined |= reason.is_automatic();
-                self.after_failure(after, reason.failure("it was cancelled"))
+                let is_automatic = trigger.is_automatic();
+                let error = failure(&trigger, "it was cancelled");
+                self.report_end(trigger, true, false, Some(CANCELLED.to_owned()));
+                self.memory.declined |= is_automatic;
+                self.after_failure(after, error)
             }
             Ended::Compacted { lands } => {
                 self.freed();
-                self.end_successful(reason, self.asks_again(after, Place::Here));
-                if !lands && reason.is_automatic() {
+                let is_short = !lands && trigger.is_automatic();
+                self.report_end(trigger, false, self.asks_again(after, Place::Here), None);
+                if is_short {
                     self.stop_automatic(None, "the newest compaction freed too little");
                 }
                 self.goes_on(after, Place::Here)
             }
             Ended::HandedOff => {
                 self.freed();
-                self.end_successful(reason, self.asks_again(after, Place::NewSession));
+                let asks_again = self.asks_again(after, Place::NewSession);
+                self.report_end(trigger, false, asks_again, None);
                 self.goes_on(after, Place::NewSession)
             }
-            Ended::Nothing(why) | Ended::Failed(why) if reason.is_automatic() => {
-                let error = reason.failure(&why);
-                self.end_failed(reason, &error);
+            Ended::Nothing(why) | Ended::Failed(why) if trigger.is_automatic() => {
+                let error = failure(&trigger, &why);
+                self.report_end(trigger, false, false, Some(error.clone()));
                 self.memory.failures += 1;
                 if self.memory.failures >= MAX_FAILURES {
                     let at = self.memory.tokens;
@@ -167,15 +130,11 @@ impl Step {
                 }
                 self.after_failure(after, error)
             }
-            // These are said as they are.
-            Ended::Nothing(why) => {
-                self.end_failed(reason, &why);
-                self.after_failure(after, why)
-            }
+            // Reported as it is.
+            Ended::Nothing(error) => self.end_failed(trigger, after, error),
             Ended::Failed(why) => {
-                let error = reason.failure(&why);
-                self.end_failed(reason, &error);
-                self.after_failure(after, error)
+                let error = failure(&trigger, &why);
+                self.end_failed(trigger, after, error)
             }
         }
     }
@@ -199,21 +158,17 @@ impl Step {
             }
     }
 
-    fn end_successful(&mut self, reason: Reason, will_retry: bool) {
-        self.tell(Notice::CompactionEnded {
-            reason,
-            aborted: false,
-            will_retry,
-            error: None,
-        });
+    fn end_failed(&mut self, trigger: Trigger, after: AfterCompaction, error: String) -> State {
+        self.report_end(trigger, false, false, Some(error.clone()));
+        self.after_failure(after, error)
     }
 
-    fn end_failed(&mut self, reason: Reason, error: &str) {
+    fn report_end(&mut self, trigger: Trigger, aborted: bool, retry: bool, error: Option<String>) {
         self.tell(Notice::CompactionEnded {
-            reason,
-            aborted: false,
-            will_retry: false,
-            error: Some(error.to_owned()),
+            trigger,
+            aborted,
+            will_retry: retry,
+            error,
         });
     }
 
@@ -223,6 +178,17 @@ impl Step {
             "automatic compaction stops: {why}; compact by hand, change the model, or go back"
         )));
     }
+}
+
+/// Returns the error that people read when a compaction by this trigger failed.
+pub(super) fn failure(trigger: &Trigger, why: &str) -> String {
+    let what = match trigger {
+        Trigger::Manual { .. } => "Compaction failed",
+        Trigger::Overflow => "Context overflow recovery failed",
+        Trigger::Incomplete => "Incomplete response recovery failed",
+        Trigger::Threshold | Trigger::Image | Trigger::Idle => "Auto-compaction failed",
+    };
+    format!("{what}: {why}")
 }
 
 /// Where the session goes on after a compaction.

@@ -2,7 +2,7 @@
 
 use compaction_core::Strategy;
 
-use crate::machine::{CheckPoint, Job, Navigation, Reason, Write};
+use crate::machine::{CheckPoint, Job, Navigation, Trigger, Write};
 
 /// Which strategies a compaction may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +33,7 @@ pub enum TurnEnd {
 }
 
 /// A limit that a turn has reached.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Limit {
     /// The most requests of one turn.
@@ -70,15 +71,12 @@ pub enum Notice {
     CompactionStarted {
         /// The work; the grace time is waited under the background's number.
         job: Job,
-        /// Why.
-        reason: Reason,
-        /// How.
+        trigger: Trigger,
         choice: StrategyChoice,
     },
     /// A compaction is over.
     CompactionEnded {
-        /// Why it ran.
-        reason: Reason,
+        trigger: Trigger,
         /// Whether it was cancelled.
         aborted: bool,
         /// Whether the turn is asked again.
@@ -105,90 +103,43 @@ pub enum Notice {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// Prune, measure, and answer with `Checked`; hooks may look at what is to be sent first.
-    Check {
-        /// The work.
-        job: Job,
-        /// Where.
-        point: CheckPoint,
-    },
+    Check { job: Job, point: CheckPoint },
     /// Switch to the next larger model, and answer with `Promoted`.
-    Promote {
-        /// The work.
-        job: Job,
-    },
+    Promote(Job),
     /// Write, and answer with `Stored` or `StoreFailed`.
-    Store {
-        /// The work.
-        job: Job,
-        /// What.
-        write: Write,
-    },
+    Store { job: Job, write: Write },
     /// Ask the model, and answer with `Answered`.
-    Ask {
-        /// The work.
-        job: Job,
-    },
+    Ask(Job),
     /// Run the calls of the newest answer, and answer with `ToolsDone`.
-    RunTools {
-        /// The work.
-        job: Job,
-    },
+    RunTools(Job),
     /// Compact, and answer with `CompactionEnded`.
     Compact {
-        /// The work.
         job: Job,
-        /// Why.
-        reason: Reason,
-        /// What the summary should focus on.
-        focus: Option<String>,
-        /// How.
+        trigger: Trigger,
         choice: StrategyChoice,
         /// Whether the newest answer, which failed, leaves the context with it.
         omits_failed: bool,
     },
     /// Prepare a compaction during the running turn, and answer with `BackgroundEnded`.
-    StartBackground {
-        /// The work.
-        job: Job,
-    },
+    StartBackground(Job),
     /// Write what was prepared, and answer with `CompactionEnded`.
     Splice {
-        /// The work.
         job: Job,
-        /// The preparation.
         background: Job,
-        /// Why.
-        reason: Reason,
+        trigger: Trigger,
         /// Whether the newest answer, which failed, leaves the context with it.
         omits_failed: bool,
     },
     /// Move the leaf, and answer with `NavigationEnded`.
-    Navigate {
-        /// The work.
-        job: Job,
-        /// Where to.
-        navigation: Navigation,
-    },
+    Navigate { job: Job, navigation: Navigation },
     /// End this work soon; it still answers.
-    Cancel {
-        /// The work.
-        job: Job,
-    },
+    Cancel(Job),
     /// Forget what was prepared; end it if it is not.
-    Discard {
-        /// The preparation.
-        background: Job,
-    },
+    Discard(Job),
     /// Answer with `Elapsed` after the time that an idle session needs to be idle.
-    IdleTimer {
-        /// The timer.
-        job: Job,
-    },
+    IdleTimer(Job),
     /// Answer with `Elapsed` after the time that a background compaction is waited for.
-    GraceTimer {
-        /// The timer.
-        job: Job,
-    },
+    GraceTimer(Job),
     /// Report to whoever watches.
     Notify(Notice),
 }

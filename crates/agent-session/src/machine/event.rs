@@ -2,7 +2,7 @@
 
 use session_model::EntryId;
 
-use crate::machine::{CheckPoint, Job, StrategyChoice};
+use crate::machine::{Job, StrategyChoice};
 use session_store::Delivery;
 
 /// How an answer ended.
@@ -100,10 +100,7 @@ pub enum Event {
         delivery: Delivery,
     },
     /// A waiting message was taken back.
-    Dequeued {
-        /// Its id.
-        id: EntryId,
-    },
+    Dequeued(EntryId),
     /// Work that a session was left with goes on; messages that waited are said after it.
     Resume(ResumePoint),
     /// What runs is to stop.
@@ -112,7 +109,6 @@ pub enum Event {
     Compact {
         /// What it should focus on.
         focus: Option<String>,
-        /// How.
         choice: StrategyChoice,
     },
     /// Running compactions and branch summaries are to stop.
@@ -129,85 +125,67 @@ pub enum Event {
     Close,
     /// A check is done.
     Checked {
-        /// The work.
         job: Job,
         /// What it found.
         result: CheckResult,
     },
     /// A larger model has taken over, or could not.
-    Promoted {
-        /// The work.
-        job: Job,
-        /// Why it could not.
-        error: Option<String>,
-    },
+    Promoted { job: Job, error: Option<String> },
     /// Entries are written.
-    Stored {
-        /// The work.
-        job: Job,
-    },
+    Stored(Job),
     /// Messages that were to be written wait on, because hooks were stopped before they had seen them.
-    Withheld {
-        /// The work.
-        job: Job,
-    },
+    Withheld(Job),
     /// Entries could not be written; they are kept in memory.
-    StoreFailed {
-        /// The work.
-        job: Job,
-        /// Why.
-        error: String,
-    },
+    StoreFailed { job: Job, error: String },
     /// The model has answered.
     Answered {
-        /// The work.
         job: Job,
-        /// How.
         end: AnswerEnd,
         /// Whether a larger model could take over.
         can_promote: bool,
     },
     /// Every tool has answered.
-    ToolsDone {
-        /// The work.
-        job: Job,
-    },
+    ToolsDone(Job),
     /// A compaction has ended.
-    CompactionEnded {
-        /// The work.
-        job: Job,
-        /// How.
-        ended: Ended,
-    },
+    CompactionEnded { job: Job, ended: Ended },
     /// A background compaction has ended.
     BackgroundEnded {
-        /// The work.
         job: Job,
         /// Whether a summary is ready.
         ready: bool,
     },
     /// A change of branch has ended.
-    NavigationEnded {
-        /// The work.
-        job: Job,
-        /// How.
-        ended: Ended,
-    },
+    NavigationEnded { job: Job, ended: Ended },
     /// A timer has run out.
-    Elapsed {
-        /// The timer.
-        job: Job,
-    },
+    Elapsed(Job),
 }
 
-impl CheckPoint {
-    /// Returns the name that events use.
-    pub const fn name(self) -> &'static str {
+impl Event {
+    /// Returns the work that ended with it.
+    pub(super) const fn job(&self) -> Option<Job> {
         match self {
-            Self::BeforePrompt => "before_prompt",
-            Self::BetweenTools => "between_tools",
-            Self::AfterTurn => "after_turn",
-            Self::WhenIdle => "idle",
+            Self::Checked { job, .. }
+            | Self::Promoted { job, .. }
+            | Self::Stored(job)
+            | Self::Withheld(job)
+            | Self::StoreFailed { job, .. }
+            | Self::Answered { job, .. }
+            | Self::ToolsDone(job)
+            | Self::CompactionEnded { job, .. }
+            | Self::BackgroundEnded { job, .. }
+            | Self::NavigationEnded { job, .. }
+            | Self::Elapsed(job) => Some(*job),
+            Self::Queued { .. }
+            | Self::Dequeued(_)
+            | Self::Resume(_)
+            | Self::Abort
+            | Self::Compact { .. }
+            | Self::AbortCompaction
+            | Self::Navigate(_)
+            | Self::SetAutomatic(_)
+            | Self::ModelChanged
+            | Self::Moved
+            | Self::Close => None,
         }
     }
 }

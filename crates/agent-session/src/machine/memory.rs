@@ -77,7 +77,7 @@ pub struct Stopped {
 }
 
 /// What the machine remembers.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     /// What settings decide.
     pub policy: Policy,
@@ -130,28 +130,7 @@ impl Memory {
     pub(super) fn new(policy: Policy) -> Self {
         Self {
             policy,
-            steering: VecDeque::new(),
-            follow_ups: VecDeque::new(),
-            in_turn: false,
-            pending: None,
-            handoff_due: false,
-            overflow_recovered: false,
-            incomplete: 0,
-            failures: 0,
-            declined: false,
-            held: false,
-            compacted: false,
-            stopped: None,
-            tokens: 0,
-            requests: 0,
-            spent_micro_usd: 0,
-            background: None,
-            can_promote: false,
-            idle_timer: None,
-            splices: false,
-            cancelled: false,
-            speculation_failed: false,
-            newest_job: 0,
+            ..Self::default()
         }
     }
 
@@ -160,7 +139,7 @@ impl Memory {
         self.steering.len() + self.follow_ups.len()
     }
 
-    /// Lets a message wait that was said in an earlier run: it is sent with the next, or on resuming.
+    /// Lets a message wait; one of an earlier run is sent with the next, or on resuming.
     pub fn wait_for(&mut self, id: EntryId, delivery: Delivery) {
         match delivery {
             Delivery::Steer => self.steering.push_back(id),

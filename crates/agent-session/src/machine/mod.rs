@@ -30,6 +30,7 @@ mod model_tests;
 mod tests;
 
 pub use compaction::CANCELLED;
+pub use compaction_core::Trigger;
 pub use effect::{Effect, Limit, Notice, StrategyChoice, TurnEnd};
 pub use event::{AnswerEnd, CheckResult, Ended, Event, Navigation, ResumePoint};
 pub use memory::{Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy, Stopped};
@@ -39,56 +40,6 @@ use step::Step;
 /// A piece of work of the runtime.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Job(pub u64);
-
-/// Why a compaction runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reason {
-    /// Somebody asked for it.
-    Manual,
-    /// The provider refused the context as too large.
-    Overflow,
-    /// The answer was cut off by its output cap.
-    Incomplete,
-    /// The context exceeds the threshold.
-    Threshold,
-    /// Too many images of tools are in the context.
-    Image,
-    /// The session has been idle.
-    Idle,
-}
-
-impl Reason {
-    /// Returns the name that events and details use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Manual => "manual",
-            Self::Overflow => "overflow",
-            Self::Incomplete => "incomplete",
-            Self::Threshold => "threshold",
-            Self::Image => "image",
-            Self::Idle => "idle",
-        }
-    }
-
-    /// Returns the error that people read when a compaction for this reason failed.
-    pub fn failure(self, why: &str) -> String {
-        let what = match self {
-            Self::Manual => "Compaction failed",
-            Self::Overflow => "Context overflow recovery failed",
-            Self::Incomplete => "Incomplete response recovery failed",
-            Self::Threshold | Self::Image | Self::Idle => "Auto-compaction failed",
-        };
-        format!("{what}: {why}")
-    }
-
-    /// Returns true for compactions that nobody asked for.
-    pub const fn is_automatic(self) -> bool {
-        match self {
-            Self::Manual => false,
-            Self::Overflow | Self::Incomplete | Self::Threshold | Self::Image | Self::Idle => true,
-        }
-    }
-}
 
 /// Where a check stands in the course of things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +78,6 @@ pub enum PendingAction {
     Compact {
         /// What the summary should focus on.
         focus: Option<String>,
-        /// How.
         choice: StrategyChoice,
     },
     /// The compaction that was wanted has been cancelled: what was stopped for it goes on.
@@ -156,67 +106,62 @@ pub enum AfterCompaction {
     Rest,
 }
 
+/// A compaction under way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compaction {
+    /// The work; while a background compaction is waited for, that one's.
+    pub job: Job,
+    pub trigger: Trigger,
+    pub after: AfterCompaction,
+    /// The timer of the wait for a background compaction.
+    pub grace: Option<Job>,
+}
+
 /// What is going on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
     /// Nothing.
     Idle,
     /// Old output is pruned, and the context is measured.
-    Checking {
-        /// The work.
-        job: Job,
-        /// Where.
-        point: CheckPoint,
-    },
+    Checking { job: Job, point: CheckPoint },
     /// A larger model takes over.
     Promoting {
-        /// The work.
         job: Job,
         /// What a compaction in its place would run for.
-        reason: Reason,
-        /// What follows.
+        trigger: Trigger,
         after: AfterCompaction,
     },
     /// Entries are written.
-    Storing {
-        /// The work.
-        job: Job,
-        /// Which.
-        write: Write,
-    },
+    Storing { job: Job, write: Write },
     /// The model answers.
-    Asking {
-        /// The work.
-        job: Job,
-    },
+    Asking(Job),
     /// Tools run.
-    RunningTools {
-        /// The work.
-        job: Job,
-    },
+    RunningTools(Job),
     /// The model or the tools have been told to stop; [`Memory::pending`] says what follows.
-    Stopping {
-        /// The work.
-        job: Job,
-    },
+    Stopping(Job),
     /// A summary is written.
-    Compacting {
-        /// The work; while a background compaction is waited for, that one's.
-        job: Job,
-        /// Why.
-        reason: Reason,
-        /// What follows.
-        after: AfterCompaction,
-        /// The timer of the wait for a background compaction.
-        grace: Option<Job>,
-    },
+    Compacting(Compaction),
     /// The leaf moves.
-    Navigating {
-        /// The work.
-        job: Job,
-    },
+    Navigating(Job),
     /// The session has ended.
     Closed,
+}
+
+impl State {
+    /// Returns the work that is awaited.
+    pub(super) const fn job(&self) -> Option<Job> {
+        match self {
+            Self::Checking { job, .. }
+            | Self::Promoting { job, .. }
+            | Self::Storing { job, .. }
+            | Self::Asking(job)
+            | Self::RunningTools(job)
+            | Self::Stopping(job)
+            | Self::Compacting(Compaction { job, .. })
+            | Self::Navigating(job) => Some(*job),
+            Self::Idle | Self::Closed => None,
+        }
+    }
 }
 
 /// The machine: what is going on, and what is remembered.

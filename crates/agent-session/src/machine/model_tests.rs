@@ -11,6 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::Config;
 use session_model::EntryId;
 
+use super::compaction::failure;
 use super::*;
 use session_store::Delivery;
 
@@ -100,7 +101,7 @@ struct World {
     /// How every other answer of the model ends.
     habit: AnswerEnd,
     in_turn: bool,
-    compacting: Option<Reason>,
+    compacting: Option<Trigger>,
     closed: bool,
     /// The newest check.
     point: CheckPoint,
@@ -216,7 +217,7 @@ impl World {
             self.closing = self.closing.map(|ends| ends + 1);
         }
         match &event {
-            Event::Stored { .. } => {
+            Event::Stored(_) => {
                 if let Work::Store(Write::Messages(ids)) = &work {
                     for id in ids {
                         let message = self.message(id)?;
@@ -310,9 +311,9 @@ impl World {
             Work::Store(Write::Messages(_))
                 if self.machine.memory.pending.is_some() && dice.one_in(2) =>
             {
-                Event::Withheld { job }
+                Event::Withheld(job)
             }
-            Work::Store(_) => Event::Stored { job },
+            Work::Store(_) => Event::Stored(job),
             Work::Ask => Event::Answered {
                 job,
                 end: match dice.roll(16) {
@@ -327,7 +328,7 @@ impl World {
                 },
                 can_promote,
             },
-            Work::Tools => Event::ToolsDone { job },
+            Work::Tools => Event::ToolsDone(job),
             Work::Compact => Event::CompactionEnded {
                 job,
                 ended: match ended {
@@ -340,7 +341,7 @@ impl World {
                 job,
                 ready: is_kind || !dice.one_in(3),
             },
-            Work::Timer => Event::Elapsed { job },
+            Work::Timer => Event::Elapsed(job),
         }
     }
 
@@ -463,7 +464,7 @@ impl World {
                 }
                 let id = waiting[dice.roll(waiting.len() as u64) as usize].id.clone();
                 self.message(&id)?.fate = Fate::TakenBack;
-                self.apply(Event::Dequeued { id })
+                self.apply(Event::Dequeued(id))
             }
             _ => {
                 let resume_point = match dice.roll(5) {
@@ -513,7 +514,7 @@ impl World {
             .iter()
             .any(|effect| matches!(effect, Effect::Notify(Notice::Resting { .. })));
         let cancels = effects.iter().filter_map(|effect| match effect {
-            Effect::Cancel { job } => Some(*job),
+            Effect::Cancel(job) => Some(*job),
             _ => None,
         });
         self.cancelled_at_once = cancels.collect();
@@ -560,7 +561,7 @@ impl World {
                 }
                 self.begin(job, Work::Check)
             }
-            Effect::Promote { job } => self.begin(job, Work::Promote),
+            Effect::Promote(job) => self.begin(job, Work::Promote),
             Effect::Store { job, write } => {
                 match &write {
                     Write::Messages(ids) => self.look_at_messages(ids)?,
@@ -570,7 +571,7 @@ impl World {
                 }
                 self.begin(job, Work::Store(write))
             }
-            Effect::Ask { job } => {
+            Effect::Ask(job) => {
                 ensure(self.in_turn, "the model is asked in a turn")?;
                 ensure(
                     self.waiting_that_steer().is_empty(),
@@ -578,18 +579,17 @@ impl World {
                 )?;
                 self.begin(job, Work::Ask)
             }
-            Effect::RunTools { job } => {
+            Effect::RunTools(job) => {
                 ensure(self.in_turn, "tools run in a turn")?;
                 self.begin(job, Work::Tools)
             }
             Effect::Compact {
                 job,
-                reason,
+                trigger,
                 choice,
                 omits_failed,
-                focus: _,
             } => {
-                if reason == Reason::Overflow {
+                if trigger == Trigger::Overflow {
                     ensure(
                         choice == StrategyChoice::InThisSession,
                         "an overflow is compacted here",
@@ -597,17 +597,17 @@ impl World {
                 }
                 let waits = self.machine.memory.policy.hands_off
                     && self.in_turn
-                    && reason == Reason::Threshold
+                    && trigger == Trigger::Threshold
                     && self.point == CheckPoint::BetweenTools;
                 ensure(!waits, "a handoff waits for the end of the turn")?;
                 ensure(!self.cancelled, "what was cancelled does not begin anew")?;
-                self.look_at_compaction(reason, omits_failed)?;
+                self.look_at_compaction(&trigger, omits_failed)?;
                 self.begin(job, Work::Compact)
             }
             Effect::Splice {
                 job,
                 background,
-                reason,
+                trigger,
                 omits_failed,
             } => {
                 let place = self
@@ -618,10 +618,10 @@ impl World {
                     return Err("what is ready is spliced once".to_owned());
                 };
                 self.prepared.remove(place);
-                self.look_at_compaction(reason, omits_failed)?;
+                self.look_at_compaction(&trigger, omits_failed)?;
                 self.begin(job, Work::Compact)
             }
-            Effect::StartBackground { job } => {
+            Effect::StartBackground(job) => {
                 ensure(
                     self.prepared.is_empty(),
                     "one compaction is prepared at a time",
@@ -633,7 +633,7 @@ impl World {
                 self.prepared.push((job, false));
                 self.begin(job, Work::Background)
             }
-            Effect::Discard { background } => {
+            Effect::Discard(background) => {
                 let before = self.prepared.len();
                 self.prepared.retain(|(job, _)| *job != background);
                 ensure(
@@ -645,11 +645,11 @@ impl World {
                 ensure(!self.in_turn, "the leaf moves between turns")?;
                 self.begin(job, Work::Navigate)
             }
-            Effect::Cancel { job } => ensure(
+            Effect::Cancel(job) => ensure(
                 self.pending.iter().any(|(pending, _)| *pending == job),
                 "what is cancelled runs",
             ),
-            Effect::IdleTimer { job } | Effect::GraceTimer { job } => self.begin(job, Work::Timer),
+            Effect::IdleTimer(job) | Effect::GraceTimer(job) => self.begin(job, Work::Timer),
             Effect::Notify(notice) => self.listen(notice),
         }
     }
@@ -669,8 +669,11 @@ impl World {
         )
     }
 
-    fn look_at_compaction(&self, reason: Reason, omits_failed: bool) -> Checked {
-        ensure(self.compacting == Some(reason), "a compaction is announced")?;
+    fn look_at_compaction(&self, trigger: &Trigger, omits_failed: bool) -> Checked {
+        ensure(
+            self.compacting.as_ref() == Some(trigger),
+            "a compaction is announced",
+        )?;
         let has_failed = matches!(
             self.newest_answer,
             AnswerEnd::Overflow(_) | AnswerEnd::CutOff
@@ -679,7 +682,7 @@ impl World {
             !omits_failed || has_failed,
             "only a failed answer is left out",
         )?;
-        let is_recovery = matches!(reason, Reason::Overflow | Reason::Incomplete);
+        let is_recovery = matches!(trigger, Trigger::Overflow | Trigger::Incomplete);
         ensure(
             omits_failed || !is_recovery,
             "a recovery leaves the failed answer out",
@@ -702,20 +705,23 @@ impl World {
                 }
                 self.aborted = None;
             }
-            Notice::CompactionStarted { reason, .. } => {
+            Notice::CompactionStarted { trigger, .. } => {
                 ensure(self.compacting.is_none(), "one compaction runs at a time")?;
-                self.compacting = Some(reason);
-                if reason.is_automatic() {
-                    self.look_at_automatic(reason)?;
+                self.compacting = Some(trigger.clone());
+                if trigger.is_automatic() {
+                    self.look_at_automatic(&trigger)?;
                 }
             }
             Notice::CompactionEnded {
-                reason,
+                trigger,
                 aborted,
                 will_retry,
                 error,
             } => {
-                ensure(self.compacting == Some(reason), "what began ends")?;
+                ensure(
+                    self.compacting.as_ref() == Some(&trigger),
+                    "what began ends",
+                )?;
                 self.compacting = None;
                 self.cancelled = false;
                 ensure(
@@ -723,21 +729,19 @@ impl World {
                     "what was cancelled says so",
                 )?;
                 ensure(!will_retry || error.is_none(), "only a success asks again")?;
-                let goes_on = matches!(
-                    self.machine.state,
-                    State::Asking { .. } | State::Storing { .. }
-                );
+                let goes_on =
+                    matches!(self.machine.state, State::Asking(_) | State::Storing { .. });
                 ensure(!will_retry || goes_on, "what is asked again is asked")?;
-                if let Some(error) = error.filter(|_| !aborted && reason.is_automatic()) {
+                if let Some(error) = error.filter(|_| !aborted && trigger.is_automatic()) {
                     self.failures += 1;
                     ensure(
-                        error.starts_with(&reason.failure("")),
+                        error.starts_with(&failure(&trigger, "")),
                         "a failure says what failed",
                     )?;
                 } else if !aborted {
                     self.failures = 0;
                 }
-                self.declined |= aborted && reason.is_automatic();
+                self.declined |= aborted && trigger.is_automatic();
                 if aborted {
                     // Whoever cancels was there.
                     self.automatic = 0;
@@ -757,7 +761,7 @@ impl World {
         Ok(())
     }
 
-    fn look_at_automatic(&mut self, reason: Reason) -> Checked {
+    fn look_at_automatic(&mut self, trigger: &Trigger) -> Checked {
         let memory = &self.machine.memory;
         ensure(memory.policy.automatic, "none runs while switched off")?;
         ensure(memory.stopped.is_none(), "none runs while stopped")?;
@@ -766,22 +770,22 @@ impl World {
             self.automatic <= MOST_AUTOMATIC,
             "compactions do not follow each other without end",
         )?;
-        match reason {
-            Reason::Overflow => {
+        match trigger {
+            Trigger::Overflow => {
                 self.overflows += 1;
                 ensure(self.overflows <= 1, "an overflow is recovered from once")
             }
-            Reason::Incomplete => {
+            Trigger::Incomplete => {
                 self.incomplete += 1;
                 ensure(
                     self.incomplete <= MAX_INCOMPLETE,
                     "a cut-off answer is asked for again three times",
                 )
             }
-            Reason::Threshold | Reason::Image | Reason::Idle => {
+            Trigger::Threshold | Trigger::Image | Trigger::Idle => {
                 ensure(!self.declined, "a declined one is not tried again")
             }
-            Reason::Manual => Ok(()),
+            Trigger::Manual { .. } => Ok(()),
         }
     }
 
@@ -807,36 +811,36 @@ impl World {
             State::Checking { job, .. } => is_awaited(job, |work| *work == Work::Check),
             State::Promoting { job, .. } => is_awaited(job, |work| *work == Work::Promote),
             State::Storing { job, .. } => is_awaited(job, |work| matches!(work, Work::Store(_))),
-            State::Asking { job } => is_awaited(job, |work| *work == Work::Ask),
-            State::RunningTools { job } => is_awaited(job, |work| *work == Work::Tools),
-            State::Stopping { job } => {
+            State::Asking(job) => is_awaited(job, |work| *work == Work::Ask),
+            State::RunningTools(job) => is_awaited(job, |work| *work == Work::Tools),
+            State::Stopping(job) => {
                 ensure(memory.pending.is_some(), "who stops wants something")?;
                 is_awaited(job, |work| matches!(work, Work::Ask | Work::Tools))
             }
-            State::Compacting {
+            State::Compacting(Compaction {
                 job, grace: None, ..
-            } => is_awaited(job, |work| *work == Work::Compact),
-            State::Compacting {
+            }) => is_awaited(job, |work| *work == Work::Compact),
+            State::Compacting(Compaction {
                 job,
                 grace: Some(timer),
                 ..
-            } => {
+            }) => {
                 exclusive.is_empty()
                     && is_running(timer, Work::Timer)
                     && is_running(job, Work::Background)
                     && self.prepared.contains(&(*job, false))
             }
-            State::Navigating { job } => is_awaited(job, |work| *work == Work::Navigate),
+            State::Navigating(job) => is_awaited(job, |work| *work == Work::Navigate),
         };
         ensure(awaits, "what is awaited runs, and nothing beside it")?;
-        ensure(memory.in_turn == self.in_turn, "a turn is notice")?;
+        ensure(memory.in_turn == self.in_turn, "a turn is reported")?;
         ensure(
             !(self.is_at_rest() && self.in_turn),
             "no turn is left behind",
         )?;
         ensure(
-            self.compacting.is_some() == matches!(state, State::Compacting { .. }),
-            "a compaction is notice",
+            self.compacting.is_some() == matches!(state, State::Compacting(_)),
+            "a compaction is reported",
         )?;
         let queue =
             |ids: &std::collections::VecDeque<EntryId>| ids.iter().cloned().collect::<Vec<_>>();
@@ -874,9 +878,9 @@ impl World {
                 .pending
                 .iter()
                 .position(|(job, work)| match self.machine.state {
-                    State::Compacting {
+                    State::Compacting(Compaction {
                         grace: Some(timer), ..
-                    } => *job == timer,
+                    }) => *job == timer,
                     _ => work.is_exclusive(),
                 });
             let Some(index) = awaited else {
@@ -994,15 +998,15 @@ fn the_runs_reach_every_state() {
             };
             let state = name(format!("{:?}", world.machine.state));
             seen.insert(match &world.machine.state {
-                State::Compacting {
-                    reason,
+                State::Compacting(Compaction {
+                    trigger,
                     after,
                     grace,
                     ..
-                } => {
+                }) => {
                     let after = name(format!("{after:?}"));
                     let waiting = if grace.is_some() { ", waiting" } else { "" };
-                    format!("{state} {}: {after}{waiting}", reason.name())
+                    format!("{state} {}: {after}{waiting}", trigger.name())
                 }
                 State::Checking { point, .. } => format!("{state} {}", point.name()),
                 State::Storing { write, .. } => format!("{state} {}", name(format!("{write:?}"))),

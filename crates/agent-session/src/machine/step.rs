@@ -1,8 +1,8 @@
 //! One step: which event means what in which state.
 
 use crate::machine::{
-    AfterCompaction, Background, CheckPoint, Effect, Event, Job, Memory, Notice, PendingAction,
-    Reason, ResumePoint, State, TurnEnd, Write,
+    AfterCompaction, Background, CheckPoint, Compaction, Effect, Event, Job, Memory, Notice,
+    PendingAction, ResumePoint, State, Trigger, TurnEnd, Write,
 };
 use session_store::Delivery;
 
@@ -49,114 +49,91 @@ impl Next {
 
 impl Step {
     pub(super) fn on(&mut self, state: State, event: Event) -> State {
-        match event {
-            Event::Queued { id, delivery } => self.said(state, id, delivery),
-            Event::Dequeued { id } => {
+        match (event, state) {
+            (Event::Queued { id, delivery }, state) => self.queued(state, id, delivery),
+            (Event::Dequeued(id), state) => {
                 self.memory.forget(&id);
                 state
             }
-            Event::Resume(resume_point) => self.resume(state, resume_point),
-            Event::Abort => self.stop(state, PendingAction::Rest),
-            Event::Close => self.stop(state, PendingAction::Close),
-            Event::Compact { focus, choice } => self.compact_requested(state, focus, choice),
-            Event::AbortCompaction => self.abort_compaction(state),
-            Event::Navigate(navigation) => match state {
-                State::Idle => {
-                    self.discard_background();
-                    self.memory.idle_timer = None;
-                    let job = self.memory.job();
-                    self.effects.push(Effect::Navigate { job, navigation });
-                    State::Navigating { job }
-                }
-                State::Closed => self.refuse(State::Closed, "the session has ended"),
-                busy => self.refuse(busy, "the agent is busy; stop it first"),
-            },
-            Event::SetAutomatic(automatic) => self.set_automatic(state, automatic),
-            Event::ModelChanged => self.model_changed(state),
-            Event::Moved => {
+            (Event::Resume(resume_point), state) => self.resume(state, resume_point),
+            (Event::Abort, state) => self.stop(state, PendingAction::Rest),
+            (Event::Close, state) => self.stop(state, PendingAction::Close),
+            (Event::Compact { focus, choice }, state) => {
+                self.compact_requested(state, focus, choice)
+            }
+            (Event::AbortCompaction, state) => self.abort_compaction(state),
+            (Event::Navigate(navigation), State::Idle) => {
+                self.discard_background();
+                self.memory.idle_timer = None;
+                let job = self.memory.job();
+                self.effects.push(Effect::Navigate { job, navigation });
+                State::Navigating(job)
+            }
+            (Event::Navigate(_), State::Closed) => {
+                self.refuse(State::Closed, "the session has ended")
+            }
+            (Event::Navigate(_), busy) => self.refuse(busy, "the agent is busy; stop it first"),
+            (Event::SetAutomatic(automatic), state) => self.set_automatic(state, automatic),
+            (Event::ModelChanged, state) => self.model_changed(state),
+            (Event::Moved, state) => {
                 self.discard_background();
                 self.memory.reset_failures();
                 self.memory.compacted = false;
                 state
             }
-            Event::Elapsed { job } => self.elapsed(state, job),
-            Event::BackgroundEnded { job, ready } => self.background_ended(state, job, ready),
-            Event::Checked { job, result } => match state {
-                State::Checking {
-                    job: awaited,
-                    point,
-                } if awaited == job => self.checked(point, result),
-                other => other,
-            },
-            Event::Promoted { job, error } => match state {
-                State::Promoting {
-                    job: awaited,
-                    reason,
-                    after,
-                } if awaited == job => self.promoted(reason, after, error),
-                other => other,
-            },
-            Event::Stored { job } => match state {
-                State::Storing {
-                    job: awaited,
-                    write,
-                } if awaited == job => self.stored(write),
-                other => other,
-            },
-            Event::Withheld { job } => match state {
-                State::Storing { job: awaited, .. } if awaited == job => self.withheld(),
-                other => other,
-            },
-            Event::StoreFailed { job, error } => match state {
-                State::Storing { job: awaited, .. } if awaited == job => self.store_failed(&error),
-                other => other,
-            },
-            Event::Answered {
-                job,
-                end,
-                can_promote,
-            } => match state {
-                State::Asking { job: awaited } | State::Stopping { job: awaited }
-                    if awaited == job =>
-                {
-                    self.memory.can_promote = can_promote;
-                    self.store(Write::Answer(end))
-                }
-                other => other,
-            },
-            Event::ToolsDone { job } => match state {
-                State::RunningTools { job: awaited } | State::Stopping { job: awaited }
-                    if awaited == job =>
-                {
-                    self.store(Write::Results)
-                }
-                other => other,
-            },
-            Event::CompactionEnded { job, ended } => match state {
-                State::Compacting {
-                    job: awaited,
-                    reason,
-                    after,
-                    grace: None,
-                } if awaited == job => self.compaction_ended(reason, after, ended),
-                other => other,
-            },
-            Event::NavigationEnded { job, ended } => match state {
-                State::Navigating { job: awaited } if awaited == job => self.navigated(ended),
-                other => other,
-            },
+            (Event::Elapsed(job), state) => self.elapsed(state, job),
+            (Event::BackgroundEnded { job, ready }, state) => {
+                self.background_ended(state, job, ready)
+            }
+            (event, state) if event.job() != state.job() => state,
+            (Event::Checked { result, .. }, State::Checking { point, .. }) => {
+                self.checked(point, result)
+            }
+            (Event::Promoted { error, .. }, State::Promoting { trigger, after, .. }) => {
+                self.promoted(trigger, after, error)
+            }
+            (Event::Stored(_), State::Storing { write, .. }) => self.stored(write),
+            (Event::Withheld(_), State::Storing { .. }) => self.withheld(),
+            (Event::StoreFailed { error, .. }, State::Storing { .. }) => self.store_failed(&error),
+            (
+                Event::Answered {
+                    end, can_promote, ..
+                },
+                State::Asking(_) | State::Stopping(_),
+            ) => {
+                self.memory.can_promote = can_promote;
+                self.store(Write::Answer(end))
+            }
+            (Event::ToolsDone(_), State::RunningTools(_) | State::Stopping(_)) => {
+                self.store(Write::Results)
+            }
+            (
+                Event::CompactionEnded { ended, .. },
+                State::Compacting(compaction @ Compaction { grace: None, .. }),
+            ) => self.compaction_ended(compaction, ended),
+            (Event::NavigationEnded { ended, .. }, State::Navigating(_)) => self.navigated(ended),
+            // It ended other work than what is awaited.
+            (
+                Event::Checked { .. }
+                | Event::Promoted { .. }
+                | Event::Stored(_)
+                | Event::Withheld(_)
+                | Event::StoreFailed { .. }
+                | Event::Answered { .. }
+                | Event::ToolsDone(_)
+                | Event::CompactionEnded { .. }
+                | Event::NavigationEnded { .. },
+                state,
+            ) => state,
         }
     }
 
-    fn said(&mut self, state: State, id: session_model::EntryId, delivery: Delivery) -> State {
+    fn queued(&mut self, state: State, id: session_model::EntryId, delivery: Delivery) -> State {
         if state == State::Closed {
             return self.refuse(state, "the session has ended");
         }
         self.memory.held = false;
-        match delivery {
-            Delivery::Steer => self.memory.steering.push_back(id),
-            Delivery::Prompt | Delivery::FollowUp => self.memory.follow_ups.push_back(id),
-        }
+        self.memory.wait_for(id, delivery);
         match state {
             State::Idle => self.begin(),
             busy => busy,
@@ -193,14 +170,9 @@ impl Step {
                 self.memory.idle_timer = None;
                 self.follow(Next::Check(CheckPoint::WhenIdle))
             }
-            State::Compacting {
-                reason,
-                after,
-                grace: Some(grace),
-                ..
-            } if grace == timer => {
+            State::Compacting(compaction) if compaction.grace == Some(timer) => {
                 self.discard_background();
-                self.compact_anew(reason, after)
+                self.compact_anew(compaction)
             }
             other => other,
         }
@@ -214,12 +186,9 @@ impl Step {
         }
         self.discard_background();
         match state {
-            State::Compacting {
-                job,
-                reason,
-                after,
-                grace: Some(timer),
-            } => self.cancel_compaction(job, reason, after, Some(timer)),
+            State::Compacting(compaction) if compaction.grace.is_some() => {
+                self.cancel_compaction(compaction)
+            }
             other => other,
         }
     }
@@ -232,12 +201,9 @@ impl Step {
         self.memory.speculation_failed = false;
         self.discard_background();
         match state {
-            State::Compacting {
-                reason,
-                after,
-                grace: Some(_),
-                ..
-            } => self.compact_anew(reason, after),
+            State::Compacting(compaction) if compaction.grace.is_some() => {
+                self.compact_anew(compaction)
+            }
             other => other,
         }
     }
@@ -257,9 +223,9 @@ impl Step {
         if next == Next::RunTools && stops {
             // No call is parted from its result: these get results that say that they did not run.
             let job = self.memory.job();
-            self.effects.push(Effect::RunTools { job });
-            self.effects.push(Effect::Cancel { job });
-            return State::Stopping { job };
+            self.effects.push(Effect::RunTools(job));
+            self.effects.push(Effect::Cancel(job));
+            return State::Stopping(job);
         }
         match self.memory.pending.take() {
             None | Some(PendingAction::Continue) => self.go(next),
@@ -287,7 +253,7 @@ impl Step {
                     }
                     Next::Check(CheckPoint::WhenIdle) | Next::Rest => AfterCompaction::Rest,
                 };
-                self.compact(Reason::Manual, focus, choice, after)
+                self.compact(Trigger::Manual { focus }, choice, after)
             }
         }
     }
@@ -306,14 +272,14 @@ impl Step {
                 }
                 self.memory.requests += 1;
                 let job = self.memory.job();
-                self.effects.push(Effect::Ask { job });
-                State::Asking { job }
+                self.effects.push(Effect::Ask(job));
+                State::Asking(job)
             }
             Next::Continue => self.store(Write::Continue),
             Next::RunTools => {
                 let job = self.memory.job();
-                self.effects.push(Effect::RunTools { job });
-                State::RunningTools { job }
+                self.effects.push(Effect::RunTools(job));
+                State::RunningTools(job)
             }
             Next::End(end) => {
                 self.memory.held |= end != TurnEnd::Done;
@@ -360,7 +326,7 @@ impl Step {
         self.tell(Notice::Resting { waiting });
         let job = self.memory.job();
         self.memory.idle_timer = Some(job);
-        self.effects.push(Effect::IdleTimer { job });
+        self.effects.push(Effect::IdleTimer(job));
         State::Idle
     }
 
@@ -374,7 +340,7 @@ impl Step {
     pub(super) fn discard_background(&mut self) {
         if let Some(background) = self.memory.background.take() {
             let background = background.job();
-            self.effects.push(Effect::Discard { background });
+            self.effects.push(Effect::Discard(background));
         }
     }
 
@@ -385,18 +351,18 @@ impl Step {
         self.memory.background = ready.then_some(Background::Ready(ended));
         self.memory.speculation_failed |= !ready;
         match state {
-            State::Compacting {
-                job,
-                reason,
-                after,
-                grace: Some(_),
-            } if job == ended => match ready {
-                true => {
-                    let job = self.memory.job();
-                    self.splice(job, ended, reason, after)
+            State::Compacting(mut compaction)
+                if compaction.grace.is_some() && compaction.job == ended =>
+            {
+                match ready {
+                    true => {
+                        compaction.job = self.memory.job();
+                        compaction.grace = None;
+                        self.splice(compaction, ended)
+                    }
+                    false => self.compact_anew(compaction),
                 }
-                false => self.compact_anew(reason, after),
-            },
+            }
             other => other,
         }
     }

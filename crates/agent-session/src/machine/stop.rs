@@ -2,8 +2,8 @@
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, CANCELLED, Effect, Ended, Job, Notice, PendingAction, Reason, State,
-    StrategyChoice, Write,
+    AfterCompaction, CANCELLED, Compaction, Effect, Ended, Notice, PendingAction, State,
+    StrategyChoice, Trigger, Write,
 };
 
 impl Step {
@@ -13,29 +13,24 @@ impl Step {
             State::Closed => State::Closed,
             State::Idle if wanted == PendingAction::Close => self.close(),
             State::Idle => State::Idle,
-            State::Asking { job } | State::RunningTools { job } => {
+            State::Asking(job) | State::RunningTools(job) => {
                 self.want(wanted);
-                self.effects.push(Effect::Cancel { job });
-                State::Stopping { job }
+                self.effects.push(Effect::Cancel(job));
+                State::Stopping(job)
             }
-            State::Compacting {
-                job,
-                reason,
-                after,
-                grace,
-            } => {
+            State::Compacting(compaction) => {
                 self.want(wanted);
-                self.cancel_compaction(job, reason, after, grace)
+                self.cancel_compaction(compaction)
             }
-            State::Navigating { job } => {
+            State::Navigating(job) => {
                 self.want(wanted);
-                self.effects.push(Effect::Cancel { job });
-                State::Navigating { job }
+                self.effects.push(Effect::Cancel(job));
+                State::Navigating(job)
             }
             short @ (State::Checking { .. }
             | State::Promoting { .. }
             | State::Storing { .. }
-            | State::Stopping { .. }) => {
+            | State::Stopping(_)) => {
                 self.want(wanted);
                 self.cancel_hook_review(&short);
                 short
@@ -51,7 +46,7 @@ impl Step {
             write: Write::Messages(_),
         } = state
         {
-            self.effects.push(Effect::Cancel { job: *job });
+            self.effects.push(Effect::Cancel(*job));
         }
     }
 
@@ -73,22 +68,22 @@ impl Step {
         match state {
             State::Idle => {
                 self.memory.idle_timer = None;
-                self.compact(Reason::Manual, focus, choice, AfterCompaction::Rest)
+                self.compact(Trigger::Manual { focus }, choice, AfterCompaction::Rest)
             }
-            State::Compacting { .. } => self.refuse(state, "a compaction is running already"),
-            State::Navigating { .. } => {
+            State::Compacting(_) => self.refuse(state, "a compaction is running already"),
+            State::Navigating(_) => {
                 self.refuse(state, "the session is moving; try again when it has")
             }
             State::Closed => self.refuse(state, "the session has ended"),
-            State::Asking { job } | State::RunningTools { job } => {
+            State::Asking(job) | State::RunningTools(job) => {
                 self.memory.pending = Some(PendingAction::Compact { focus, choice });
-                self.effects.push(Effect::Cancel { job });
-                State::Stopping { job }
+                self.effects.push(Effect::Cancel(job));
+                State::Stopping(job)
             }
             State::Checking { .. }
             | State::Promoting { .. }
             | State::Storing { .. }
-            | State::Stopping { .. } => match self.memory.pending {
+            | State::Stopping(_) => match self.memory.pending {
                 None | Some(PendingAction::Continue) => {
                     self.memory.pending = Some(PendingAction::Compact { focus, choice });
                     self.cancel_hook_review(&state);
@@ -107,17 +102,12 @@ impl Step {
 
     pub(super) fn abort_compaction(&mut self, state: State) -> State {
         match state {
-            State::Compacting {
-                job,
-                reason,
-                after,
-                grace,
-            } => self.cancel_compaction(job, reason, after, grace),
-            State::Navigating { job } => {
-                self.effects.push(Effect::Cancel { job });
-                State::Navigating { job }
+            State::Compacting(compaction) => self.cancel_compaction(compaction),
+            State::Navigating(job) => {
+                self.effects.push(Effect::Cancel(job));
+                State::Navigating(job)
             }
-            State::Stopping { .. } | State::Storing { .. } => {
+            State::Stopping(_) | State::Storing { .. } => {
                 self.discard_background();
                 if self.withdraw_compaction() {
                     self.memory.pending = Some(PendingAction::Continue);
@@ -127,8 +117,8 @@ impl Step {
             State::Idle
             | State::Checking { .. }
             | State::Promoting { .. }
-            | State::Asking { .. }
-            | State::RunningTools { .. }
+            | State::Asking(_)
+            | State::RunningTools(_)
             | State::Closed => {
                 self.discard_background();
                 self.withdraw_compaction();
@@ -147,25 +137,14 @@ impl Step {
         is_compaction
     }
 
-    pub(super) fn cancel_compaction(
-        &mut self,
-        job: Job,
-        reason: Reason,
-        after: AfterCompaction,
-        grace: Option<Job>,
-    ) -> State {
-        if grace.is_some() {
+    pub(super) fn cancel_compaction(&mut self, compaction: Compaction) -> State {
+        if compaction.grace.is_some() {
             // Only a preparation was waited for; nothing else runs.
             self.discard_background();
-            return self.compaction_ended(reason, after, Ended::Cancelled);
+            return self.compaction_ended(compaction, Ended::Cancelled);
         }
         self.memory.cancelled = true;
-        self.effects.push(Effect::Cancel { job });
-        State::Compacting {
-            job,
-            reason,
-            after,
-            grace,
-        }
+        self.effects.push(Effect::Cancel(compaction.job));
+        State::Compacting(compaction)
     }
 }

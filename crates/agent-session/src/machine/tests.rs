@@ -69,18 +69,19 @@ fn events(script: &str) -> Vec<&str> {
         .collect()
 }
 
-fn awaited(machine: &Machine) -> Job {
-    match &machine.state {
-        State::Checking { job, .. }
-        | State::Promoting { job, .. }
-        | State::Storing { job, .. }
-        | State::Asking { job }
-        | State::RunningTools { job }
-        | State::Stopping { job }
-        | State::Compacting { job, .. }
-        | State::Navigating { job } => *job,
-        State::Idle | State::Closed => Job(0),
+impl CheckPoint {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::BeforePrompt => "before_prompt",
+            Self::BetweenTools => "between_tools",
+            Self::AfterTurn => "after_turn",
+            Self::WhenIdle => "idle",
+        }
     }
+}
+
+fn awaited(machine: &Machine) -> Job {
+    machine.state.job().unwrap_or(Job(0))
 }
 
 fn parse(machine: &Machine, line: &str) -> Event {
@@ -105,12 +106,12 @@ fn parse(machine: &Machine, line: &str) -> Event {
             id,
             delivery: Delivery::FollowUp,
         },
-        "take" => Event::Dequeued { id },
+        "take" => Event::Dequeued(id),
         "resume" => Event::Resume(match rest {
             "rest" => ResumePoint::Rest,
             "unanswered" => ResumePoint::Unanswered,
             "calls" => ResumePoint::PendingCalls,
-            other => panic!("no resume_point: {other}"),
+            other => panic!("no resume point: {other}"),
         }),
         "abort" => Event::Abort,
         "abort-compaction" => Event::AbortCompaction,
@@ -140,8 +141,8 @@ fn parse(machine: &Machine, line: &str) -> Event {
             job,
             error: Some(rest.to_owned()),
         },
-        "stored" => Event::Stored { job },
-        "withheld" => Event::Withheld { job },
+        "stored" => Event::Stored(job),
+        "withheld" => Event::Withheld(job),
         "store-failed" => Event::StoreFailed {
             job,
             error: rest.to_owned(),
@@ -159,7 +160,7 @@ fn parse(machine: &Machine, line: &str) -> Event {
             },
             can_promote: verb == "answered+",
         },
-        "tools" => Event::ToolsDone { job },
+        "tools" => Event::ToolsDone(job),
         "ended" => Event::CompactionEnded {
             job,
             ended: ended(what, why),
@@ -174,18 +175,16 @@ fn parse(machine: &Machine, line: &str) -> Event {
                 .unwrap(),
             ready: verb == "prepared",
         },
-        "elapsed" => Event::Elapsed {
-            job: match (machine.state.clone(), number) {
-                (_, Some(job))
-                | (
-                    State::Compacting {
-                        grace: Some(job), ..
-                    },
-                    None,
-                ) => job,
-                _ => machine.memory.idle_timer.unwrap(),
-            },
-        },
+        "elapsed" => Event::Elapsed(match (machine.state.clone(), number) {
+            (_, Some(job))
+            | (
+                State::Compacting(Compaction {
+                    grace: Some(job), ..
+                }),
+                None,
+            ) => job,
+            _ => machine.memory.idle_timer.unwrap(),
+        }),
         other => panic!("no event: {other}"),
     }
 }
@@ -223,14 +222,13 @@ fn ended(what: &str, why: &str) -> Ended {
 fn effect(effect: &Effect) -> String {
     match effect {
         Effect::Check { job, point } => format!("check#{} {}", job.0, point.name()),
-        Effect::Promote { job } => format!("promote#{}", job.0),
+        Effect::Promote(job) => format!("promote#{}", job.0),
         Effect::Store { job, write } => format!("store#{} {}", job.0, written(write)),
-        Effect::Ask { job } => format!("ask#{}", job.0),
-        Effect::RunTools { job } => format!("tools#{}", job.0),
+        Effect::Ask(job) => format!("ask#{}", job.0),
+        Effect::RunTools(job) => format!("tools#{}", job.0),
         Effect::Compact {
             job,
-            reason,
-            focus,
+            trigger,
             choice,
             omits_failed,
         } => {
@@ -241,16 +239,16 @@ fn effect(effect: &Effect) -> String {
                 StrategyChoice::By(strategy) => strategy.name(),
                 StrategyChoice::Instead(strategy) => &format!("instead by {}", strategy.name()),
             };
-            let focus = focus.as_ref().map(|focus| format!(" on {focus}"));
+            let focus = trigger.focus().map(|focus| format!(" on {focus}"));
             let omits = if *omits_failed { " omitting" } else { "" };
             let focus = focus.unwrap_or_default();
-            format!("compact#{} {} {how}{focus}{omits}", job.0, reason.name())
+            format!("compact#{} {} {how}{focus}{omits}", job.0, trigger.name())
         }
-        Effect::StartBackground { job } => format!("prepare#{}", job.0),
+        Effect::StartBackground(job) => format!("prepare#{}", job.0),
         Effect::Splice {
             job,
             background,
-            reason,
+            trigger,
             omits_failed,
         } => {
             let omits = if *omits_failed { " omitting" } else { "" };
@@ -258,7 +256,7 @@ fn effect(effect: &Effect) -> String {
                 "splice#{} of #{} {}{omits}",
                 job.0,
                 background.0,
-                reason.name()
+                trigger.name()
             )
         }
         Effect::Navigate { job, navigation } => {
@@ -268,10 +266,10 @@ fn effect(effect: &Effect) -> String {
                 navigation.target.as_deref().unwrap_or("start")
             )
         }
-        Effect::Cancel { job } => format!("cancel#{}", job.0),
-        Effect::Discard { background } => format!("discard#{}", background.0),
-        Effect::IdleTimer { job } => format!("idle#{}", job.0),
-        Effect::GraceTimer { job } => format!("grace#{}", job.0),
+        Effect::Cancel(job) => format!("cancel#{}", job.0),
+        Effect::Discard(background) => format!("discard#{}", background.0),
+        Effect::IdleTimer(job) => format!("idle#{}", job.0),
+        Effect::GraceTimer(job) => format!("grace#{}", job.0),
         Effect::Notify(notice) => format!("[{}]", telling(notice)),
     }
 }
@@ -297,11 +295,11 @@ fn telling(notice: &Notice) -> String {
         Notice::TurnEnded(TurnEnd::Aborted) => "turn aborted".to_owned(),
         Notice::TurnEnded(TurnEnd::LimitReached(limit)) => format!("turn {limit:?}"),
         Notice::TurnEnded(TurnEnd::Failed(why)) => format!("turn failed: {why}"),
-        Notice::CompactionStarted { job, reason, .. } => {
-            format!("compaction#{} {}", job.0, reason.name())
+        Notice::CompactionStarted { job, trigger, .. } => {
+            format!("compaction#{} {}", job.0, trigger.name())
         }
         Notice::CompactionEnded {
-            reason,
+            trigger,
             aborted,
             will_retry,
             error,
@@ -312,7 +310,7 @@ fn telling(notice: &Notice) -> String {
                 .as_ref()
                 .map(|error| format!(": {error}"))
                 .unwrap_or_default();
-            format!("{} over{aborted}{retry}{error}", reason.name())
+            format!("{} over{aborted}{retry}{error}", trigger.name())
         }
         Notice::AutomaticStopped(why) => why.clone(),
         Notice::Refused(why) => format!("refused: {why}"),

@@ -1,10 +1,10 @@
 //! The course of a turn: messages, answers, tools, and the checks between them.
 
-use crate::machine::compaction::{CHANGED_MEANWHILE, Place};
+use crate::machine::compaction::{CHANGED_MEANWHILE, Place, failure};
 use crate::machine::step::{Next, Step};
 use crate::machine::{
     AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect, Ended,
-    MAX_INCOMPLETE, Notice, PendingAction, Reason, State, Stopped, StrategyChoice, TurnEnd, Write,
+    MAX_INCOMPLETE, Notice, PendingAction, State, Stopped, StrategyChoice, Trigger, TurnEnd, Write,
 };
 
 impl Step {
@@ -89,40 +89,38 @@ impl Step {
                 None => self.follow(Next::End(TurnEnd::Aborted)),
             },
             AnswerEnd::Failed(error) => self.follow(Next::End(TurnEnd::Failed(error))),
-            AnswerEnd::Overflow(error) => self.recover(Reason::Overflow, &error),
-            AnswerEnd::CutOff => self.recover(Reason::Incomplete, "the answer was cut off"),
+            AnswerEnd::Overflow(error) => self.recover(Trigger::Overflow, &error),
+            AnswerEnd::CutOff => self.recover(Trigger::Incomplete, "the answer was cut off"),
         }
     }
 
     /// Makes room and asks again, within bounds.
-    fn recover(&mut self, reason: Reason, error: &str) -> State {
-        let exhausted = match reason {
-            Reason::Overflow if self.memory.overflow_recovered => Some(format!(
+    fn recover(&mut self, trigger: Trigger, error: &str) -> State {
+        let incomplete = self.memory.incomplete;
+        let exhausted = if trigger == Trigger::Overflow && self.memory.overflow_recovered {
+            Some(format!(
                 "the context still does not fit after a compaction: {error}"
-            )),
-            Reason::Incomplete if self.memory.incomplete >= MAX_INCOMPLETE => Some(format!(
+            ))
+        } else if trigger == Trigger::Incomplete && incomplete >= MAX_INCOMPLETE {
+            Some(format!(
                 "{error} {} times in a row; raise the model's output cap or ask for less in one answer",
-                self.memory.incomplete + 1
-            )),
-            Reason::Manual
-            | Reason::Overflow
-            | Reason::Incomplete
-            | Reason::Threshold
-            | Reason::Image
-            | Reason::Idle => None,
+                incomplete + 1
+            ))
+        } else {
+            None
         };
         if let Some(why) = exhausted {
-            return self.follow(Next::End(TurnEnd::Failed(reason.failure(&why))));
+            return self.follow(Next::End(TurnEnd::Failed(failure(&trigger, &why))));
         }
         match self.memory.pending.take() {
             None | Some(PendingAction::Continue) if self.memory.can_promote => {
-                self.promote(reason, AfterCompaction::Retry)
+                self.promote(trigger, AfterCompaction::Retry)
             }
-            None | Some(PendingAction::Continue) => self.make_room(reason, error),
+            None | Some(PendingAction::Continue) => self.make_room(trigger, error),
             // What somebody asked for makes room as well.
             Some(PendingAction::Compact { focus, choice }) => {
-                self.count(reason);
-                self.compact(Reason::Manual, focus, choice, AfterCompaction::Retry)
+                self.count(&trigger);
+                self.compact(Trigger::Manual { focus }, choice, AfterCompaction::Retry)
             }
             stopped @ Some(PendingAction::Rest | PendingAction::Close) => {
                 self.memory.pending = stopped;
@@ -132,34 +130,27 @@ impl Step {
     }
 
     /// Compacts so that the failed answer can be asked for again, where that is allowed.
-    fn make_room(&mut self, reason: Reason, error: &str) -> State {
+    fn make_room(&mut self, trigger: Trigger, error: &str) -> State {
         let refused = match (self.memory.policy.automatic, self.memory.stopped) {
             (false, _) => Some("automatic compaction is switched off"),
             (true, Some(_)) => Some("automatic compaction has stopped; compact by hand"),
             (true, None) => None,
         };
         if let Some(why) = refused {
-            let error = reason.failure(&format!("{error} ({why})"));
+            let error = failure(&trigger, &format!("{error} ({why})"));
             return self.follow(Next::End(TurnEnd::Failed(error)));
         }
-        self.count(reason);
-        let choice = match reason {
-            Reason::Overflow => StrategyChoice::InThisSession,
-            Reason::Manual
-            | Reason::Incomplete
-            | Reason::Threshold
-            | Reason::Image
-            | Reason::Idle => StrategyChoice::Configured,
+        self.count(&trigger);
+        let choice = match trigger == Trigger::Overflow {
+            true => StrategyChoice::InThisSession,
+            false => StrategyChoice::Configured,
         };
-        self.compact(reason, None, choice, AfterCompaction::Retry)
+        self.compact(trigger, choice, AfterCompaction::Retry)
     }
 
-    fn count(&mut self, reason: Reason) {
-        match reason {
-            Reason::Overflow => self.memory.overflow_recovered = true,
-            Reason::Incomplete => self.memory.incomplete += 1,
-            Reason::Manual | Reason::Threshold | Reason::Image | Reason::Idle => {}
-        }
+    fn count(&mut self, trigger: &Trigger) {
+        self.memory.overflow_recovered |= *trigger == Trigger::Overflow;
+        self.memory.incomplete += u32::from(*trigger == Trigger::Incomplete);
     }
 
     pub(super) fn checked(&mut self, point: CheckPoint, result: CheckResult) -> State {
@@ -179,24 +170,28 @@ impl Step {
             return self.continue_uncompacted(after);
         }
         let scheduled = point == CheckPoint::AfterTurn && self.memory.handoff_due;
-        let reason = match point {
-            CheckPoint::WhenIdle if result.idle_due && !self.memory.compacted => Some(Reason::Idle),
+        let trigger = match point {
+            CheckPoint::WhenIdle if result.idle_due && !self.memory.compacted => {
+                Some(Trigger::Idle)
+            }
             CheckPoint::WhenIdle => None,
             CheckPoint::BeforePrompt | CheckPoint::BetweenTools | CheckPoint::AfterTurn => {
                 if result.due || scheduled {
-                    Some(Reason::Threshold)
+                    Some(Trigger::Threshold)
                 } else {
-                    result.images_due.then_some(Reason::Image)
+                    result.images_due.then_some(Trigger::Image)
                 }
             }
         };
-        match reason {
+        match trigger {
             None => {
                 self.speculate(point, result);
                 self.continue_uncompacted(after)
             }
-            Some(Reason::Threshold) if result.can_promote => self.promote(Reason::Threshold, after),
-            Some(reason) => self.compact_unless_refused(reason, after),
+            Some(Trigger::Threshold) if result.can_promote => {
+                self.promote(Trigger::Threshold, after)
+            }
+            Some(trigger) => self.compact_unless_refused(trigger, after),
         }
     }
 
@@ -216,7 +211,7 @@ impl Step {
     }
 
     /// Compacts, unless settings, failures or the user are against it. A handoff waits for the end of the turn.
-    fn compact_unless_refused(&mut self, reason: Reason, after: AfterCompaction) -> State {
+    fn compact_unless_refused(&mut self, trigger: Trigger, after: AfterCompaction) -> State {
         let memory = &mut self.memory;
         if !memory.policy.automatic || memory.stopped.is_some() || memory.declined {
             return self.continue_uncompacted(after);
@@ -231,7 +226,7 @@ impl Step {
             AfterCompaction::Ask => StrategyChoice::InThisSession,
             _ => StrategyChoice::Configured,
         };
-        self.compact(reason, None, choice, after)
+        self.compact(trigger, choice, after)
     }
 
     fn speculate(&mut self, point: CheckPoint, result: CheckResult) {
@@ -244,51 +239,44 @@ impl Step {
         if wanted && possible && point == CheckPoint::BetweenTools {
             let job = memory.job();
             memory.background = Some(Background::Running(job));
-            self.effects.push(Effect::StartBackground { job });
+            self.effects.push(Effect::StartBackground(job));
         }
     }
 
-    fn promote(&mut self, reason: Reason, after: AfterCompaction) -> State {
+    fn promote(&mut self, trigger: Trigger, after: AfterCompaction) -> State {
         let job = self.memory.job();
-        self.effects.push(Effect::Promote { job });
-        State::Promoting { job, reason, after }
+        self.effects.push(Effect::Promote(job));
+        State::Promoting {
+            job,
+            trigger,
+            after,
+        }
     }
 
     pub(super) fn promoted(
         &mut self,
-        reason: Reason,
+        trigger: Trigger,
         after: AfterCompaction,
         error: Option<String>,
     ) -> State {
         self.memory.can_promote = false;
+        let retries = after == AfterCompaction::Retry;
         match error {
             None => {
                 self.memory.reset_failures();
                 self.memory.handoff_due = false;
                 self.discard_background();
-                match after {
-                    AfterCompaction::Retry => self.store(Write::Omission),
-                    AfterCompaction::Send
-                    | AfterCompaction::Ask
-                    | AfterCompaction::TurnEnd { .. }
-                    | AfterCompaction::Resume
-                    | AfterCompaction::Rest => self.continue_uncompacted(after),
+                match retries {
+                    true => self.store(Write::Omission),
+                    false => self.continue_uncompacted(after),
                 }
             }
             Some(error) => {
                 self.tell(Notice::Failed(error));
-                match after {
-                    AfterCompaction::Retry => {
-                        self.recover(reason, "no larger model could take over")
-                    }
-                    AfterCompaction::Send
-                    | AfterCompaction::Ask
-                    | AfterCompaction::TurnEnd { .. }
-                    | AfterCompaction::Resume
-                    | AfterCompaction::Rest => match self.memory.pending {
-                        Some(_) => self.continue_uncompacted(after),
-                        None => self.compact_unless_refused(reason, after),
-                    },
+                match self.memory.pending {
+                    _ if retries => self.recover(trigger, "no larger model could take over"),
+                    Some(_) => self.continue_uncompacted(after),
+                    None => self.compact_unless_refused(trigger, after),
                 }
             }
         }

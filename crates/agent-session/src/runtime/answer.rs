@@ -51,7 +51,8 @@ impl AgentSession {
         if self.ends_in_acknowledgement()
             && let Err(error) = self.write(&Write::Continue).await
         {
-            self.unwritten(&error);
+            let refusal = self.unwritten(error);
+            self.fail(refusal.message);
         }
         let path = self.path();
         let view = self.view();
@@ -77,16 +78,16 @@ impl AgentSession {
                 events,
                 cancel,
             };
-            let mut given = asking.ask(&request).await;
-            if let (Some(readable), Err(error)) = (readable, &given.result)
+            let mut received = asking.ask(&request).await;
+            if let (Some(readable), Err(error)) = (readable, &received.0)
                 && error.kind == ProviderErrorKind::InvalidRequest
             {
                 asking.events.notice(format!(
                     "{error}; the readable summary takes the place of the native history"
                 ));
-                given = asking.ask(&readable).await;
+                received = asking.ask(&readable).await;
             }
-            Done::Answer(Box::new(asking.given(given)))
+            Done::Answer(Box::new(asking.response(received)))
         });
     }
 
@@ -138,17 +139,8 @@ impl Stream {
     }
 }
 
-fn send_text(events: &Events, text: String) {
-    if !text.is_empty() {
-        events.send(SessionEvent::TextDelta { text });
-    }
-}
-
-fn send_thinking(events: &Events, text: String) {
-    if !text.is_empty() {
-        events.send(SessionEvent::ThinkingDelta { text });
-    }
-}
+/// What came of a request, and the text that was there when it broke off.
+type Received = (Result<Answer, ProviderError>, String);
 
 struct Asking {
     model: LiveModel,
@@ -157,14 +149,8 @@ struct Asking {
     cancel: CancellationToken,
 }
 
-/// What came of a request, and what had been said when it broke off.
-struct Came {
-    result: Result<Answer, ProviderError>,
-    said: String,
-}
-
 impl Asking {
-    async fn ask(&self, request: &Request) -> Came {
+    async fn ask(&self, request: &Request) -> Received {
         let stream = Arc::new(Mutex::new(Stream::new(&self.events)));
         let received = stream.clone();
         let events = self.events.clone();
@@ -174,11 +160,11 @@ impl Asking {
                 Progress::Event(Piece::Text(text)) => {
                     stream.said.push_str(text);
                     let text = stream.text.push(text);
-                    send_text(&events, text);
+                    events.delta(SessionEvent::TextDelta { text });
                 }
                 Progress::Event(Piece::Thinking(text)) => {
                     let text = stream.thinking.push(text);
-                    send_thinking(&events, text);
+                    events.delta(SessionEvent::ThinkingDelta { text });
                 }
                 // Calls are told when they run.
                 Progress::Event(Piece::ToolCall { .. } | Piece::Done(_)) => {}
@@ -195,13 +181,14 @@ impl Asking {
         let provider = &*self.model.provider;
         let result = complete(provider, request, &self.policy, &self.cancel, &mut progress).await;
         let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
-        send_thinking(&self.events, stream.thinking.finish());
-        send_text(&self.events, stream.text.finish());
-        let said = std::mem::take(&mut stream.said);
-        Came { result, said }
+        let text = stream.thinking.finish();
+        self.events.delta(SessionEvent::ThinkingDelta { text });
+        let text = stream.text.finish();
+        self.events.delta(SessionEvent::TextDelta { text });
+        (result, std::mem::take(&mut stream.said))
     }
 
-    fn given(&self, came: Came) -> ModelResponse {
+    fn response(&self, (result, said): Received) -> ModelResponse {
         let message = AssistantMessage {
             content: Content::Blocks(Vec::new()),
             api: self.model.api.clone(),
@@ -212,9 +199,9 @@ impl Asking {
             error_message: None,
             timestamp: None,
         };
-        match came.result {
+        match result {
             Ok(answer) => self.whole(message, answer),
-            Err(error) => self.broken(message, &error, came.said),
+            Err(error) => self.broken(message, &error, said),
         }
     }
 

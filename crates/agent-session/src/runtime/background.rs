@@ -2,14 +2,15 @@
 
 use compaction_core::Profile;
 use serde_json::json;
-use session_model::json::RawJson;
-use session_model::{EntryBody, EntryDraft, EntryId, EntryKind, Leaf};
+use session_model::{EntryBody, EntryDraft, EntryId, EntryKind};
 
-use crate::machine::{Ended, Job, Reason, StrategyChoice};
+use crate::machine::{Ended, Job, StrategyChoice, Trigger};
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionEntries, CompactionOutput, TARGET};
+use crate::runtime::entries::leaf_name;
 use crate::runtime::jobs::Done;
-use crate::summarize::{main_place, summary_draft};
+use crate::summarize::{add_details, main_place, summary_draft};
+use crate::undoable::id_of;
 use session_store::NewEntry;
 
 /// What was prepared.
@@ -25,16 +26,9 @@ pub(super) struct Prepared {
 
 impl AgentSession {
     pub(super) fn start_background(&mut self, job: Job) {
-        let mut compaction = self.compaction(
-            Reason::Threshold,
-            None,
-            StrategyChoice::InThisSession,
-            false,
-        );
-        let leaf = match compaction.leaf {
-            Leaf::At(index) => Some(EntryId::new(compaction.tree.id(index))),
-            Leaf::Root => None,
-        };
+        let mut compaction =
+            self.compaction(Trigger::Threshold, StrategyChoice::InThisSession, false);
+        let leaf = id_of(&compaction.tree, compaction.leaf);
         let model = self.models.model.name();
         // Below the threshold nothing else than a summary is of use.
         compaction.strategies.retain(|strategy| {
@@ -74,29 +68,19 @@ impl AgentSession {
         entries.result.tokens_before += followed;
         entries.result.tokens_after += followed;
         // The entry tells of the session as it is now; whoever undoes it wants what was said meanwhile.
-        let leaf = match self.store.leaf() {
-            Leaf::At(index) => Some(self.store.tree().id(index).to_owned()),
-            Leaf::Root => None,
-        };
+        let leaf = leaf_name(&*self.store);
         if let Some(draft) = summary_draft(&mut entries.drafts) {
             let details = [
                 ("undoTo", json!(leaf)),
                 ("estimatedTokensBefore", json!(entries.result.tokens_before)),
                 ("estimatedTokensAfter", json!(entries.result.tokens_after)),
             ];
-            for (key, value) in details.iter().filter(|(_, value)| !value.is_null()) {
-                if let Ok(value) = RawJson::of(value) {
-                    compaction_core::add_detail(draft, key, &value);
-                }
-            }
+            add_details(draft, &details);
             if let EntryDraft::Compaction(compaction) = draft {
                 compaction.tokens_before += followed;
             }
         }
-        let entries = CompactionEntries {
-            lands: true,
-            ..entries
-        };
+        entries.lands = true;
         self.write_entries(entries, omits_failed).await
     }
 

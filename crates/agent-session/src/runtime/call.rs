@@ -3,16 +3,15 @@
 //! What is refused immediately is said in the answer and nowhere else. What takes time is answered at its own end: a
 //! compaction, a move, a stop, the close. A call that the session's end overtakes is dropped, and so its caller knows.
 
+use compaction_core::Strategy;
 use session_model::EntryId;
 use tokio::sync::oneshot;
 
 use crate::event::CompactionResult;
-use crate::machine::{CANCELLED, Ended, Event, PendingAction, State};
-use crate::runtime::reply::{
-    Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply, TakenBack,
-};
+use crate::machine::{CANCELLED, Ended, Event, Navigation, PendingAction, State, StrategyChoice};
+use crate::runtime::reply::{Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply};
 use crate::runtime::{AgentSession, Command};
-use session_store::{Delivery, Prompt};
+use session_store::{BoxFuture, Delivery, Prompt};
 
 /// What is asked of a session, and who is answered.
 #[derive(Debug)]
@@ -41,11 +40,8 @@ impl Call {
     /// Returns the command that asks, and where the answer comes; an error there says that the session has ended.
     pub fn of(ask: Ask) -> (Command, oneshot::Receiver<Answer>) {
         let (sender, answer) = oneshot::channel();
-        let call = Self {
-            ask,
-            caller: Caller(sender),
-        };
-        (Command::Call(Box::new(call)), answer)
+        let caller = Some(sender);
+        (Command::Call(Box::new(Self { ask, caller })), answer)
     }
 
     /// Returns what is asked.
@@ -54,16 +50,21 @@ impl Call {
     }
 }
 
-/// Who waits for an answer.
-#[derive(Debug)]
-pub(super) struct Caller(oneshot::Sender<Answer>);
-
-impl Caller {
-    /// Answers. Nobody has to listen any more.
-    pub fn answer(self, answer: Answer) {
-        let _ = self.0.send(answer);
+/// A command without an answer is a call that nobody waits for.
+impl From<Command> for Call {
+    fn from(command: Command) -> Self {
+        match command {
+            Command::Call(call) => *call,
+            command => Self {
+                ask: Ask::Do(command),
+                caller: None,
+            },
+        }
     }
 }
+
+/// Who waits for an answer. Where nobody does, an event reports why something is refused.
+type Caller = Option<oneshot::Sender<Answer>>;
 
 /// Who waits for what.
 #[derive(Debug, Default)]
@@ -71,11 +72,11 @@ pub(super) struct Calls {
     /// What is refused while a call is carried out is collected here instead of being told.
     refusals: Option<Vec<String>>,
     /// Who waits for the compaction that was asked for.
-    compaction: Option<Caller>,
+    compaction: Caller,
     /// The compaction that ends now had nothing to do.
     pub nothing: bool,
     /// Who waits for the move.
-    navigation: Option<Caller>,
+    navigation: Caller,
     /// The move that was written last.
     pub moved: Option<Moved>,
     /// Who waits for what runs to stop, and whether anything ran.
@@ -85,76 +86,140 @@ pub(super) struct Calls {
 }
 
 impl AgentSession {
+    /// Carries out one command.
+    pub fn command(&mut self, command: Command) -> BoxFuture<'_, ()> {
+        Box::pin(self.call(command.into()))
+    }
+
     /// Carries out a call; answers immediately, or once it is known what came of it.
     pub(super) async fn call(&mut self, call: Call) {
         let Call { ask, caller } = call;
-        let command = match ask {
-            Ask::Do(command) => command,
-            Ask::State => return caller.answer(Ok(Reply::State(Box::new(self.report())))),
-            Ask::Pins => return caller.answer(Ok(Reply::Pins(self.pins_report()))),
-            Ask::Snapshot => {
-                return caller.answer(Ok(Reply::Snapshot(Box::new(self.snapshot()))));
+        let answer = match ask {
+            Ask::Do(command) => {
+                if let Some((caller, answer)) = self.carry_out_command(command, caller).await {
+                    self.answer(caller, answer);
+                }
+                return;
             }
+            Ask::State => Ok(Reply::State(Box::new(self.report()))),
+            Ask::Pins => Ok(Reply::Pins(self.pins_report())),
+            Ask::Snapshot => Ok(Reply::Snapshot(Box::new(self.snapshot()))),
         };
-        match command {
-            Command::Prompt { prompt, delivery } => self.call_say(prompt, delivery, caller).await,
-            Command::Dequeue { id } => caller.answer(self.call_take_back(&id).await),
-            Command::Compact { .. }
-            | Command::CompactBy { .. }
-            | Command::CompactInstead { .. }
-            | Command::Handoff { .. } => {
-                self.call_compaction(command, caller).await;
+        self.answer(caller, answer);
+    }
+
+    /// Carries out a command; returns the answer where it is known already.
+    async fn carry_out_command(
+        &mut self,
+        command: Command,
+        caller: Caller,
+    ) -> Option<(Caller, Answer)> {
+        let answer = match command {
+            Command::Prompt { prompt, delivery } => {
+                let id = self.queue_and_answer(prompt, delivery, caller).await?;
+                self.feed(Event::Queued { id, delivery }).await;
+                return None;
             }
-            Command::Navigate(_) | Command::Back { .. } => {
-                self.call_navigation(command, caller).await;
-            }
+            Command::Dequeue { id } => self.take_back(id).await.map(Reply::TakenBack),
+            Command::Resume => self.resume().await.map(Reply::Ran),
             Command::Abort => {
                 let running = self.machine.state != State::Idle;
                 self.calls.aborts.push((caller, Ran { running }));
                 self.feed(Event::Abort).await;
+                return None;
             }
+            Command::Compact { focus } => {
+                let choice = StrategyChoice::Configured;
+                return self.request_compaction(focus, choice, caller).await;
+            }
+            Command::CompactBy { strategy, focus } => {
+                let choice = StrategyChoice::By(strategy);
+                return self.request_compaction(focus, choice, caller).await;
+            }
+            Command::Handoff { focus } => {
+                let choice = StrategyChoice::Handoff;
+                return self.request_compaction(focus, choice, caller).await;
+            }
+            Command::CompactInstead {
+                strategy,
+                focus,
+                later,
+            } => match self.prepare_replacement(strategy, later).await {
+                Ok(()) => {
+                    let choice = StrategyChoice::Instead(strategy);
+                    return self.request_compaction(focus, choice, caller).await;
+                }
+                Err(refused) => Err(refused),
+            },
             Command::AbortCompaction => {
                 let running = self.is_compacting();
                 self.feed(Event::AbortCompaction).await;
-                caller.answer(Ok(Reply::Ran(Ran { running })));
+                Ok(Reply::Ran(Ran { running }))
             }
-            Command::Resume => {
-                let refused = self.refusal_of(Command::Resume).await;
-                let running = self.machine.state != State::Idle;
-                caller.answer(refused.map_or(Ok(Reply::Ran(Ran { running })), Err));
+            Command::Navigate(navigation) => {
+                return self.request_navigation(navigation, caller).await;
             }
-            Command::SetModel(models) => {
-                caller.answer(self.set_model(*models).await.map(Reply::ModelSet));
+            Command::Back {
+                count,
+                summarize,
+                focus,
+            } => match self.message_back(count) {
+                Ok(target) => {
+                    let navigation = Navigation {
+                        target: Some(target),
+                        summarize,
+                        focus,
+                        label: None,
+                    };
+                    return self.request_navigation(navigation, caller).await;
+                }
+                Err(refused) => Err(refused),
+            },
+            Command::Label { count, text } => match self.message_back(count) {
+                Ok(target) => self.label(target, text).await,
+                Err(refused) => Err(refused),
+            },
+            Command::LabelEntry { id, text } => self.label(id, text).await,
+            Command::Undo => self.undo().await.map(Reply::Undone),
+            Command::Redo => self.redo().await.map(Reply::Redone),
+            Command::Pin(target) => self.pin(&target).await.map(Reply::Pinned),
+            Command::Unpin { id } => self.unpin(&id).await.map(Reply::Unpinned),
+            Command::Fork { entry } => self.fork(entry.as_ref()).await.map(Reply::Forked),
+            Command::SetModel(models) => self.set_model(*models).await.map(Reply::ModelSet),
+            Command::SetAutomatic(automatic) => {
+                let is_off = self.settings.compaction.strategy.first() == Strategy::Off;
+                match automatic && is_off {
+                    true => Err(Refusal::refused(
+                        "compaction.strategy is off; set another to compact",
+                    )),
+                    false => {
+                        self.feed(Event::SetAutomatic(automatic)).await;
+                        Ok(Reply::Done {})
+                    }
+                }
             }
-            Command::Undo => caller.answer(self.undo().await.map(Reply::Undone)),
-            Command::Redo => caller.answer(self.redo().await.map(Reply::Redone)),
-            Command::Pin(target) => caller.answer(self.pin(&target).await.map(Reply::Pinned)),
-            Command::Unpin { id } => caller.answer(self.unpin(&id).await.map(Reply::Unpinned)),
-            Command::Fork { entry } => {
-                caller.answer(self.fork(entry.as_ref()).await.map(Reply::Forked));
+            Command::Approve { call_id, decision } => {
+                match self.tool_context.approvals.answer(&call_id, decision) {
+                    true => Ok(Reply::Done {}),
+                    false => Err(Refusal::refused(format!(
+                        "no call {call_id} waits to be allowed"
+                    ))),
+                }
             }
-            Command::Label { .. }
-            | Command::LabelEntry { .. }
-            | Command::SetAutomatic(_)
-            | Command::Approve { .. }
-            | Command::Call(_) => {
-                let refused = self.refusal_of(command).await;
-                caller.answer(refused.map_or(Ok(Reply::Done {}), Err));
+            Command::Call(call) => {
+                Box::pin(self.call(*call)).await;
+                Ok(Reply::Done {})
             }
             Command::Close => {
                 self.calls.closes.push(caller);
                 self.feed(Event::Close).await;
+                return None;
             }
-        }
+        };
+        Some((caller, answer))
     }
 
-    async fn call_say(&mut self, prompt: Prompt, delivery: Delivery, caller: Caller) {
-        if let Some(id) = self.queue_and_answer(prompt, delivery, caller).await {
-            self.feed(Event::Queued { id, delivery }).await;
-        }
-    }
-
-    /// Keeps the message of a call that says one; returns what is to be sent.
+    /// Keeps the message of a call that prompts; returns what is to be sent.
     pub(super) async fn queue_for(&mut self, call: Call) -> Option<(EntryId, Delivery)> {
         match call.ask {
             Ask::Do(Command::Prompt { prompt, delivery }) => {
@@ -165,90 +230,87 @@ impl AgentSession {
         }
     }
 
-    /// Keeps a message and answers before it is sent: what happens then is told as events.
+    /// Keeps a message and answers before it is sent: what happens then is reported as events.
     async fn queue_and_answer(
         &mut self,
         prompt: Prompt,
         delivery: Delivery,
         caller: Caller,
     ) -> Option<EntryId> {
-        match self.keep(prompt, delivery).await {
-            Ok(id) => {
-                let message_id = id.to_string();
-                caller.answer(Ok(Reply::Kept(Kept { message_id })));
-                Some(id)
-            }
-            Err(why) => {
-                caller.answer(Err(Refusal::failed(why)));
-                None
-            }
-        }
-    }
-
-    async fn call_take_back(&mut self, id: &EntryId) -> Answer {
-        let waiting = self.store.queued().iter();
-        let text = waiting
-            .filter(|message| message.id == *id)
-            .map(|message| message.text.clone())
-            .next();
-        match self.refusal_of(Command::Dequeue { id: id.clone() }).await {
-            Some(refused) => Err(refused),
-            None => Ok(Reply::TakenBack(TakenBack {
-                message_id: id.to_string(),
-                text: text.unwrap_or_default(),
-            })),
-        }
-    }
-
-    /// Lets a compaction begin, unless another one is awaited: then the machine refuses this one.
-    async fn call_compaction(&mut self, command: Command, caller: Caller) {
-        if self.calls.compaction.is_some() {
-            let refused = self.refusal_of(command).await;
-            let refused =
-                refused.unwrap_or_else(|| Refusal::refused("a compaction is running already"));
-            caller.answer(Err(refused));
-            return;
-        }
-        self.calls.compaction = Some(caller);
-        if let Some(refused) = self.refusal_of(command).await {
-            self.answer_compaction(Err(refused));
-        }
-    }
-
-    async fn call_navigation(&mut self, command: Command, caller: Caller) {
-        if self.calls.navigation.is_some() {
-            let refused = self.refusal_of(command).await;
-            let refused = refused.unwrap_or_else(|| {
-                Refusal::refused("the session is moving; try again when it has")
-            });
-            caller.answer(Err(refused));
-            return;
-        }
-        self.calls.navigation = Some(caller);
-        if let Some(refused) = self.refusal_of(command).await
-            && let Some(caller) = self.calls.navigation.take()
-        {
-            caller.answer(Err(refused));
-        }
-    }
-
-    /// Carries out a command, and returns why it is refused, where it is.
-    async fn refusal_of(&mut self, command: Command) -> Option<Refusal> {
-        self.calls.refusals = Some(Vec::new());
-        let refused = match command {
-            // Where there is nothing to take the place of, there is nothing to do.
-            Command::CompactInstead {
-                strategy,
-                focus,
-                later,
-            } => self.compact_instead(strategy, focus, later).await.err(),
-            command => {
-                self.command(command).await;
-                None
-            }
+        let kept = self.keep(prompt, delivery).await;
+        let id = kept.as_ref().ok().cloned();
+        let message_id = |id: EntryId| Kept {
+            message_id: id.to_string(),
         };
+        self.answer(caller, kept.map(message_id).map(Reply::Kept));
+        id
+    }
+
+    async fn request_compaction(
+        &mut self,
+        focus: Option<String>,
+        choice: StrategyChoice,
+        caller: Caller,
+    ) -> Option<(Caller, Answer)> {
+        let event = Event::Compact { focus, choice };
+        let busy = "a compaction is running already";
+        self.request(event, caller, |calls| &mut calls.compaction, busy)
+            .await
+    }
+
+    async fn request_navigation(
+        &mut self,
+        navigation: Navigation,
+        caller: Caller,
+    ) -> Option<(Caller, Answer)> {
+        let event = Event::Navigate(navigation);
+        let busy = "the session is moving; try again when it has";
+        self.request(event, caller, |calls| &mut calls.navigation, busy)
+            .await
+    }
+
+    /// Requests work at whose end its caller is answered; returns the answer where the machine refuses it. Where another
+    /// caller waits for such work, it does.
+    async fn request(
+        &mut self,
+        event: Event,
+        caller: Caller,
+        waiting: fn(&mut Calls) -> &mut Caller,
+        busy: &'static str,
+    ) -> Option<(Caller, Answer)> {
+        if caller.is_none() {
+            self.feed(event).await;
+            return None;
+        }
+        let mut second = None;
+        match waiting(&mut self.calls) {
+            Some(_) => second = caller,
+            first => *first = caller,
+        }
+        self.calls.refusals = Some(Vec::new());
+        self.feed(event).await;
         let refusals = self.calls.refusals.take().unwrap_or_default();
-        refused.or_else(|| refusals.into_iter().next().map(Refusal::refused))
+        let refused = refusals.into_iter().next();
+        match second {
+            Some(caller) => {
+                let why = refused.unwrap_or_else(|| busy.to_owned());
+                Some((Some(caller), Err(Refusal::refused(why))))
+            }
+            None => {
+                let answer = Err(Refusal::refused(refused?));
+                let caller = waiting(&mut self.calls).take()?;
+                Some((Some(caller), answer))
+            }
+        }
+    }
+
+    /// Answers whoever waits. Nobody has to listen any more.
+    fn answer(&mut self, caller: Caller, answer: Answer) {
+        match (caller, answer) {
+            (Some(caller), answer) => drop(caller.send(answer)),
+            (None, Ok(_)) => {}
+            (None, Err(refusal)) => self.fail(refusal.message),
+        }
     }
 
     /// Returns whether a compaction or a move runs, or is about to.
@@ -257,7 +319,7 @@ impl AgentSession {
         let wanted = matches!(memory.pending, Some(PendingAction::Compact { .. }));
         let runs = matches!(
             self.machine.state,
-            State::Compacting { .. } | State::Navigating { .. }
+            State::Compacting(_) | State::Navigating(_)
         );
         runs || wanted || memory.background.is_some()
     }
@@ -313,7 +375,7 @@ impl AgentSession {
 
     fn answer_compaction(&mut self, answer: Answer) {
         if let Some(caller) = self.calls.compaction.take() {
-            caller.answer(answer);
+            self.answer(Some(caller), answer);
         }
     }
 
@@ -323,7 +385,7 @@ impl AgentSession {
         let Some(caller) = self.calls.navigation.take() else {
             return;
         };
-        caller.answer(match (ended, moved) {
+        let answer = match (ended, moved) {
             (Ended::Compacted { .. } | Ended::HandedOff, Some(moved)) => Ok(Reply::Moved(moved)),
             (Ended::Compacted { .. } | Ended::HandedOff, None) => Ok(Reply::Done {}),
             (Ended::Nothing(why), _) => Err(Refusal {
@@ -336,14 +398,15 @@ impl AgentSession {
                 kind: RefusalKind::Cancelled,
                 message: "the move was cancelled".to_owned(),
             }),
-        });
+        };
+        self.answer(Some(caller), answer);
     }
 
     /// Answers whoever waits for what ran to stop, once nothing is left to be stopped.
     pub(super) fn answer_aborts(&mut self) {
         if self.machine.memory.pending != Some(PendingAction::Rest) {
-            for (caller, ran) in self.calls.aborts.drain(..) {
-                caller.answer(Ok(Reply::Ran(ran)));
+            for (caller, ran) in std::mem::take(&mut self.calls.aborts) {
+                self.answer(caller, Ok(Reply::Ran(ran)));
             }
         }
     }
@@ -357,7 +420,7 @@ impl AgentSession {
             path: self.path_name().filter(|_| self.store.is_persisted()),
         };
         for caller in closes {
-            caller.answer(Ok(Reply::Closed(closed.clone())));
+            self.answer(caller, Ok(Reply::Closed(closed.clone())));
         }
     }
 

@@ -4,13 +4,14 @@ use compaction_core::{PinTarget, Strategy};
 use session_model::EntryId;
 
 use crate::event::{CompactionTotals, SessionEvent, TokenUsage};
-use crate::machine::{Event, Navigation, ResumePoint, State, StrategyChoice, TurnEnd};
+use crate::machine::{Event, Navigation, ResumePoint, State, TurnEnd};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::call::Call;
+use crate::runtime::reply::{Ran, Refusal};
 use crate::undoable::Later;
 use agent_tools::approval::Decision;
-use session_store::{BoxFuture, Delivery, Locator, Prompt};
+use session_store::{Delivery, Locator, Prompt};
 
 /// What a session is asked to do.
 #[derive(Debug)]
@@ -141,147 +142,30 @@ pub struct Finished {
 }
 
 impl AgentSession {
-    /// Carries out one command.
-    pub fn command(&mut self, command: Command) -> BoxFuture<'_, ()> {
-        Box::pin(self.carry_out_command(command))
-    }
-
-    async fn carry_out_command(&mut self, command: Command) {
-        match command {
-            Command::Prompt { prompt, delivery } => self.say(prompt, delivery).await,
-            Command::Dequeue { id } => self.take_back(id).await,
-            Command::Resume => self.resume().await,
-            Command::Abort => self.feed(Event::Abort).await,
-            Command::Compact { focus } => {
-                self.feed(Event::Compact {
-                    focus,
-                    choice: StrategyChoice::Configured,
-                })
-                .await;
-            }
-            Command::CompactBy { strategy, focus } => {
-                self.feed(Event::Compact {
-                    focus,
-                    choice: StrategyChoice::By(strategy),
-                })
-                .await;
-            }
-            Command::Handoff { focus } => {
-                self.feed(Event::Compact {
-                    focus,
-                    choice: StrategyChoice::Handoff,
-                })
-                .await;
-            }
-            Command::AbortCompaction => self.feed(Event::AbortCompaction).await,
-            Command::Navigate(navigation) => self.feed(Event::Navigate(navigation)).await,
-            Command::Back {
-                count,
-                summarize,
-                focus,
-            } => match self.message_back(count) {
-                Ok(target) => {
-                    self.feed(Event::Navigate(Navigation {
-                        target: Some(target),
-                        summarize,
-                        focus,
-                        label: None,
-                    }))
-                    .await;
-                }
-                Err(error) => self.fail(error),
-            },
-            Command::Label { count, text } => self.label(count, text).await,
-            Command::LabelEntry { id, text } => self.label_entry(&id, text).await,
-            Command::Undo => {
-                if let Err(refused) = self.undo().await {
-                    self.fail(refused.message);
-                }
-            }
-            Command::Redo => {
-                if let Err(refused) = self.redo().await {
-                    self.fail(refused.message);
-                }
-            }
-            Command::CompactInstead {
-                strategy,
-                focus,
-                later,
-            } => {
-                if let Err(refused) = self.compact_instead(strategy, focus, later).await {
-                    self.fail(refused.message);
-                }
-            }
-            Command::Pin(target) => {
-                if let Err(refused) = self.pin(&target).await {
-                    self.fail(refused.message);
-                }
-            }
-            Command::Unpin { id } => {
-                if let Err(refused) = self.unpin(&id).await {
-                    self.fail(refused.message);
-                }
-            }
-            Command::Fork { entry } => {
-                if let Err(refused) = self.fork(entry.as_ref()).await {
-                    self.fail(refused.message);
-                }
-            }
-            Command::SetModel(models) => {
-                if let Err(refused) = self.set_model(*models).await {
-                    self.fail(refused.message);
-                }
-            }
-            Command::Call(call) => self.call(*call).await,
-            Command::SetAutomatic(true)
-                if self.settings.compaction.strategy.first() == Strategy::Off =>
-            {
-                self.fail("compaction.strategy is off; set another to compact".to_owned());
-            }
-            Command::Approve { call_id, decision } => {
-                if !self.tool_context.approvals.answer(&call_id, decision) {
-                    self.fail(format!("no call {call_id} waits to be allowed"));
-                }
-            }
-            Command::SetAutomatic(automatic) => self.feed(Event::SetAutomatic(automatic)).await,
-            Command::Close => self.feed(Event::Close).await,
-        }
-    }
-
-    async fn resume(&mut self) {
+    /// Goes on with what the session was left with; returns whether something runs now.
+    pub(super) async fn resume(&mut self) -> Result<Ran, Refusal> {
         // What runs needs no other beginning.
-        if self.machine.state != State::Idle {
-            return;
-        }
-        if let Err(error) = self.append(Vec::new()).await {
-            self.unwritten(&error);
-            return;
-        }
-        let resume_point = self.resume_point();
-        // Whoever goes on must know its instructions and tools, as with a prompt.
-        if resume_point != ResumePoint::Rest
-            && let Err(error) = self.write_preamble().await
-        {
-            self.unwritten(&error);
-            return;
-        }
-        if resume_point == ResumePoint::Unanswered && self.failed.is_some() {
-            let omission = self.omission();
-            if let Err(error) = self.append(omission).await {
-                self.fail(format!("cannot write the session: {error}"));
-                return;
+        if self.machine.state == State::Idle {
+            self.append(Vec::new())
+                .await
+                .map_err(|error| self.unwritten(error))?;
+            let resume_point = self.resume_point();
+            // Whoever goes on must know its instructions and tools, as with a prompt.
+            if resume_point != ResumePoint::Rest {
+                self.write_preamble()
+                    .await
+                    .map_err(|error| self.unwritten(error))?;
             }
+            if resume_point == ResumePoint::Unanswered && self.failed.is_some() {
+                let omission = self.omission();
+                self.append(omission).await?;
+            }
+            self.resumes_calls = resume_point == ResumePoint::PendingCalls;
+            self.machine.memory.can_promote = self.models.can_promote();
+            self.feed(Event::Resume(resume_point)).await;
         }
-        self.resumes_calls = resume_point == ResumePoint::PendingCalls;
-        self.machine.memory.can_promote = self.models.can_promote();
-        self.feed(Event::Resume(resume_point)).await;
-    }
-
-    async fn say(&mut self, prompt: Prompt, delivery: Delivery) {
-        match self.keep(prompt, delivery).await {
-            Ok(id) => self.feed(Event::Queued { id, delivery }).await,
-            Err(why) => self.fail(why),
-        }
+        let running = self.machine.state != State::Idle;
+        Ok(Ran { running })
     }
 
     /// Keeps a message until it is sent; returns its id, or why it is not kept.
@@ -289,10 +173,11 @@ impl AgentSession {
         &mut self,
         prompt: Prompt,
         delivery: Delivery,
-    ) -> Result<EntryId, String> {
+    ) -> Result<EntryId, Refusal> {
         let typed = prompt.text.clone();
         let kept = self.store.queue(prompt, delivery).await;
-        let message = kept.map_err(|error| format!("the message is not kept: {error}"))?;
+        let message =
+            kept.map_err(|error| Refusal::failed(format!("the message is not kept: {error}")))?;
         self.waits.user_waits();
         if message.text != typed {
             self.events.notice(
@@ -302,7 +187,7 @@ impl AgentSession {
         self.events.send(SessionEvent::Queued {
             id: message.id.to_string(),
             text: message.text,
-            delivery: delivery.name(),
+            delivery: delivery.name().into(),
         });
         Ok(message.id)
     }

@@ -14,7 +14,7 @@ use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, 
 use tokio::time::Instant;
 
 use crate::event::CompactionResult;
-use crate::machine::{Ended, Reason};
+use crate::machine::Ended;
 use crate::models::LiveModels;
 use crate::restoring::{Disk, Stopped};
 use crate::runtime::events::Events;
@@ -32,27 +32,19 @@ pub(super) struct CompactionJob {
     pub tree: SessionTree,
     /// Where it is compacted: the leaf, or the entry before an answer that failed.
     pub leaf: Leaf,
-    /// The settings.
     pub settings: Settings,
     /// The strategies, in the order in which they are tried.
     pub strategies: Vec<Strategy>,
-    /// Who may be asked.
     pub models: LiveModels,
-    /// Who may object.
     pub hooks: Arc<HookSet>,
     /// The session as hooks are told of it.
     pub hook_context: HookContext,
-    /// Why.
-    pub reason: Reason,
-    /// What the summary should focus on.
-    pub focus: Option<String>,
+    pub trigger: Trigger,
     /// Whether the turn is asked again afterwards.
     pub will_retry: bool,
     /// Where touched files are read.
     pub disk: Disk,
-    /// Ends it.
     pub cancel: CancellationToken,
-    /// Who watches.
     pub events: Events,
 }
 
@@ -203,7 +195,7 @@ impl CompactionJob {
         };
         let compaction = &mut options.settings.compaction;
         compaction.strategy = strategy.into();
-        if self.reason == Reason::Overflow {
+        if self.trigger == Trigger::Overflow {
             let tokens = measure(path, context, Profile::Own).tokens;
             leave_room(compaction, tokens, context);
         }
@@ -219,25 +211,12 @@ impl CompactionJob {
         let touched = touched_files(context);
         let disk = self.disk.clone();
         let settings = options.settings.compaction.restore;
-        if self.reason == Reason::Overflow && settings.total_tokens == TokenCount::ZERO {
+        if self.trigger == Trigger::Overflow && settings.total_tokens == TokenCount::ZERO {
             return Ok(options);
         }
         let read = disk.read_beside(touched, settings, &self.cancel).await;
         let restore = read.map_err(|Stopped| Ended::Cancelled)?;
         Ok(PlanOptions { restore, ..options })
-    }
-
-    fn trigger(&self) -> Trigger {
-        match self.reason {
-            Reason::Manual => Trigger::Manual {
-                focus: self.focus.clone(),
-            },
-            Reason::Overflow => Trigger::Overflow,
-            Reason::Incomplete => Trigger::Incomplete,
-            Reason::Threshold => Trigger::Threshold,
-            Reason::Image => Trigger::Image,
-            Reason::Idle => Trigger::Idle,
-        }
     }
 
     fn target(&self) -> Option<TokenCount> {
@@ -265,8 +244,8 @@ impl CompactionJob {
         mut options: PlanOptions,
         candidates: &[Candidate],
     ) -> Result<CompactionOutput, StrategyError> {
-        let trigger = self.trigger();
-        let first = match plan_for_context(path, context, &trigger, &options) {
+        let trigger = &self.trigger;
+        let first = match plan_for_context(path, context, trigger, &options) {
             Ok(plan) => plan,
             // Nothing can be summarized, but it is too much: shorten what is large where it stands.
             Err(NothingToDo::NothingOld { .. }) => {
@@ -296,7 +275,7 @@ impl CompactionJob {
             context: added.context,
         };
         if options.hooks != HookInput::default()
-            && let Err(nothing) = plan_for_context(path, context, &trigger, &options)
+            && let Err(nothing) = plan_for_context(path, context, trigger, &options)
         {
             // Without it there was a plan.
             self.events.notice(format!(
@@ -309,7 +288,7 @@ impl CompactionJob {
                 summarizer: limits,
                 ..options.clone()
             };
-            plan_for_context(path, context, &trigger, &options)
+            plan_for_context(path, context, trigger, &options)
         };
         let request_for = |candidate: &Candidate, replays: bool| {
             let provider = &*candidate.provider;
@@ -337,8 +316,7 @@ impl CompactionJob {
             self.events.restored(restored, &options.restore.outside);
         }
         let result = CompactionResult {
-            strategy: plan.strategy.name(),
-            entry_id: None,
+            strategy: plan.strategy.name().into(),
             first_kept_entry_id: plan.first_kept().map(ToString::to_string),
             tokens_before: plan.tokens_in_context().0,
             tokens_after: applied.tokens_after.0,
@@ -353,9 +331,7 @@ impl CompactionJob {
                 .as_ref()
                 .and_then(ContextLoss::in_sight_percent),
             cost_usd: report.cost_usd,
-            seconds: 0.0,
-            waited_seconds: 0.0,
-            prepared: false,
+            ..CompactionResult::default()
         };
         Ok(CompactionOutput::Entries(Box::new(CompactionEntries {
             lands: self.lands(applied.tokens_after),
@@ -408,22 +384,12 @@ impl CompactionJob {
         let counts = message_counts(context, Profile::Own.counter());
         let estimated: TokenCount = counts.into_iter().sum();
         let result = CompactionResult {
-            strategy: strategy.name(),
-            entry_id: None,
-            first_kept_entry_id: None,
+            strategy: strategy.name().into(),
             tokens_before: estimated.0,
             tokens_after: estimated.saturating_sub(saved).0,
-            ledger_tokens: 0,
-            kept_entries: 0,
-            summarized_entries: 0,
             shortened_entries: shortened,
             summarizer: "rules".to_owned(),
-            summary: None,
-            in_sight_percent: None,
-            cost_usd: None,
-            seconds: 0.0,
-            waited_seconds: 0.0,
-            prepared: false,
+            ..CompactionResult::default()
         };
         CompactionOutput::Entries(Box::new(CompactionEntries {
             drafts,

@@ -21,7 +21,12 @@ impl CompactionJob {
         const NOTHING_SAID: &str = "nothing was said in this session";
         let added = self.collect_from_hooks(Strategy::Handoff, context).await?;
         // Of what hooks add, a handoff takes only the lines of context.
-        let mut focus: Vec<String> = self.focus.iter().cloned().collect();
+        let mut focus: Vec<String> = self
+            .trigger
+            .focus()
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
         focus.extend(added.context);
         let focus = (!focus.is_empty()).then(|| focus.join("\n"));
         let plan_for = |limits: SummarizerLimits| {
@@ -70,22 +75,15 @@ impl CompactionJob {
         let ledger = plan_for(own).map(|plan| plan.ledger).unwrap_or_default();
         let after = Profile::Own.counter().text(&text);
         let result = CompactionResult {
-            strategy: Strategy::Handoff.name(),
-            entry_id: None,
-            first_kept_entry_id: None,
+            strategy: Strategy::Handoff.name().into(),
             tokens_before: tokens.0,
             tokens_after: after.0,
             ledger_tokens: ledger.tokens.0,
-            kept_entries: 0,
             summarized_entries: context.entries.len(),
-            shortened_entries: 0,
             summarizer: author(&report),
             summary: Some(text.clone()),
-            in_sight_percent: None,
             cost_usd: report.cost_usd,
-            seconds: 0.0,
-            waited_seconds: 0.0,
-            prepared: false,
+            ..CompactionResult::default()
         };
         Ok(CompactionOutput::Document(Box::new(HandoffDocument {
             text,

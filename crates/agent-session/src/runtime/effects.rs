@@ -3,9 +3,11 @@
 use std::path::Path;
 
 use compaction_core::Strategy;
+use hooks::Notification;
 use session_model::Leaf;
 
-use crate::machine::{Effect, Ended, Event, Job, Reason, StrategyChoice, Write};
+use crate::event::SessionEvent;
+use crate::machine::{Effect, Ended, Event, Job, Notice, StrategyChoice, Trigger, TurnEnd, Write};
 use crate::restoring::Disk;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::CompactionJob;
@@ -24,7 +26,7 @@ impl AgentSession {
                     self.review_by_hooks(job, unseen, Continuation::Check(point));
                 }
             }
-            Effect::Promote { job } => {
+            Effect::Promote(job) => {
                 let error = self.promote().await;
                 self.due.push_back(Event::Promoted { job, error });
             }
@@ -43,12 +45,11 @@ impl AgentSession {
                     self.review_by_hooks(job, unseen, Continuation::Write(write));
                 }
             }
-            Effect::Ask { job } => self.ask(job).await,
-            Effect::RunTools { job } => self.run_tools(job),
+            Effect::Ask(job) => self.ask(job).await,
+            Effect::RunTools(job) => self.run_tools(job),
             Effect::Compact {
                 job,
-                reason,
-                focus,
+                trigger,
                 choice,
                 omits_failed,
             } => {
@@ -58,10 +59,10 @@ impl AgentSession {
                     self.due.push_back(Event::CompactionEnded { job, ended });
                     return;
                 }
-                if reason == Reason::Image {
+                if trigger == Trigger::Image {
                     self.images_tried();
                 }
-                let mut compaction = self.compaction(reason, focus, choice, omits_failed);
+                let mut compaction = self.compaction(trigger, choice, omits_failed);
                 // What is asked for anew takes the place of this.
                 self.instead = self
                     .instead
@@ -78,28 +79,114 @@ impl AgentSession {
                     Done::Compaction(compaction.run().await)
                 });
             }
-            Effect::StartBackground { job } => self.start_background(job),
+            Effect::StartBackground(job) => self.start_background(job),
             Effect::Splice {
                 job,
-                reason: _,
                 background,
                 omits_failed,
+                ..
             } => {
                 let ended = self.splice(background, omits_failed).await;
                 self.due.push_back(Event::CompactionEnded { job, ended });
             }
             Effect::Navigate { job, navigation } => self.navigate(job, navigation).await,
-            Effect::Cancel { job } => self.cancel(job),
-            Effect::Discard { background } => {
+            Effect::Cancel(job) => self.cancel(job),
+            Effect::Discard(background) => {
                 self.cancel(background);
                 self.prepared = None;
             }
-            Effect::IdleTimer { job } => self.start_idle_timer(job),
-            Effect::GraceTimer { job } => {
+            Effect::IdleTimer(job) => self.start_idle_timer(job),
+            Effect::GraceTimer(job) => {
                 let grace = self.settings.compaction.background.grace_seconds;
                 self.start_timer(job, std::time::Duration::from_secs(grace));
             }
-            Effect::Notify(notice) => self.tell(notice),
+            Effect::Notify(notice) => self.report_notice(notice),
+        }
+    }
+
+    fn report_notice(&mut self, notice: Notice) {
+        match notice {
+            Notice::TurnStarted => self.events.send(SessionEvent::TurnStart),
+            Notice::TurnEnded(end) => {
+                let (name, error) = match &end {
+                    TurnEnd::Done => ("done", None),
+                    TurnEnd::Failed(error) => ("failed", Some(error.clone())),
+                    TurnEnd::Aborted => ("aborted", None),
+                    TurnEnd::LimitReached(limit) => ("limit", Some(limit.to_string())),
+                };
+                self.notify(Notification::TurnEnd {
+                    end: name,
+                    error: error.clone(),
+                });
+                self.events.send(SessionEvent::TurnEnd {
+                    end: name.into(),
+                    error,
+                });
+                self.turn = Some(end);
+            }
+            Notice::CompactionStarted {
+                trigger, choice, ..
+            } => {
+                self.result = None;
+                self.waits.begin(&trigger);
+                let first = self.strategies(&trigger, choice).first().copied();
+                let strategy = first.unwrap_or_default().name().into();
+                self.events.send(match trigger.is_automatic() {
+                    true => SessionEvent::AutoCompactionStart {
+                        reason: trigger.name().into(),
+                        strategy,
+                    },
+                    false => SessionEvent::CompactionStart {
+                        reason: trigger.name().into(),
+                        strategy,
+                    },
+                });
+            }
+            Notice::CompactionEnded {
+                trigger,
+                aborted,
+                will_retry,
+                error,
+            } => {
+                let mut result = self.result.take().filter(|_| error.is_none());
+                self.waits.end(result.as_mut());
+                self.instead = None;
+                if !trigger.is_automatic() {
+                    let error = error.as_deref();
+                    self.answer_requested_compaction(result.clone(), aborted, will_retry, error);
+                }
+                match (&error, &result) {
+                    (Some(error), _) => self.notify(Notification::SessionCompactFailed {
+                        reason: trigger.name(),
+                        error: Some(error.clone()),
+                        aborted,
+                        will_retry,
+                    }),
+                    (None, Some(result)) => self.notify_compacted(&trigger, result),
+                    (None, None) => {}
+                }
+                self.events.send(match trigger.is_automatic() {
+                    true => SessionEvent::AutoCompactionEnd {
+                        reason: trigger.name().into(),
+                        result,
+                        aborted,
+                        will_retry,
+                        error,
+                    },
+                    false => SessionEvent::CompactionEnd {
+                        reason: trigger.name().into(),
+                        result,
+                        aborted,
+                        will_retry,
+                        error,
+                    },
+                });
+            }
+            Notice::AutomaticStopped(text) => self.events.notice(text),
+            Notice::Refused(why) => self.refused(why),
+            Notice::Failed(message) => self.events.error(message),
+            Notice::Resting { waiting } => self.events.send(SessionEvent::Idle { waiting }),
+            Notice::Closed => self.closed = true,
         }
     }
 
@@ -108,7 +195,7 @@ impl AgentSession {
         let event = match self.write(write).await {
             Ok(()) => {
                 self.store_error = None;
-                Event::Stored { job }
+                Event::Stored(job)
             }
             Err(error) => {
                 let error = super::said(&error);
@@ -133,13 +220,13 @@ impl AgentSession {
     }
 
     /// Returns the strategies of a compaction, in the order in which they are tried.
-    pub(super) fn strategies(&self, reason: Reason, choice: StrategyChoice) -> Vec<Strategy> {
+    pub(super) fn strategies(&self, trigger: &Trigger, choice: StrategyChoice) -> Vec<Strategy> {
         let configured = self.settings.compaction.strategy.iter();
         match choice {
             StrategyChoice::Handoff => vec![Strategy::Handoff],
             StrategyChoice::By(strategy) | StrategyChoice::Instead(strategy) => vec![strategy],
-            StrategyChoice::Configured if reason == Reason::Overflow => stays(configured),
-            StrategyChoice::Configured if reason.is_automatic() => with_rest(configured),
+            StrategyChoice::Configured if *trigger == Trigger::Overflow => stays(configured),
+            StrategyChoice::Configured if trigger.is_automatic() => with_rest(configured),
             // Whoever asked is told what went wrong.
             StrategyChoice::Configured => configured.collect(),
             StrategyChoice::InThisSession => stays(configured),
@@ -157,8 +244,7 @@ impl AgentSession {
     /// Returns a compaction of the session as it is; its token is set when it starts.
     pub(super) fn compaction(
         &self,
-        reason: Reason,
-        focus: Option<String>,
+        trigger: Trigger,
         choice: StrategyChoice,
         omits_failed: bool,
     ) -> CompactionJob {
@@ -176,12 +262,16 @@ impl AgentSession {
             tree: tree.clone(),
             leaf,
             settings: self.settings.clone(),
-            strategies: self.strategies(reason, choice),
+            strategies: self.strategies(&trigger, choice),
             models: self.models.clone(),
             hooks: self.hooks.clone(),
             hook_context: self.hook_context(),
-            reason,
-            focus: focus.map(|focus| self.events.without_keys(&focus)),
+            trigger: match trigger {
+                Trigger::Manual { focus } => Trigger::Manual {
+                    focus: focus.map(|focus| self.events.without_keys(&focus)),
+                },
+                automatic => automatic,
+            },
             will_retry: omits_failed,
             disk: self.disk(),
             cancel: llm_providers::CancellationToken::new(),

@@ -15,6 +15,7 @@ use crate::machine::{AnswerEnd, ResumePoint, Write};
 use crate::runtime::AgentSession;
 use crate::runtime::instruction_state::{InstructionRefresh, sections_of};
 use crate::runtime::prompting::HOOK_CONTEXT;
+use crate::runtime::reply::{Refusal, Reply};
 use session_store::{NewEntry, SessionStore, StoreError};
 
 /// The section of the system message that holds the agent's own prompt.
@@ -239,26 +240,27 @@ impl AgentSession {
         edit.into_iter().collect()
     }
 
-    pub(super) async fn label(&mut self, count: usize, text: Option<String>) {
-        let target = match self.message_back(count) {
-            Ok(target) => target,
-            Err(error) => return self.fail(error),
-        };
-        let draft = EntryDraft::Label(LabelDraft {
-            target: target.clone(),
-            label: text.clone(),
-        });
-        match self.append(vec![draft.into()]).await {
-            Ok(_) => self.events.send(SessionEvent::Labelled {
-                entry_id: target.to_string(),
-                label: text,
-            }),
-            Err(error) => self.fail(error.to_string()),
+    /// Puts a label on an entry, or takes it off.
+    pub(super) async fn label(
+        &mut self,
+        target: EntryId,
+        label: Option<String>,
+    ) -> Result<Reply, Refusal> {
+        if self.store.tree().find(&target).is_none() {
+            return Err(Refusal::no_entry(&target));
         }
+        let entry_id = target.to_string();
+        let draft = EntryDraft::Label(LabelDraft {
+            target,
+            label: label.clone(),
+        });
+        self.append(vec![draft.into()]).await?;
+        self.events.send(SessionEvent::Labelled { entry_id, label });
+        Ok(Reply::Done {})
     }
 
     /// Returns the message of the user that is `count` such messages back on the path; 1 is the newest.
-    pub(super) fn message_back(&self, count: usize) -> Result<EntryId, String> {
+    pub(super) fn message_back(&self, count: usize) -> Result<EntryId, Refusal> {
         let tree = self.store.tree();
         let path = tree.path(self.store.leaf());
         let mut left = count.max(1);
@@ -275,9 +277,9 @@ impl AgentSession {
                 }
             }
         }
-        Err(format!(
+        Err(Refusal::refused(format!(
             "there are no {count} messages of the user to go back to"
-        ))
+        )))
     }
 
     /// Returns what the session ends in.

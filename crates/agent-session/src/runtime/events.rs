@@ -11,7 +11,7 @@ use crate::channel::EventSender;
 use crate::event::{SessionEvent, TokenUsage};
 use crate::summarize::{ModelReport, SummaryStep};
 use crate::wording::{counted, restored_in_words as in_words};
-use agent_tools::approval::{ApprovalEvent, Decision, Question};
+use agent_tools::approval::{ApprovalEvent, Question};
 
 /// The sender of events; cheap to clone.
 #[derive(Clone)]
@@ -78,6 +78,15 @@ impl Events {
         self.send(SessionEvent::Notice { text: text.into() });
     }
 
+    /// Reports more text of an answer, where there is any.
+    pub fn delta(&self, event: SessionEvent) {
+        if let SessionEvent::TextDelta { text } | SessionEvent::ThinkingDelta { text } = &event
+            && !text.is_empty()
+        {
+            self.send(event);
+        }
+    }
+
     /// Tells what went wrong.
     pub fn error(&self, message: impl Into<String>) {
         self.send(SessionEvent::Error {
@@ -86,7 +95,10 @@ impl Events {
     }
 
     pub fn step(&self, step: &SummaryStep<'_>) {
-        self.send(SessionEvent::of_step(step));
+        self.send(SessionEvent::CompactionProgress {
+            text: step.to_string(),
+            notable: !matches!(step, SummaryStep::Asking { .. } | SummaryStep::Writing(_)),
+        });
     }
 
     /// Tells what comes back after a summary, or why nothing does; `outside` is what was left alone.
@@ -111,7 +123,7 @@ impl Events {
         for failure in failures {
             self.send(SessionEvent::HookFailed {
                 hook: failure.hook.clone(),
-                point: failure.point.name(),
+                point: failure.point.name().into(),
                 reason: failure.reason.clone(),
             });
         }
@@ -137,7 +149,7 @@ impl Events {
             },
             ApprovalEvent::Ended(question, decision) => SessionEvent::ApprovalEnd {
                 call_id: question.call_id.clone(),
-                decision: decision.map(Decision::name),
+                decision: decision.map(|decision| decision.name().into()),
             },
             ApprovalEvent::NotRemembered(why) => SessionEvent::Notice {
                 text: why.to_owned(),
@@ -170,43 +182,5 @@ impl Events {
 
     pub fn spent(&self) -> Spent {
         *self.spent.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl SessionEvent {
-    /// Returns the event of a step of summarizing.
-    pub(super) fn of_step(step: &SummaryStep<'_>) -> Self {
-        let (text, notable) = match step {
-            SummaryStep::Asking {
-                candidate,
-                request,
-                requests,
-            } => match requests {
-                1 => (format!("asking {candidate}"), false),
-                _ => (
-                    format!("asking {candidate}, part {request} of {requests}"),
-                    false,
-                ),
-            },
-            SummaryStep::Writing(characters) => (format!("{characters} characters"), false),
-            SummaryStep::Retry { error, delay } => {
-                let seconds = delay.as_secs_f64();
-                (format!("{error}; again in {seconds:.1} s"), true)
-            }
-            SummaryStep::Again(error) => (format!("{error}; asking once more"), true),
-            SummaryStep::Folding => (
-                "too large for the model's window; asking in smaller pieces".to_owned(),
-                true,
-            ),
-            SummaryStep::NativeRefused(error) => (
-                format!("{error}; the readable summary takes the place of the native history"),
-                true,
-            ),
-            SummaryStep::Failed(failed) => (
-                format!("{} ({}): {}", failed.candidate, failed.way, failed.message),
-                true,
-            ),
-        };
-        Self::CompactionProgress { text, notable }
     }
 }

@@ -94,8 +94,8 @@ impl CompactionJob {
         let event = BeforeCompactEvent {
             plan,
             path,
-            custom_instructions: self.focus.as_deref(),
-            reason: self.reason.name(),
+            custom_instructions: self.trigger.focus(),
+            reason: self.trigger.name(),
             will_retry: self.will_retry,
         };
         let hook_context = self.hook_context();
@@ -191,22 +191,16 @@ impl CompactionJob {
             system: plan.system.clone(),
         };
         let result = CompactionResult {
-            strategy: plan.strategy.name(),
-            entry_id: None,
+            strategy: plan.strategy.name().into(),
             first_kept_entry_id: Some(replaced.first_kept.to_string()),
             tokens_before: before.0,
             tokens_after: after.0,
             ledger_tokens: ledger.tokens.0,
             kept_entries: path.entries().len() - place,
             summarized_entries: place,
-            shortened_entries: 0,
             summarizer: "hook".to_owned(),
             summary: Some(summary),
-            in_sight_percent: None,
-            cost_usd: None,
-            seconds: 0.0,
-            waited_seconds: 0.0,
-            prepared: false,
+            ..CompactionResult::default()
         };
         Ok(CompactionOutput::Entries(Box::new(CompactionEntries {
             drafts: vec![EntryDraft::Compaction(Box::new(draft))],

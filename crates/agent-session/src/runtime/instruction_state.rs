@@ -318,7 +318,7 @@ impl InstructionState {
                 files.push(InstructionFile {
                     path: session_model::text::clean(&path),
                     tokens: 0,
-                    state: "gone",
+                    state: "gone".into(),
                     note: None,
                 });
             }

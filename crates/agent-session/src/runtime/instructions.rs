@@ -136,6 +136,7 @@ impl AgentSession {
 
     fn report_instructions(&self, reason: &'static str, files: Vec<InstructionFile>) {
         if !files.is_empty() {
+            let reason = reason.into();
             self.events
                 .send(SessionEvent::Instructions { reason, files });
         }

@@ -86,7 +86,7 @@ impl AgentSession {
             }
             Done::Results(results) => {
                 self.results = results;
-                Event::ToolsDone { job }
+                Event::ToolsDone(job)
             }
             Done::Compaction(product) => {
                 let ended = match product {
@@ -117,7 +117,7 @@ impl AgentSession {
                 self.answer_navigation(&ended);
                 Event::NavigationEnded { job, ended }
             }
-            Done::Elapsed | Done::Stopped => Event::Elapsed { job },
+            Done::Elapsed | Done::Stopped => Event::Elapsed(job),
         }
     }
 }

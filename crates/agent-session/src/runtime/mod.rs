@@ -27,13 +27,12 @@ mod notify;
 mod overflow;
 mod pins;
 mod prompting;
-mod redo;
 mod reply;
 mod report;
 mod servers;
 mod switch;
-mod tell;
 mod tools;
+mod undo;
 mod view;
 mod waiting;
 
@@ -83,7 +82,7 @@ pub use report::{ContextReport, Snapshot, StateReport, Waiting, WaitingCall};
 pub use switch::carried_pins;
 
 /// What a session is made of.
-pub struct SessionConfig {
+pub(crate) struct SessionConfig {
     /// Where it is written.
     pub store: OpenSession,
     /// Where the sessions of handoffs and forks are made.
@@ -111,6 +110,7 @@ pub struct SessionConfig {
 }
 
 /// When a turn ends although the model wants to go on; never unless set.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct Limits {
@@ -175,7 +175,7 @@ pub struct AgentSession {
 
 impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
-    pub fn new(config: SessionConfig, events: EventSender) -> Self {
+    pub(crate) fn new(config: SessionConfig, events: EventSender) -> Self {
         let policy = policy(&config.settings, config.limits);
         let redactor = config.tool_context.redactor.clone();
         let mut store = config.store;
@@ -347,9 +347,9 @@ impl AgentSession {
         }
     }
 
-    fn unwritten(&mut self, error: &StoreError) {
-        self.fail(format!("cannot write the session: {error}"));
+    fn unwritten(&mut self, error: StoreError) -> Refusal {
         self.store_error = Some(error.to_string());
+        error.into()
     }
 
     /// Tells the machine what happened, and does what it says, until there is nothing to be told.

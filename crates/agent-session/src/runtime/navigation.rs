@@ -1,32 +1,35 @@
 //! Moves of the leaf: the summary of what is left comes first, then the move is written in one step.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use compaction_core::{
-    BranchInstructions, BranchOptions, BranchPlan, Profile, SummarizerLimits, branch_budget,
-    plan_branch_summary,
+    BranchInstructions, BranchOptions, BranchPlan, Profile, Settings, SummarizerLimits, TokenCount,
+    branch_budget, plan_branch_summary,
 };
-use hooks::{BeforeTreeEvent, BeforeTreeResult, HookContext, Notification};
+use hooks::{BeforeTreeEvent, BeforeTreeResult, HookContext, HookSet, Notification};
+use llm_providers::CancellationToken;
 use session_model::json::RawJson;
-use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf};
+use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf, SessionTree};
 
 use crate::event::SessionEvent;
 use crate::machine::{Ended, Job, Navigation};
+use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
+use crate::runtime::events::Events;
 use crate::runtime::hooked::{cancelled_by, unless_cancelled};
-use crate::runtime::jobs::Done;
-use crate::runtime::jobs::ended;
+use crate::runtime::jobs::{Done, ended};
 use crate::runtime::reply::Moved;
 use crate::summarize::{
-    ModelReport, Run, SummaryStep, answer_plan, bill_in_details, seconds_in_details, summary_draft,
+    ModelReport, Run, SummaryStep, answer_plan, bill_in_details, seconds_in_details,
 };
 use session_store::NewEntry;
 
 /// A move, to the point of being written.
 pub(super) struct Move {
     plan: BranchPlan,
-    drafts: Vec<EntryDraft>,
+    draft: EntryDraft,
     label: Option<String>,
     is_summarized: bool,
 }
@@ -35,130 +38,36 @@ impl AgentSession {
     pub(super) async fn navigate(&mut self, job: Job, mut navigation: Navigation) {
         let focus = navigation.focus.take();
         navigation.focus = focus.map(|focus| self.events.without_keys(&focus));
-        let prepared = self.prepare(navigation).await;
-        let (plan_source, navigation) = match prepared {
-            Ok(prepared) => prepared,
+        let (tree, from, to) = match self.ends_of_move(&navigation).await {
+            Ok(ends) => ends,
             Err(ended) => {
                 self.start(job, |_| std::future::ready(Done::Navigation(Err(ended))));
                 return;
             }
         };
-        let models = self.models.clone();
-        let hooks = self.hooks.clone();
-        let hook_context = self.hook_context();
-        let events = self.events.clone();
-        let settings = self.settings.clone();
-        let session = self.store.id().to_owned();
+        let planned = MoveJob {
+            tree,
+            from,
+            to,
+            navigation,
+            models: self.models.clone(),
+            hooks: self.hooks.clone(),
+            hook_context: self.hook_context(),
+            events: self.events.clone(),
+            settings: self.settings.clone(),
+            session_id: self.store.id().to_owned(),
+        };
         self.start(job, |cancel| async move {
             tokio::task::yield_now().await;
-            let (tree, from, to) = plan_source;
-            let options = |limits: SummarizerLimits, budget| BranchOptions {
-                budget,
-                profile: Profile::Own,
-                settings: settings.compaction.clone(),
-                summarizer: limits,
-                instructions: navigation.focus.clone().map(BranchInstructions::Focus),
-            };
-            let window = models.model.window;
-            let budget = match branch_budget(window, settings.branch_summary.reserve_tokens) {
-                Ok(budget) => budget,
-                // A small window keeps a share of itself free instead.
-                Err(_) => window.scaled(1, 2).max(compaction_core::TokenCount(1)),
-            };
-            let own = SummarizerLimits {
-                window,
-                max_output: None,
-            };
-            let plan = plan_branch_summary(&tree, from, to, &options(own, budget));
-            let plan = match plan {
-                Ok(plan) => plan,
-                Err(error) => return Done::Navigation(Err(Ended::Failed(error.to_string()))),
-            };
-            for said in &plan.diagnostics {
-                events.notice(said.to_string());
-            }
-            let event = BeforeTreeEvent {
-                tree: &tree,
-                plan: &plan,
-                old_leaf: from,
-                target: to,
-                user_wants_summary: navigation.summarize,
-            };
-            let context = HookContext {
-                cancel: cancel.clone(),
-                ..hook_context
-            };
-            let asked = hooks.before_tree(&event, &context);
-            let Some(asked) = unless_cancelled(&cancel, asked).await else {
-                return Done::Navigation(Err(Ended::Cancelled));
-            };
-            events.hook_failures(&asked.failures);
-            let supplied = match asked.result {
-                BeforeTreeResult::Proceed => None,
-                BeforeTreeResult::Cancel { reason } => {
-                    let hook = asked.decided_by.as_deref();
-                    let why = cancelled_by(hook, reason.as_deref(), "the move");
-                    return Done::Navigation(Err(Ended::Failed(why)));
-                }
-                BeforeTreeResult::Summary(summary) => Some(summary),
-            };
-            if let Some(supplied) = supplied {
-                let details = supplied.details.as_ref();
-                let draft = EntryDraft::BranchSummary(Box::new(BranchSummaryDraft {
-                    from: plan.from.clone(),
-                    summary: supplied.summary,
-                    details: details.and_then(|details| RawJson::of(details).ok()),
-                    from_extension: true,
-                }));
-                return Done::Navigation(Ok(Box::new(Move {
-                    plan,
-                    drafts: vec![draft],
-                    label: navigation.label,
-                    is_summarized: true,
-                })));
-            }
-            if !navigation.summarize || plan.requests().is_empty() {
-                let draft = plan.move_only();
-                return Done::Navigation(Ok(Box::new(Move {
-                    plan,
-                    drafts: vec![draft],
-                    label: navigation.label,
-                    is_summarized: false,
-                })));
-            }
-            let started = Instant::now();
-            let watcher = events.clone();
-            let mut watch = move |step: SummaryStep<'_>| watcher.step(&step);
-            let mut run = Run {
-                cancel,
-                policy: models.policy,
-                fallback: models.fallback,
-                cache_key: Some(session),
-                watch: &mut watch,
-                report: ModelReport::default(),
-            };
-            let plan_for = |limits: SummarizerLimits| {
-                let plan = plan_branch_summary(&tree, from, to, &options(limits, budget));
-                plan.map_err(|error| error.to_string())
-            };
-            let quarter = window.scaled(1, 4);
-            let cap = settings.compaction.extractive_max_tokens.min(quarter);
-            let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, Profile::Own.counter());
-            let candidates = &models.summarizers();
-            let answered = answer_plan(candidates, window, &plan_for, &by_rule, &mut run).await;
-            let report = run.report;
-            events.account(&report);
-            let seconds = started.elapsed().as_secs_f64();
-            let answered = answered.map_err(ended);
-            Done::Navigation(summarized(answered, &report, seconds, navigation))
+            Done::Navigation(planned.run(cancel).await.map(Box::new))
         });
     }
 
     /// Returns the two ends of a move, on the tree as it is.
-    async fn prepare(
+    async fn ends_of_move(
         &mut self,
-        navigation: Navigation,
-    ) -> Result<((session_model::SessionTree, Leaf, Leaf), Navigation), Ended> {
+        navigation: &Navigation,
+    ) -> Result<(SessionTree, Leaf, Leaf), Ended> {
         // What could not be written belongs to the branch that is left.
         if let Err(error) = self.append(Vec::new()).await {
             return Err(Ended::Failed(error.to_string()));
@@ -175,7 +84,7 @@ impl AgentSession {
         if from == to {
             return Err(Ended::Failed("the session stands there already".to_owned()));
         }
-        Ok(((tree.clone(), from, to), navigation))
+        Ok((tree.clone(), from, to))
     }
 
     /// Writes a move; the leaf moves with it.
@@ -186,7 +95,7 @@ impl AgentSession {
             Some(_) => self.before_hook_context(parent.as_ref()),
             None => parent,
         };
-        let mut entries: Vec<NewEntry> = moved.drafts.into_iter().map(Into::into).collect();
+        let mut entries: Vec<NewEntry> = vec![moved.draft.into()];
         if let (Some(label), Some(target)) = (moved.label, &parent) {
             let draft = EntryDraft::Label(LabelDraft {
                 target: target.clone(),
@@ -238,25 +147,128 @@ impl AgentSession {
     }
 }
 
-fn summarized(
-    answered: Result<(BranchPlan, Vec<compaction_core::SummaryAnswer>), Ended>,
-    report: &ModelReport,
-    seconds: f64,
+/// What a move is made from.
+struct MoveJob {
+    tree: SessionTree,
+    from: Leaf,
+    to: Leaf,
     navigation: Navigation,
-) -> Result<Box<Move>, Ended> {
-    let (plan, answers) = answered?;
-    let draft = plan
-        .apply(&answers)
-        .map_err(|error| Ended::Failed(format!("Branch summary failed: {error}")))?;
-    let mut drafts = vec![draft];
-    if let Some(draft) = summary_draft(&mut drafts) {
-        bill_in_details(draft, report);
-        seconds_in_details(draft, seconds);
+    models: LiveModels,
+    hooks: Arc<HookSet>,
+    hook_context: HookContext,
+    events: Events,
+    settings: Settings,
+    session_id: String,
+}
+
+impl MoveJob {
+    /// Returns the move, with a summary of what is left where one is wanted.
+    async fn run(self, cancel: CancellationToken) -> Result<Move, Ended> {
+        let window = self.models.model.window;
+        let reserve = self.settings.branch_summary.reserve_tokens;
+        // A small window keeps a share of itself free instead.
+        let budget = branch_budget(window, reserve)
+            .unwrap_or_else(|_| window.scaled(1, 2).max(TokenCount(1)));
+        let plan_for = |limits: SummarizerLimits| {
+            let options = BranchOptions {
+                budget,
+                profile: Profile::Own,
+                settings: self.settings.compaction.clone(),
+                summarizer: limits,
+                instructions: self.navigation.focus.clone().map(BranchInstructions::Focus),
+            };
+            plan_branch_summary(&self.tree, self.from, self.to, &options)
+                .map_err(|error| error.to_string())
+        };
+        let plan = plan_for(SummarizerLimits {
+            window,
+            max_output: None,
+        });
+        let plan = plan.map_err(Ended::Failed)?;
+        for diagnostic in &plan.diagnostics {
+            self.events.notice(diagnostic.to_string());
+        }
+        if let Some(draft) = self.ask_hooks(&plan, &cancel).await? {
+            return Ok(self.moved(plan, draft, true));
+        }
+        if !self.navigation.summarize || plan.requests().is_empty() {
+            let draft = plan.move_only();
+            return Ok(self.moved(plan, draft, false));
+        }
+        let started = Instant::now();
+        let mut watch = |step: SummaryStep<'_>| self.events.step(&step);
+        let mut run = Run {
+            cancel,
+            policy: self.models.policy,
+            fallback: self.models.fallback,
+            cache_key: Some(self.session_id.clone()),
+            watch: &mut watch,
+            report: ModelReport::default(),
+        };
+        let quarter = window.scaled(1, 4);
+        let cap = self.settings.compaction.extractive_max_tokens.min(quarter);
+        let extractive = |plan: &BranchPlan| plan.answer_by_rule(cap, Profile::Own.counter());
+        let candidates = &self.models.summarizers();
+        let answered = answer_plan(candidates, window, &plan_for, &extractive, &mut run).await;
+        let report = run.report;
+        self.events.account(&report);
+        let (plan, answers) = answered.map_err(ended)?;
+        let mut draft = plan
+            .apply(&answers)
+            .map_err(|error| Ended::Failed(format!("Branch summary failed: {error}")))?;
+        bill_in_details(&mut draft, &report);
+        seconds_in_details(&mut draft, started.elapsed().as_secs_f64());
+        Ok(self.moved(plan, draft, true))
     }
-    Ok(Box::new(Move {
-        plan,
-        drafts,
-        label: navigation.label,
-        is_summarized: true,
-    }))
+
+    /// Asks the hooks; returns the summary that one of them supplies.
+    async fn ask_hooks(
+        &self,
+        plan: &BranchPlan,
+        cancel: &CancellationToken,
+    ) -> Result<Option<EntryDraft>, Ended> {
+        let event = BeforeTreeEvent {
+            tree: &self.tree,
+            plan,
+            old_leaf: self.from,
+            target: self.to,
+            user_wants_summary: self.navigation.summarize,
+        };
+        let context = HookContext {
+            cancel: cancel.clone(),
+            ..self.hook_context.clone()
+        };
+        let asked = self.hooks.before_tree(&event, &context);
+        let asked = unless_cancelled(cancel, asked).await;
+        let asked = asked.ok_or(Ended::Cancelled)?;
+        self.events.hook_failures(&asked.failures);
+        match asked.result {
+            BeforeTreeResult::Proceed => Ok(None),
+            BeforeTreeResult::Cancel { reason } => {
+                let hook = asked.decided_by.as_deref();
+                let why = cancelled_by(hook, reason.as_deref(), "the move");
+                Err(Ended::Failed(why))
+            }
+            BeforeTreeResult::Summary(supplied) => {
+                let details = supplied.details.as_ref();
+                Ok(Some(EntryDraft::BranchSummary(Box::new(
+                    BranchSummaryDraft {
+                        from: plan.from.clone(),
+                        summary: supplied.summary,
+                        details: details.and_then(|details| RawJson::of(details).ok()),
+                        from_extension: true,
+                    },
+                ))))
+            }
+        }
+    }
+
+    fn moved(&self, plan: BranchPlan, draft: EntryDraft, is_summarized: bool) -> Move {
+        Move {
+            plan,
+            draft,
+            label: self.navigation.label.clone(),
+            is_summarized,
+        }
+    }
 }

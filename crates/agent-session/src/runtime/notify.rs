@@ -11,7 +11,7 @@ use session_model::EntryBody;
 
 use crate::channel::{EVENT_BYTES, Queueable, Receiver, Sender, json_bytes, queue};
 use crate::event::CompactionResult;
-use crate::machine::Reason;
+use crate::machine::Trigger;
 use crate::runtime::AgentSession;
 use crate::runtime::events::Events;
 
@@ -197,7 +197,7 @@ impl AgentSession {
     }
 
     /// Lets hooks be told of a compaction that is written; what prunings, elisions and handoffs write is none.
-    pub(super) fn notify_compacted(&self, reason: Reason, result: &CompactionResult) {
+    pub(super) fn notify_compacted(&self, trigger: &Trigger, result: &CompactionResult) {
         let tree = self.store.tree();
         let id = result.entry_id.as_deref();
         let Some(index) = id.and_then(|id| tree.find(id)) else {
@@ -211,9 +211,9 @@ impl AgentSession {
             self.notify(Notification::SessionCompact {
                 entry,
                 from_extension: compaction.from_extension,
-                reason: reason.name(),
+                reason: trigger.name(),
                 summary: compaction.summary.clone(),
-                trigger: match reason.is_automatic() {
+                trigger: match trigger.is_automatic() {
                     true => "auto",
                     false => "manual",
                 },

@@ -93,9 +93,7 @@ impl AgentSession {
     }
 
     async fn write_pin(&mut self, draft: EntryDraft) -> Result<Option<EntryId>, Refusal> {
-        let written = self.append(vec![draft.into()]).await;
-        let ids = written
-            .map_err(|error| Refusal::failed(format!("cannot write the session: {error}")))?;
+        let ids = self.append(vec![draft.into()]).await?;
         Ok(ids.into_iter().next())
     }
 }

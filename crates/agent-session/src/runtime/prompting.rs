@@ -14,6 +14,7 @@ use crate::machine::{CheckPoint, CheckResult, Event, Job, State, Write};
 use crate::runtime::AgentSession;
 use crate::runtime::hooked::unless_cancelled;
 use crate::runtime::jobs::Done;
+use crate::runtime::reply::{Refusal, TakenBack};
 use session_store::StoreError;
 use session_store::{NewEntry, Queued};
 
@@ -107,31 +108,34 @@ impl AgentSession {
             },
             // A message that hooks have not seen is shown to them when it is sent after all.
             Continuation::Write(Write::Messages(ids)) if !self.unreviewed(&ids).is_empty() => {
-                Event::Withheld { job }
+                Event::Withheld(job)
             }
             Continuation::Write(write) => self.stored(job, &write).await,
         }
     }
 
     /// Takes back a message that waits.
-    pub(super) async fn take_back(&mut self, id: EntryId) {
+    pub(super) async fn take_back(&mut self, id: EntryId) -> Result<TakenBack, Refusal> {
         // What hooks look at before it is written is sent in a moment.
         let is_sent = matches!(&self.machine.state, State::Storing { write: Write::Messages(ids), .. } if ids.contains(&id));
         if is_sent {
-            return self.fail(format!(
+            return Err(Refusal::refused(format!(
                 "message {id} is being sent; abort to stop the turn"
-            ));
+            )));
         }
-        match self.store.drop_queued(&id).await {
-            Ok(Some(_)) => {
-                self.reviewed.remove(&id);
-                self.feed(Event::Dequeued { id }).await;
-            }
-            Ok(None) => self.fail(format!(
+        let dropped = self.store.drop_queued(&id).await;
+        let Some(message) = dropped.map_err(|error| Refusal::failed(error.to_string()))? else {
+            return Err(Refusal::refused(format!(
                 "no message {id} waits to be sent; it may be sent already"
-            )),
-            Err(error) => self.fail(error.to_string()),
-        }
+            )));
+        };
+        self.reviewed.remove(&id);
+        let message_id = id.to_string();
+        self.feed(Event::Dequeued(id)).await;
+        Ok(TakenBack {
+            message_id,
+            text: message.text,
+        })
     }
 
     /// Returns the tokens of the messages that are sent after a check, with what hooks add to them.

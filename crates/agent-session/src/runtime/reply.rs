@@ -2,6 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use session_model::EntryId;
+use session_store::StoreError;
 
 use crate::event::CompactionResult;
 use crate::runtime::report::{Snapshot, StateReport};
@@ -221,11 +223,30 @@ pub enum RefusalKind {
     Cancelled,
 }
 
+impl From<StoreError> for Refusal {
+    fn from(error: StoreError) -> Self {
+        Self::failed(format!("cannot write the session: {error}"))
+    }
+}
+
 impl Refusal {
     /// Returns that something cannot be done now, or not with this.
     pub(super) fn refused(message: impl Into<String>) -> Self {
         Self {
             kind: RefusalKind::Refused,
+            message: message.into(),
+        }
+    }
+
+    /// Returns that the session has no such entry.
+    pub(super) fn no_entry(id: &EntryId) -> Self {
+        Self::refused(format!("no entry {id} in this session"))
+    }
+
+    /// Returns that there is nothing to do.
+    pub(super) fn nothing_to_do(message: impl Into<String>) -> Self {
+        Self {
+            kind: RefusalKind::NothingToDo,
             message: message.into(),
         }
     }

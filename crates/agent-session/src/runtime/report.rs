@@ -112,7 +112,6 @@ impl AgentSession {
     /// Returns how the session is.
     pub(super) fn report(&self) -> StateReport {
         let spent = self.events.spent();
-        let measured = self.view().measured(&self.path());
         let memory = &self.machine.memory;
         let waiting = self.store.queued().iter().map(|message| Waiting {
             id: message.id.to_string(),
@@ -134,11 +133,7 @@ impl AgentSession {
             window: self.models.model.window.0,
             state: state_name(&self.machine.state),
             in_turn: memory.in_turn,
-            context: ContextReport {
-                tokens: measured.tokens.0,
-                threshold: self.threshold().map(|threshold| threshold.tokens.0),
-                estimated: measured.billed.is_none(),
-            },
+            context: self.context_report(),
             queue: waiting.collect(),
             auto_compaction: memory.policy.automatic,
             auto_compaction_stopped: memory.stopped.is_some(),
@@ -147,6 +142,16 @@ impl AgentSession {
             entries: self.store.tree().len(),
             usage: spent.usage,
             cost_usd: spent.cost_usd,
+        }
+    }
+
+    /// Returns how full the window is.
+    pub(super) fn context_report(&self) -> ContextReport {
+        let measured = self.view().measured(&self.path());
+        ContextReport {
+            tokens: measured.tokens.0,
+            threshold: self.threshold().map(|threshold| threshold.tokens.0),
+            estimated: measured.billed.is_none(),
         }
     }
 
@@ -170,11 +175,11 @@ const fn state_name(state: &State) -> &'static str {
         State::Checking { .. } => "checking",
         State::Promoting { .. } => "promoting",
         State::Storing { .. } => "storing",
-        State::Asking { .. } => "asking",
-        State::RunningTools { .. } => "tools",
-        State::Stopping { .. } => "stopping",
-        State::Compacting { .. } => "compacting",
-        State::Navigating { .. } => "navigating",
+        State::Asking(_) => "asking",
+        State::RunningTools(_) => "tools",
+        State::Stopping(_) => "stopping",
+        State::Compacting(_) => "compacting",
+        State::Navigating(_) => "navigating",
         State::Closed => "closed",
     }
 }

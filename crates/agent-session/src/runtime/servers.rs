@@ -8,13 +8,13 @@ use session_model::EntryId;
 
 use crate::event::SessionEvent;
 use crate::machine::Event;
-use crate::runtime::{AgentSession, Ask, Command, CommandReceiver};
+use crate::runtime::{AgentSession, Ask, Call, Command, CommandReceiver};
 use agent_tools::mcp::{ServerEnvironment, ServerEvent, Servers, Tell};
 use session_store::Delivery;
 
 /// What waits until the servers are there.
 enum Deferred {
-    Command(Command),
+    Call(Call),
     /// A message is kept, and still to be sent.
     Send(EntryId, Delivery),
 }
@@ -39,12 +39,14 @@ impl AgentSession {
             tokio::select! {
                 biased;
                 command = commands.recv(), if commanded => {
-                    if command.as_ref().is_none_or(ends_the_start) {
+                    let call = command.map(Call::from);
+                    commanded = call.is_some();
+                    let ends = |call: &Call| matches!(call.ask(), Ask::Do(Command::Close | Command::Abort));
+                    if call.as_ref().is_none_or(ends) {
                         cancel.cancel();
                     }
-                    commanded = command.is_some();
-                    if let Some(command) = command {
-                        early.extend(self.command_early(command).await);
+                    if let Some(call) = call {
+                        early.extend(self.call_early(call).await);
                     }
                 }
                 servers = &mut starting => break servers,
@@ -54,44 +56,25 @@ impl AgentSession {
         self.servers = servers;
         for early in early {
             match early {
-                Deferred::Command(command) => self.command(command).await,
+                Deferred::Call(call) => self.call(call).await,
                 Deferred::Send(id, delivery) => self.feed(Event::Queued { id, delivery }).await,
             }
         }
     }
 
     /// Carries out what needs no tools; returns what is left to be done.
-    async fn command_early(&mut self, command: Command) -> Option<Deferred> {
-        match command {
-            Command::Prompt { prompt, delivery } => match self.keep(prompt, delivery).await {
-                Ok(id) => Some(Deferred::Send(id, delivery)),
-                Err(why) => {
-                    self.fail(why);
-                    None
-                }
-            },
-            Command::Call(call) => match call.ask() {
-                Ask::Do(Command::Prompt { .. }) => {
-                    let said = self.queue_for(*call).await;
-                    said.map(|(id, delivery)| Deferred::Send(id, delivery))
-                }
-                Ask::Do(_) => Some(Deferred::Command(Command::Call(call))),
-                Ask::State | Ask::Snapshot | Ask::Pins => {
-                    self.call(*call).await;
-                    None
-                }
-            },
-            other => Some(Deferred::Command(other)),
+    async fn call_early(&mut self, call: Call) -> Option<Deferred> {
+        match call.ask() {
+            Ask::Do(Command::Prompt { .. }) => {
+                let (id, delivery) = self.queue_for(call).await?;
+                Some(Deferred::Send(id, delivery))
+            }
+            Ask::Do(_) => Some(Deferred::Call(call)),
+            Ask::State | Ask::Snapshot | Ask::Pins => {
+                self.call(call).await;
+                None
+            }
         }
-    }
-}
-
-/// Returns whether nobody waits for servers any more.
-fn ends_the_start(command: &Command) -> bool {
-    let ends = |command: &Command| matches!(command, Command::Close | Command::Abort);
-    match command {
-        Command::Call(call) => matches!(call.ask(), Ask::Do(command) if ends(command)),
-        other => ends(other),
     }
 }
 
@@ -105,7 +88,7 @@ impl From<ServerEvent> for SessionEvent {
                 error,
             } => Self::ToolServer {
                 name,
-                state,
+                state: state.into(),
                 tools,
                 error,
             },

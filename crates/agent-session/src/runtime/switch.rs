@@ -1,52 +1,21 @@
-//! What a resting session can be turned to immediately: a copy of itself, the place before an edit, another model.
+//! What an idle session can be turned to immediately: a copy of itself, or another model.
 
 use std::sync::Arc;
 
-use compaction_core::{carry_pins, leaf_move};
+use compaction_core::carry_pins;
 use hooks::Notification;
-use session_model::{EntryDraft, EntryId, LabelDraft, Leaf, SessionPath};
+use session_model::{EntryDraft, EntryId, Leaf, SessionPath};
 
 use crate::event::SessionEvent;
 use crate::machine::{Event, State};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
-use crate::runtime::reply::{Forked, ModelSet, Refusal, RefusalKind, Undone};
-use crate::undoable::{UNDO, id_of, newest_undoable};
+use crate::runtime::reply::{Forked, ModelSet, Refusal};
 use agent_tools::Workspace;
 use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar};
 
 impl AgentSession {
-    /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
-    pub(super) async fn undo(&mut self) -> Result<Undone, Refusal> {
-        self.require_idle().await?;
-        let path = self.path();
-        let tree = self.store.tree();
-        let found = newest_undoable(&path).ok_or_else(|| Refusal {
-            kind: RefusalKind::NothingToDo,
-            message: "no compaction, pruning or change of branch on the path".to_owned(),
-        })?;
-        let undone = tree.id(path.entries()[found.place]).to_owned();
-        let back_to = id_of(tree, found.back_to);
-        let kind = found.kind;
-        let from = leaf_name(&*self.store);
-        let draft = leaf_move(UNDO, from.as_deref().map(EntryId::new).as_ref());
-        self.store
-            .append_under(back_to, vec![draft.into()])
-            .await
-            .map_err(|error| unwritten(&error))?;
-        self.leaf_moved(from.clone());
-        let undone = Undone {
-            undone,
-            kind,
-            leaf: leaf_name(&*self.store),
-            from,
-        };
-        self.feed(Event::Moved).await;
-        self.report_context();
-        Ok(undone)
-    }
-
     /// Goes on in a copy of the session that ends at `entry`, or where the session stands. The session itself stays
     /// as it is; what waits is taken along.
     pub(super) async fn fork(&mut self, entry: Option<&EntryId>) -> Result<Forked, Refusal> {
@@ -55,7 +24,7 @@ impl AgentSession {
             None => self.store.leaf(),
             Some(id) => {
                 let found = self.store.tree().find(id).map(Leaf::At);
-                found.ok_or_else(|| Refusal::refused(format!("no entry {id} in this session")))?
+                found.ok_or_else(|| Refusal::no_entry(id))?
             }
         };
         if self.store.locator().is_none() {
@@ -68,10 +37,8 @@ impl AgentSession {
                 "the session has no file yet; fork it once a model has answered",
             ));
         }
-        let copied = self.copy(leaf).await;
-        self.take_place(copied.map_err(|error| unwritten(&error))?)
-            .await
-            .map_err(|error| unwritten(&error))
+        let copy = self.copy(leaf).await?;
+        Ok(self.take_place(copy).await?)
     }
 
     async fn copy(&mut self, leaf: Leaf) -> Result<OpenSession, StoreError> {
@@ -97,10 +64,7 @@ impl AgentSession {
             path: self.path_name(),
             from: from.clone(),
         });
-        self.notify(Notification::SessionStart {
-            entries: self.store.tree().len(),
-            model: self.models.model.name(),
-        });
+        self.notify_start();
         self.follow_branch();
         self.feed(Event::Moved).await;
         self.report_context();
@@ -131,7 +95,7 @@ impl AgentSession {
             let change = EntryDraft::ModelChange(self.models.model.reference());
             if let Err(error) = self.append(vec![change.into()]).await {
                 self.models = before;
-                return Err(unwritten(&error));
+                return Err(error.into());
             }
         }
         self.model_is_new = !at_rest;
@@ -168,25 +132,8 @@ impl AgentSession {
             .append(vec![EntryDraft::ModelChange(model).into()])
             .await
         {
-            self.unwritten(&error);
-        }
-    }
-
-    /// Puts a label on an entry, or takes it off.
-    pub(super) async fn label_entry(&mut self, id: &EntryId, text: Option<String>) {
-        if self.store.tree().find(id).is_none() {
-            return self.fail(format!("no entry {id} in this session"));
-        }
-        let draft = EntryDraft::Label(LabelDraft {
-            target: id.clone(),
-            label: text.clone(),
-        });
-        match self.append(vec![draft.into()]).await {
-            Ok(_) => self.events.send(SessionEvent::Labelled {
-                entry_id: id.to_string(),
-                label: text,
-            }),
-            Err(error) => self.fail(format!("cannot write the session: {error}")),
+            let refusal = self.unwritten(error);
+            self.fail(refusal.message);
         }
     }
 
@@ -195,15 +142,9 @@ impl AgentSession {
         if self.machine.state != State::Idle {
             return Err(Refusal::refused("the agent is busy; stop it first"));
         }
-        self.append(Vec::new())
-            .await
-            .map(drop)
-            .map_err(|error| unwritten(&error))
+        self.append(Vec::new()).await?;
+        Ok(())
     }
-}
-
-fn unwritten(error: &StoreError) -> Refusal {
-    Refusal::failed(format!("cannot write the session: {error}"))
 }
 
 /// Returns a workspace whose tools neither read nor change the session and its sidecars, nor change those of others.

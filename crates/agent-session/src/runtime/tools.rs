@@ -39,7 +39,7 @@ impl AgentSession {
             false => self.tool_context.approvals.clone(),
         };
         self.report_opened_calls(&calls, &approvals);
-        let batch = Batch {
+        let mut batch = Batch {
             tools: self.tools.clone(),
             context: ToolContext {
                 approvals,
@@ -56,19 +56,8 @@ impl AgentSession {
             after_crash,
         };
         self.start(job, |cancel| async move {
-            let context = ToolContext {
-                cancel,
-                ..batch.context.clone()
-            };
-            let hook_context = HookContext {
-                cancel: context.cancel.clone(),
-                ..batch.hook_context.clone()
-            };
-            let batch = Batch {
-                context,
-                hook_context,
-                ..batch
-            };
+            batch.context.cancel = cancel.clone();
+            batch.hook_context.cancel = cancel;
             Done::Results(batch.run(calls).await)
         });
     }
@@ -157,26 +146,16 @@ impl Batch {
             name: call.name.clone(),
             arguments: arguments.clone(),
         });
-        if self.context.cancel.is_cancelled() {
-            let output = ToolOutput::error(NOT_RUN);
-            self.events.send(SessionEvent::ToolEnd {
-                call_id: call.id.clone(),
-                name: call.name.clone(),
-                is_error: true,
-                seconds: 0.0,
-                output: output.content.joined_text("\n"),
-                truncated: false,
-                details: None,
-            });
-            return entry(call, &output);
-        }
+        let is_cancelled = self.context.cancel.is_cancelled();
         let idempotency = self.tools.meta(&call.name).idempotency;
-        let lost = self.after_crash && idempotency == Idempotency::NotIdempotent;
-        let output = match lost {
-            false => self.allowed(call, &arguments).await,
-            true => ToolOutput::error(
+        let output = if is_cancelled {
+            ToolOutput::error(NOT_RUN)
+        } else if self.after_crash && idempotency == Idempotency::NotIdempotent {
+            ToolOutput::error(
                 "the session was interrupted while this call ran, and its result is lost; it may have been carried out: look before you repeat it",
-            ),
+            )
+        } else {
+            self.allowed(call, &arguments).await
         };
         // What a hook says of a call is cleaned as well.
         let output = output.without_keys(&self.context.redactor);
@@ -185,11 +164,17 @@ impl Batch {
             call_id: call.id.clone(),
             name: call.name.clone(),
             is_error: output.is_error,
-            seconds: started.elapsed().as_secs_f64(),
+            seconds: match is_cancelled {
+                true => 0.0,
+                false => started.elapsed().as_secs_f64(),
+            },
             output: text.chars().take(TOLD).collect(),
             truncated: text.chars().nth(TOLD).is_some(),
             details: output.details.clone(),
         });
+        if is_cancelled {
+            return entry(call, &output);
+        }
         let told = Notification::ToolResult {
             call_id: call.id.clone(),
             tool: call.name.clone(),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::event::{CompactionResult, CompactionTotals};
-use crate::machine::Reason;
+use crate::machine::Trigger;
 
 /// What is waited for, and what has been.
 #[derive(Debug, Default)]
@@ -22,23 +22,18 @@ pub(super) struct WaitMetrics {
 
 #[derive(Debug)]
 struct Running {
-    reason: Reason,
+    is_automatic: bool,
     /// Since when somebody waits.
     since: Option<Instant>,
 }
 
 impl WaitMetrics {
     /// A compaction begins.
-    pub fn begin(&mut self, reason: Reason) {
-        let since = match reason {
-            Reason::Idle => None,
-            Reason::Manual
-            | Reason::Overflow
-            | Reason::Incomplete
-            | Reason::Threshold
-            | Reason::Image => Some(Instant::now()),
-        };
-        self.running = Some(Running { reason, since });
+    pub fn begin(&mut self, trigger: &Trigger) {
+        self.running = Some(Running {
+            is_automatic: trigger.is_automatic(),
+            since: (*trigger != Trigger::Idle).then(Instant::now),
+        });
     }
 
     /// Somebody says something, and waits from now on.
@@ -57,7 +52,7 @@ impl WaitMetrics {
             .since
             .map_or(Duration::ZERO, |since| since.elapsed());
         let waited = waited.as_secs_f64();
-        if running.reason.is_automatic() {
+        if running.is_automatic {
             self.total.waited_seconds += waited;
             if let Some(result) = &result {
                 self.total.automatic += 1;

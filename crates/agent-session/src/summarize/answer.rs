@@ -19,6 +19,9 @@ const THINKING_ROOM: u64 = 8192;
 
 /// Returns the answers to all requests of `plan`, and the plan as it was asked: folded further where the
 /// candidate found the requests too large. Every answer is a usable summary.
+///
+/// # Errors
+/// The [`Failure`] of the candidate, also when the requests stay too large.
 pub async fn answer_all<P: Foldable>(
     mut plan: P,
     candidate: &Candidate,

@@ -24,6 +24,9 @@ pub struct HandoffJob<'a> {
 }
 
 /// Returns the document, by the first candidate that can, or by the built-in rules. Nothing is written.
+///
+/// # Errors
+/// [`NoSummary`] when it was cancelled, or no candidate wrote and the rules may not.
 pub async fn handoff(
     job: &HandoffJob<'_>,
     candidates: &[Candidate],

@@ -10,6 +10,7 @@ mod native;
 mod provenance;
 mod report;
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,7 @@ use candidates::{Asking, first_answer, in_words, rules_limits};
 pub use answer::answer_all;
 pub use handoff::{HandoffJob, handoff};
 pub use native::native_tokens_before;
+pub(crate) use provenance::add_details;
 pub use provenance::{
     PassedOver, bill_in_details, main_place, passed_over_in_details, seconds_in_details,
     summary_draft,
@@ -68,6 +70,19 @@ pub struct Candidate {
 }
 
 impl Candidate {
+    /// Returns the candidate that writes a summary in words by this provider, at an unknown price.
+    pub fn of(provider: Arc<dyn Provider>) -> Self {
+        Self {
+            summarizer: Summarizer::Model {
+                provider: provider.name().to_owned(),
+                model: provider.model().to_owned(),
+            },
+            provider,
+            way: Way::Summary,
+            prices: None,
+        }
+    }
+
     /// Returns the name that people read: `openai/gpt-5`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.provider.name(), self.provider.model())
@@ -97,6 +112,7 @@ pub enum Fallback {
 }
 
 /// What happens while models write, for whoever watches.
+#[non_exhaustive]
 #[derive(Debug)]
 pub enum SummaryStep<'a> {
     /// A request goes out.
@@ -125,6 +141,42 @@ pub enum SummaryStep<'a> {
     NativeRefused(&'a ProviderError),
     /// The candidate is given up.
     Failed(&'a Failed),
+}
+
+impl fmt::Display for SummaryStep<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asking {
+                candidate,
+                requests: 1,
+                ..
+            } => write!(f, "asking {candidate}"),
+            Self::Asking {
+                candidate,
+                request,
+                requests,
+            } => write!(f, "asking {candidate}, part {request} of {requests}"),
+            Self::Writing(characters) => write!(f, "{characters} characters"),
+            Self::Retry { error, delay } => {
+                write!(f, "{error}; again in {:.1} s", delay.as_secs_f64())
+            }
+            Self::Again(error) => write!(f, "{error}; asking once more"),
+            Self::Folding => {
+                f.write_str("too large for the model's window; asking in smaller pieces")
+            }
+            Self::NativeRefused(error) => write!(
+                f,
+                "{error}; the readable summary takes the place of the native history"
+            ),
+            Self::Failed(failed) => {
+                write!(
+                    f,
+                    "{} ({}): {}",
+                    failed.candidate, failed.way, failed.message
+                )
+            }
+        }
+    }
 }
 
 /// One run: what it obeys and what it tells.
@@ -204,6 +256,9 @@ pub trait Foldable: Sized + Send {
     /// Returns the requests, in order.
     fn requests(&self) -> &[SummaryRequest];
     /// Returns the plan with smaller requests.
+    ///
+    /// # Errors
+    /// [`CannotShrink`] when they cannot be smaller.
     fn shrink(self) -> Result<Self, CannotShrink>;
 }
 
@@ -250,6 +305,9 @@ pub struct Compacted {
 /// Compacts by the first candidate that can, or by the built-in rules. `plan_for` plans for a summarizer's limits;
 /// `request_for` gives the request that a native compaction starts from, with or without replaying the native history
 /// of the compaction before. Nothing is written.
+///
+/// # Errors
+/// [`NoSummary`] when there is nothing to do, it was cancelled, or no candidate wrote and the rules may not.
 pub async fn compact(
     candidates: &[Candidate],
     window: TokenCount,
@@ -343,6 +401,9 @@ async fn summarize(
 
 /// Has a plan of another kind answered: by the first candidate that can, or by `by_rule`. Returns the plan as it
 /// was asked and the answers.
+///
+/// # Errors
+/// [`NoSummary`] when it was cancelled, or no candidate answered and the rules may not.
 pub async fn answer_plan<P: Foldable>(
     candidates: &[Candidate],
     window: TokenCount,

@@ -53,7 +53,7 @@ pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
             ("fallback", Value::from(failed.collect::<Vec<_>>()))
         }
     };
-    put(draft, &[("ended", json!(ended)), ("failed", failed)]);
+    add_details(draft, &[("ended", json!(ended)), ("failed", failed)]);
     if report.answered_by.is_none() {
         return;
     }
@@ -66,7 +66,7 @@ pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
     });
     let millis = Duration::from_secs_f64(report.seconds.max(0.0)).as_millis();
     let millis = u64::try_from(millis).unwrap_or(u64::MAX);
-    put(
+    add_details(
         draft,
         &[
             ("usage", usage),
@@ -79,7 +79,7 @@ pub fn bill_in_details(draft: &mut EntryDraft, report: &ModelReport) {
 /// Writes how long it all took, from reading to writing.
 pub fn seconds_in_details(draft: &mut EntryDraft, seconds: f64) {
     let millis = (seconds * 1000.0).round();
-    put(draft, &[("seconds", json!(millis / 1000.0))]);
+    add_details(draft, &[("seconds", json!(millis / 1000.0))]);
 }
 
 /// A strategy of a list that brought nothing, so that the next one was tried.
@@ -104,11 +104,12 @@ impl PassedOver {
 /// Writes which strategies were passed over before the one that wrote; nothing where none was.
 pub fn passed_over_in_details(draft: &mut EntryDraft, passed: &[PassedOver]) {
     if !passed.is_empty() {
-        put(draft, &[("passedOver", json!(passed))]);
+        add_details(draft, &[("passedOver", json!(passed))]);
     }
 }
 
-fn put(draft: &mut EntryDraft, facts: &[(&str, Value)]) {
+/// Writes facts into the details of an entry, those that are null aside.
+pub(crate) fn add_details(draft: &mut EntryDraft, facts: &[(&str, Value)]) {
     for (key, value) in facts.iter().filter(|(_, value)| !value.is_null()) {
         if let Ok(value) = RawJson::of(value) {
             add_detail(draft, key, &value);

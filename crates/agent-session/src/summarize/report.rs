@@ -6,6 +6,7 @@ use serde::Serialize;
 use session_model::Usage;
 
 /// Why a candidate wrote no summary.
+#[non_exhaustive]
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Failure {
     /// It could not be asked, or did not answer.

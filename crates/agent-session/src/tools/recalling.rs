@@ -25,6 +25,9 @@ pub const IN_PART: &str =
     "there may be more: very long texts are searched in part, and matches counted up to a bound";
 
 /// Returns a pattern. It finds the next place in time linear in the text, and what it compiles to is bounded here.
+///
+/// # Errors
+/// What is wrong with the pattern, or that it is too large.
 pub fn pattern(text: &str) -> Result<Regex, String> {
     let built = RegexBuilder::new(text).size_limit(PATTERN_LIMIT).build();
     built.map_err(|error| format!("the pattern cannot be used: {error}"))

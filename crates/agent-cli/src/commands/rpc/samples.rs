@@ -130,7 +130,7 @@ fn compacted(strategy: &'static str, summary: &str, session: (&str, &str)) -> Re
     let id = |id: &str| in_place.then(|| id.to_owned());
     Reply::Compacted(Box::new(Compacted {
         result: CompactionResult {
-            strategy,
+            strategy: strategy.into(),
             entry_id: id("d4e5f607"),
             first_kept_entry_id: id("b2c3d4e5"),
             tokens_before: 171_320,

@@ -7,7 +7,7 @@ use crate::commands::run::{RunArgs, other_models};
 use crate::commands::{context, plan, tree};
 use crate::error::Error;
 use crate::settings::AppSettings;
-use agent_session::machine::Navigation;
+use agent_session::Navigation;
 use agent_session::models::LiveModels;
 use agent_session::runtime::{Ask, Command, Reply, Snapshot};
 use agent_session::undoable::Later;

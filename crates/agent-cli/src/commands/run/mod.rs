@@ -24,8 +24,8 @@ use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
 use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
+use agent_session::TurnEnd;
 use agent_session::event::CompactionTotals;
-use agent_session::machine::TurnEnd;
 use agent_session::runtime::{Command, Finished};
 use session_store::{Delivery, FileStore};
 

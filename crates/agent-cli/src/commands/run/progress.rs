@@ -197,9 +197,10 @@ impl Progress {
                 clean(entry_id),
                 counted(*tokens as usize, "token")
             )])),
-            SessionEvent::Unpinned { entry_id, .. } => {
-                Some(mark(&[format!("-- {} is not pinned any more", clean(entry_id))]))
-            }
+            SessionEvent::Unpinned { entry_id, .. } => Some(mark(&[format!(
+                "-- {} is not pinned any more",
+                clean(entry_id)
+            )])),
             SessionEvent::Notice { text } => Some(note(text)),
             SessionEvent::HookFailed {
                 hook,
@@ -216,24 +217,11 @@ impl Progress {
                     counted(*tools, "tool"),
                 ]),
             }),
-            SessionEvent::TurnEnd { end: "aborted", .. } => Some(mark(&["-- stopped".to_owned()])),
-            SessionEvent::Queued { .. }
-            // Whoever asks shows the question.
-            | SessionEvent::ApprovalRequest { .. }
-            | SessionEvent::ApprovalEnd { .. }
-            | SessionEvent::TurnStart
-            | SessionEvent::TextDelta { .. }
-            | SessionEvent::ToolUpdate { .. }
-            | SessionEvent::ThinkingDelta { .. }
-            | SessionEvent::Context { .. }
-            | SessionEvent::AutoCompactionStart { .. }
-            | SessionEvent::CompactionStart { .. }
-            | SessionEvent::CompactionProgress { .. }
-            | SessionEvent::Navigated { .. }
-            | SessionEvent::TurnEnd { .. }
-            | SessionEvent::Error { .. }
-            | SessionEvent::Idle { .. }
-            | SessionEvent::SessionEnd { .. } => None,
+            SessionEvent::TurnEnd { end, .. } if end == "aborted" => {
+                Some(mark(&["-- stopped".to_owned()]))
+            }
+            // The others print nothing, or are printed elsewhere.
+            _ => None,
         }
     }
 }
@@ -379,7 +367,7 @@ fn call_text(name: &str, arguments: &Value) -> String {
 fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
     let before = tokens(TokenCount(result.tokens_before));
     let after = tokens(TokenCount(result.tokens_after));
-    let verb = match result.strategy {
+    let verb = match &*result.strategy {
         "handoff" => "handed off",
         _ if result.summary.is_none() => "shortened",
         _ => "compacted",

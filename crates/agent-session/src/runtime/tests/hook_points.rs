@@ -243,7 +243,7 @@ fn hooks_that_fail_are_told_of_and_change_nothing() {
         life.command_and(Command::Navigate(to(Some("e2")))).await;
         life.close().await;
         let failed = life.heard.iter().filter_map(|event| match event {
-            SessionEvent::HookFailed { point, .. } => Some(*point),
+            SessionEvent::HookFailed { point, .. } => Some(&**point),
             _ => None,
         });
         assert_snapshot!(failed.collect::<Vec<_>>().join("\n"), @"

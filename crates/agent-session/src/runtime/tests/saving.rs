@@ -221,7 +221,7 @@ fn a_label_and_a_move_that_cannot_be_written_are_forgotten() {
         });
         let told = life.command_and(Command::Navigate(to(Some("e1")))).await;
         assert_snapshot!(without_paths(&life, &told), @"
-        error: FILE: changed while it was open (another program wrote to it); run the command again
+        error: cannot write the session: FILE: changed while it was open (another program wrote to it); run the command again
         error: FILE: changed while it was open (another program wrote to it); run the command again
         ");
         restore(life.path(), &before);

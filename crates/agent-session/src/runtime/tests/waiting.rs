@@ -154,7 +154,7 @@ fn an_idle_session_is_waited_for_from_what_the_user_says_on() {
         life.until(|event| {
             matches!(
                 event,
-                SessionEvent::AutoCompactionStart { reason: "idle", .. }
+                SessionEvent::AutoCompactionStart { reason, .. } if reason == "idle"
             )
         })
         .await;

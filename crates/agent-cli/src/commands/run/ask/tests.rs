@@ -39,7 +39,7 @@ impl Person {
     fn ended(&mut self, call_id: &str, decision: Option<&'static str>) {
         self.asker.heard(&SessionEvent::ApprovalEnd {
             call_id: call_id.to_owned(),
-            decision,
+            decision: decision.map(Into::into),
         });
     }
 

@@ -186,7 +186,7 @@ fn an_error_that_is_said_twice_is_told_once_and_not_at_the_end() {
         cost_usd: None,
     };
     let end = SessionEvent::TurnEnd {
-        end: "failed",
+        end: "failed".into(),
         error: Some("no money".to_owned()),
     };
     let mut progress = Progress::new(|| 80, false);
@@ -198,10 +198,10 @@ fn an_error_that_is_said_twice_is_told_once_and_not_at_the_end() {
 
 #[test]
 fn instructions_are_told_where_they_are_not_as_expected() {
-    let file = |path: &str, state, note: Option<&str>| InstructionFile {
+    let file = |path: &str, state: &'static str, note: Option<&str>| InstructionFile {
         path: path.to_owned(),
         tokens: 7,
-        state,
+        state: state.into(),
         note: note.map(str::to_owned),
     };
     let files = vec![
@@ -212,8 +212,9 @@ fn instructions_are_told_where_they_are_not_as_expected() {
         file("b/AGENTS.md", "gone", None),
         file("c/AGENTS.md", "refused", Some("is a named pipe")),
     ];
-    let told = |reason| {
+    let told = |reason: &'static str| {
         let files = files.clone();
+        let reason = reason.into();
         shown(|| 80, &[SessionEvent::Instructions { reason, files }])
     };
     assert_snapshot!(told("start"), @"

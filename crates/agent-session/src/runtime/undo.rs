@@ -1,0 +1,133 @@
+//! Undo, redo, and another compaction in the place of the newest.
+
+use compaction_core::{Strategy, leaf_move};
+use hooks::Notification;
+use session_model::{EntryId, Leaf};
+
+use crate::event::SessionEvent;
+use crate::machine::Event;
+use crate::runtime::AgentSession;
+use crate::runtime::entries::leaf_name;
+use crate::runtime::reply::{Redone, Refusal, Undone};
+use crate::undoable::{
+    Later, NoReplacing, REDO, Replaceable, UNDO, id_of, newest_redoable, newest_undoable,
+    replaceable,
+};
+use session_store::NewEntry;
+use session_store::StoreError;
+
+/// The text that reports that what came later is left behind.
+const LEAVE: &str = "say leave_later";
+
+impl AgentSession {
+    /// Goes back to before the newest compaction, pruning or move. Nothing is deleted.
+    pub(super) async fn undo(&mut self) -> Result<Undone, Refusal> {
+        self.require_idle().await?;
+        let path = self.path();
+        let found = newest_undoable(&path).ok_or_else(|| {
+            Refusal::nothing_to_do("no compaction, pruning or change of branch on the path")
+        })?;
+        let undone = path.tree().id(path.entries()[found.place]).to_owned();
+        let (from, leaf) = self.move_leaf(UNDO, found.back_to).await?;
+        Ok(Undone {
+            undone,
+            kind: found.kind,
+            leaf,
+            from,
+        })
+    }
+
+    /// Goes forward to where the session stood before the newest undo, where nothing else was done since.
+    pub(super) async fn redo(&mut self) -> Result<Redone, Refusal> {
+        self.require_idle().await?;
+        let found = newest_redoable(&self.path())
+            .map_err(|error| Refusal::nothing_to_do(error.to_string()))?;
+        let (from, leaf) = self.move_leaf(REDO, found.forward_to).await?;
+        Ok(Redone {
+            redone: found.redone.to_string(),
+            kind: found.kind,
+            leaf,
+            from,
+        })
+    }
+
+    /// Moves the leaf for this reason; returns where it was and where it is.
+    async fn move_leaf(
+        &mut self,
+        reason: &str,
+        to: Leaf,
+    ) -> Result<(Option<String>, Option<String>), Refusal> {
+        let from = leaf_name(&*self.store);
+        let to = id_of(self.store.tree(), to);
+        let draft = leaf_move(reason, from.as_deref().map(EntryId::new).as_ref());
+        self.store.append_under(to, vec![draft.into()]).await?;
+        self.leaf_moved(from.clone());
+        let leaf = leaf_name(&*self.store);
+        self.feed(Event::Moved).await;
+        self.report_context();
+        Ok((from, leaf))
+    }
+
+    /// Prepares a compaction that takes the place of the newest.
+    pub(super) async fn prepare_replacement(
+        &mut self,
+        strategy: Strategy,
+        later: Later,
+    ) -> Result<(), Refusal> {
+        self.require_idle().await?;
+        let refused = match strategy {
+            Strategy::Off => Some("off is no strategy to compact with; name another"),
+            Strategy::Handoff => Some("a handoff takes the place of nothing; undo, then hand off"),
+            Strategy::ContextFull
+            | Strategy::Restore
+            | Strategy::Extractive
+            | Strategy::PruneOnly => None,
+        };
+        if let Some(why) = refused {
+            return Err(Refusal::refused(why));
+        }
+        let found = replaceable(&self.path(), later, LEAVE);
+        self.instead = Some(found.map_err(|error| match error {
+            NoReplacing::None => Refusal::nothing_to_do(error.to_string()),
+            NoReplacing::Later { .. } => Refusal::refused(error.to_string()),
+        })?);
+        Ok(())
+    }
+
+    /// Writes a compaction in the place of another one: where it was planned, after the move to there.
+    pub(super) async fn write_instead(
+        &mut self,
+        instead: &Replaceable,
+        entries: Vec<NewEntry>,
+    ) -> Result<Vec<EntryId>, StoreError> {
+        let lead: Vec<NewEntry> = instead.lead().into_iter().map(Into::into).collect();
+        let moves = lead.len();
+        let from = leaf_name(&*self.store);
+        let base = id_of(self.store.tree(), instead.base);
+        let all = lead.into_iter().chain(entries).collect();
+        let mut ids = self.store.append_under(base, all).await?;
+        if moves > 0 {
+            self.leaf_moved(from);
+        }
+        Ok(ids.split_off(moves))
+    }
+
+    /// Follows the leaf to where it was moved, and tells of it.
+    pub(super) fn leaf_moved(&mut self, from: Option<String>) {
+        self.failed = None;
+        self.follow_branch();
+        let leaf = leaf_name(&*self.store);
+        self.notify(Notification::SessionTree {
+            new_leaf: leaf.clone(),
+            old_leaf: from.clone(),
+            summary_entry: None,
+        });
+        self.events.send(SessionEvent::Navigated {
+            leaf,
+            from,
+            summary_entry_id: None,
+            editor_text: None,
+            cancelled: false,
+        });
+    }
+}
