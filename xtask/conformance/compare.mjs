@@ -1,12 +1,35 @@
 // Asking agent-cli, and comparing what it says with what pi says.
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
+import { availableParallelism } from "node:os";
 
 // ---------------------------------------------------------------------------------------------------------------
 // agent-cli
 
+const LIMITS = { encoding: "utf8", maxBuffer: 1 << 29, timeout: 60000 };
+
+/** Runs agent-cli for each case, as many at a time as there are processors; `case.asked` is what it answers. */
+export function askAhead(bin, cases) {
+  const queue = cases.map((one) => {
+    let resolve;
+    one.asked = new Promise((settle) => (resolve = settle));
+    return { one, resolve };
+  });
+  const next = () => {
+    const item = queue.shift();
+    if (!item) return;
+    const child = execFile(bin, item.one.args, LIMITS, (error, stdout, stderr) => {
+      const code = error ? (typeof error.code === "number" ? error.code : `no exit code (${error.signal ?? error.code})`) : 0;
+      item.resolve({ code, stdout, stderr });
+      next();
+    });
+    child.stdin.end();
+  };
+  for (let i = 0; i < availableParallelism(); i++) next();
+}
+
 export function runBinary(bin, args, options = {}) {
   try {
-    const stdout = execFileSync(bin, args, { encoding: "utf8", maxBuffer: 1 << 29, stdio: ["ignore", "pipe", "pipe"], timeout: 60000, ...options });
+    const stdout = execFileSync(bin, args, { ...LIMITS, stdio: ["ignore", "pipe", "pipe"], ...options });
     return { code: 0, stdout, stderr: "" };
   } catch (error) {
     if (error.status == null) return { code: `no exit code (${error.signal ?? error.code})`, stdout: error.stdout ?? "", stderr: error.stderr ?? error.message };
@@ -20,8 +43,10 @@ export const differ = (where, expected, actual) => {
 };
 
 /** Runs agent-cli and returns its exit code and its one JSON document. */
-export function ask(bin, args, allowed = [0]) {
-  const { code, stdout, stderr } = runBinary(bin, args);
+export const ask = (bin, args, allowed) => judge(runBinary(bin, args), allowed);
+
+/** Returns the exit code and the one JSON document of an answer. */
+export function judge({ code, stdout, stderr }, allowed = [0]) {
   const said = stderr.trim().split("\n").slice(-3).join(" | ").slice(0, 300);
   if (!allowed.includes(code)) differ("exit code", allowed.join(" or "), `${code}${said && `: ${said}`}`);
   try {

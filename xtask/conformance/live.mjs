@@ -1,13 +1,15 @@
 // Sessions that the agent itself lives in: scripts are played with `agent-cli -p`, the events that it tells are
 // checked, and what it writes is handed to the comparison with pi.
-import { existsSync, mkdirSync, readdirSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadAcceptance } from "./accept.mjs";
 import { ask, compare, compareContext, Difference, runBinary, show } from "./compare.mjs";
 
 const root = resolve(fileURLToPath(import.meta.url), "../../..");
-const ALL_TOOLS = ["read", "write", "edit", "bash", "grep", "find", "ls", "todo", "recall"];
+// The rows of the generated table.
+const [, table] = readFileSync(resolve(root, "docs/reference/tools.md"), "utf8").split(/<!-- (?:tools: .*|end of tools) -->/);
+const ALL_TOOLS = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
 
 // ---------------------------------------------------------------------------------------------------------------
 // What must be told

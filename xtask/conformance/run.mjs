@@ -7,7 +7,7 @@
 import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
-import { ask, compare, compareContext, differ, Difference, pick, show } from "./compare.mjs";
+import { ask, askAhead, compare, compareContext, differ, Difference, judge, pick, show } from "./compare.mjs";
 import { liveCases, playAll } from "./live.mjs";
 import { loadPi } from "./pi.mjs";
 import { makeSessions } from "./sessions.mjs";
@@ -172,17 +172,19 @@ function compareWritten({ source, args, out }, bin, pi) {
 async function runCase(one, bin, pi) {
   if (one.check) return one.check();
   if (one.out) return compareWritten(one, bin, pi);
+  const asked = await one.asked;
+  one.asked = null;
   let expected;
   try {
     expected = await one.expected();
   } catch {
     // pi itself throws on such a session. There is nothing to equal, but agent-cli must still answer.
-    ask(bin, one.args, [0, 3]);
+    judge(asked, [0, 3]);
     return "pi fails";
   }
-  if (one.kind === "context") compareContext(expected, ask(bin, one.args).document);
-  if (one.kind === "plan") comparePlan(expected, ask(bin, one.args, [0, 3]), one.source.session);
-  if (one.kind === "branch") compareBranch(expected, ask(bin, one.args, [0, 3]));
+  if (one.kind === "context") compareContext(expected, judge(asked).document);
+  if (one.kind === "plan") comparePlan(expected, judge(asked, [0, 3]), one.source.session);
+  if (one.kind === "branch") compareBranch(expected, judge(asked, [0, 3]));
   return "passed";
 }
 
@@ -242,6 +244,7 @@ const quote = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replace
 async function compareAll(cases, bin, pi) {
   const byKind = new Map();
   let [passed, failed] = [0, 0];
+  askAhead(bin, cases.filter((one) => !one.check && !one.out));
   for (const one of cases) {
     const tally = byKind.get(one.kind) ?? { passed: 0, failed: 0, skipped: 0, "pi fails": 0 };
     byKind.set(one.kind, tally);

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use agent_session::agent_tools::Idempotency;
+
 use crate::loss_table;
 use crate::run::{Outcome, read, root};
 
@@ -35,6 +37,7 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
         ),
         ("reference/hooks", "hooks", hooks::reference()),
         ("reference/rpc", "commands", agent_cli::rpc_reference()),
+        ("reference/tools", "tools", tool_table()),
         ("explanation/loss", "shares", loss_table::table()?),
     ];
     let mut files = Vec::new();
@@ -48,6 +51,25 @@ pub fn stale() -> Outcome<Vec<(PathBuf, String)>> {
     }
     files.retain(|(path, text)| std::fs::read_to_string(path).ok().as_deref() != Some(text));
     Ok(files)
+}
+
+/// Returns the table of the tools: what the model is told first, and what their metadata says.
+fn tool_table() -> String {
+    let tools = agent_session::tools::standard_tools();
+    let yes_or_no = |yes: bool| if yes { "yes" } else { "no" };
+    let rows = tools.specs().into_iter().map(|tool| {
+        let meta = tools.meta(&tool.name);
+        let does = tool.description.split(". ").next().unwrap_or_default();
+        format!(
+            "| `{}` | {} | {} | {} |\n",
+            tool.name,
+            does.trim_end_matches('.'),
+            yes_or_no(meta.needs_approval),
+            yes_or_no(meta.idempotency == Idempotency::Idempotent)
+        )
+    });
+    let head = "| tool | what the model is told first | needs approval | repeated after a crash |\n|---|---|---|---|\n";
+    head.to_owned() + &rows.collect::<String>()
 }
 
 /// Returns the text of a document with `part` between the two marks of a name.

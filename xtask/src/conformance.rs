@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::run::{Outcome, release_binary, root, succeed, target, without_settings};
+use crate::run::{Outcome, debug_binary, root, succeed, target, without_settings};
 
 /// Sessions that are compared in addition to the generated ones, where they are at hand.
 const EXTRA: [&str; 3] = [
@@ -15,7 +15,7 @@ const EXTRA: [&str; 3] = [
 /// Installs pi where it is missing and compares; arguments are passed on to the comparison.
 pub fn run(arguments: &[String]) -> Outcome {
     let pi = install()?;
-    let binary = release_binary()?;
+    let binary = debug_binary()?;
     let mut node = Command::new("node");
     without_settings(&mut node)
         .current_dir(root())

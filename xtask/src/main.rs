@@ -9,7 +9,6 @@ mod e2e_llm;
 mod links;
 mod loss_table;
 mod picture;
-mod rounds;
 mod rpc_client;
 mod run;
 mod tidy;
@@ -31,7 +30,6 @@ cargo xtask COMMAND
                 package index); also: tool-server own
   dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
-  rounds        compact the example session again and again; what is still in the context
   bench         time and memory compared with a newline scan and with pi, as ratios; trimming; many turns;
                 also: bench retention: how much of what was planted into sessions summaries keep
 ";
@@ -48,7 +46,6 @@ fn main() -> ExitCode {
         Some("tool-server") => tool_server::run(rest),
         Some("dist") => dist::run(rest),
         Some("picture") => picture::run(),
-        Some("rounds") => rounds::run(rest),
         Some("bench") => bench::run(rest),
         Some("bench-child") => bench::child(rest),
         _ => {

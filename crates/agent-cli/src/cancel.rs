@@ -21,6 +21,23 @@ pub fn listen() {
         }
         TOKEN.cancel();
     });
+    #[cfg(unix)]
+    survive_file_size_limit();
+}
+
+/// Lets a write that exceeds the limit of file sizes fail. Without a handler the signal ends the program, and what it was
+/// about to write temporarily remains.
+#[cfg(unix)]
+fn survive_file_size_limit() {
+    let limit = rustix::process::Signal::XFSZ.as_raw();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .build();
+    if let Ok(runtime) = runtime {
+        let _entered = runtime.enter();
+        // The handler stays for as long as the program runs.
+        let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(limit));
+    }
 }
 
 /// Returns the token that ends every request of a model once the user has cancelled.

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use agent_session::summarize::ModelReport;
 use agent_tools::WorkspaceError;
-use session_store::StoreError;
-use session_store::error::{cause, shown};
+use session_store::error::shown;
+use session_store::{Advice, StoreError};
 
 /// What kind of failure an error is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -120,11 +120,61 @@ impl From<StoreError> for Error {
                 path,
                 source,
             },
-            StoreError::Session { path, reason } => Self::Session { path, reason },
-            StoreError::Usage(text) => Self::Usage(text),
+            StoreError::Session {
+                path,
+                reason,
+                advice,
+            } => Self::Session {
+                path,
+                reason: reason + &hint(&advice),
+            },
+            StoreError::Usage { text, advice } => Self::Usage(text + &hint(&advice)),
             StoreError::Cancelled => Self::Cancelled,
             error => Self::Failure(error.to_string()),
         }
+    }
+}
+
+/// Returns how an error of a store goes on: the command or option that does what is advised.
+fn hint(advice: &Advice) -> String {
+    let fixed = match advice {
+        Advice::UseCopy => "; use --out FILE",
+        Advice::OrCopy => ", or write a copy with --out FILE",
+        Advice::ReadOrFork => {
+            ", or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork"
+        }
+        Advice::Migrate(path) => {
+            let path = path.display();
+            return format!("; run agent-cli migrate {path} --in-place first, or use --out FILE");
+        }
+        Advice::MigrateAndFork(name) => {
+            return format!("; run agent-cli migrate {name} --out FILE first, then fork FILE");
+        }
+        Advice::NewName => "; --out never overwrites, choose another name",
+        Advice::ListEntries => "; agent-cli tree lists the ids",
+        Advice::ListSessions => "; agent-cli sessions list --all shows those that are there",
+        Advice::NameFolder => " with --session-dir DIR or AGENT_CLI_SESSION_DIR",
+        Advice::Diagnose => "; agent-cli doctor tells which",
+        _ => "",
+    };
+    fixed.to_owned()
+}
+
+/// Returns the cause of a failure, with what can be done about it.
+fn cause(action: &str, source: &io::Error) -> String {
+    let text = session_store::error::cause(action, source);
+    if matches!(action, "open" | "read" | "write to") {
+        return text;
+    }
+    match source.kind() {
+        io::ErrorKind::StorageFull
+        | io::ErrorKind::QuotaExceeded
+        | io::ErrorKind::FileTooLarge
+        | io::ErrorKind::NotFound
+        | io::ErrorKind::NotADirectory
+        | io::ErrorKind::PermissionDenied => text + ", or write elsewhere with --out",
+        io::ErrorKind::ReadOnlyFilesystem => text + "; write elsewhere with --out",
+        _ => text,
     }
 }
 

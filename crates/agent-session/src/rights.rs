@@ -72,7 +72,7 @@ pub fn secret_variables(catalog: &Catalog) -> Vec<String> {
 /// Returns the redactor that removes the values of these environment variables, of all whose name marks them as
 /// secrets, and the secrets that servers get.
 pub fn redactor(variables: &[String], servers: &[ServerConfig]) -> Redactor {
-    let secrets = std::env::vars_os().filter(|(name, _)| is_secret(name, variables));
+    let secrets = std::env::vars_os().filter(|(name, value)| is_secret(name, value, variables));
     let mut redactor = Redactor::default();
     for (_, value) in secrets {
         let value = value.to_string_lossy();

@@ -13,60 +13,60 @@ use crate::text::reason;
 use crate::workspace::resolved::{Purpose, ResolvedPath};
 
 const OPEN: u8 = 0;
-const PASSED: u8 = 1;
-const CLOSED: u8 = 2;
+const REACHED: u8 = 1;
+const CANCELLED: u8 = 2;
 
-/// What stands between a call and its effect: either the call passes, or a cancellation closes it.
+/// The point of a call after which its effect takes place: either the call reaches it, or is cancelled before.
 #[derive(Debug, Default)]
-pub struct Gate(AtomicU8);
+pub struct CommitPoint(AtomicU8);
 
-impl Gate {
+impl CommitPoint {
     /// Returns true when the effect may take place; from then on the call cannot be cancelled.
-    pub fn pass(&self) -> bool {
-        self.turn(PASSED)
+    pub fn reach(&self) -> bool {
+        self.set(REACHED)
     }
 
     /// Returns true when the effect will never take place.
-    pub fn close(&self) -> bool {
-        self.turn(CLOSED)
+    pub fn cancel(&self) -> bool {
+        self.set(CANCELLED)
     }
 
-    /// Returns true once it was closed.
-    pub fn is_closed(&self) -> bool {
-        self.0.load(Ordering::SeqCst) == CLOSED
+    /// Returns true once the call was cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == CANCELLED
     }
 
-    fn turn(&self, to: u8) -> bool {
-        let turned = self
+    fn set(&self, to: u8) -> bool {
+        let set = self
             .0
             .compare_exchange(OPEN, to, Ordering::SeqCst, Ordering::SeqCst);
-        turned.is_ok()
+        set.is_ok()
     }
 }
 
-/// Closes the gate when nobody waits for the call any more.
-struct Waiting(Arc<Gate>);
+/// Cancels the call when nobody waits for it any more.
+struct Waiting(Arc<CommitPoint>);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        self.0.close();
+        self.0.cancel();
     }
 }
 
 /// Runs `work` on a thread that may wait for the file system. A cancellation is answered immediately, unless the
-/// work has passed its gate, after which it is nearly done.
+/// work has reached its commit point, after which it is nearly done.
 pub async fn blocking<F>(tool: &str, context: &ToolContext, work: F) -> ToolOutput
 where
-    F: FnOnce(&Gate) -> Result<ToolOutput, String> + Send + 'static,
+    F: FnOnce(&CommitPoint) -> Result<ToolOutput, String> + Send + 'static,
 {
-    let gate = Arc::new(Gate::default());
-    let waiting = Waiting(gate.clone());
-    let mut task = spawn_blocking(move || work(&gate));
+    let commit = Arc::new(CommitPoint::default());
+    let waiting = Waiting(commit.clone());
+    let mut task = spawn_blocking(move || work(&commit));
     let joined = tokio::select! {
         biased;
         joined = &mut task => joined,
         () = context.cancel.cancelled() => {
-            if waiting.0.close() {
+            if waiting.0.cancel() {
                 return ToolOutput::cancelled();
             }
             task.await

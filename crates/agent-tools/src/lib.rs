@@ -8,8 +8,7 @@
 //! use agent_tools::Toolbox;
 //!
 //! let tools = Toolbox::builtin();
-//! let names: Vec<&str> = tools.names().collect();
-//! assert_eq!(names, ["read", "write", "edit", "bash", "grep", "find", "ls"]);
+//! assert!(tools.names().any(|name| name == "read"));
 //! ```
 //!
 //! **Invariants.** No tool leaves the workspace, whatever links do meanwhile. A call that needs approval runs only after

@@ -106,18 +106,55 @@ const SECRET_ENDS: [&str; 6] = ["TOKEN", "PASS", "PWD", "_KEY", "_KEYS", "_PAT"]
 /// Names that end so, and hold folders.
 const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
 
+/// Beginnings of values that services give to their keys.
+const KEY_PREFIXES: [&str; 20] = [
+    "sk-",
+    "sk_live_",
+    "rk_live_",
+    "sk_test_",
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "xoxb-",
+    "xoxp-",
+    "xapp-",
+    "AIza",
+    "ya29.",
+    "hf_",
+    "npm_",
+    "pypi-",
+    "dop_v1_",
+    "SG.",
+];
+
+/// What stands in values that hold a key among other things: connection strings and keys in PEM.
+const KEY_MARKS: [&str; 5] = [
+    "password=",
+    "accountkey=",
+    "sharedaccesskey=",
+    "sharedaccesssignature=",
+    "private key-----",
+];
+
+/// The shortest value that is a key by its beginning, and the shortest user of a URL that is one, in bytes.
+const SHORTEST_KEY: usize = 16;
+
 /// Takes the variables that hold secrets out of a command's environment: those that are listed, and those whose
-/// name tells.
+/// name or value tells.
 pub fn remove_secrets(command: &mut Command, listed: &[String]) {
-    for (name, _) in std::env::vars_os() {
-        if is_secret(&name, listed) {
+    for (name, value) in std::env::vars_os() {
+        if is_secret(&name, &value, listed) {
             command.env_remove(name);
         }
     }
 }
 
-/// Returns whether a variable holds a secret: because it is listed, or by its name.
-pub fn is_secret(name: &OsStr, listed: &[String]) -> bool {
+/// Returns whether a variable holds a secret: because it is listed, by its name, or by its value. A proxy with a
+/// password is none: commands reach no network without it.
+pub fn is_secret(name: &OsStr, value: &OsStr, listed: &[String]) -> bool {
     let upper: OsString = name.to_ascii_uppercase();
     let upper = upper.to_string_lossy();
     let ends = SECRET_ENDS.iter().any(|end| upper.ends_with(end));
@@ -125,6 +162,37 @@ pub fn is_secret(name: &OsStr, listed: &[String]) -> bool {
         || SECRET_WORDS.iter().any(|word| upper.contains(word))
         || upper.split('_').any(|word| word == "TOKEN")
         || listed.iter().any(|listed| name == OsStr::new(listed))
+        || (!upper.ends_with("_PROXY") && holds_key(&value.to_string_lossy()))
+}
+
+/// Returns whether a value is a key, or holds one.
+fn holds_key(value: &str) -> bool {
+    let value = value.trim();
+    let lower = value.to_ascii_lowercase();
+    let is_long = value.len() >= SHORTEST_KEY;
+    let is_web_token = value.starts_with("eyJ") && value.split('.').count() == 3;
+    (is_long && (is_web_token || KEY_PREFIXES.iter().any(|prefix| value.starts_with(prefix))))
+        || KEY_MARKS.iter().any(|mark| lower.contains(mark))
+        || value.split("://").skip(1).any(|rest| {
+            let authority = rest.split(['/', '?', '#', ' ', ',']).next();
+            let user = authority.and_then(|authority| authority.rsplit_once('@'));
+            user.is_some_and(|(user, _)| match user.split_once(':') {
+                Some((_, password)) => !password.is_empty(),
+                None => user.len() >= SHORTEST_KEY,
+            })
+        })
+}
+
+/// Keeps commands from reading this process: its memory, and the environment that it was started with, which
+/// `/proc/PID/environ` shows even of variables that commands do not get. It also writes no core dump from now on. Programs
+/// that it starts are not concerned. Does nothing where the system has no such switch.
+pub fn forbid_inspection() {
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    {
+        use rustix::process::{DumpableBehavior, set_dumpable_behavior};
+        // Where it fails, commands can read what they could read before.
+        let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+    }
 }
 
 /// The groups that may have somebody alive, for whoever ends the program while they run.

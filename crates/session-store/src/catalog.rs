@@ -1,17 +1,18 @@
 //! Where sessions live: one folder for each working directory, and what is in them.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use session_model::text::{clean, first_line};
-use session_model::{AgentMessage, EntryBody, EntryKind, SessionTree, Timestamp, decode_bytes};
+use session_model::{SessionTree, Timestamp, decode_bytes};
 
-use crate::error::StoreError;
+use crate::error::{Advice, StoreError};
 use crate::locator::Locator;
 use crate::lock::SessionLock;
-use crate::pending::{Held, read_pending, session_path};
+use crate::pending::{read_pending, session_path};
+use crate::queue::Queued;
 use crate::row::SessionRow;
 
 /// The variable that names the root of all sessions.
@@ -45,9 +46,8 @@ fn root_of(
             let home = home.filter(|home| home.is_absolute());
             let data = data.or_else(|| Some(home?.join(".local/share")));
             let data = data.ok_or_else(|| {
-                StoreError::Usage(format!(
-                    "no home folder is known; say where sessions are with --session-dir DIR or {SESSION_DIR_VARIABLE}"
-                ))
+                StoreError::usage("no home folder is known; say where sessions are")
+                    .advising(Advice::NameFolder)
             })?;
             data.join("agent-cli").join("sessions")
         }
@@ -149,16 +149,17 @@ pub(crate) fn only_one(
     let id = clean(id);
     match rows.as_slice() {
         [row] => Ok(row.locator.clone()),
-        [] => Err(StoreError::Usage(format!(
-            "no session {id} in {place}; agent-cli sessions list --all shows those that are there"
-        ))),
+        [] => {
+            let text = format!("no session {id} in {place}");
+            Err(StoreError::usage(text).advising(Advice::ListSessions))
+        }
         rows => {
             let found = rows.iter().map(|row| {
                 let what = row.name.as_ref().or(row.first_prompt.as_ref());
                 let what = first_line(what.map_or("", String::as_str), 40);
                 format!("\n  {}  {what}", row.locator)
             });
-            Err(StoreError::Usage(format!(
+            Err(StoreError::usage(format!(
                 "{} sessions are called {id}; name more of the id, or the file:{}",
                 rows.len(),
                 found.collect::<String>()
@@ -198,11 +199,9 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 fn persisted_row(path: &Path) -> Option<SessionRow> {
+    // Opening a pipe would wait for whoever writes to it.
+    let metadata = path.metadata().ok().filter(Metadata::is_file)?;
     let file = File::open(path).ok()?;
-    let metadata = file.metadata().ok()?;
-    if !metadata.is_file() {
-        return None;
-    }
     let mut beginning = Vec::new();
     file.take(BEGINNING).read_to_end(&mut beginning).ok()?;
     if beginning.len() as u64 == BEGINNING {
@@ -215,26 +214,15 @@ fn persisted_row(path: &Path) -> Option<SessionRow> {
     let held = read_pending(path).ok().flatten().map(|(held, ..)| held);
     let id = tree.header().map(|header| header.id.as_str());
     let held = held.filter(|held| id.is_some_and(|id| held.belongs_to(id)));
-    let waits = held.map(|held| held.queue).unwrap_or_default();
-    let waits = waits
-        .iter()
-        .filter(|queued| tree.find(&queued.id).is_none());
-    let pending = waits.count();
-    row(path, &tree, &metadata, pending, None)
+    let mut queue = held.map(|held| held.queue).unwrap_or_default();
+    queue.retain(|queued| tree.find(&queued.id).is_none());
+    row(path, &tree, &metadata, &queue)
 }
 
 fn unpersisted_row(pending: &Path, session: &Path) -> Option<SessionRow> {
-    let metadata = std::fs::metadata(pending).ok()?;
-    let (
-        Held {
-            session: log,
-            queue,
-            ..
-        },
-        ..,
-    ) = read_pending(session).ok()??;
-    let first = queue.first().map(|queued| queued.text.clone());
-    let row = row(session, log.tree(), &metadata, queue.len(), first)?;
+    let metadata = pending.metadata().ok()?;
+    let (held, ..) = read_pending(session).ok()??;
+    let row = row(session, held.session.tree(), &metadata, &held.queue)?;
     Some(SessionRow {
         persisted: false,
         ..row
@@ -244,43 +232,15 @@ fn unpersisted_row(pending: &Path, session: &Path) -> Option<SessionRow> {
 fn row(
     path: &Path,
     tree: &SessionTree,
-    metadata: &std::fs::Metadata,
-    pending: usize,
-    first_queued: Option<String>,
+    metadata: &Metadata,
+    queue: &[Queued],
 ) -> Option<SessionRow> {
-    let header = tree.header().filter(|header| header.version <= 3)?;
-    let modified = metadata.modified().ok()?;
-    let modified = jiff::Timestamp::try_from(modified).ok()?;
+    let modified = jiff::Timestamp::try_from(metadata.modified().ok()?).ok()?;
+    let modified = Timestamp::from_millis(modified.as_millisecond());
+    let row = SessionRow::of(Locator::of_path(path), tree, modified, metadata.len())?;
     Some(SessionRow {
-        locator: Locator::of_path(path),
-        id: header.id.clone(),
-        cwd: header.cwd.clone(),
-        started: Timestamp::parse(&header.timestamp),
-        modified: Timestamp::from_millis(modified.as_millisecond()),
-        bytes: metadata.len(),
-        name: tree.name(),
-        first_prompt: first_prompt(tree).or(first_queued),
         locked: SessionLock::holder(path).is_some(),
-        persisted: true,
-        pending,
-    })
-}
-
-/// Returns what the user said first, if that is text.
-pub(crate) fn first_prompt(tree: &SessionTree) -> Option<String> {
-    let messages = tree
-        .indices()
-        .filter(|index| tree.kind(*index) == EntryKind::Message);
-    let mut bodies = messages.filter_map(|index| Some(tree.entry(index).ok()?.body));
-    bodies.find_map(|body| {
-        let EntryBody::Message(message) = body else {
-            return None;
-        };
-        let AgentMessage::User(user) = &*message else {
-            return None;
-        };
-        let text = user.content.joined_text("\n");
-        Some(text).filter(|text| !text.trim().is_empty())
+        ..row.with_queue(queue)
     })
 }
 

@@ -14,6 +14,8 @@ use session_model::{
 use tempfile::TempDir;
 
 use crate::error::ErrorKind;
+use crate::in_memory_log::InMemoryLog;
+use crate::memory_store::{Kept, lock};
 use crate::{
     AppendFile, Delivery, FileCatalog, FileLayer, ForkSource, Locator, MemoryCatalog, NewEntry,
     NewSession, OpenSession, SessionCatalog, SessionStore, SystemFiles, move_queue,
@@ -379,15 +381,29 @@ impl Backend for Memory {
     }
 
     fn append_as_other(&self, at: &Locator, lines: &[String]) {
-        self.0.append_as_other(at, lines);
+        if let Some(kept) = lock(&self.0.sessions).get(at) {
+            lines.iter().for_each(|line| kept.log.push_as_other(line));
+        }
     }
 
     fn lines(&self, at: &Locator) -> Vec<String> {
-        self.0.lines(at)
+        let sessions = lock(&self.0.sessions);
+        let kept = sessions.get(at);
+        kept.map(|kept| kept.log.to_lines()).unwrap_or_default()
     }
 
     fn killed(&self) -> Box<dyn Backend> {
-        Box::new(Self(self.0.copied()))
+        let copy = MemoryCatalog::new();
+        for (locator, kept) in &*lock(&self.0.sessions) {
+            let kept = Kept {
+                log: InMemoryLog::of(kept.log.to_bytes()),
+                queue: kept.queue.clone(),
+                modified: kept.modified,
+                is_open: false,
+            };
+            lock(&copy.sessions).insert(locator.clone(), kept);
+        }
+        Box::new(Self(copy))
     }
 }
 

@@ -39,10 +39,17 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong and what to do.
         reason: String,
+        /// What else can be done.
+        advice: Advice,
     },
     /// The request does not fit the session: an unknown entry, a name that is taken.
-    #[error("{0}")]
-    Usage(String),
+    #[error("{text}")]
+    Usage {
+        /// What does not fit.
+        text: String,
+        /// What can be done.
+        advice: Advice,
+    },
     /// The message cannot be written as an entry.
     #[error(transparent)]
     Message(#[from] session_model::UndraftableMessage),
@@ -57,7 +64,7 @@ impl StoreError {
         match self {
             Self::Io { .. } | Self::Message(_) => ErrorKind::Failure,
             Self::Session { .. } => ErrorKind::Session,
-            Self::Usage(_) => ErrorKind::Usage,
+            Self::Usage { .. } => ErrorKind::Usage,
             Self::Cancelled => ErrorKind::Cancelled,
         }
     }
@@ -76,8 +83,55 @@ impl StoreError {
         Self::Session {
             path: path.into(),
             reason: reason.into(),
+            advice: Advice::None,
         }
     }
+
+    /// Returns an error about a request.
+    pub fn usage(text: impl Into<String>) -> Self {
+        Self::Usage {
+            text: text.into(),
+            advice: Advice::None,
+        }
+    }
+
+    /// Returns the error with advice.
+    #[must_use]
+    pub(crate) fn advising(mut self, new: Advice) -> Self {
+        if let Self::Session { advice, .. } | Self::Usage { advice, .. } = &mut self {
+            *advice = new;
+        }
+        self
+    }
+}
+
+/// What can be done about an error. Its text leaves that out: each program has commands of its own for it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Advice {
+    /// What the text says.
+    #[default]
+    None,
+    /// Write a copy instead of changing what cannot be changed.
+    UseCopy,
+    /// Write a copy meanwhile.
+    OrCopy,
+    /// Read the session, or go on from a copy of it, while another program has it open.
+    ReadOrFork,
+    /// Convert the session at this path to the newest version.
+    Migrate(PathBuf),
+    /// Convert the session of this name first, and fork the result.
+    MigrateAndFork(String),
+    /// Choose a name that no file has.
+    NewName,
+    /// Look up the ids of the entries.
+    ListEntries,
+    /// Look up the ids of the sessions.
+    ListSessions,
+    /// Say where sessions are.
+    NameFolder,
+    /// Look up what is wrong with the lines of the session.
+    Diagnose,
 }
 
 /// Returns the name of a file for people.
@@ -96,25 +150,15 @@ pub fn cause(action: &str, source: &io::Error) -> String {
     }
     let reads = matches!(action, "open" | "read");
     match source.kind() {
-        io::ErrorKind::StorageFull => {
-            "the disk is full; nothing was changed; make room, or write elsewhere with --out"
-                .to_owned()
-        }
+        io::ErrorKind::StorageFull => "the disk is full; nothing was changed; make room".to_owned(),
         io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            format!("{source}; nothing was changed; raise the limit, or write elsewhere with --out")
-        }
-        io::ErrorKind::PermissionDenied if reads => {
-            "permission denied; change the permissions".to_owned()
+            format!("{source}; nothing was changed; raise the limit")
         }
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !reads => {
-            "no such folder; make it first, or write elsewhere with --out".to_owned()
+            "no such folder; make it first".to_owned()
         }
-        io::ErrorKind::ReadOnlyFilesystem => {
-            "the file system is read-only; write elsewhere with --out".to_owned()
-        }
-        io::ErrorKind::PermissionDenied => {
-            "permission denied; write elsewhere with --out, or change the permissions".to_owned()
-        }
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied; change the permissions".to_owned(),
         _ => source.to_string(),
     }
 }

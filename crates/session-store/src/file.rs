@@ -1,15 +1,16 @@
 //! Session files: opened lazily, appended to under a lock, written anew only elsewhere.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
-use session_model::{Decoded, Decoder, EntryDraft, EntryId, EntryKind, SessionTree, stamp_write};
+use session_model::{
+    Decoded, Decoder, EntryDraft, EntryId, EntryKind, Header, LineSource, SessionTree, stamp_write,
+};
 
-use crate::digest::Digest;
 use crate::error::StoreError;
 use crate::new_file::Contents;
 use crate::progress::ReadObserver;
@@ -31,8 +32,8 @@ pub struct SessionFile {
     pub decoded: Decoded,
     /// Its bytes, when they are in memory because they did not come from a regular file.
     pub(crate) memory: Option<Arc<Vec<u8>>>,
-    /// Of all its bytes.
-    pub(crate) digest: Digest,
+    /// The checksum of all its bytes.
+    pub(crate) checksum: crc32fast::Hasher,
 }
 
 impl SessionFile {
@@ -50,16 +51,20 @@ impl SessionFile {
     /// Those of [`open`](Self::open), and what the observer returns.
     pub fn open_observed(path: &Path, observer: &mut dyn ReadObserver) -> Result<Self, StoreError> {
         if path == Path::new("-") {
-            return Self::from_memory(path, read_stdin(observer)?);
+            let bytes = read_stream(path, || Ok(io::stdin()), observer)?;
+            return Self::from_memory(path, bytes);
         }
         let metadata = file_metadata(path)?;
-        let mut file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
         if !metadata.is_file() {
-            return Self::from_memory(path, read_stream(path, &mut file)?);
+            let pipe = path.to_owned();
+            let bytes = read_stream(path, move || File::open(pipe), observer)?;
+            return Self::from_memory(path, bytes);
         }
+        let mut file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
         observer.begin(metadata.len());
-        let (decoder, digest) = read_all(path, &mut file, Digest::default(), observer)?;
-        Self::decoded(path, file, decoder, digest)
+        let mut reading = Reading::new(path);
+        reading.read(&mut file, observer)?;
+        reading.finish(file)
     }
 
     /// Reads the session again. What is known of it must still be its beginning.
@@ -69,44 +74,43 @@ impl SessionFile {
     pub(crate) fn read_again(&self) -> Result<Self, StoreError> {
         let path = &self.path;
         let mut file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
-        let digest = Digest::marked(self.decoded.bytes);
-        let (decoder, digest) = read_all(path, &mut file, digest, &mut ())?;
-        match digest.extends(&self.digest) {
-            true => Self::decoded(path, file, decoder, digest),
-            false => Err(StoreError::session(path, CHANGED)),
+        let mut reading = Reading::new(path);
+        reading.read((&mut file).take(self.decoded.bytes), &mut ())?;
+        if reading.checksum.clone().finalize() != self.checksum.clone().finalize() {
+            return Err(StoreError::session(path, CHANGED));
         }
-    }
-
-    fn decoded(
-        path: &Path,
-        file: File,
-        decoder: Decoder,
-        digest: Digest,
-    ) -> Result<Self, StoreError> {
-        let decoded = decoder.finish(Arc::new(FileSource::new(file)));
-        check_decoded(path, &decoded)?;
-        Ok(Self {
-            path: path.to_owned(),
-            decoded,
-            memory: None,
-            digest,
-        })
+        reading.read(&mut file, &mut ())?;
+        reading.finish(file)
     }
 
     fn from_memory(path: &Path, bytes: Vec<u8>) -> Result<Self, StoreError> {
-        let mut first = true;
-        check_block(path, &bytes, &mut first)?;
-        let mut decoder = Decoder::new();
-        decoder.feed(&bytes);
+        let mut reading = Reading::new(path);
+        reading.feed(&bytes)?;
         let bytes = Arc::new(bytes);
-        let decoded = decoder.finish(bytes.clone());
-        check_decoded(path, &decoded)?;
+        let session = reading.finish_over(bytes.clone())?;
         Ok(Self {
-            path: path.to_owned(),
-            decoded,
             memory: Some(bytes),
-            digest: Digest::default(),
+            ..session
         })
+    }
+
+    /// Returns the session that `file` holds, whose bytes are known.
+    pub(crate) fn of_bytes(path: &Path, bytes: &[u8], file: File) -> Result<Self, StoreError> {
+        let mut reading = Reading::new(path);
+        reading.feed(bytes)?;
+        reading.finish(file)
+    }
+
+    /// Takes lines that were appended at the end into what is known of the session.
+    pub(crate) fn take_in(&mut self, lines: &[String]) {
+        if !self.decoded.ends_with_newline {
+            self.checksum.update(b"\n");
+        }
+        for line in lines {
+            self.checksum.update(line.as_bytes());
+            self.checksum.update(b"\n");
+        }
+        take_in(&mut self.decoded, lines);
     }
 
     /// Returns the tree.
@@ -189,78 +193,124 @@ pub(crate) fn file_metadata(path: &Path) -> Result<std::fs::Metadata, StoreError
 pub(crate) const CHANGED: &str =
     "changed while it was open (another program wrote to it); run the command again";
 
-/// Feeds all of a file to a decoder and a digest.
-fn read_all(
-    path: &Path,
-    file: &mut File,
-    mut digest: Digest,
-    observer: &mut dyn ReadObserver,
-) -> Result<(Decoder, Digest), StoreError> {
-    let mut decoder = Decoder::new();
-    let mut block = vec![0; BLOCK];
-    let mut first = true;
-    loop {
-        let count = file
-            .read(&mut block)
-            .map_err(|error| StoreError::io("read", path, error))?;
-        if count == 0 {
-            return Ok((decoder, digest));
-        }
-        check_block(path, &block[..count], &mut first)?;
-        decoder.feed(&block[..count]);
-        digest.update(&block[..count]);
-        check_version(path, &decoder)?;
-        observer.read(count)?;
+/// Takes lines that were appended at the end into a tree.
+pub(crate) fn take_in(decoded: &mut Decoded, lines: &[String]) {
+    decoded.bytes += u64::from(!decoded.ends_with_newline);
+    decoded.ends_with_newline = true;
+    for line in lines {
+        decoded.lines += 1;
+        // What is no entry of the tree (a header, say) is in the session all the same.
+        let (start, number) = (decoded.bytes, decoded.lines);
+        let _ = decoded.tree.append(line.as_bytes(), start, number);
+        decoded.bytes += line.len() as u64 + 1;
     }
 }
 
-/// Returns all of standard input; a user who cancels need not wait for its end.
-fn read_stdin(observer: &mut dyn ReadObserver) -> Result<Vec<u8>, StoreError> {
+/// A session that is being read.
+struct Reading<'a> {
+    path: &'a Path,
+    decoder: Decoder,
+    checksum: crc32fast::Hasher,
+    begun: bool,
+}
+
+impl<'a> Reading<'a> {
+    fn new(path: &'a Path) -> Self {
+        Self {
+            path,
+            decoder: Decoder::new(),
+            checksum: crc32fast::Hasher::new(),
+            begun: false,
+        }
+    }
+
+    /// Takes bytes in. What is binary from its first byte on is refused; zeroes further inside may be damage.
+    fn feed(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
+        if !std::mem::replace(&mut self.begun, true) && is_binary(bytes) {
+            return Err(StoreError::session(self.path, BINARY));
+        }
+        self.decoder.feed(bytes);
+        self.checksum.update(bytes);
+        check_version(self.path, self.decoder.header())
+    }
+
+    /// Takes in all that comes out of `from`.
+    fn read(
+        &mut self,
+        mut from: impl Read,
+        observer: &mut dyn ReadObserver,
+    ) -> Result<(), StoreError> {
+        let mut block = vec![0; BLOCK];
+        loop {
+            let count = from
+                .read(&mut block)
+                .map_err(|error| StoreError::io("read", self.path, error))?;
+            if count == 0 {
+                return Ok(());
+            }
+            self.feed(&block[..count])?;
+            observer.read(count)?;
+        }
+    }
+
+    fn finish(self, file: File) -> Result<SessionFile, StoreError> {
+        self.finish_over(Arc::new(FileSource::new(file)))
+    }
+
+    fn finish_over(self, source: Arc<dyn LineSource>) -> Result<SessionFile, StoreError> {
+        let decoded = self.decoder.finish(source);
+        check_decoded(self.path, &decoded)?;
+        Ok(SessionFile {
+            path: self.path.to_owned(),
+            decoded,
+            memory: None,
+            checksum: self.checksum,
+        })
+    }
+}
+
+/// Returns all that comes out of what is no regular file, unless its beginning is no session. Opening a pipe and reading
+/// from it may wait for ever; a user who cancels need not wait for it.
+fn read_stream<R: Read>(
+    path: &Path,
+    open: impl FnOnce() -> io::Result<R> + Send + 'static,
+    observer: &mut dyn ReadObserver,
+) -> Result<Vec<u8>, StoreError> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        // Nobody listens any more once the user has cancelled.
-        let _ = sender.send(read.map(|_| bytes));
+        let read = || {
+            let (mut stream, mut bytes) = (open()?, Vec::new());
+            stream.by_ref().take(BLOCK as u64).read_to_end(&mut bytes)?;
+            if !is_binary(&bytes) {
+                stream.read_to_end(&mut bytes)?;
+            }
+            Ok(bytes)
+        };
+        // Nobody receives it once the user has cancelled.
+        let _ = sender.send(read());
     });
+    let failed = |error| StoreError::io("read", path, error);
     loop {
         match receiver.recv_timeout(Duration::from_millis(50)) {
-            Ok(read) => return read.map_err(|error| StoreError::io("read", "-", error)),
+            Ok(read) => return read.map_err(failed),
             Err(RecvTimeoutError::Timeout) => observer.read(0)?,
             Err(RecvTimeoutError::Disconnected) => {
-                let error = std::io::Error::other("the reader ended early");
-                return Err(StoreError::io("read", "-", error));
+                return Err(failed(io::Error::other("the reader ended early")));
             }
         }
     }
 }
 
-/// Returns all of what is no regular file, unless its beginning is no session.
-fn read_stream(path: &Path, file: &mut File) -> Result<Vec<u8>, StoreError> {
-    let failed = |error| StoreError::io("read", path, error);
-    let mut bytes = Vec::new();
-    file.take(BLOCK as u64)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    check_block(path, &bytes, &mut true)?;
-    file.read_to_end(&mut bytes).map_err(failed)?;
-    Ok(bytes)
-}
-
-/// Refuses what is binary from its first byte on. Zeroes further inside may be damage.
-fn check_block(path: &Path, block: &[u8], first: &mut bool) -> Result<(), StoreError> {
+/// Returns whether the first block of a file is binary.
+fn is_binary(block: &[u8]) -> bool {
     let text = block.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(block);
-    let begins_like_json = text.trim_ascii_start().first() == Some(&b'{');
-    if std::mem::take(first) && block.contains(&0) && !begins_like_json {
-        return Err(StoreError::session(path, BINARY));
-    }
-    Ok(())
+    block.contains(&0) && text.trim_ascii_start().first() != Some(&b'{')
 }
 
 const BINARY: &str = "a binary file, no session; sessions are JSON lines";
 
-fn check_version(path: &Path, decoder: &Decoder) -> Result<(), StoreError> {
-    match decoder.header().map(|header| header.version) {
+fn check_version(path: &Path, header: Option<&Header>) -> Result<(), StoreError> {
+    match header.map(|header| header.version) {
         Some(version) if version > NEWEST_VERSION => Err(StoreError::session(
             path,
             format!(
@@ -272,30 +322,21 @@ fn check_version(path: &Path, decoder: &Decoder) -> Result<(), StoreError> {
 }
 
 fn check_decoded(path: &Path, decoded: &Decoded) -> Result<(), StoreError> {
-    if let Some(version) = decoded.tree.header().map(|header| header.version)
-        && version > NEWEST_VERSION
-    {
-        let reason = format!(
-            "a session of version {version}; this program knows versions 1 to {NEWEST_VERSION}; use a newer one"
-        );
-        return Err(StoreError::session(path, reason));
-    }
     let tree = &decoded.tree;
+    check_version(path, tree.header())?;
     // Other JSON has types too: without a header, at least one of them must be an entry's.
     let known = |index| tree.kind(index) != EntryKind::Unknown;
     if tree.header().is_some() || tree.indices().any(known) {
         return Ok(());
     }
     use session_model::DiagnosticKind as Kind;
-    let has = |kind| decoded.diagnostics.iter().any(|said| said.kind == kind);
-    Err(StoreError::session(
-        path,
-        if tree.is_empty() && !(has(Kind::DamagedLine) || has(Kind::NotAnEntry)) {
-            "empty; a session begins with a line of type \"session\""
-        } else if has(Kind::NotAnEntry) || !tree.is_empty() {
-            "JSON, but no session; a session begins with a line of type \"session\""
-        } else {
-            "no session: not one line is a JSON object; name a session's .jsonl file"
-        },
-    ))
+    let has = |kind| decoded.diagnostics.iter().any(|found| found.kind == kind);
+    let reason = if tree.is_empty() && !(has(Kind::DamagedLine) || has(Kind::NotAnEntry)) {
+        "empty; a session begins with a line of type \"session\""
+    } else if has(Kind::NotAnEntry) || !tree.is_empty() {
+        "JSON, but no session; a session begins with a line of type \"session\""
+    } else {
+        "no session: not one line is a JSON object; name a session's .jsonl file"
+    };
+    Err(StoreError::session(path, reason))
 }

@@ -5,45 +5,73 @@ use std::sync::Arc;
 
 use session_model::{Diagnostic, EntryId, SessionTree};
 
-use crate::append::SyncPolicy;
+use crate::append::{SyncPolicy, off_thread};
 use crate::error::StoreError;
 use crate::file_layer::FileLayer;
+use crate::in_memory_log::InMemoryLog;
 use crate::locator::Locator;
+use crate::lock::SessionLock;
 use crate::log::{SessionLog, Weight};
-use crate::persisted::Persisted;
+use crate::new_file::folder_of;
+use crate::pending::{Note, Pending, make_folder};
 use crate::queue::Queued;
 use crate::sidecars::sidecars;
 use crate::traits::StoreFuture;
-use crate::unpersisted::Unpersisted;
+use crate::writer::{SessionWriter, create_session};
 
 /// The lines of a session in a file. There is no file before the first answer, and nothing at all before something
 /// worth keeping was said.
 #[derive(Debug)]
 pub struct FileLog {
-    pub(crate) place: Place,
+    place: Place,
+    /// What is not in the session's file.
+    pending: Pending,
     locator: Locator,
     policy: SyncPolicy,
-    pub(crate) files: Arc<dyn FileLayer>,
+    files: Arc<dyn FileLayer>,
 }
 
 /// Where the entries are.
 #[derive(Debug)]
 pub(crate) enum Place {
     /// In memory and, once there is something worth it, in the pending file.
-    Unpersisted(Box<Unpersisted>),
+    Unpersisted {
+        log: InMemoryLog,
+        /// Held from the first write on.
+        lock: Option<SessionLock>,
+        /// Some entry must not be lost.
+        is_worth_keeping: bool,
+    },
     /// In the session's file.
-    Persisted(Box<Persisted>),
+    Persisted {
+        writer: Box<SessionWriter>,
+        /// How many entries this store did not append last: lines of others may be damaged.
+        read: usize,
+    },
+}
+
+impl Place {
+    /// Returns the place of a session in its file.
+    pub(crate) fn persisted(writer: SessionWriter) -> Self {
+        Self::Persisted {
+            read: writer.session.tree().len(),
+            writer: Box::new(writer),
+        }
+    }
 }
 
 impl FileLog {
-    pub(crate) fn over(place: Place, files: Arc<dyn FileLayer>) -> Self {
-        let path = match &place {
-            Place::Unpersisted(unpersisted) => &unpersisted.path,
-            Place::Persisted(persisted) => &persisted.writer.session.path,
-        };
+    /// Returns the log of the session at `path`.
+    pub(crate) fn over(
+        path: &Path,
+        place: Place,
+        pending: Pending,
+        files: Arc<dyn FileLayer>,
+    ) -> Self {
         Self {
-            locator: Locator::of_path(path),
             place,
+            pending,
+            locator: Locator::of_path(path),
             policy: SyncPolicy::Always,
             files,
         }
@@ -54,45 +82,141 @@ impl FileLog {
         self.locator.as_path()
     }
 
-    async fn append_lines(&mut self, lines: Vec<String>, weight: Weight) -> Result<(), StoreError> {
+    /// Takes the lock where that was not done yet, and makes the folder for it; otherwise checks that it is still held.
+    fn hold_lock(&mut self) -> Result<(), StoreError> {
+        let path = self.locator.as_path();
         match &mut self.place {
-            Place::Persisted(persisted) => persisted.append(&lines).await,
-            Place::Unpersisted(_) if weight == Weight::Answer => self.persist_with(&lines).await,
-            Place::Unpersisted(unpersisted) => {
-                let worth = weight != Weight::Start;
-                unpersisted.append(lines, worth, self.policy).await
+            Place::Persisted { writer, .. } => writer.check_lock(),
+            Place::Unpersisted {
+                lock: Some(lock), ..
+            } => lock.check(path),
+            Place::Unpersisted { lock, .. } => {
+                make_folder(folder_of(path))?;
+                *lock = Some(SessionLock::acquire_unpersisted(path)?);
+                Ok(())
             }
         }
     }
 
-    async fn persist_with(&mut self, lines: &[String]) -> Result<(), StoreError> {
-        if let Place::Unpersisted(unpersisted) = &mut self.place {
-            let persisted = unpersisted.persist(lines, self.policy, &self.files).await?;
-            self.place = Place::Persisted(Box::new(persisted));
+    /// Writes lines to the pending file.
+    async fn write_pending(&mut self, lines: &[String]) -> Result<(), StoreError> {
+        self.hold_lock()?;
+        let before = match &self.place {
+            _ if self.pending.exists() => Vec::new(),
+            Place::Unpersisted { log, .. } => log.to_lines(),
+            Place::Persisted { writer, .. } => {
+                let header = writer.session.tree().header();
+                let id = header.map(|header| header.id.clone());
+                vec![Note::Of(id.unwrap_or_default()).line()]
+            }
+        };
+        self.pending.write(before, lines, self.policy).await
+    }
+
+    async fn append_lines(&mut self, lines: Vec<String>, weight: Weight) -> Result<(), StoreError> {
+        if let Place::Persisted { writer, read } = &mut self.place {
+            let before = writer.session.tree().len();
+            writer.append_behind(&lines).await?;
+            let after = writer.session.tree().len();
+            if after != before + lines.len() {
+                *read = after;
+            }
+            return Ok(());
+        }
+        if weight == Weight::Answer {
+            return self.persist_with(&lines).await;
+        }
+        if weight != Weight::Start || self.pending.exists() {
+            self.write_pending(&lines).await?;
+        }
+        if let Place::Unpersisted {
+            log,
+            is_worth_keeping,
+            ..
+        } = &mut self.place
+        {
+            *is_worth_keeping |= weight != Weight::Start;
+            log.append(&lines);
         }
         Ok(())
+    }
+
+    /// Writes the session's file with all that there was, and `lines`. After an error it is still unpersisted.
+    async fn persist_with(&mut self, lines: &[String]) -> Result<(), StoreError> {
+        self.hold_lock()?;
+        let path = self.path().to_owned();
+        let Place::Unpersisted { log, lock, .. } = &mut self.place else {
+            return Ok(());
+        };
+        let mut bytes = log.to_bytes();
+        for line in lines {
+            bytes.extend_from_slice(line.as_bytes());
+            bytes.push(b'\n');
+        }
+        let (to, files) = (path.clone(), self.files.clone());
+        let create = move || create_session(&to, &bytes, &*files);
+        let session = match self.policy {
+            SyncPolicy::Always | SyncPolicy::Interval => {
+                let created = off_thread(create).await;
+                created.map_err(|error| StoreError::io("write", path, error))??
+            }
+            SyncPolicy::Never => create()?,
+        };
+        if let Some(lock) = lock.take() {
+            let mut writer = SessionWriter::over(session, lock, self.files.clone());
+            writer.set_sync(self.policy);
+            self.place = Place::Persisted {
+                writer: Box::new(writer),
+                read: 0,
+            };
+        }
+        Ok(())
+    }
+
+    async fn forget_queued(&mut self, gone: &[EntryId], left: usize) -> Result<(), StoreError> {
+        if !self.pending.exists() || left > 0 && gone.is_empty() {
+            return Ok(());
+        }
+        // What another program waits with is not taken away, and what is taken away here must be safe there.
+        self.hold_lock()?;
+        let holds_more = match &mut self.place {
+            Place::Unpersisted {
+                is_worth_keeping, ..
+            } => *is_worth_keeping,
+            Place::Persisted { writer, .. } => {
+                writer.sync()?;
+                false
+            }
+        };
+        match left == 0 && !holds_more {
+            true => self.pending.remove(),
+            false => {
+                self.write_pending(&[Note::Taken(gone.to_vec()).line()])
+                    .await
+            }
+        }
     }
 }
 
 impl SessionLog for FileLog {
     fn tree(&self) -> &SessionTree {
         match &self.place {
-            Place::Unpersisted(unpersisted) => unpersisted.log.tree(),
-            Place::Persisted(persisted) => persisted.writer.session.tree(),
+            Place::Unpersisted { log, .. } => log.tree(),
+            Place::Persisted { writer, .. } => writer.session.tree(),
         }
     }
 
     fn diagnostics(&self) -> &[Diagnostic] {
         match &self.place {
-            Place::Unpersisted(_) => &[],
-            Place::Persisted(persisted) => &persisted.writer.session.decoded.diagnostics,
+            Place::Unpersisted { .. } => &[],
+            Place::Persisted { writer, .. } => &writer.session.decoded.diagnostics,
         }
     }
 
     fn bytes(&self) -> u64 {
         match &self.place {
-            Place::Unpersisted(unpersisted) => unpersisted.log.len(),
-            Place::Persisted(persisted) => persisted.writer.session.decoded.bytes,
+            Place::Unpersisted { log, .. } => log.len(),
+            Place::Persisted { writer, .. } => writer.session.decoded.bytes,
         }
     }
 
@@ -101,7 +225,7 @@ impl SessionLog for FileLog {
     }
 
     fn is_persisted(&self) -> bool {
-        matches!(self.place, Place::Persisted(_))
+        matches!(self.place, Place::Persisted { .. })
     }
 
     fn outputs(&self) -> Option<PathBuf> {
@@ -118,24 +242,34 @@ impl SessionLog for FileLog {
 
     fn readable_parent(&self, parent: EntryId) -> Option<EntryId> {
         match &self.place {
-            Place::Unpersisted(_) => Some(parent),
-            Place::Persisted(persisted) => persisted.readable_parent(parent),
+            Place::Persisted { writer, read } => match writer.session.tree().find(&parent) {
+                Some(index) if index.as_usize() < *read => {
+                    writer.session.readable_parent(Some(&parent)).0
+                }
+                Some(_) | None => Some(parent),
+            },
+            Place::Unpersisted { .. } => Some(parent),
         }
     }
 
     fn set_sync_policy(&mut self, policy: SyncPolicy) {
         self.policy = policy;
-        if let Place::Persisted(persisted) = &mut self.place {
-            persisted.writer.set_sync(policy);
+        if let Place::Persisted { writer, .. } = &mut self.place {
+            writer.set_sync(policy);
         }
     }
 
     fn reload(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
-            match &mut self.place {
-                Place::Unpersisted(_) => Ok(()),
-                Place::Persisted(persisted) => persisted.reload(),
+            let Place::Persisted { writer, read } = &mut self.place else {
+                return Ok(());
+            };
+            let before = writer.session.decoded.bytes;
+            let reloaded = writer.reload();
+            if writer.session.decoded.bytes != before {
+                *read = writer.session.tree().len();
             }
+            reloaded
         })
     }
 
@@ -145,26 +279,13 @@ impl SessionLog for FileLog {
 
     fn keep<'a>(&'a mut self, queued: &'a Queued) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let session = self.tree().header().map(|header| header.id.clone());
-            match &mut self.place {
-                Place::Unpersisted(unpersisted) => unpersisted.keep(queued, self.policy).await,
-                Place::Persisted(persisted) => {
-                    let session = session.unwrap_or_default();
-                    persisted.keep(queued, &session, self.policy).await
-                }
-            }
+            let line = Note::Queued(queued.clone()).line();
+            self.write_pending(&[line]).await
         })
     }
 
     fn forget<'a>(&'a mut self, gone: &'a [EntryId], left: usize) -> StoreFuture<'a, ()> {
-        Box::pin(async move {
-            match &mut self.place {
-                Place::Unpersisted(unpersisted) => {
-                    unpersisted.forget(gone, left, self.policy).await
-                }
-                Place::Persisted(persisted) => persisted.forget(gone, left, self.policy).await,
-            }
-        })
+        Box::pin(self.forget_queued(gone, left))
     }
 
     fn persist(&mut self) -> StoreFuture<'_, ()> {
@@ -174,8 +295,8 @@ impl SessionLog for FileLog {
     fn sync(&mut self) -> StoreFuture<'_, ()> {
         Box::pin(async move {
             match &mut self.place {
-                Place::Unpersisted(_) => Ok(()),
-                Place::Persisted(persisted) => persisted.writer.sync(),
+                Place::Unpersisted { .. } => Ok(()),
+                Place::Persisted { writer, .. } => writer.sync(),
             }
         })
     }

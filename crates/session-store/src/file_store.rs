@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use session_model::{HeaderDraft, Leaf};
+use session_model::{HeaderDraft, Leaf, SessionTree};
 
 use crate::error::StoreError;
 use crate::file::SessionFile;
@@ -15,11 +15,9 @@ use crate::lock::SessionLock;
 use crate::log::Store;
 use crate::new_file::folder_of;
 use crate::pending::{Held, Pending, make_folder, pending_path};
-use crate::persisted::Persisted;
 use crate::queue::Queued;
 use crate::stamp::header_now;
 use crate::traits::{Carry, ForkSource};
-use crate::unpersisted::Unpersisted;
 use crate::writer::{SessionWriter, TAKEN, create_session};
 
 /// A session in a file.
@@ -56,15 +54,13 @@ impl Store<FileLog> {
             );
             return Err(StoreError::session(path, reason));
         };
-        let unpersisted = Unpersisted {
-            worth: !held.session.tree().is_empty(),
+        let place = Place::Unpersisted {
+            is_worth_keeping: !held.session.tree().is_empty(),
             log: held.session,
-            path: path.clone(),
-            pending,
             lock: Some(lock),
         };
-        let place = Place::Unpersisted(Box::new(unpersisted));
-        Ok(Self::over(FileLog::over(place, files), held.queue))
+        let log = FileLog::over(path, place, pending, files);
+        Ok(Self::over(log, held.queue))
     }
 
     /// Returns whether a session is there: its file, or the file of what waits for it.
@@ -78,19 +74,16 @@ impl Store<FileLog> {
         // A link and its target are one session.
         let target =
             std::fs::canonicalize(path).map_err(|error| StoreError::io("open", path, error))?;
-        let (pending, held) = Pending::open(&target, files.clone())?;
-        let read = writer.session.tree().len();
-        let mut persisted = Persisted {
-            writer,
-            pending,
-            read,
-        };
+        let (mut pending, held) = Pending::open(&target, files.clone())?;
         let queue = match held {
             None => Vec::new(),
-            Some(held) => taken_over(held, &mut persisted, path)?,
+            Some(held) => taken_over(held, writer.session.tree(), &mut pending, path)?,
         };
-        let place = Place::Persisted(Box::new(persisted));
-        Ok(Self::over(FileLog::over(place, files), queue))
+        let place = Place::persisted(writer);
+        Ok(Self::over(
+            FileLog::over(path, place, pending, files),
+            queue,
+        ))
     }
 
     /// Returns a new session in `folder`. There is no file before the first answer, and nothing at all before
@@ -107,7 +100,7 @@ impl Store<FileLog> {
     ) -> Self {
         let path = folder.join(file_name(header));
         let path = std::path::absolute(&path).unwrap_or(path);
-        Self::unpersisted(path, header, files)
+        Self::unpersisted(&path, header, files)
     }
 
     /// Returns a new session whose file the user named; a file that is there is refused.
@@ -125,19 +118,17 @@ impl Store<FileLog> {
             return Err(StoreError::session(path, reason));
         }
         let header = header_now(text(cwd), parent_session.map(parent_text));
-        Ok(Self::unpersisted(path, &header, Arc::new(SystemFiles)))
+        Ok(Self::unpersisted(&path, &header, Arc::new(SystemFiles)))
     }
 
-    fn unpersisted(path: PathBuf, header: &HeaderDraft, files: Arc<dyn FileLayer>) -> Self {
-        let unpersisted = Unpersisted {
+    fn unpersisted(path: &Path, header: &HeaderDraft, files: Arc<dyn FileLayer>) -> Self {
+        let place = Place::Unpersisted {
             log: InMemoryLog::of_header(header),
-            pending: Pending::new(&path, files.clone()),
-            path,
             lock: None,
-            worth: false,
+            is_worth_keeping: false,
         };
-        let place = Place::Unpersisted(Box::new(unpersisted));
-        Self::over(FileLog::over(place, files), Vec::new())
+        let pending = Pending::new(path, files.clone());
+        Self::over(FileLog::over(path, place, pending, files), Vec::new())
     }
 
     /// Writes a new session in `folder` that goes on from `leaf` of another one: a header that names the source,
@@ -182,14 +173,12 @@ impl Store<FileLog> {
         make_folder(folder_of(&path))?;
         let lock = SessionLock::acquire_unpersisted(&path)?;
         let session = create_session(&path, &copy.to_bytes(), &*files)?;
-        let read = session.tree().len();
-        let persisted = Persisted {
-            writer: SessionWriter::over(session, lock, files.clone()),
-            pending: Pending::new(&path, files.clone()),
-            read,
-        };
-        let place = Place::Persisted(Box::new(persisted));
-        Ok(Self::over(FileLog::over(place, files), Vec::new()))
+        let place = Place::persisted(SessionWriter::over(session, lock, files.clone()));
+        let pending = Pending::new(&path, files.clone());
+        Ok(Self::over(
+            FileLog::over(&path, place, pending, files),
+            Vec::new(),
+        ))
     }
 
     /// Returns where the session's file is, or will be.
@@ -201,10 +190,10 @@ impl Store<FileLog> {
 /// Returns the messages that wait for a session, from its pending file. A file that says nothing new is removed.
 fn taken_over(
     held: Held,
-    persisted: &mut Persisted,
+    tree: &SessionTree,
+    pending: &mut Pending,
     path: &Path,
 ) -> Result<Vec<Queued>, StoreError> {
-    let tree = persisted.writer.session.tree();
     let known = |id: &str| tree.find(id).is_some();
     let id = tree.header().map_or("", |header| header.id.as_str());
     if !held.belongs_to(id) {
@@ -214,11 +203,8 @@ fn taken_over(
                 "names no session that it belongs to, so its messages may not be yours; move it away"
             }
         };
-        let pending = persisted.pending.path().display();
-        return Err(StoreError::session(
-            path,
-            format!("{pending} next to it {reason}"),
-        ));
+        let reason = format!("{} next to it {reason}", pending.path().display());
+        return Err(StoreError::session(path, reason));
     }
     let waiting = held.queue.into_iter();
     let queue: Vec<Queued> = waiting.filter(|queued| !known(&queued.id)).collect();
@@ -228,7 +214,7 @@ fn taken_over(
         .all(|index| known(unpersisted.id(index)));
     if queue.is_empty() && all_there {
         // All that it says is in the session, so it does no harm where it cannot be removed.
-        let _ = persisted.pending.remove();
+        let _ = pending.remove();
     }
     Ok(queue)
 }

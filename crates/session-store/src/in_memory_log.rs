@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use session_model::{
-    Decoder, EntryId, HeaderDraft, Leaf, LineSource, SessionTree, SourceError, Span, decode_bytes,
+    Decoded, Decoder, EntryId, HeaderDraft, Leaf, LineSource, SessionTree, SourceError, Span,
 };
 
-use crate::error::StoreError;
+use crate::error::{Advice, StoreError};
+use crate::file::{NEWEST_VERSION, take_in};
 use crate::locator::Locator;
 use crate::stamp::stamped;
 use crate::traits::{Carry, ForkSource};
@@ -39,23 +40,24 @@ impl LineSource for SharedBytes {
 /// A session whose lines are in memory.
 #[derive(Debug)]
 pub struct InMemoryLog {
-    tree: SessionTree,
+    /// The bytes that are known.
+    decoded: Decoded,
     bytes: SharedBytes,
-    lines: u64,
-    /// How many of the bytes are in the tree.
-    known: u64,
 }
 
 impl InMemoryLog {
     /// Returns the session that `bytes` hold; every line in them ends in a line feed.
     pub(crate) fn of(bytes: Vec<u8>) -> Self {
+        Self::over(SharedBytes(Arc::new(RwLock::new(bytes))))
+    }
+
+    fn over(bytes: SharedBytes) -> Self {
+        let mut decoder = Decoder::new();
+        bytes.with(|bytes| decoder.feed(bytes));
         Self {
-            tree: decode_bytes(Vec::new()).tree,
-            bytes: SharedBytes(Arc::new(RwLock::new(bytes))),
-            lines: 0,
-            known: 0,
+            decoded: decoder.finish(Arc::new(bytes.clone())),
+            bytes,
         }
-        .read_again()
     }
 
     /// Returns a new session that has nothing but a header.
@@ -74,14 +76,12 @@ impl InMemoryLog {
         let tree = source.tree;
         let failed = |reason: String| match source.locator {
             Some(locator) => StoreError::session(locator.as_path(), reason),
-            None => StoreError::Usage(reason),
+            None => StoreError::usage(reason),
         };
-        if tree.version() < 3 {
-            let version = tree.version();
+        if tree.version() < NEWEST_VERSION {
             let name = source.locator.map_or_else(String::new, Locator::to_string);
-            return Err(StoreError::Usage(format!(
-                "{name} has version {version}; run agent-cli migrate {name} --out FILE first, then fork FILE"
-            )));
+            let text = format!("{name} has version {}", tree.version());
+            return Err(StoreError::usage(text).advising(Advice::MigrateAndFork(name)));
         }
         let path = tree.path(leaf);
         let mut bytes = format!("{}\n", header.line()).into_bytes();
@@ -91,24 +91,26 @@ impl InMemoryLog {
             bytes.push(b'\n');
         }
         let mut copy = Self::of(bytes);
-        let copied = copy.tree.path(copy.tree.leaf());
-        let ids = copied.entries().iter().map(|index| copy.tree.id(*index));
+        let copied = copy.tree().path(copy.tree().leaf());
+        let ids = copied.entries().iter().map(|index| copy.tree().id(*index));
         if !ids.eq(path.entries().iter().map(|index| tree.id(*index))) {
-            return Err(failed("its lines depend on their place in the file and cannot be copied as they are; agent-cli doctor tells which".to_owned()));
+            let reason =
+                "its lines depend on their place in the file and cannot be copied as they are";
+            return Err(failed(reason.to_owned()).advising(Advice::Diagnose));
         }
         let carried = carry(&path, &copied);
         let parent = copied
             .entries()
             .last()
-            .map(|index| EntryId::new(copy.tree.id(*index)));
-        let (lines, _) = stamped(&copy.tree, &[], parent, carried)?;
+            .map(|index| EntryId::new(copy.tree().id(*index)));
+        let (lines, _) = stamped(copy.tree(), &[], parent, carried)?;
         copy.append(&lines);
         Ok(copy)
     }
 
     /// Returns the tree.
     pub fn tree(&self) -> &SessionTree {
-        &self.tree
+        &self.decoded.tree
     }
 
     /// Returns how many bytes there are.
@@ -131,21 +133,12 @@ impl InMemoryLog {
 
     /// Returns a log of the same bytes with what others added to them.
     pub(crate) fn read_again(&self) -> Self {
-        let bytes = self.bytes.clone();
-        let mut decoder = Decoder::new();
-        bytes.with(|bytes| decoder.feed(bytes));
-        let decoded = decoder.finish(Arc::new(bytes.clone()));
-        Self {
-            tree: decoded.tree,
-            bytes,
-            lines: decoded.lines,
-            known: decoded.bytes,
-        }
+        Self::over(self.bytes.clone())
     }
 
     /// Returns whether others added to the bytes.
     pub(crate) fn is_behind(&self) -> bool {
-        self.known != self.len()
+        self.decoded.bytes != self.len()
     }
 
     /// Adds a line that the tree of this log does not have.
@@ -156,13 +149,7 @@ impl InMemoryLog {
 
     /// Adds lines of entries whose ids are new and whose parents are there.
     pub(crate) fn append(&mut self, lines: &[String]) {
-        for line in lines {
-            let offset = self.len();
-            self.bytes.push(line);
-            self.known = self.len();
-            self.lines += 1;
-            // The caller chose ids and parents so that this cannot fail.
-            let _ = self.tree.append(line.as_bytes(), offset, self.lines);
-        }
+        lines.iter().for_each(|line| self.bytes.push(line));
+        take_in(&mut self.decoded, lines);
     }
 }

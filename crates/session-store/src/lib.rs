@@ -30,7 +30,6 @@ mod append;
 pub mod catalog;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance_tests;
-mod digest;
 pub mod error;
 mod file;
 mod file_catalog;
@@ -44,9 +43,7 @@ mod lock;
 mod log;
 mod memory_store;
 mod new_file;
-mod off_thread;
 pub mod pending;
-mod persisted;
 mod progress;
 mod queue;
 mod replace;
@@ -57,11 +54,10 @@ mod stamp;
 #[cfg(test)]
 mod tests;
 mod traits;
-mod unpersisted;
 mod writer;
 
-pub use append::{AppendError, SyncPolicy, append_lines};
-pub use error::StoreError;
+pub use append::SyncPolicy;
+pub use error::{Advice, StoreError};
 pub use file::SessionFile;
 pub use file_catalog::FileCatalog;
 pub use file_layer::{AppendFile, FileLayer, SystemFiles};

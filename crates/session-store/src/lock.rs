@@ -1,10 +1,10 @@
 //! The lock of a session: an advisory lock on a file next to it, held while the session may be written.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::error::StoreError;
+use crate::error::{Advice, StoreError};
 use crate::new_file::folder_of;
 
 /// A held lock; dropping it gives it back and removes its file.
@@ -57,8 +57,8 @@ impl SessionLock {
     /// one may write `session` too.
     pub(crate) fn check(&self, session: &Path) -> Result<(), StoreError> {
         match same_file(&self.file, &self.path) {
-            true => Ok(()),
-            false => Err(StoreError::session(
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => Err(StoreError::session(
                 session,
                 format!(
                     "its lock {} was replaced or removed while the session was open, so another program may write it; nothing was written; open the session again",
@@ -69,8 +69,16 @@ impl SessionLock {
     }
 
     fn take(session: &Path) -> Result<Self, StoreError> {
+        Self::take_checked(session, same_file)
+    }
+
+    /// Takes the lock; `is_ours` tells whether an open file is the one that has a name.
+    fn take_checked(
+        session: &Path,
+        is_ours: impl Fn(&File, &Path) -> io::Result<bool>,
+    ) -> Result<Self, StoreError> {
         let path = Self::path_for(session);
-        loop {
+        for _ in 0..ATTEMPTS {
             refuse_foreign(session, &path)?;
             let mut options = OpenOptions::new();
             options.create(true).read(true).write(true).truncate(false);
@@ -79,36 +87,42 @@ impl SessionLock {
                 .map_err(|error| StoreError::io("create the lock", &path, error))?;
             match file.try_lock() {
                 Ok(()) => {}
-                Err(TryLockError::WouldBlock) => {
-                    let holder = content(&path).unwrap_or_default();
-                    let holder = String::from_utf8_lossy(&holder);
-                    let holder = match holder.trim() {
-                        "" => "another process".to_owned(),
-                        pid => format!("process {pid}"),
-                    };
-                    return Err(StoreError::session(
-                        session,
-                        format!(
-                            "locked by {holder}; wait for it, or write a copy with --out FILE; open it read-only with agent-cli inspect, or go on from a copy with --fork"
-                        ),
-                    ));
-                }
+                Err(TryLockError::WouldBlock) => return Err(held_by_other(session, &path)),
                 Err(TryLockError::Error(error)) => {
                     return Err(StoreError::io("lock", &path, error));
                 }
             }
             // The holder before may have removed the file between our opening and locking it.
-            if !same_file(&file, &path) {
+            if !is_ours(&file, &path).map_err(|error| StoreError::io("examine", &path, error))? {
                 continue;
             }
             let mut lock = Self { file, path };
             let pid = std::process::id().to_string();
-            // The pid only serves the message above.
+            // The pid only serves messages.
             let _ = lock.file.set_len(0);
             let _ = lock.file.write_all(pid.as_bytes());
             return Ok(lock);
         }
+        let reason = format!(
+            "other programs remove its lock {} again and again; try again when they are done",
+            path.display()
+        );
+        Err(StoreError::session(session, reason))
     }
+}
+
+/// How often a lock that somebody removes meanwhile is taken anew.
+const ATTEMPTS: usize = 100;
+
+fn held_by_other(session: &Path, lock: &Path) -> StoreError {
+    let holder = content(lock).unwrap_or_default();
+    let holder = String::from_utf8_lossy(&holder);
+    let holder = match holder.trim() {
+        "" => "another process".to_owned(),
+        pid => format!("process {pid}"),
+    };
+    let reason = format!("locked by {holder}; wait for it");
+    StoreError::session(session, reason).advising(Advice::ReadOrFork)
 }
 
 /// Returns the path without links of a file that is not there, in a folder that is.
@@ -136,13 +150,12 @@ fn refuse_foreign(session: &Path, path: &Path) -> Result<(), StoreError> {
     };
     match foreign {
         false => Ok(()),
-        true => Err(StoreError::session(
-            session,
-            format!(
-                "{} stands where the lock belongs and is no lock; move it away, or write a copy with --out FILE",
-                path.display()
-            ),
-        )),
+        true => {
+            let lock = path.display();
+            let reason =
+                format!("{lock} stands where the lock belongs and is no lock; move it away");
+            Err(StoreError::session(session, reason).advising(Advice::OrCopy))
+        }
     }
 }
 
@@ -157,27 +170,36 @@ fn content(path: &Path) -> Option<Vec<u8>> {
     Some(held)
 }
 
-#[cfg(unix)]
-fn same_file(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    match (file.metadata(), std::fs::metadata(path)) {
-        (Ok(held), Ok(named)) => held.ino() == named.ino() && held.dev() == named.dev(),
-        _ => false,
+/// Returns whether a name still leads to an open file.
+fn same_file(file: &File, path: &Path) -> io::Result<bool> {
+    match std::fs::metadata(path) {
+        Ok(named) => Ok(is_same(&file.metadata()?, &named)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
+#[cfg(unix)]
+fn is_same(held: &Metadata, named: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    held.ino() == named.ino() && held.dev() == named.dev()
+}
+
 #[cfg(not(unix))]
-fn same_file(_: &File, path: &Path) -> bool {
-    path.exists()
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
 }
 
 impl Drop for SessionLock {
     fn drop(&mut self) {
         // Removed while the lock is still held; see `acquire`. A failure leaves an empty, unlocked file. Another file in
         // its place is somebody else's.
-        if same_file(&self.file, &self.path) {
+        if same_file(&self.file, &self.path).is_ok_and(|same| same) {
             let _ = std::fs::remove_file(&self.path);
         }
         let _ = self.file.unlock();
     }
 }
+
+#[cfg(test)]
+mod tests;

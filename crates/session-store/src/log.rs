@@ -9,7 +9,7 @@ use session_model::{
 };
 
 use crate::append::SyncPolicy;
-use crate::error::StoreError;
+use crate::error::{Advice, StoreError};
 use crate::filter::{Unfiltered, WriteFilter};
 use crate::locator::Locator;
 use crate::queue::{NewEntry, Queued};
@@ -140,8 +140,8 @@ impl<L: SessionLog> Store<L> {
         match parent {
             None => Ok(None),
             Some(id) if self.log.tree().find(&id).is_none() => {
-                let text = format!("no entry {id} in this session; agent-cli tree lists the ids");
-                Err(StoreError::Usage(text))
+                let text = format!("no entry {id} in this session");
+                Err(StoreError::usage(text).advising(Advice::ListEntries))
             }
             Some(id) => Ok(self.log.readable_parent(id)),
         }

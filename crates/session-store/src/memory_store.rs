@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use session_model::{EntryId, HeaderDraft, Leaf, SessionTree, Timestamp};
 
-use crate::catalog::{first_prompt, only_one};
+use crate::catalog::only_one;
 use crate::error::StoreError;
 use crate::in_memory_log::InMemoryLog;
 use crate::locator::Locator;
@@ -38,18 +38,18 @@ pub struct MemoryLog {
 }
 
 /// The sessions of a catalog.
-type Sessions = Arc<Mutex<BTreeMap<Locator, Kept>>>;
+pub(crate) type Sessions = Arc<Mutex<BTreeMap<Locator, Kept>>>;
 
 /// What a catalog keeps of a session.
 #[derive(Debug)]
-struct Kept {
-    log: InMemoryLog,
-    queue: Vec<Queued>,
-    modified: Timestamp,
-    is_open: bool,
+pub(crate) struct Kept {
+    pub(crate) log: InMemoryLog,
+    pub(crate) queue: Vec<Queued>,
+    pub(crate) modified: Timestamp,
+    pub(crate) is_open: bool,
 }
 
-fn lock(sessions: &Sessions) -> MutexGuard<'_, BTreeMap<Locator, Kept>> {
+pub(crate) fn lock(sessions: &Sessions) -> MutexGuard<'_, BTreeMap<Locator, Kept>> {
     // Nothing that holds the lock can leave a session in between.
     sessions.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -130,7 +130,7 @@ impl SessionLog for MemoryLog {
 /// Sessions that last as long as the catalog.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryCatalog {
-    sessions: Sessions,
+    pub(crate) sessions: Sessions,
 }
 
 impl MemoryCatalog {
@@ -153,42 +153,6 @@ impl MemoryCatalog {
             kept: Some((locator, self.sessions.clone())),
         };
         Box::new(Store::over(log, Vec::new()))
-    }
-
-    /// Appends lines to a session as another program does that knows no lock.
-    #[cfg(any(test, feature = "conformance"))]
-    pub(crate) fn append_as_other(&self, at: &Locator, lines: &[String]) {
-        if let Some(kept) = lock(&self.sessions).get(at) {
-            lines.iter().for_each(|line| kept.log.push_as_other(line));
-        }
-    }
-
-    /// Returns a catalog of what there is now, with no session open.
-    #[cfg(any(test, feature = "conformance"))]
-    pub(crate) fn copied(&self) -> Self {
-        let sessions = lock(&self.sessions);
-        let copies = sessions.iter().map(|(locator, kept)| {
-            let copy = Kept {
-                log: InMemoryLog::of(kept.log.to_bytes()),
-                queue: kept.queue.clone(),
-                modified: kept.modified,
-                is_open: false,
-            };
-            (locator.clone(), copy)
-        });
-        Self {
-            sessions: Arc::new(Mutex::new(copies.collect())),
-        }
-    }
-
-    /// Returns the lines of a session.
-    #[cfg(any(test, feature = "conformance"))]
-    pub(crate) fn lines(&self, at: &Locator) -> Vec<String> {
-        let sessions = lock(&self.sessions);
-        sessions
-            .get(at)
-            .map(|kept| kept.log.to_lines())
-            .unwrap_or_default()
     }
 }
 
@@ -266,21 +230,10 @@ impl SessionCatalog for MemoryCatalog {
 
 fn row(locator: &Locator, kept: &Kept) -> Option<SessionRow> {
     let log = kept.log.read_again();
-    let tree = log.tree();
-    let header = tree.header()?;
-    let first_queued = kept.queue.first().map(|queued| queued.text.clone());
+    let row = SessionRow::of(locator.clone(), log.tree(), kept.modified, log.len())?;
     Some(SessionRow {
-        locator: locator.clone(),
-        id: header.id.clone(),
-        cwd: header.cwd.clone(),
-        started: Timestamp::parse(&header.timestamp),
-        modified: kept.modified,
-        bytes: log.len(),
-        name: tree.name(),
-        first_prompt: first_prompt(tree).or(first_queued),
         locked: kept.is_open,
-        persisted: true,
-        pending: kept.queue.len(),
+        ..row.with_queue(&kept.queue)
     })
 }
 

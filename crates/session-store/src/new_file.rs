@@ -4,10 +4,11 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tempfile::NamedTempFile;
 
-use crate::error::StoreError;
+use crate::error::{Advice, StoreError};
 use crate::file_layer::{FileLayer, SystemFiles};
 
 /// The bytes of a session that is copied.
@@ -51,10 +52,8 @@ pub fn check_new(path: &Path) -> Result<(), StoreError> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));
     }
-    let tried = temporary_in(folder_of(path));
-    tried
-        .map(drop)
-        .map_err(|error| StoreError::io("write", path, error))
+    let tried = temporary_in(folder_of(path)).map(drop);
+    tried.map_err(|error| StoreError::io("write", path, error))
 }
 
 pub(crate) fn folder_of(path: &Path) -> &Path {
@@ -67,7 +66,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 /// A new file that is complete and synced, and has no lasting name yet. Dropped, it is removed.
 #[derive(Debug)]
 pub struct NewFile {
-    prepared: NamedTempFile,
+    temporary: NamedTempFile,
     path: PathBuf,
 }
 
@@ -92,7 +91,7 @@ impl NewFile {
             Contents::Memory(_) | Contents::Empty => None,
         };
         let mut contents = Some(contents);
-        let prepared = prepare(path, &SystemFiles, |writer| {
+        let prepared = Self::filled(path, &SystemFiles, |writer| {
             if let Some(contents) = contents.take() {
                 contents.copy_to(writer)?;
             }
@@ -107,13 +106,38 @@ impl NewFile {
         });
         let prepared = prepared.map_err(failed)?;
         if let Some(permissions) = permissions {
-            let file = prepared.as_file();
+            let file = prepared.temporary.as_file();
             file.set_permissions(permissions).map_err(failed)?;
         }
+        Ok(prepared)
+    }
+
+    /// Writes what `write` writes to a file that will become `path`, and forces it to the disk. Only its owner may read
+    /// it.
+    pub(crate) fn filled(
+        path: &Path,
+        files: &dyn FileLayer,
+        mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<Self> {
+        let temporary = temporary_in(folder_of(path))?;
+        files.fill(temporary.as_file(), &mut write)?;
         Ok(Self {
-            prepared,
+            temporary,
             path: path.to_owned(),
         })
+    }
+
+    /// Returns the file for reading.
+    pub(crate) fn reopen(&self) -> io::Result<File> {
+        self.temporary.reopen()
+    }
+
+    /// Gives the file its name, unless a file has it.
+    pub(crate) fn settle(self) -> io::Result<()> {
+        let kept = self.temporary.persist_noclobber(&self.path);
+        kept.map_err(|error| error.error)?;
+        sync_folder(folder_of(&self.path));
+        Ok(())
     }
 
     /// Gives the file its name. It appears whole, with its bytes on the disk, or not at all.
@@ -121,42 +145,43 @@ impl NewFile {
     /// # Errors
     /// A file that has the name: an existing one is never replaced.
     pub fn keep(self) -> Result<(), StoreError> {
-        let path = &self.path;
-        settle(self.prepared, path).map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => exists(path),
+        let path = self.path.clone();
+        self.settle().map_err(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => exists(&path),
             _ => StoreError::io("write", path, error),
         })
     }
 }
 
-/// Writes what `write` writes to a file that will become `path`, and forces it to the disk. It has no
-/// lasting name yet, and only its owner may read it.
-pub(crate) fn prepare(
-    path: &Path,
-    files: &dyn FileLayer,
-    mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
-) -> io::Result<NamedTempFile> {
-    let temporary = temporary_in(folder_of(path))?;
-    files.fill(temporary.as_file(), &mut write)?;
-    Ok(temporary)
-}
+/// How the names of temporary files begin.
+const PREFIX: &str = ".agent-cli-new-";
 
-/// Gives a prepared file its name, unless a file has it.
-pub(crate) fn settle(prepared: NamedTempFile, path: &Path) -> io::Result<()> {
-    prepared
-        .persist_noclobber(path)
-        .map_err(|error| error.error)?;
-    sync_folder(folder_of(path));
-    Ok(())
-}
+/// The age from which on a temporary file is one of a program that was killed.
+const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Returns a new file without a lasting name in `folder`. Errors do not tell the passing one.
+/// Returns a new file without a lasting name in `folder`. Those of programs that were killed are removed. Errors do not
+/// name the temporary file.
 pub(crate) fn temporary_in(folder: &Path) -> io::Result<NamedTempFile> {
-    NamedTempFile::new_in(folder).map_err(|error| {
+    remove_abandoned(folder);
+    let temporary = tempfile::Builder::new().prefix(PREFIX).tempfile_in(folder);
+    temporary.map_err(|error| {
         let text = error.to_string();
-        let said = text.split(" at path ").next().unwrap_or_default();
-        io::Error::new(error.kind(), said)
+        let reason = text.split(" at path ").next().unwrap_or_default();
+        io::Error::new(error.kind(), reason)
     })
+}
+
+fn remove_abandoned(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_temporary = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let found = is_temporary.then(|| entry.metadata().ok()).flatten();
+        let found = found.filter(std::fs::Metadata::is_file);
+        let age = found.and_then(|found| found.modified().ok()?.elapsed().ok());
+        if age.is_some_and(|age| age > ABANDONED) {
+            // What cannot be removed stays.
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Forces a folder's list of names to the disk, where the system can.
@@ -168,8 +193,5 @@ pub(crate) fn sync_folder(folder: &Path) {
 }
 
 fn exists(path: &Path) -> StoreError {
-    StoreError::Usage(format!(
-        "{} exists; --out never overwrites, choose another name",
-        path.display()
-    ))
+    StoreError::usage(format!("{} exists", path.display())).advising(Advice::NewName)
 }

@@ -13,12 +13,11 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use session_model::EntryId;
 
-use crate::append::{AppendError, SyncPolicy, write_lines};
+use crate::append::{AppendError, SyncPolicy, Written, off_thread};
 use crate::error::StoreError;
 use crate::file_layer::FileLayer;
 use crate::in_memory_log::InMemoryLog;
 use crate::new_file::{folder_of, sync_folder};
-use crate::off_thread::off_thread;
 use crate::queue::Queued;
 
 /// How the name of a pending file ends.
@@ -30,7 +29,7 @@ const SESSION_ENDING: &str = ".jsonl";
 /// A line of a pending file that is no line of a session.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Note {
+pub(crate) enum Note {
     /// The id of the session that the file belongs to.
     Of(String),
     /// A message that waits.
@@ -40,7 +39,7 @@ enum Note {
 }
 
 impl Note {
-    fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|_| unreachable!("texts can be written as JSON"))
     }
 }
@@ -121,8 +120,12 @@ impl Held {
 
 /// Returns what the pending file of `session` says, its length, and whether it ends in a newline; `None` when
 /// there is no such file.
+///
+/// # Errors
+/// A file that cannot be read, is no regular file, or is another user's.
 pub fn read_pending(session: &Path) -> Result<Option<(Held, u64, bool)>, StoreError> {
     let path = pending_path(session);
+    check_file(&path, session)?;
     match std::fs::read(&path) {
         Ok(bytes) => {
             let ends = bytes.last().is_none_or(|byte| *byte == b'\n');
@@ -158,7 +161,6 @@ impl Pending {
         files: Arc<dyn FileLayer>,
     ) -> Result<(Self, Option<Held>), StoreError> {
         let mut pending = Self::new(session, files);
-        check_file(&pending.path, session)?;
         let held = read_pending(session)?.map(|(held, length, ends)| {
             pending.file = Some((length, ends));
             held
@@ -176,80 +178,42 @@ impl Pending {
         self.file.is_some()
     }
 
-    /// Writes that a message waits; `before` gives what a new file begins with.
-    pub(crate) async fn queue(
-        &mut self,
-        queued: &Queued,
-        before: Vec<String>,
-        policy: SyncPolicy,
-    ) -> Result<(), StoreError> {
-        let line = Note::Queued(queued.clone()).line();
-        self.write(before, vec![line], policy).await
-    }
-
-    /// Writes that messages wait no longer, when there is a file that says they do.
-    pub(crate) async fn take(
-        &mut self,
-        ids: &[EntryId],
-        policy: SyncPolicy,
-    ) -> Result<(), StoreError> {
-        match self.exists() {
-            true => {
-                let line = Note::Taken(ids.to_vec()).line();
-                self.write(Vec::new(), vec![line], policy).await
-            }
-            false => Ok(()),
-        }
-    }
-
-    /// Returns how the pending file of a session begins that has a file of its own.
-    pub(crate) fn owned_by(session: &str) -> Vec<String> {
-        vec![Note::Of(session.to_owned()).line()]
-    }
-
     /// Writes lines, behind `before` where the file is new. After an error it is as it was.
     pub(crate) async fn write(
         &mut self,
         before: Vec<String>,
-        lines: Vec<String>,
+        lines: &[String],
         policy: SyncPolicy,
     ) -> Result<(), StoreError> {
         let path = &self.path;
-        let is_new = self.file.is_none();
-        let (length, ends) = self.file.unwrap_or((0, true));
-        let all = match is_new {
-            true => [before, lines].concat(),
-            false => lines,
-        };
         let failed = |error| StoreError::io("append to", path, error);
-        let mut file = self.files.open(path, is_new).map_err(failed)?;
-        let written = match write_lines(&mut *file, length, ends, &all) {
-            Ok(written) if written.start == length => Ok(written),
-            Ok(written) => {
-                written.take_back(&mut *file);
+        let is_new = self.file.is_none();
+        let file = self.files.open(path, is_new).map_err(failed)?;
+        let (length, ends) = self.file.unwrap_or((0, true));
+        let written = match is_new {
+            true => Written::append(file, length, ends, &[&before, lines].concat()),
+            false => Written::append(file, length, ends, lines),
+        };
+        let written = match written {
+            Ok(mut written) if written.start != length => {
+                written.take_back();
                 Err(AppendError::Changed)
             }
-            Err(error) => Err(error),
-        };
-        // What waits is all that there is of it, so no interval is waited for.
-        let synced = match (written, policy) {
-            (Ok(written), SyncPolicy::Always | SyncPolicy::Interval) => {
-                let folder = is_new.then(|| folder_of(path).to_owned());
-                let synced = off_thread(move || {
-                    let synced = file.sync().inspect_err(|_| written.take_back(&mut *file));
-                    if let Some(folder) = folder {
-                        sync_folder(&folder);
-                    }
-                    synced
-                });
-                let synced = synced.await.and_then(|synced| synced);
-                synced.map(|()| written).map_err(AppendError::Io)
+            // What waits is all that there is of it, so no interval is waited for.
+            Ok(written) if policy != SyncPolicy::Never => {
+                written.sync_off_thread().await.map_err(AppendError::Io)
             }
-            (written, _) => written,
+            written => written,
         };
-        match synced {
+        match written {
             Ok(written) => {
                 self.file = Some((written.end, true));
+                if is_new && policy != SyncPolicy::Never {
+                    let folder = folder_of(path).to_owned();
+                    off_thread(move || sync_folder(&folder))
+                        .await
+                        .map_err(failed)?;
+                }
                 Ok(())
             }
             Err(error) => {

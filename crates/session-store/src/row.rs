@@ -1,8 +1,10 @@
 //! What a list tells of a session.
 
-use session_model::Timestamp;
+use session_model::{AgentMessage, EntryBody, EntryKind, SessionTree, Timestamp};
 
+use crate::file::NEWEST_VERSION;
 use crate::locator::Locator;
+use crate::queue::Queued;
 
 /// What a list tells of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,4 +31,61 @@ pub struct SessionRow {
     pub persisted: bool,
     /// How many messages wait to be sent.
     pub pending: usize,
+}
+
+impl SessionRow {
+    /// Returns what the header and the entries of a session tell, for one that nobody has open and nothing waits for;
+    /// `None` where it has no header that this program knows.
+    pub(crate) fn of(
+        locator: Locator,
+        tree: &SessionTree,
+        modified: Timestamp,
+        bytes: u64,
+    ) -> Option<Self> {
+        let header = tree
+            .header()
+            .filter(|header| header.version <= NEWEST_VERSION)?;
+        Some(Self {
+            locator,
+            id: header.id.clone(),
+            cwd: header.cwd.clone(),
+            started: Timestamp::parse(&header.timestamp),
+            modified,
+            bytes,
+            name: tree.name(),
+            first_prompt: first_prompt(tree),
+            locked: false,
+            persisted: true,
+            pending: 0,
+        })
+    }
+
+    /// Returns the row with the messages that wait; the first of them is the first prompt where none was sent.
+    pub(crate) fn with_queue(self, queue: &[Queued]) -> Self {
+        Self {
+            pending: queue.len(),
+            first_prompt: self
+                .first_prompt
+                .or_else(|| queue.first().map(|queued| queued.text.clone())),
+            ..self
+        }
+    }
+}
+
+/// Returns what the user said first, if that is text.
+fn first_prompt(tree: &SessionTree) -> Option<String> {
+    let messages = tree
+        .indices()
+        .filter(|index| tree.kind(*index) == EntryKind::Message);
+    let mut bodies = messages.filter_map(|index| Some(tree.entry(index).ok()?.body));
+    bodies.find_map(|body| {
+        let EntryBody::Message(message) = body else {
+            return None;
+        };
+        let AgentMessage::User(user) = &*message else {
+            return None;
+        };
+        let text = user.content.joined_text("\n");
+        Some(text).filter(|text| !text.trim().is_empty())
+    })
 }

@@ -55,7 +55,7 @@ pub(crate) fn stamped(
                     "an entry cannot have the id {:?}: it is empty or in use",
                     id.as_str()
                 );
-                return Err(StoreError::Usage(text));
+                return Err(StoreError::usage(text));
             }
             Some(id) => id,
         };

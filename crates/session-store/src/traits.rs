@@ -137,7 +137,7 @@ pub trait SessionStore: fmt::Debug + Send + Sync {
     fn queued_entry(&self, id: &EntryId) -> Result<NewEntry, StoreError> {
         let found = self.queued().iter().find(|queued| queued.id == *id);
         let queued = found.ok_or_else(|| {
-            StoreError::Usage(format!(
+            StoreError::usage(format!(
                 "no message {id} waits to be sent; it may be sent already"
             ))
         })?;

@@ -1,13 +1,13 @@
 //! One measurement in a process of its own: does the work once, says how long it took and what memory it needed.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
 use compaction_core::{PlanOptions, TokenCount, Trigger, plan_for_context};
 use session_model::{CompactionDraft, ContextRules, EntryDraft, EntryId, FirstKept, build_context};
-use session_store::{SessionFile, SessionWriter, SyncPolicy, append_lines};
+use session_store::{SessionFile, SessionWriter, SyncPolicy};
 
 use super::{compacting, trim};
 use crate::run::Outcome;
@@ -41,8 +41,8 @@ fn measure(kind: &str, file: &Path) -> Outcome<(u64, u64)> {
         "plan" => timed(|| plan(file)),
         "compact" => compact(file, false),
         "compact-plain" => compact(file, true),
-        "append" => append(file),
-        "append-synced" => append_synced(file),
+        "append" => append(file, SyncPolicy::Never),
+        "append-synced" => append(file, SyncPolicy::Always),
         _ => Err(format!("cannot measure {kind}")),
     }
 }
@@ -102,24 +102,11 @@ fn compact(file: &Path, plain: bool) -> Outcome<(u64, u64)> {
     timed(|| compacting::compact(session.tree(), plain))
 }
 
-/// Appends a compaction to a session that is open already, and leaves the disk to the system.
-fn append(path: &Path) -> Outcome<(u64, u64)> {
-    let session = open(path)?;
-    let (draft, parent) = compaction(&session);
-    let (length, ends) = (session.decoded.bytes, session.decoded.ends_with_newline);
-    timed(|| {
-        let (lines, _) = session.stamp(&[draft], parent.as_ref());
-        let file = OpenOptions::new().append(true).open(path);
-        let mut file = file.map_err(|error| error.to_string())?;
-        append_lines(&mut file, length, ends, &lines, SyncPolicy::Never)
-            .map_err(|error| error.to_string())?;
-        Ok(1)
-    })
-}
-
-/// Does the same the way the commands do: the line is on the disk before this returns.
-fn append_synced(path: &Path) -> Outcome<(u64, u64)> {
+/// Appends a compaction to a session that is open already. The commands do so with a policy that forces the line to
+/// the disk before this returns.
+fn append(path: &Path, policy: SyncPolicy) -> Outcome<(u64, u64)> {
     let mut writer = SessionWriter::open(path).map_err(|error| error.to_string())?;
+    writer.set_sync(policy);
     let (draft, parent) = compaction(&writer.session);
     timed(|| {
         let (lines, _) = writer.session.stamp(&[draft], parent.as_ref());

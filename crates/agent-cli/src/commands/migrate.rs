@@ -26,7 +26,7 @@ pub(super) fn run(args: &MigrateArgs, _: &Global) -> Result<Outcome, Error> {
     let destination = args.output.destination("migrate")?;
     let path = &args.session;
     if matches!(destination, Destination::InPlace) && path == std::path::Path::new("-") {
-        return Err(Error::Usage(STDIN_IN_PLACE.to_owned()));
+        return Err(Error::Usage(format!("{STDIN_IN_PLACE}; use --out FILE")));
     }
     // Fails early, and with the right words, on what is no session.
     let session = open_session(path)?;

@@ -185,6 +185,7 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
 
 /// Reads the arguments of the program, runs the command and prints its outcome; returns the exit code.
 pub fn run_program() -> ExitCode {
+    ::hooks::process::forbid_inspection();
     match Cli::try_parse() {
         Ok(cli) => {
             crate::cancel::listen();

@@ -83,7 +83,7 @@ fn missing() {
         assert_eq!(
             house.told(),
             [
-                "s failed 0 cannot start no-such-program-7: there is no such program; install it, or mend mcpServers.s.command".to_owned(),
+                "s failed 0 cannot start no-such-program-7: there is no such program; install it, or correct mcpServers.s.command".to_owned(),
                 format!("s failed 0 cannot start {}: there is no folder {}/nowhere; see mcpServers.s.cwd", config("").command, root.display()),
             ]
         );

@@ -129,8 +129,8 @@ impl Rule {
             }
     }
 
-    /// Returns whether the rule is against a call. A beginning is looked for in every command of a line, and blanks are
-    /// not counted.
+    /// Returns whether the rule is against a call. A beginning is looked for in every command of a line; the number of
+    /// blanks and options before the second word do not count.
     fn denies(&self, tool: &str, subject: &str) -> bool {
         let subject = subject.trim();
         self.is_of(tool)
@@ -170,7 +170,7 @@ fn runs(command: &str, begin: &str) -> bool {
     let mut rest = command.trim_start();
     let mut led = false;
     loop {
-        if begins(rest, begin) {
+        if begins(rest, begin) || begins_behind_options(rest, begin) {
             return true;
         }
         let Some((word, behind)) = rest.split_once(' ') else {
@@ -185,6 +185,32 @@ fn runs(command: &str, begin: &str) -> bool {
         led |= !sets;
         rest = behind.trim_start();
     }
+}
+
+/// Returns whether a command begins so when options between its first word and the next ones are passed over, each with
+/// its value: `git -C . push` begins with `git push`.
+fn begins_behind_options(command: &str, begin: &str) -> bool {
+    let words = begin.split_once(' ').filter(|(_, words)| !words.is_empty());
+    let behind = words.and_then(|(program, words)| {
+        let behind = command.strip_prefix(program)?.strip_prefix(' ')?;
+        Some((behind, words))
+    });
+    let Some((mut rest, words)) = behind else {
+        return false;
+    };
+    let mut takes_value = false;
+    while !begins(rest, words) {
+        let Some((word, behind)) = rest.split_once(' ') else {
+            return false;
+        };
+        let is_option = word.starts_with('-');
+        if !(is_option || takes_value) {
+            return false;
+        }
+        takes_value = is_option && !word.contains('=');
+        rest = behind.trim_start();
+    }
+    true
 }
 
 /// Returns whether a subject begins so; a blank at the end of the beginning may also be the end of the subject.

@@ -127,6 +127,28 @@ fn what_is_denied_is_found_in_ordinary_spellings() {
 }
 
 #[test]
+fn f13_options_before_a_subcommand_do_not_hide_it_from_a_denial() {
+    let rules = Rules {
+        allow: vec![rule("git *")],
+        deny: vec![rule("git push *"), rule("rm -r *")],
+    };
+    let decision = |command: &str| rules.rule_decision("bash", command);
+    for command in [
+        "git -C . push",
+        "git -C /elsewhere -c a.b=c push origin main",
+        "git --git-dir=.git --work-tree . push",
+        "git --no-pager push",
+        "sudo git -C . push",
+        "rm -v -r x",
+    ] {
+        assert_eq!(decision(command), Some(RuleDecision::Denied), "{command}");
+    }
+    for command in ["git -c push=x log", "git commit -m push", "git -C . log"] {
+        assert_eq!(decision(command), Some(RuleDecision::Allowed), "{command}");
+    }
+}
+
+#[test]
 fn a_rule_for_a_server_is_about_all_its_tools() {
     let rules = Rules {
         allow: Vec::new(),

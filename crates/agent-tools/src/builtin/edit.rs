@@ -13,7 +13,7 @@ use super::diff;
 use super::replace::replace;
 use super::replacement::{Change, find_changes};
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, Identity, Target, blocking};
+use crate::file::{CommitPoint, Identity, Target, blocking};
 use crate::output::ToolOutput;
 use crate::text::{count, reason};
 use crate::tool::{Concurrency, Idempotency, PathArgument, Tool, ToolKind, ToolMeta};
@@ -121,8 +121,8 @@ impl Tool for Edit {
             let workspace = context.workspace.clone();
             let limits = context.limits;
             let redactor = context.redactor.clone();
-            blocking(self.name(), context, move |gate| {
-                change(&workspace, &path, &edits, &limits, &redactor, gate)
+            blocking(self.name(), context, move |commit| {
+                change(&workspace, &path, &edits, &limits, &redactor, commit)
             })
             .await
         })
@@ -135,14 +135,14 @@ fn change(
     edits: &[Replacement],
     limits: &ToolLimits,
     redactor: &Redactor,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let said = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
     let place = workspace.locate_to_change(path)?;
     let original = Original::read(place, limits.edit_bytes).map_err(said)?;
-    let changes = find_changes(&original.text, edits, gate).map_err(said)?;
+    let changes = find_changes(&original.text, edits, commit).map_err(said)?;
     let edited = apply(&original.text, &changes);
-    let lost = original.replace(&edited, gate).map_err(said)?;
+    let lost = original.replace(&edited, commit).map_err(said)?;
     let diff = diff::unified(path, &original.text, &edited);
     let diff = diff::bounded(diff, limits, redactor);
     let replacements = count(changes.len(), "replacement");
@@ -185,9 +185,13 @@ impl Original {
     }
 
     /// Puts `edited` in its place, unless the file is another by now; returns what did not stay as it was.
-    pub(super) fn replace(&self, edited: &str, gate: &Gate) -> Result<Option<String>, String> {
+    pub(super) fn replace(
+        &self,
+        edited: &str,
+        commit: &CommitPoint,
+    ) -> Result<Option<String>, String> {
         let target = Target::Old(self.found.clone());
-        replace(&self.place, edited.as_bytes(), &target, gate, || {
+        replace(&self.place, edited.as_bytes(), &target, commit, || {
             let same = self.is_unchanged()?;
             same.then_some(())
                 .ok_or_else(|| "somebody else changed it meanwhile; read it again".to_owned())

@@ -12,7 +12,7 @@ use super::arguments::{parse, schema};
 use super::listing::Listing;
 use super::walk::{Pattern, walk};
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking};
+use crate::file::{CommitPoint, blocking};
 use crate::kind::Kind;
 use crate::output::ToolOutput;
 use crate::text::reason;
@@ -75,8 +75,8 @@ impl Tool for Find {
             };
             let workspace = context.workspace.clone();
             let limits = context.limits;
-            blocking(self.name(), context, move |gate| {
-                find(&workspace, &arguments, &pattern, &limits, gate)
+            blocking(self.name(), context, move |commit| {
+                find(&workspace, &arguments, &pattern, &limits, commit)
             })
             .await
         })
@@ -88,7 +88,7 @@ fn find(
     arguments: &Arguments,
     pattern: &Pattern,
     limits: &ToolLimits,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let place = match &arguments.path {
         Some(path) => workspace.locate(path)?,
@@ -101,7 +101,7 @@ fn find(
     let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
     let mut listing = Listing::new(limits);
     let mut more = false;
-    let passed = walk(&place, gate, |found| {
+    let passed = walk(&place, commit, |found| {
         if !pattern.matches(&found.names) {
             return ControlFlow::Continue(());
         }

@@ -14,7 +14,7 @@ use super::listing::Listing;
 use super::search::{Hits, Search};
 use super::walk::{Pattern, walk};
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking};
+use crate::file::{CommitPoint, blocking};
 use crate::kind::Kind;
 use crate::output::ToolOutput;
 use crate::text::{clip_line, count, reason};
@@ -164,8 +164,8 @@ impl Tool for Grep {
             let workspace = context.workspace.clone();
             let limits = context.limits;
             let redactor = context.redactor.clone();
-            blocking(self.name(), context, move |gate| {
-                grep(&workspace, &ready, &limits, &redactor, gate)
+            blocking(self.name(), context, move |commit| {
+                grep(&workspace, &ready, &limits, &redactor, commit)
             })
             .await
         })
@@ -177,7 +177,7 @@ fn grep(
     ready: &Ready,
     limits: &ToolLimits,
     redactor: &Redactor,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let shown = ready.path.as_deref().unwrap_or(".");
     let said = |reason: String| format!("cannot search {shown}: {reason}");
@@ -199,13 +199,13 @@ fn grep(
     let mut passed = Vec::new();
     match place.kind().map_err(|error| said(reason(&error)))? {
         Kind::Folder => {
-            let walked = walk(&place, gate, |found| {
+            let walked = walk(&place, commit, |found| {
                 let fits = ready.glob.as_ref();
                 let fits = fits.is_none_or(|glob| glob.matches(&found.names));
                 if found.kind != Kind::File || !fits {
                     return ControlFlow::Continue(());
                 }
-                match results.file(&found.place, gate) {
+                match results.file(&found.place, commit) {
                     Ok(flow) => flow,
                     Err(_) => {
                         results.failed += 1;
@@ -217,10 +217,10 @@ fn grep(
         }
         Kind::File | Kind::Link | Kind::Pipe | Kind::Socket | Kind::Device | Kind::Other => {
             // Opening it says what is wrong with it.
-            let _ = results.file(&place, gate).map_err(said)?;
+            let _ = results.file(&place, commit).map_err(said)?;
         }
     }
-    if gate.is_closed() {
+    if commit.is_cancelled() {
         return Err("cancelled".to_owned());
     }
     Ok(results.into_output(passed))
@@ -241,10 +241,14 @@ struct Results<'a> {
 
 impl Results<'_> {
     /// Searches a file; breaks off when there is enough.
-    fn file(&mut self, place: &ResolvedPath, gate: &Gate) -> Result<ControlFlow<()>, String> {
+    fn file(
+        &mut self,
+        place: &ResolvedPath,
+        commit: &CommitPoint,
+    ) -> Result<ControlFlow<()>, String> {
         let (file, _) = place.open(Purpose::Read).map_err(|error| reason(&error))?;
         let room = self.ready.limit - self.matches;
-        let hits = self.search.run(&file, room, gate);
+        let hits = self.search.run(&file, room, commit);
         let hits = hits.map_err(|error| reason(&error))?;
         let path = self.workspace.shown(place.path());
         if hits.binary {

@@ -11,7 +11,7 @@ use super::arguments::{parse, schema};
 use super::listing::Listing;
 use super::walk::list;
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking};
+use crate::file::{CommitPoint, blocking};
 use crate::kind::Kind;
 use crate::output::ToolOutput;
 use crate::text::{count, one_line, reason};
@@ -66,8 +66,8 @@ impl Tool for Ls {
             };
             let workspace = context.workspace.clone();
             let limits = context.limits;
-            blocking(self.name(), context, move |gate| {
-                show(&workspace, &arguments, &limits, gate)
+            blocking(self.name(), context, move |commit| {
+                show(&workspace, &arguments, &limits, commit)
             })
             .await
         })
@@ -78,7 +78,7 @@ fn show(
     workspace: &Workspace,
     arguments: &Arguments,
     limits: &ToolLimits,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let place = match &arguments.path {
         Some(path) => workspace.locate(path)?,
@@ -89,12 +89,12 @@ fn show(
     let kind = place.kind().map_err(|error| said(reason(&error)))?;
     kind.check_folder().map_err(|error| said(reason(&error)))?;
     let folder = place.folder().map_err(|error| said(reason(&error)))?;
-    let listed = list(&folder, gate).map_err(|error| said(reason(&error)))?;
+    let listed = list(&folder, commit).map_err(|error| said(reason(&error)))?;
     let total = listed.names.len();
     let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
     let mut listing = Listing::new(limits);
     for (name, kind) in listed.names.iter().take(limit) {
-        if gate.is_closed() {
+        if commit.is_cancelled() {
             return Err("cancelled".to_owned());
         }
         let mut line = one_line(&name.to_string_lossy());

@@ -16,7 +16,7 @@ use session_model::{Block, ImageBlock};
 use super::arguments::{parse, schema};
 use super::image;
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, blocking};
+use crate::file::{CommitPoint, blocking};
 use crate::output::ToolOutput;
 use crate::text::{REPLACEMENT, count, more_in_line, reason, without_controls};
 use crate::tool::{Concurrency, PathArgument, Tool, ToolMeta};
@@ -82,9 +82,9 @@ impl Tool for Read {
             let overflow = context.overflow.clone();
             let limits = context.limits;
             let redactor = context.redactor.clone();
-            blocking(self.name(), context, move |gate| {
+            blocking(self.name(), context, move |commit| {
                 let place = locate(&workspace, overflow.as_deref(), &arguments.path)?;
-                show(&place, &arguments, &limits, &redactor, gate)
+                show(&place, &arguments, &limits, &redactor, commit)
                     .map_err(|reason| format!("cannot read {}: {reason}", arguments.path))
             })
             .await
@@ -113,7 +113,7 @@ fn show(
     arguments: &Arguments,
     limits: &ToolLimits,
     redactor: &Arc<Redactor>,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let opened = place.open(Purpose::Read);
     let (file, found) = opened.map_err(|error| reason(&error))?;
@@ -126,7 +126,7 @@ fn show(
     if start[..start.len().min(SNIFFED)].contains(&0) {
         return Err(binary());
     }
-    show_text(reader, arguments, limits, redactor, gate)
+    show_text(reader, arguments, limits, redactor, commit)
 }
 
 fn binary() -> String {
@@ -167,7 +167,7 @@ fn show_text(
     arguments: &Arguments,
     limits: &ToolLimits,
     redactor: &Arc<Redactor>,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let said = |error: io::Error| reason(&error);
     let first = arguments.offset.map_or(1, NonZeroU64::get);
@@ -176,7 +176,7 @@ fn show_text(
     // A character has at most four bytes.
     let kept = limits.line_chars.saturating_mul(4);
     let width = kept.min(limits.output_bytes).max(4);
-    let mut lines = Lines::new(reader, width + BEHIND, gate);
+    let mut lines = Lines::new(reader, width + BEHIND, commit);
 
     let mut before = 0;
     while before < first - 1 && lines.skip().map_err(said)? {
@@ -338,16 +338,16 @@ struct Lines<'a, R> {
     from: R,
     kept: usize,
     line: Vec<u8>,
-    gate: &'a Gate,
+    commit: &'a CommitPoint,
 }
 
 impl<'a, R: BufRead> Lines<'a, R> {
-    fn new(from: R, kept: usize, gate: &'a Gate) -> Self {
+    fn new(from: R, kept: usize, commit: &'a CommitPoint) -> Self {
         Self {
             from,
             kept,
             line: Vec::new(),
-            gate,
+            commit,
         }
     }
 
@@ -369,7 +369,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
 
     /// Returns whether something follows.
     fn more(&mut self) -> io::Result<bool> {
-        Ok(!fill(&mut self.from, self.gate)?.is_empty())
+        Ok(!fill(&mut self.from, self.commit)?.is_empty())
     }
 
     /// Goes to the end of the line; returns how many bytes were not kept and whether a newline came.
@@ -377,7 +377,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
         let mut dropped = 0;
         let mut begun = false;
         loop {
-            let block = fill(&mut self.from, self.gate)?;
+            let block = fill(&mut self.from, self.commit)?;
             if block.is_empty() {
                 return Ok(begun.then_some((dropped, false)));
             }
@@ -395,8 +395,8 @@ impl<'a, R: BufRead> Lines<'a, R> {
     }
 }
 
-fn fill<'a>(from: &'a mut impl BufRead, gate: &Gate) -> io::Result<&'a [u8]> {
-    match gate.is_closed() {
+fn fill<'a>(from: &'a mut impl BufRead, commit: &CommitPoint) -> io::Result<&'a [u8]> {
+    match commit.is_cancelled() {
         true => Err(io::Error::other("cancelled")),
         false => from.fill_buf(),
     }

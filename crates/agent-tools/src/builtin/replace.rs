@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use cap_std::fs::{Dir, OpenOptions};
 use uuid::Uuid;
 
-use crate::file::{Gate, Target};
+use crate::file::{CommitPoint, Target};
 use crate::text::reason;
 use crate::workspace::resolved::ResolvedPath;
 
@@ -28,7 +28,7 @@ pub(super) fn replace(
     place: &ResolvedPath,
     bytes: &[u8],
     target: &Target,
-    gate: &Gate,
+    commit: &CommitPoint,
     check: impl FnOnce() -> Result<(), String>,
 ) -> Result<Option<String>, String> {
     let said = |error: io::Error| reason(&error);
@@ -45,7 +45,7 @@ pub(super) fn replace(
     file.sync_data().map_err(said)?;
     drop(file);
     check()?;
-    if !gate.pass() {
+    if !commit.reach() {
         return Err("cancelled".to_owned());
     }
     match target {
@@ -255,7 +255,7 @@ mod tests {
         let found = path.metadata().unwrap();
         let place = ResolvedPath::in_folder(folder.path(), OsStr::new("file")).unwrap();
         let target = Target::Old(found.clone());
-        let lost = replace(&place, b"y", &target, &Gate::default(), || Ok(())).unwrap();
+        let lost = replace(&place, b"y", &target, &CommitPoint::default(), || Ok(())).unwrap();
         let now = path.metadata().unwrap();
         assert_eq!((lost, now.mode()), (None, found.mode()), "given: {given}");
         assert_eq!((now.uid(), now.gid()), (found.uid(), found.gid()));

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::ops::Range;
 
 use super::edit::Replacement;
-use crate::file::Gate;
+use crate::file::CommitPoint;
 use crate::text::count;
 
 /// A piece of a text and what takes its place.
@@ -21,7 +21,7 @@ pub(super) struct Change {
 pub(super) fn find_changes(
     text: &str,
     edits: &[Replacement],
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<Vec<Change>, String> {
     let searched = Searched::new(text);
     let mut found: Vec<(usize, Change)> = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn find_changes(
             1 => format!("old_text: {reason}"),
             _ => format!("edits[{index}].old_text: {reason}"),
         };
-        let changes = searched.find(edit, gate).map_err(said)?;
+        let changes = searched.find(edit, commit).map_err(said)?;
         found.extend(changes.into_iter().map(|change| (index, change)));
     }
     found.sort_by_key(|(_, change)| (change.range.start, change.range.end));
@@ -76,7 +76,7 @@ impl<'a> Searched<'a> {
         }
     }
 
-    fn find(&self, edit: &Replacement, gate: &Gate) -> Result<Vec<Change>, String> {
+    fn find(&self, edit: &Replacement, commit: &CommitPoint) -> Result<Vec<Change>, String> {
         let old = edit.old_text.replace("\r\n", "\n");
         let new = edit.new_text.replace("\r\n", "\n");
         if old.is_empty() {
@@ -93,11 +93,11 @@ impl<'a> Searched<'a> {
                 .plain
                 .match_indices(&old)
                 .map(|(at, _)| at)
-                .take_while(|_| !gate.is_closed())
+                .take_while(|_| !commit.is_cancelled())
                 .collect(),
-            false => overlapping(&self.plain, &old, gate),
+            false => overlapping(&self.plain, &old, commit),
         };
-        if gate.is_closed() {
+        if commit.is_cancelled() {
             return Err("cancelled".to_owned());
         }
         match places.as_slice() {
@@ -186,12 +186,12 @@ impl<'a> Searched<'a> {
 }
 
 /// Returns every place of `old`, also those that overlap.
-fn overlapping(text: &str, old: &str, gate: &Gate) -> Vec<usize> {
+fn overlapping(text: &str, old: &str, commit: &CommitPoint) -> Vec<usize> {
     let step = old.chars().next().map_or(1, char::len_utf8);
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(at) = text.get(from..).and_then(|rest| rest.find(old)) {
-        if gate.is_closed() {
+        if commit.is_cancelled() {
             break;
         }
         places.push(from + at);

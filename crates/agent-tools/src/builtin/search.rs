@@ -11,7 +11,7 @@ use grep_searcher::{
 use llm_providers::Redactor;
 
 use crate::context::ToolLimits;
-use crate::file::Gate;
+use crate::file::CommitPoint;
 use crate::text::without_controls;
 
 /// The longest line that is searched, in bytes.
@@ -97,7 +97,12 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the first `room` lines that match. A cancellation is an error.
-    pub(super) fn run(&mut self, file: impl Read, room: usize, gate: &Gate) -> io::Result<Hits> {
+    pub(super) fn run(
+        &mut self,
+        file: impl Read,
+        room: usize,
+        commit: &CommitPoint,
+    ) -> io::Result<Hits> {
         let mut found = Finding {
             matcher: self.matcher,
             redactor: self.redactor,
@@ -107,7 +112,7 @@ impl<'a> Search<'a> {
             room,
             hits: Hits::default(),
         };
-        let watched = Watched { file, gate };
+        let watched = Watched { file, commit };
         self.searcher
             .search_reader(self.matcher, watched, &mut found)?;
         Ok(found.hits)
@@ -117,12 +122,12 @@ impl<'a> Search<'a> {
 /// A file that ends in an error once the call is cancelled.
 struct Watched<'a, R> {
     file: R,
-    gate: &'a Gate,
+    commit: &'a CommitPoint,
 }
 
 impl<R: Read> Read for Watched<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.gate.is_closed() {
+        match self.commit.is_cancelled() {
             true => Err(io::Error::other("cancelled")),
             false => self.file.read(buffer),
         }

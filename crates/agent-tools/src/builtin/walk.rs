@@ -9,7 +9,7 @@ use cap_std::fs::Dir;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 
 use super::ignored::Rules;
-use crate::file::Gate;
+use crate::file::CommitPoint;
 use crate::kind::Kind;
 use crate::text::{count, reason};
 use crate::workspace::resolved::ResolvedPath;
@@ -71,7 +71,7 @@ impl Passed {
 /// `.gitignore` and `.ignore` name is left out, and so are `.git` and what is protected.
 pub(super) fn walk(
     start: &ResolvedPath,
-    gate: &Gate,
+    commit: &CommitPoint,
     mut visit: impl FnMut(&Found) -> ControlFlow<()>,
 ) -> Result<Passed, String> {
     let mut passed = Passed::default();
@@ -85,11 +85,11 @@ pub(super) fn walk(
         Path::new(""),
         &rules,
         &mut passed,
-        gate,
+        commit,
     );
     drop(first);
     while let Some((found, rules)) = waiting.pop() {
-        if gate.is_closed() {
+        if commit.is_cancelled() {
             break;
         }
         if visit(&found).is_break() {
@@ -115,10 +115,10 @@ pub(super) fn walk(
             names,
             &rules,
             &mut passed,
-            gate,
+            commit,
         );
     }
-    match gate.is_closed() {
+    match commit.is_cancelled() {
         true => Err("cancelled".to_owned()),
         false => Ok(passed),
     }
@@ -132,9 +132,9 @@ fn push(
     names: &Path,
     rules: &Rc<Rules>,
     passed: &mut Passed,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) {
-    let Ok(listed) = list(folder, gate) else {
+    let Ok(listed) = list(folder, commit) else {
         passed.unread += 1;
         return;
     };
@@ -159,11 +159,11 @@ pub(super) struct Listed {
 }
 
 /// Returns the names in a folder. What goes meanwhile is left out.
-pub(super) fn list(folder: &Dir, gate: &Gate) -> std::io::Result<Listed> {
+pub(super) fn list(folder: &Dir, commit: &CommitPoint) -> std::io::Result<Listed> {
     let mut names = Vec::new();
     let mut more = false;
     for entry in folder.entries()? {
-        if gate.is_closed() {
+        if commit.is_cancelled() {
             return Err(std::io::Error::other("cancelled"));
         }
         if names.len() == MOST_NAMES {

@@ -10,7 +10,7 @@ use super::diff;
 use super::edit::text_of;
 use super::replace::replace;
 use crate::context::{ToolContext, ToolLimits};
-use crate::file::{Gate, Target, blocking};
+use crate::file::{CommitPoint, Target, blocking};
 use crate::output::ToolOutput;
 use crate::text::count;
 use crate::tool::{Concurrency, PathArgument, Tool, ToolKind, ToolMeta};
@@ -65,8 +65,8 @@ impl Tool for Write {
             let workspace = context.workspace.clone();
             let limits = context.limits;
             let redactor = context.redactor.clone();
-            blocking(self.name(), context, move |gate| {
-                put(&workspace, &arguments, &limits, &redactor, gate)
+            blocking(self.name(), context, move |commit| {
+                put(&workspace, &arguments, &limits, &redactor, commit)
             })
             .await
         })
@@ -78,7 +78,7 @@ fn put(
     arguments: &Arguments,
     limits: &ToolLimits,
     redactor: &Redactor,
-    gate: &Gate,
+    commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let Arguments { path, content } = arguments;
     let said = |reason: String| format!("cannot write {path}: {reason}");
@@ -91,7 +91,7 @@ fn put(
         Target::New => Some(String::new()),
         Target::Old(_) => text_of(&place, limits.edit_bytes),
     };
-    let lost = replace(&place, content.as_bytes(), &target, gate, || Ok(())).map_err(said)?;
+    let lost = replace(&place, content.as_bytes(), &target, commit, || Ok(())).map_err(said)?;
     let (is_new, verb) = match target {
         Target::New => (true, "made"),
         Target::Old(_) => (false, "replaced"),

@@ -1,7 +1,6 @@
 //! What the settings say of servers, checked and complete.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
 use std::num::NonZeroU64;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -158,13 +157,14 @@ pub fn named(configs: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerC
 }
 
 /// Returns the secrets that servers are given, so that they are taken out of what is said: all that is passed on, and
-/// of the other variables those whose name tells.
+/// of the other variables those whose name or value tells.
 pub fn secrets(configs: &[ServerConfig]) -> Vec<Secret> {
-    let tells = |name: &str| is_secret(OsStr::new(name), &[]);
+    let tells = |name: &str, value: &str| is_secret(name.as_ref(), value.as_ref(), &[]);
     let values = configs.iter().flat_map(|config| {
         let passed = config.pass_env.iter();
         let passed = passed.filter_map(|name| std::env::var(name).ok());
-        let given = config.env.iter().filter(move |(name, _)| tells(name));
+        let given = config.env.iter();
+        let given = given.filter(move |(name, value)| tells(name, value));
         passed.chain(given.map(|(_, value)| value.clone()))
     });
     values.filter_map(|value| Secret::new(&value)).collect()

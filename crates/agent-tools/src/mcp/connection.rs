@@ -20,7 +20,7 @@ use super::config::ServerConfig;
 use super::handler::Handler;
 use super::listing::{Listed, Listing, Room};
 use super::process::{Process, SAID_CHARS, noise};
-use super::stream::{LINE_BYTES, Noticed};
+use super::stream::{LINE_BYTES, StreamFindings};
 use super::text::{cleaned, one_line};
 use super::{ServerEnvironment, Tell};
 
@@ -57,14 +57,14 @@ pub(super) struct Link {
     server: String,
     peer: Peer<RoleClient>,
     state: watch::Receiver<State>,
-    noticed: Noticed,
+    findings: StreamFindings,
     redactor: Arc<Redactor>,
     call_timeout: Duration,
 }
 
 /// Why a call has no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Miss {
+pub(super) enum CallError {
     Cancelled,
     Failed(String),
 }
@@ -76,18 +76,18 @@ impl Link {
         tool: &Listed,
         arguments: JsonObject,
         cancel: &CancellationToken,
-    ) -> Result<CallToolResult, Miss> {
+    ) -> Result<CallToolResult, CallError> {
         if let State::Gone(why) = &*self.state.borrow() {
-            return Err(Miss::Failed(self.gone(why)));
+            return Err(CallError::Failed(self.gone(why)));
         }
         let call = CallToolRequestParams::new(tool.own.clone()).with_arguments(arguments);
         let answered = tokio::select! {
             biased;
-            () = cancel.cancelled() => return Err(Miss::Cancelled),
+            () = cancel.cancelled() => return Err(CallError::Cancelled),
             answered = timeout(self.call_timeout, self.peer.call_tool_once(call)) => answered,
         };
         if matches!(answered, Ok(Ok(_) | Err(ServiceError::McpError(_)))) {
-            self.noticed.answered();
+            self.findings.answered();
         }
         let error = match answered {
             Ok(Ok(CallToolResponse::Complete(result))) => return Ok(result),
@@ -99,27 +99,27 @@ impl Link {
                 "its answer is none that the protocol knows".to_owned()
             }
             Ok(Err(error)) => match self.reason(cancel).await? {
-                Some(why) => return Err(Miss::Failed(self.gone(&why))),
+                Some(why) => return Err(CallError::Failed(self.gone(&why))),
                 None => one_line(&error.to_string(), SAID_CHARS),
             },
             Err(_) => format!(
                 "no answer within {} seconds (mcpServers.{}.callTimeoutSeconds); it was told to stop{}",
                 self.call_timeout.as_secs_f64(),
                 self.server,
-                self.redactor.clean(&noise(&self.noticed))
+                self.redactor.clean(&noise(&self.findings))
             ),
         };
         let said = format!("{}: {error}", tool.name);
-        Err(Miss::Failed(said))
+        Err(CallError::Failed(said))
     }
 
     /// Waits until it is known why the server is gone.
-    async fn reason(&self, cancel: &CancellationToken) -> Result<Option<String>, Miss> {
+    async fn reason(&self, cancel: &CancellationToken) -> Result<Option<String>, CallError> {
         let mut state = self.state.clone();
         let gone = state.wait_for(|state| *state != State::Ready);
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Err(Miss::Cancelled),
+            () = cancel.cancelled() => Err(CallError::Cancelled),
             known = timeout(REASON, gone) => Ok(match known.ok().and_then(Result::ok).as_deref() {
                 Some(State::Gone(why)) => Some(why.clone()),
                 Some(State::Ready) | None => None,
@@ -149,17 +149,19 @@ pub(super) async fn connect(
     let handler = Handler {
         workspace: around.workspace.clone(),
     };
-    let noticed = process.noticed();
+    let findings = process.findings();
     let opening = async {
-        let service = serve_client(handler, transport).await.map_err(Fault::of)?;
-        let listing = list(config, around, &service, &noticed).await?;
+        let service = serve_client(handler, transport)
+            .await
+            .map_err(StartError::of)?;
+        let listing = list(config, around, &service, &findings).await?;
         Ok((service, listing))
     };
     let opened = tokio::select! {
         biased;
-        () = cancel.cancelled() => Err(Fault::Own("its start was cancelled".to_owned())),
+        () = cancel.cancelled() => Err(StartError::Own("its start was cancelled".to_owned())),
         opened = timeout(config.start_timeout, opening) => opened.unwrap_or_else(|_| {
-            Err(Fault::Own(format!(
+            Err(StartError::Own(format!(
                 "it was not ready within {} seconds (mcpServers.{}.startTimeoutSeconds)",
                 config.start_timeout.as_secs_f64(),
                 config.name
@@ -168,15 +170,15 @@ pub(super) async fn connect(
     };
     let (service, listing) = match opened {
         Ok(opened) => opened,
-        Err(Fault::Own(what)) => return Err(process.kill(&what).await),
-        Err(Fault::Closed) => return Err(process.explain().await),
+        Err(StartError::Own(what)) => return Err(process.kill(&what).await),
+        Err(StartError::Closed) => return Err(process.explain().await),
     };
     let (sender, state) = watch::channel(State::Ready);
     let link = Arc::new(Link {
         server: config.name.clone(),
         peer: service.peer().clone(),
         state,
-        noticed: process.noticed(),
+        findings: process.findings(),
         redactor: around.redactor.clone(),
         call_timeout: config.call_timeout,
     });
@@ -237,14 +239,14 @@ impl ServerSupervisor {
 }
 
 /// What went wrong in a start.
-enum Fault {
+enum StartError {
     /// In our words, and those of the server that fit in.
     Own(String),
     /// It closed its output.
     Closed,
 }
 
-impl Fault {
+impl StartError {
     fn of(error: ClientInitializeError) -> Self {
         match error {
             ClientInitializeError::ConnectionClosed(_)
@@ -277,8 +279,8 @@ async fn list(
     config: &ServerConfig,
     around: &ServerEnvironment,
     service: &RunningService<RoleClient, Handler>,
-    noticed: &Noticed,
-) -> Result<Listing, Fault> {
+    findings: &StreamFindings,
+) -> Result<Listing, StartError> {
     let mut listing = Listing::new(around.redactor.clone());
     let about = service.peer_info();
     if about.is_some_and(|about| about.capabilities.tools.is_none()) {
@@ -289,8 +291,8 @@ async fn list(
     for _ in 0..PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor.take());
         let listed = service.list_tools(Some(page)).await;
-        let listed = listed.map_err(Fault::of_listing)?;
-        noticed.answered();
+        let listed = listed.map_err(StartError::of_listing)?;
+        findings.answered();
         for tool in listed.tools {
             if listing.add(config, tool) == Room::Full {
                 return Ok(listing);

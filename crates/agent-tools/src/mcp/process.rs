@@ -14,7 +14,7 @@ use tokio::time::timeout;
 
 use super::ServerEnvironment;
 use super::config::ServerConfig;
-use super::stream::{FLOOD_BYTES, LINE_BYTES, Lines, Noticed, StderrTail};
+use super::stream::{FLOOD_BYTES, LINE_BYTES, Lines, StderrTail, StreamFindings};
 use super::text::{cleaned, one_line};
 
 /// How long a server may take to end once its input is closed.
@@ -35,17 +35,17 @@ pub(super) const SAID_CHARS: usize = 2000;
 /// How much of a program's name is repeated, in characters.
 const PROGRAM_CHARS: usize = 200;
 
-/// A process, its group, and what is heard of it.
+/// A process, its group, and its output.
 pub(super) struct Process {
     running: Running,
-    heard: Heard,
+    output: ServerOutput,
 }
 
 /// The output of a server apart from its messages.
-struct Heard {
+struct ServerOutput {
     reading: JoinHandle<()>,
     stderr_tail: StderrTail,
-    noticed: Noticed,
+    findings: StreamFindings,
     redactor: Arc<Redactor>,
 }
 
@@ -62,20 +62,20 @@ impl Process {
         let started = Running::start_with_pipes(command(config, around, &folder));
         let (running, pipes) = started.map_err(|error| not_started(config, &folder, &error))?;
         let stderr_tail = StderrTail::default();
-        let noticed = Noticed::default();
-        let heard = Heard {
+        let findings = StreamFindings::default();
+        let output = ServerOutput {
             reading: tokio::spawn(stderr_tail.clone().read(pipes.errors)),
             stderr_tail,
-            noticed: noticed.clone(),
+            findings: findings.clone(),
             redactor: around.redactor.clone(),
         };
-        let lines = Lines::new(pipes.output, noticed);
-        Ok((Self { running, heard }, lines, pipes.input))
+        let lines = Lines::new(pipes.output, findings);
+        Ok((Self { running, output }, lines, pipes.input))
     }
 
-    /// Returns what is noticed in its output.
-    pub fn noticed(&self) -> Noticed {
-        self.heard.noticed.clone()
+    /// Returns what was found in its output.
+    pub fn findings(&self) -> StreamFindings {
+        self.output.findings.clone()
     }
 
     /// Waits until the server has ended, whoever else holds its output.
@@ -86,16 +86,16 @@ impl Process {
     /// Ends the server and returns `what` with what the server said.
     pub async fn kill(self, what: &str) -> String {
         self.running.kill_and_reap().await;
-        self.heard.add_to(what.to_owned()).await
+        self.output.add_to(what.to_owned()).await
     }
 
     /// Returns how a server ended that has closed its output; what is left of it is killed.
     pub async fn explain(mut self) -> String {
-        if self.heard.noticed.is_endless() {
+        if self.output.findings.is_endless() {
             let what = format!("it wrote a line of over {LINE_BYTES} bytes and was ended");
             return self.kill(&what).await;
         }
-        if self.heard.noticed.is_flooded() {
+        if self.output.findings.is_flooded() {
             let what =
                 format!("it wrote over {FLOOD_BYTES} bytes and answered nothing, and was ended");
             return self.kill(&what).await;
@@ -105,7 +105,7 @@ impl Process {
             Some(status) if by_itself => how(status),
             Some(_) | None => "it closed its output and was ended".to_owned(),
         };
-        self.heard.add_to(what).await
+        self.output.add_to(what).await
     }
 
     /// Gives a server whose input `closing` closes a moment to end, and kills what is left.
@@ -119,10 +119,10 @@ impl Process {
     }
 }
 
-impl Heard {
+impl ServerOutput {
     async fn add_to(self, mut said: String) -> String {
         let _ = timeout(REMAINS, self.reading).await;
-        said.push_str(&noise(&self.noticed));
+        said.push_str(&noise(&self.findings));
         if let Some(stderr_tail) = self.stderr_tail.last(STDERR_LINES) {
             said.push_str("; it complained: ");
             said.push_str(&cleaned(&stderr_tail, SAID_CHARS));
@@ -132,8 +132,8 @@ impl Heard {
 }
 
 /// Returns what a server wrote that is no message, as the rest of a sentence.
-pub(super) fn noise(noticed: &Noticed) -> String {
-    noticed.noise().map_or(String::new(), |noise| {
+pub(super) fn noise(findings: &StreamFindings) -> String {
+    findings.noise().map_or(String::new(), |noise| {
         let noise = one_line(&noise, SAID_CHARS);
         format!("; it wrote what is no message: {noise}")
     })
@@ -163,7 +163,7 @@ fn not_started(config: &ServerConfig, folder: &Path, error: &io::Error) -> Strin
     }
     match error.kind() {
         io::ErrorKind::NotFound => format!(
-            "cannot start {program}: there is no such program; install it, or mend mcpServers.{name}.command"
+            "cannot start {program}: there is no such program; install it, or correct mcpServers.{name}.command"
         ),
         _ => format!("cannot start {program}: {error}; see mcpServers.{name}.command"),
     }

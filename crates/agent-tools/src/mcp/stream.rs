@@ -20,12 +20,12 @@ const KEPT: usize = 4096;
 /// How much of a line that is no message is kept, in bytes.
 const NOISE: usize = 200;
 
-/// What was noticed in a server's output; cheap to clone.
+/// What was found in a server's output; cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Noticed(Arc<Mutex<Odd>>);
+pub(super) struct StreamFindings(Arc<Mutex<Findings>>);
 
 #[derive(Debug, Default)]
-struct Odd {
+struct Findings {
     /// The beginning of the first line that is no message.
     noise: Vec<u8>,
     /// A line was longer than it may be.
@@ -36,39 +36,39 @@ struct Odd {
     flooded: bool,
 }
 
-impl Noticed {
-    fn odd(&self) -> MutexGuard<'_, Odd> {
+impl StreamFindings {
+    fn inner(&self) -> MutexGuard<'_, Findings> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the beginning of the first line that is no message.
     pub fn noise(&self) -> Option<String> {
-        let odd = self.odd();
-        let noise = String::from_utf8_lossy(&odd.noise);
+        let inner = self.inner();
+        let noise = String::from_utf8_lossy(&inner.noise);
         (!noise.trim().is_empty()).then(|| noise.into_owned())
     }
 
     /// Returns whether a line was longer than it may be.
     pub fn is_endless(&self) -> bool {
-        self.odd().endless
+        self.inner().endless
     }
 
     /// Returns whether more was written than may be without an answer.
     pub fn is_flooded(&self) -> bool {
-        self.odd().flooded
+        self.inner().flooded
     }
 
     /// Something was answered.
     pub fn answered(&self) {
-        self.odd().unanswered = 0;
+        self.inner().unanswered = 0;
     }
 
     /// Notes that so much was written; false when it is too much.
     fn wrote(&self, bytes: usize) -> bool {
-        let mut odd = self.odd();
-        odd.unanswered = odd.unanswered.saturating_add(bytes);
-        odd.flooded |= odd.unanswered > FLOOD_BYTES;
-        !odd.flooded
+        let mut inner = self.inner();
+        inner.unanswered = inner.unanswered.saturating_add(bytes);
+        inner.flooded |= inner.unanswered > FLOOD_BYTES;
+        !inner.flooded
     }
 }
 
@@ -76,7 +76,7 @@ impl Noticed {
 #[derive(Debug)]
 pub(super) struct Lines<R> {
     inner: R,
-    noticed: Noticed,
+    findings: StreamFindings,
     /// How long the line is that is being read.
     length: usize,
     /// What kind of line it is.
@@ -98,10 +98,10 @@ enum Line {
 }
 
 impl<R> Lines<R> {
-    pub fn new(inner: R, noticed: Noticed) -> Self {
+    pub fn new(inner: R, findings: StreamFindings) -> Self {
         Self {
             inner,
-            noticed,
+            findings,
             length: 0,
             line: Line::Blank,
             text: Vec::new(),
@@ -109,18 +109,18 @@ impl<R> Lines<R> {
     }
 
     fn look(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if !self.noticed.wrote(bytes.len()) {
+        if !self.findings.wrote(bytes.len()) {
             return Err(io::ErrorKind::InvalidData.into());
         }
         for part in bytes.split_inclusive(|byte| *byte == b'\n') {
             self.length += part.len();
             if self.length > LINE_BYTES {
-                self.noticed.odd().endless = true;
+                self.findings.inner().endless = true;
                 return Err(io::ErrorKind::InvalidData.into());
             }
             let begins = part.iter().find(|byte| !byte.is_ascii_whitespace());
             if let (Line::Blank, Some(first)) = (self.line, begins) {
-                let fresh = self.noticed.odd().noise.is_empty();
+                let fresh = self.findings.inner().noise.is_empty();
                 self.line = match first {
                     b'{' | b'[' if fresh => Line::Message,
                     _ if fresh => Line::Noise,
@@ -131,9 +131,9 @@ impl<R> Lines<R> {
                 self.text.extend_from_slice(part);
             }
             if self.line == Line::Noise {
-                let mut odd = self.noticed.odd();
-                let room = NOISE.saturating_sub(odd.noise.len()).min(part.len());
-                odd.noise.extend_from_slice(&part[..room]);
+                let mut inner = self.findings.inner();
+                let room = NOISE.saturating_sub(inner.noise.len()).min(part.len());
+                inner.noise.extend_from_slice(&part[..room]);
             }
             if part.ends_with(b"\n") {
                 self.check();
@@ -149,7 +149,7 @@ impl<R> Lines<R> {
         let text = std::mem::take(&mut self.text);
         if self.line == Line::Message && serde_json::from_slice::<serde_json::Value>(&text).is_err()
         {
-            self.noticed.odd().noise = text[..text.len().min(NOISE)].to_vec();
+            self.findings.inner().noise = text[..text.len().min(NOISE)].to_vec();
         }
     }
 }
@@ -203,29 +203,29 @@ impl StderrTail {
 
 #[cfg(test)]
 mod tests {
-    use super::{FLOOD_BYTES, KEPT, LINE_BYTES, Lines, Noticed, StderrTail};
+    use super::{FLOOD_BYTES, KEPT, LINE_BYTES, Lines, StderrTail, StreamFindings};
 
-    fn look(blocks: &[&[u8]]) -> (Noticed, bool) {
-        let noticed = Noticed::default();
-        let mut lines = Lines::new((), noticed.clone());
+    fn look(blocks: &[&[u8]]) -> (StreamFindings, bool) {
+        let findings = StreamFindings::default();
+        let mut lines = Lines::new((), findings.clone());
         let read = blocks.iter().try_for_each(|block| lines.look(block));
-        (noticed, read.is_ok())
+        (findings, read.is_ok())
     }
 
     #[test]
     fn the_first_line_that_is_no_message_is_kept_across_reads() {
-        let (noticed, good) = look(&[b"{\"a\":1}\n  Lis", b"tening\nagain\n{}\n"]);
+        let (findings, good) = look(&[b"{\"a\":1}\n  Lis", b"tening\nagain\n{}\n"]);
         assert!(good);
-        assert_eq!(noticed.noise().as_deref(), Some("  Listening\n"));
-        let (noticed, _) = look(&[b"{\"a\":1}\n", b"\n[1]\n"]);
-        assert_eq!(noticed.noise(), None);
+        assert_eq!(findings.noise().as_deref(), Some("  Listening\n"));
+        let (findings, _) = look(&[b"{\"a\":1}\n", b"\n[1]\n"]);
+        assert_eq!(findings.noise(), None);
     }
 
     #[test]
     fn a_message_that_cannot_be_read_is_kept_across_reads() {
-        let (noticed, good) = look(&[b"{\"a\":1}\n{\"b\":", b"\"\xff\"}\n{\"c\n"]);
+        let (findings, good) = look(&[b"{\"a\":1}\n{\"b\":", b"\"\xff\"}\n{\"c\n"]);
         assert!(good);
-        assert_eq!(noticed.noise().as_deref(), Some("{\"b\":\"\u{fffd}\"}\n"));
+        assert_eq!(findings.noise().as_deref(), Some("{\"b\":\"\u{fffd}\"}\n"));
         let deep = [vec![b'['; 999], vec![b']'; 999], b"\n".to_vec()].concat();
         assert!(look(&[&deep]).0.noise().is_some());
     }
@@ -234,22 +234,22 @@ mod tests {
     fn who_writes_without_end_and_answers_nothing_is_noticed() {
         let block = [vec![b' '; LINE_BYTES - 1], b"\n".to_vec()].concat();
         let blocks = [&block[..]; FLOOD_BYTES / LINE_BYTES];
-        let (noticed, good) = look(&blocks);
-        assert!(good && !noticed.is_flooded());
-        let mut lines = Lines::new((), noticed.clone());
-        assert!(lines.look(b"\n").is_err() && noticed.is_flooded());
-        let (noticed, _) = look(&blocks);
-        noticed.answered();
-        assert!(Lines::new((), noticed).look(b"\n").is_ok());
+        let (findings, good) = look(&blocks);
+        assert!(good && !findings.is_flooded());
+        let mut lines = Lines::new((), findings.clone());
+        assert!(lines.look(b"\n").is_err() && findings.is_flooded());
+        let (findings, _) = look(&blocks);
+        findings.answered();
+        assert!(Lines::new((), findings).look(b"\n").is_ok());
     }
 
     #[test]
     fn a_line_without_an_end_is_an_error_and_many_lines_are_none() {
         let block = vec![b'{'; LINE_BYTES / 4];
-        let (noticed, good) = look(&[&block, &block, &block, &block, b"{"]);
-        assert!(!good && noticed.is_endless());
-        let (noticed, good) = look(&[&block, &block, &block, b"\n", &block, &block, b"{"]);
-        assert!(good && !noticed.is_endless());
+        let (findings, good) = look(&[&block, &block, &block, &block, b"{"]);
+        assert!(!good && findings.is_endless());
+        let (findings, good) = look(&[&block, &block, &block, b"\n", &block, &block, b"{"]);
+        assert!(good && !findings.is_endless());
     }
 
     #[test]

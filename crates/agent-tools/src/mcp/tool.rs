@@ -5,7 +5,7 @@ use std::sync::Arc;
 use llm_providers::BoxFuture;
 use serde_json::Value;
 
-use super::connection::{Link, Miss};
+use super::connection::{CallError, Link};
 use super::content;
 use super::listing::Listed;
 use super::text::one_line;
@@ -59,10 +59,10 @@ impl Tool for ServerTool {
                 .await;
             match called {
                 Ok(result) => content::output(result, context),
-                Err(Miss::Cancelled) => ToolOutput::error(
+                Err(CallError::Cancelled) => ToolOutput::error(
                     "cancelled; the server was told, and may have done some of it already",
                 ),
-                Err(Miss::Failed(said)) => ToolOutput::error(said),
+                Err(CallError::Failed(said)) => ToolOutput::error(said),
             }
         })
     }

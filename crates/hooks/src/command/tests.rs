@@ -26,13 +26,13 @@ use crate::point::HookPoint;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A folder in which hooks run.
-struct House {
+struct Sandbox {
     folder: TempDir,
     session: SampleSession,
     context: HookContext,
 }
 
-impl House {
+impl Sandbox {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let session = SampleSession::default();
@@ -112,22 +112,22 @@ fn failure(run: &CommandRun) -> &str {
 
 #[tokio::test]
 async fn every_point_reaches_the_program_as_one_line_of_json() {
-    let house = House::new();
-    let samples = house.session.samples().unwrap();
+    let sandbox = Sandbox::new();
+    let samples = sandbox.session.samples().unwrap();
     for point in HookPoint::ALL {
         let event = samples.event(point).unwrap();
-        let run = house
+        let run = sandbox
             .run("cat >&2; echo $AGENT_CLI_HOOK > point; pwd > pwd", point)
             .await;
         assert_eq!(run.end, CommandEnd::Exited(0), "{point}");
         assert_eq!(run.outcome, Ok(HookAnswer::nothing(point)), "{point}");
-        let read = |name| fs::read_to_string(house.folder.path().join(name)).unwrap();
+        let read = |name| fs::read_to_string(sandbox.folder.path().join(name)).unwrap();
         assert_eq!(read("point").trim(), point.name());
         let pwd = PathBuf::from(read("pwd").trim()).canonicalize().unwrap();
-        assert_eq!(pwd, house.folder.path().canonicalize().unwrap());
-        let told: Value = serde_json::from_str(&event.document(&house.context)).unwrap();
+        assert_eq!(pwd, sandbox.folder.path().canonicalize().unwrap());
+        let told: Value = serde_json::from_str(&event.document(&sandbox.context)).unwrap();
         // What it was told is longer than what is kept of its errors at some points.
-        if event.document(&house.context).len() < super::run::ERRORS {
+        if event.document(&sandbox.context).len() < super::run::ERRORS {
             assert_eq!(serde_json::from_str::<Value>(&run.stderr).unwrap(), told);
         }
         assert_eq!(told["hook_point"], point.name());
@@ -137,10 +137,10 @@ async fn every_point_reaches_the_program_as_one_line_of_json() {
 
 #[tokio::test]
 async fn an_empty_object_and_white_space_say_nothing_at_every_point() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     for point in HookPoint::ALL {
         for said in ["", " \n\t\r\n", "{}", " {} \n"] {
-            let answer = house.answer(said, point).await;
+            let answer = sandbox.answer(said, point).await;
             assert_eq!(answer, Ok(HookAnswer::nothing(point)), "{point} {said:?}");
         }
     }
@@ -148,7 +148,7 @@ async fn an_empty_object_and_white_space_say_nothing_at_every_point() {
 
 #[tokio::test]
 async fn every_answer_of_the_reference_is_understood() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let mut said = String::new();
     for (point, answer) in [
         (HookPoint::BeforePrompt, r#"{"context": "friday"}"#),
@@ -177,7 +177,7 @@ async fn every_answer_of_the_reference_is_understood() {
             r#"{"summary": {"summary": "s", "details": {"a": 1}}}"#,
         ),
     ] {
-        let answer = house.answer(answer, point).await.unwrap();
+        let answer = sandbox.answer(answer, point).await.unwrap();
         said.push_str(&format!("{point}: {answer}\n    {answer:?}\n"));
     }
     insta::assert_snapshot!(said, @r#"
@@ -206,10 +206,10 @@ async fn every_answer_of_the_reference_is_understood() {
 
 #[tokio::test]
 async fn a_compaction_without_tokens_before_has_those_of_the_plan() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let said = r#"{"compaction": {"summary": "s", "first_kept_entry_id": "a5"}}"#;
-    let answer = house.answer(said, HookPoint::SessionBeforeCompact).await;
-    let samples = house.session.samples().unwrap();
+    let answer = sandbox.answer(said, HookPoint::SessionBeforeCompact).await;
+    let samples = sandbox.session.samples().unwrap();
     let told = samples.event(HookPoint::SessionBeforeCompact).unwrap();
     let Ok(HookAnswer::BeforeCompact(BeforeCompactResult::Replace(own))) = answer else {
         panic!("{answer:?}");
@@ -219,7 +219,7 @@ async fn a_compaction_without_tokens_before_has_those_of_the_plan() {
 
 #[tokio::test]
 async fn what_cannot_be_used_is_a_failure_that_names_it() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let mut said = String::new();
     for (point, answer) in [
         (HookPoint::ToolCall, "blocked!"),
@@ -265,7 +265,7 @@ async fn what_cannot_be_used_is_a_failure_that_names_it() {
         ),
         (HookPoint::TurnEnd, r#"{"context": "x"}"#),
     ] {
-        let failed = house.answer(answer, point).await.unwrap_err();
+        let failed = sandbox.answer(answer, point).await.unwrap_err();
         said.push_str(&format!("{answer}\n    {failed}\n"));
     }
     insta::assert_snapshot!(said, @r#"
@@ -316,11 +316,11 @@ async fn what_cannot_be_used_is_a_failure_that_names_it() {
 
 #[tokio::test]
 async fn exit_code_2_blocks_where_something_can_be_blocked() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let line = "echo '{\"garbage'; printf ' it is \\033[1mfriday\\n' >&2; exit 2";
     let reason = Some("it is \u{fffd}[1mfriday".to_owned());
     for point in HookPoint::ALL {
-        let run = house.run(line, point).await;
+        let run = sandbox.run(line, point).await;
         assert_eq!(run.end, CommandEnd::Exited(2));
         let expected = match point {
             HookPoint::ToolCall => HookAnswer::ToolCall(ToolCallResult::Block {
@@ -353,9 +353,9 @@ async fn exit_code_2_blocks_where_something_can_be_blocked() {
 
 #[tokio::test]
 async fn what_a_run_wrote_can_be_shown() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let line = "printf 'a\\033[1m\\377b\\n'; printf 'c\\007\\n' >&2";
-    let run = house.run(line, HookPoint::TurnEnd).await;
+    let run = sandbox.run(line, HookPoint::TurnEnd).await;
     assert_eq!(run.stdout, b"a\x1b[1m\xffb\n");
     assert_eq!(run.stdout_text(), "a\u{fffd}[1m\u{fffd}b\n");
     assert_eq!(run.stderr, "c\u{fffd}\n");
@@ -363,12 +363,12 @@ async fn what_a_run_wrote_can_be_shown() {
 
 #[tokio::test]
 async fn a_block_without_a_reason_has_none_and_a_long_one_is_cut() {
-    let house = House::new();
-    let run = house.run("exit 2", HookPoint::ToolCall).await;
+    let sandbox = Sandbox::new();
+    let run = sandbox.run("exit 2", HookPoint::ToolCall).await;
     let expected = HookAnswer::ToolCall(ToolCallResult::Block { reason: None });
     assert_eq!(run.outcome, Ok(expected));
     let line = "head -c 3000 /dev/zero | tr '\\0' a >&2; exit 2";
-    let run = house.run(line, HookPoint::ToolCall).await;
+    let run = sandbox.run(line, HookPoint::ToolCall).await;
     let reason = Some(format!("{}...", "a".repeat(2000)));
     let expected = HookAnswer::ToolCall(ToolCallResult::Block { reason });
     assert_eq!(run.outcome, Ok(expected));
@@ -376,27 +376,29 @@ async fn a_block_without_a_reason_has_none_and_a_long_one_is_cut() {
 
 #[tokio::test]
 async fn another_exit_code_is_a_failure_and_its_answer_does_not_count() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let line = "echo '{\"block\": true}'; echo broken >&2; exit 7";
-    let run = house.run(line, HookPoint::ToolCall).await;
+    let run = sandbox.run(line, HookPoint::ToolCall).await;
     assert_eq!(run.end, CommandEnd::Exited(7));
     assert_eq!(failure(&run), "exit code 7: broken");
-    let run = house.run("no-such-program-xyz", HookPoint::ToolCall).await;
+    let run = sandbox
+        .run("no-such-program-xyz", HookPoint::ToolCall)
+        .await;
     assert!(failure(&run).starts_with("exit code 127: "), "{run:?}");
 }
 
 #[tokio::test]
 async fn a_signal_is_named() {
-    let house = House::new();
-    let run = house.run("kill -TERM $$", HookPoint::TurnEnd).await;
+    let sandbox = Sandbox::new();
+    let run = sandbox.run("kill -TERM $$", HookPoint::TurnEnd).await;
     assert_eq!(run.end, CommandEnd::Signal(15));
     assert_eq!(failure(&run), "killed by signal 15 (SIGTERM)");
 }
 
 #[tokio::test]
 async fn a_program_that_is_not_there_or_may_not_run_is_a_failure() {
-    let house = House::new();
-    let file = house.folder.path().join("plain");
+    let sandbox = Sandbox::new();
+    let file = sandbox.folder.path().join("plain");
     fs::write(&file, "no program").unwrap();
     let shown = file.display().to_string();
     for (words, expected) in [
@@ -409,15 +411,15 @@ async fn a_program_that_is_not_there_or_may_not_run_is_a_failure() {
     ] {
         let hook = CommandHook {
             command: HookCommand::Program(words),
-            ..house.hook("")
+            ..sandbox.hook("")
         };
-        let run = house.run_hook(&hook, HookPoint::TurnEnd).await;
+        let run = sandbox.run_hook(&hook, HookPoint::TurnEnd).await;
         assert!(matches!(run.end, CommandEnd::NotStarted(_)), "{run:?}");
         assert!(failure(&run).starts_with(expected), "{run:?}");
     }
-    let mut house = house;
-    house.context.cwd = PathBuf::from("/no/such/folder");
-    let run = house.run("true", HookPoint::TurnEnd).await;
+    let mut sandbox = sandbox;
+    sandbox.context.cwd = PathBuf::from("/no/such/folder");
+    let run = sandbox.run("true", HookPoint::TurnEnd).await;
     assert_eq!(
         failure(&run),
         "cannot run in /no/such/folder: there is no such folder"
@@ -426,7 +428,7 @@ async fn a_program_that_is_not_there_or_may_not_run_is_a_failure() {
 
 #[tokio::test]
 async fn a_program_gets_its_arguments_word_for_word() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let words = [
         "sh",
         "-c",
@@ -436,9 +438,9 @@ async fn a_program_gets_its_arguments_word_for_word() {
     ];
     let hook = CommandHook {
         command: HookCommand::Program(words.map(str::to_owned).to_vec()),
-        ..house.hook("")
+        ..sandbox.hook("")
     };
-    let run = house.run_hook(&hook, HookPoint::BeforePrompt).await;
+    let run = sandbox.run_hook(&hook, HookPoint::BeforePrompt).await;
     let context = vec!["a  b;$HOME".to_owned()];
     let expected = HookAnswer::BeforePrompt(BeforePromptResult { context });
     assert_eq!(run.outcome, Ok(expected));
@@ -446,8 +448,8 @@ async fn a_program_gets_its_arguments_word_for_word() {
 
 #[tokio::test]
 async fn ten_megabytes_of_output_are_too_much() {
-    let house = House::new();
-    let run = house
+    let sandbox = Sandbox::new();
+    let run = sandbox
         .run("head -c 10000000 /dev/zero", HookPoint::ToolCall)
         .await;
     assert_eq!(run.end, CommandEnd::TooMuchOutput);
@@ -457,18 +459,18 @@ async fn ten_megabytes_of_output_are_too_much() {
 
 #[tokio::test]
 async fn a_mebibyte_of_output_is_read_whole() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let line = "head -c 1048574 /dev/zero | tr '\\0' ' '; printf '{}'";
-    let run = house.run(line, HookPoint::ToolCall).await;
+    let run = sandbox.run(line, HookPoint::ToolCall).await;
     assert_eq!(run.stdout.len(), 1_048_576);
     assert_eq!(run.outcome, Ok(HookAnswer::nothing(HookPoint::ToolCall)));
 }
 
 #[tokio::test]
 async fn of_errors_the_end_is_kept_however_many_there_are() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let line = "head -c 10000000 /dev/zero | tr '\\0' x >&2; echo end >&2";
-    let run = house.run(line, HookPoint::ToolCall).await;
+    let run = sandbox.run(line, HookPoint::ToolCall).await;
     assert_eq!(run.stderr.len(), super::run::ERRORS);
     assert!(run.stderr.ends_with("xend\n"));
     assert_eq!(run.outcome, Ok(HookAnswer::nothing(HookPoint::ToolCall)));
@@ -476,7 +478,7 @@ async fn of_errors_the_end_is_kept_however_many_there_are() {
 
 #[tokio::test]
 async fn a_payload_of_megabytes_that_is_never_read_is_no_mistake() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let arguments = json!({ "content": "x".repeat(5_000_000) });
     let event = HookEvent::ToolCall(ToolCallEvent {
         call_id: "c",
@@ -487,20 +489,20 @@ async fn a_payload_of_megabytes_that_is_never_read_is_no_mistake() {
         "exec <&-; echo '{\"block\": true}'",
         "echo '{\"block\": true}'",
     ] {
-        let run = house.hook(line).run(&event, &house.context).await;
+        let run = sandbox.hook(line).run(&event, &sandbox.context).await;
         let expected = HookAnswer::ToolCall(ToolCallResult::Block { reason: None });
         assert_eq!(run.outcome, Ok(expected), "{line}");
     }
     let line = "wc -c >&2";
-    let run = house.hook(line).run(&event, &house.context).await;
-    let length = event.document(&house.context).len();
+    let run = sandbox.hook(line).run(&event, &sandbox.context).await;
+    let length = event.document(&sandbox.context).len();
     assert_eq!(run.stderr.trim(), length.to_string());
 }
 
 #[tokio::test]
 async fn reading_and_writing_go_on_beside_each_other() {
     // The program writes more than a pipe holds before it reads, and gets more than one holds.
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let arguments = json!({ "content": "x".repeat(500_000) });
     let event = HookEvent::ToolCall(ToolCallEvent {
         call_id: "c",
@@ -508,7 +510,7 @@ async fn reading_and_writing_go_on_beside_each_other() {
         arguments: &arguments,
     });
     let line = "head -c 500000 /dev/zero | tr '\\0' ' '; cat > /dev/null; echo '{}'";
-    let run = house.hook(line).run(&event, &house.context).await;
+    let run = sandbox.hook(line).run(&event, &sandbox.context).await;
     assert_eq!(run.outcome, Ok(HookAnswer::nothing(HookPoint::ToolCall)));
 }
 
@@ -516,13 +518,15 @@ async fn reading_and_writing_go_on_beside_each_other() {
 async fn a_timeout_kills_the_hook_and_what_it_started() {
     // A slow machine may need more time to get there.
     for limit in [200, 2000, 20_000] {
-        let house = House::new();
-        let pipe = Pipe::listen(house.fifo("fifo"));
+        let sandbox = Sandbox::new();
+        let pipe = Pipe::listen(sandbox.fifo("fifo"));
         let hook = CommandHook {
             timeout: Duration::from_millis(limit),
-            ..house.hook("exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&2; wait")
+            ..sandbox.hook("exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&2; wait")
         };
-        let run = house.run_hook(&hook, HookPoint::SessionBeforeCompact).await;
+        let run = sandbox
+            .run_hook(&hook, HookPoint::SessionBeforeCompact)
+            .await;
         assert_eq!(run.end, CommandEnd::TimedOut(Duration::from_millis(limit)));
         let said = failure(&run);
         assert!(said.starts_with("ran out of time after "), "{said}");
@@ -537,10 +541,10 @@ async fn a_timeout_kills_the_hook_and_what_it_started() {
 
 #[tokio::test]
 async fn failure_of_a_guarding_hook_blocks_the_call() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let guard = |line: &str| CommandHook {
         on_failure: OnFailure::Block,
-        ..house.hook(line)
+        ..sandbox.hook(line)
     };
     let slow = CommandHook {
         timeout: Duration::from_millis(50),
@@ -564,7 +568,7 @@ async fn failure_of_a_guarding_hook_blocks_the_call() {
             HookPoint::SessionBeforeCompact,
             HookPoint::SessionBeforeTree,
         ] {
-            let answer = house.run_hook(&hook, point).await.outcome;
+            let answer = sandbox.run_hook(&hook, point).await.outcome;
             let reason = match answer {
                 Ok(
                     HookAnswer::ToolCall(ToolCallResult::Block { reason })
@@ -576,7 +580,7 @@ async fn failure_of_a_guarding_hook_blocks_the_call() {
             assert!(reason.starts_with("the hook failed: "), "{reason}");
         }
     }
-    let fine = house.run_hook(&guard("true"), HookPoint::ToolCall).await;
+    let fine = sandbox.run_hook(&guard("true"), HookPoint::ToolCall).await;
     assert_eq!(
         fine.outcome,
         Ok(HookAnswer::ToolCall(ToolCallResult::Proceed))
@@ -585,11 +589,11 @@ async fn failure_of_a_guarding_hook_blocks_the_call() {
 
 #[tokio::test]
 async fn what_a_hook_leaves_behind_is_killed_and_its_answer_counts() {
-    let house = House::new();
-    let pipe = Pipe::listen(house.fifo("fifo"));
+    let sandbox = Sandbox::new();
+    let pipe = Pipe::listen(sandbox.fifo("fifo"));
     let line = "exec 3>fifo; sleep 1000 & echo '{\"context\": \"done\"}'";
-    let hook = house.hook(line);
-    let run = house.run_hook(&hook, HookPoint::BeforePrompt);
+    let hook = sandbox.hook(line);
+    let run = sandbox.run_hook(&hook, HookPoint::BeforePrompt);
     let run = tokio::time::timeout(PATIENCE, run).await.unwrap();
     let context = vec!["done".to_owned()];
     let expected = HookAnswer::BeforePrompt(BeforePromptResult { context });
@@ -599,14 +603,14 @@ async fn what_a_hook_leaves_behind_is_killed_and_its_answer_counts() {
 
 #[tokio::test]
 async fn a_cancellation_kills_the_hook_and_what_it_started() {
-    let house = House::new();
-    let mut pipe = Pipe::listen(house.fifo("fifo"));
-    let hook = house.hook("exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait");
+    let sandbox = Sandbox::new();
+    let mut pipe = Pipe::listen(sandbox.fifo("fifo"));
+    let hook = sandbox.hook("exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait");
     let cancelled = async {
         (&mut pipe.begun).await.unwrap();
-        house.context.cancel.cancel();
+        sandbox.context.cancel.cancel();
     };
-    let (run, ()) = tokio::join!(house.run_hook(&hook, HookPoint::TurnEnd), cancelled);
+    let (run, ()) = tokio::join!(sandbox.run_hook(&hook, HookPoint::TurnEnd), cancelled);
     assert_eq!(run.end, CommandEnd::Cancelled);
     assert_eq!(run.outcome, Err(HookError("cancelled".to_owned())));
     pipe.assert_all_gone();
@@ -614,20 +618,20 @@ async fn a_cancellation_kills_the_hook_and_what_it_started() {
 
 #[tokio::test]
 async fn a_hook_that_nobody_waits_for_does_not_start() {
-    let house = House::new();
-    house.context.cancel.cancel();
-    let run = house.run("touch started", HookPoint::TurnEnd).await;
+    let sandbox = Sandbox::new();
+    sandbox.context.cancel.cancel();
+    let run = sandbox.run("touch started", HookPoint::TurnEnd).await;
     assert_eq!(run.end, CommandEnd::Cancelled);
-    assert!(!house.folder.path().join("started").exists());
+    assert!(!sandbox.folder.path().join("started").exists());
 }
 
 #[tokio::test]
 async fn a_dropped_run_kills_the_hook_and_what_it_started() {
-    let house = House::new();
-    let mut pipe = Pipe::listen(house.fifo("fifo"));
-    let hook = house.hook("exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait");
+    let sandbox = Sandbox::new();
+    let mut pipe = Pipe::listen(sandbox.fifo("fifo"));
+    let hook = sandbox.hook("exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait");
     tokio::select! {
-        run = house.run_hook(&hook, HookPoint::TurnEnd) => panic!("{run:?}"),
+        run = sandbox.run_hook(&hook, HookPoint::TurnEnd) => panic!("{run:?}"),
         begun = &mut pipe.begun => begun.unwrap(),
     }
     pipe.assert_all_gone();
@@ -655,19 +659,19 @@ async fn secrets_of_the_environment_are_kept_from_a_hook() {
         assert!(said.contains("1 passed"), "{said}");
         return;
     }
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let hook = CommandHook {
         secret_variables: vec!["HOOKS_TEST_LISTED".to_owned()],
-        ..house.hook("env | grep ^HOOKS_TEST_ >&2")
+        ..sandbox.hook("env | grep ^HOOKS_TEST_ >&2")
     };
-    let run = house.run_hook(&hook, HookPoint::ToolCall).await;
+    let run = sandbox.run_hook(&hook, HookPoint::ToolCall).await;
     assert_eq!(run.stderr, "HOOKS_TEST_PLAIN=no secret\n");
 }
 
 #[tokio::test]
 async fn a_pattern_stands_for_the_whole_subject_of_every_point_that_has_one() {
-    let house = House::new();
-    let samples = house.session.samples().unwrap();
+    let sandbox = Sandbox::new();
+    let samples = sandbox.session.samples().unwrap();
     for (point, subject) in [
         (HookPoint::ToolCall, "read"),
         (HookPoint::ToolResult, "read"),
@@ -692,42 +696,42 @@ async fn a_pattern_stands_for_the_whole_subject_of_every_point_that_has_one() {
             let hook = CommandHook {
                 points: vec![point],
                 matcher: Some(Matcher::new(&pattern).unwrap()),
-                ..house.hook("true")
+                ..sandbox.hook("true")
             };
             assert_eq!(hook.check(), Ok(()));
-            assert_eq!(hook.applies(&event, &house.context), applies, "{pattern}");
+            assert_eq!(hook.applies(&event, &sandbox.context), applies, "{pattern}");
         }
     }
 }
 
 #[tokio::test]
 async fn a_pattern_where_there_is_nothing_to_match_is_an_error() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let anything = Matcher::new(".*").unwrap();
     for point in HookPoint::ALL {
         let hook = CommandHook {
             points: vec![point],
             matcher: Some(anything.clone()),
-            ..house.hook("true")
+            ..sandbox.hook("true")
         };
         let expected = match point.subject() {
             Some(_) => Ok(()),
             None => Err(InvalidHook::NothingToMatch(point)),
         };
         assert_eq!(hook.check(), expected);
-        let samples = house.session.samples().unwrap();
+        let samples = sandbox.session.samples().unwrap();
         let event = samples.event(point).unwrap();
         assert_eq!(event.subject().is_some(), point.subject().is_some());
-        let applies = hook.applies(&event, &house.context);
+        let applies = hook.applies(&event, &sandbox.context);
         assert_eq!(applies, expected.is_ok());
     }
 }
 
 #[test]
 fn a_hook_that_can_never_run_is_an_error() {
-    let house = House::new();
-    assert_eq!(house.hook(" ").check(), Err(InvalidHook::NoCommand));
-    let mut hook = house.hook("true");
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.hook(" ").check(), Err(InvalidHook::NoCommand));
+    let mut hook = sandbox.hook("true");
     assert_eq!(hook.check(), Ok(()));
     hook.points.clear();
     assert_eq!(hook.check(), Err(InvalidHook::NoPoints));
@@ -735,15 +739,15 @@ fn a_hook_that_can_never_run_is_an_error() {
     let hook = CommandHook {
         points: vec![HookPoint::TurnEnd],
         on_failure: OnFailure::Block,
-        ..house.hook("true")
+        ..sandbox.hook("true")
     };
     assert_eq!(hook.check(), Err(InvalidHook::NothingToBlock));
 }
 
 #[test]
 fn a_folder_is_matched_name_by_name_by_what_it_really_is() {
-    let house = House::new();
-    let root = house.folder.path();
+    let sandbox = Sandbox::new();
+    let root = sandbox.folder.path();
     for name in ["work", "work/inner", "workshop"] {
         fs::create_dir(root.join(name)).unwrap();
     }
@@ -762,20 +766,20 @@ fn a_folder_is_matched_name_by_name_by_what_it_really_is() {
     ] {
         let hook = CommandHook {
             folder: Some(root.join(folder)),
-            ..house.hook("true")
+            ..sandbox.hook("true")
         };
-        let context = house.session.context(root.join(cwd));
+        let context = sandbox.session.context(root.join(cwd));
         assert_eq!(hook.applies(&event, &context), applies, "{folder} {cwd}");
     }
 }
 
 #[tokio::test]
 async fn a_hook_runs_only_for_what_it_is_for() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let hook = CommandHook {
         points: vec![HookPoint::ToolCall],
         matcher: Some(Matcher::new("bash|write").unwrap()),
-        ..house.hook("exit 2")
+        ..sandbox.hook("exit 2")
     };
     assert!(hook.wants(HookPoint::ToolCall) && !hook.wants(HookPoint::TurnEnd));
     let mut hooks = HookSet::default();
@@ -788,7 +792,7 @@ async fn a_hook_runs_only_for_what_it_is_for() {
             tool,
             arguments: &arguments,
         };
-        let merged = hooks.tool_call(&event, &house.context).await;
+        let merged = hooks.tool_call(&event, &sandbox.context).await;
         assert_eq!(merged.failures, []);
         if merged.result != ToolCallResult::Proceed {
             blocked.push(tool);
@@ -799,12 +803,12 @@ async fn a_hook_runs_only_for_what_it_is_for() {
 
 #[tokio::test]
 async fn every_point_of_the_trait_runs_the_program() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let mut hooks = HookSet::default();
-    hooks.register(house.hook("echo $AGENT_CLI_HOOK >> points; cat > /dev/null"));
-    let samples = house.session.samples().unwrap();
+    hooks.register(sandbox.hook("echo $AGENT_CLI_HOOK >> points; cat > /dev/null"));
+    let samples = sandbox.session.samples().unwrap();
     for point in HookPoint::ALL {
-        let context = &house.context;
+        let context = &sandbox.context;
         let failures = match samples.event(point).unwrap() {
             HookEvent::BeforePrompt(event) => hooks.before_prompt(&event, context).await.failures,
             HookEvent::ToolCall(event) => hooks.tool_call(&event, context).await.failures,
@@ -815,49 +819,49 @@ async fn every_point_of_the_trait_runs_the_program() {
         };
         assert_eq!(failures, [], "{point}");
     }
-    let told = fs::read_to_string(house.folder.path().join("points")).unwrap();
+    let told = fs::read_to_string(sandbox.folder.path().join("points")).unwrap();
     let told: Vec<&str> = told.lines().collect();
     assert_eq!(told, HookPoint::ALL.map(HookPoint::name));
 }
 
 #[tokio::test]
 async fn context_that_would_take_the_room_of_the_conversation_is_a_failure() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     for point in [HookPoint::BeforePrompt, HookPoint::SessionCompacting] {
         let answer = |length| json!({ "context": ["x".repeat(length), " "] }).to_string();
-        let failed = house.answer(&answer(33_000), point).await.unwrap_err();
+        let failed = sandbox.answer(&answer(33_000), point).await.unwrap_err();
         assert_eq!(failed, "context has 33000 bytes; give at most 32768");
-        assert!(house.answer(&answer(32_768), point).await.is_ok());
+        assert!(sandbox.answer(&answer(32_768), point).await.is_ok());
     }
 }
 
 #[tokio::test]
 async fn an_empty_prompt_is_none() {
-    let house = House::new();
-    let answer = house.answer("{\"prompt\":\" \\n\"}", HookPoint::SessionCompacting);
+    let sandbox = Sandbox::new();
+    let answer = sandbox.answer("{\"prompt\":\" \\n\"}", HookPoint::SessionCompacting);
     let nothing = HookAnswer::nothing(HookPoint::SessionCompacting);
     assert_eq!(answer.await, Ok(nothing));
 }
 
 #[tokio::test]
 async fn who_cancels_is_heard_whatever_else_is_said() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     for point in [
         HookPoint::SessionBeforeCompact,
         HookPoint::SessionBeforeTree,
     ] {
         let answer = "{\"cancel\":true,\"compaction\":{\"summary\":\"\"},\"summary\":7}";
-        let answer = house.answer(answer, point).await.unwrap();
+        let answer = sandbox.answer(answer, point).await.unwrap();
         assert_eq!(answer, HookAnswer::blocked(point, None));
     }
 }
 
 #[test]
 fn a_program_is_not_looked_for_in_the_folder_that_is_worked_in() {
-    let house = House::new();
+    let sandbox = Sandbox::new();
     let hook = |program: &str| CommandHook {
         command: HookCommand::Program(vec![program.to_owned()]),
-        ..house.hook("")
+        ..sandbox.hook("")
     };
     for program in ["scripts/guard.sh", "./guard.sh", "~/guard.sh"] {
         let relative = InvalidHook::Relative(program.to_owned());

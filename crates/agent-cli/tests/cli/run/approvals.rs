@@ -99,7 +99,7 @@ fn rules_that_cannot_be_kept_are_refused() {
     assert_snapshot!(run(&["approvals", "deny", "--tool", "wirte", "x"]), @"
     exit 2
     --- stderr
-    error: --tool wirte: there is no such tool; choose from read, write, edit, bash, grep, find, ls, todo, recall, or SERVER__TOOL or SERVER__* for those of a server
+    error: --tool wirte: there is no such tool; choose from [TOOLS], or SERVER__TOOL or SERVER__* for those of a server
     ");
     assert_snapshot!(run(&["approvals", "allow", "--tool", "s__a", "x"]), @"
     exit 2
@@ -194,7 +194,7 @@ fn a_garbled_file_is_told_of_and_left_alone() {
 #[test]
 fn only_tools_that_there_are_can_be_allowed() {
     let runs = Runs::of(COMMANDS);
-    assert_snapshot!(runs.refused(2, &["-p", "go", "--allow", "fly"]), @"error: --allow fly: there is no such tool; choose from read, write, edit, bash, grep, find, ls, todo, recall, or SERVER__TOOL or SERVER__* for those of a server");
+    assert_snapshot!(runs.refused(2, &["-p", "go", "--allow", "fly"]), @"error: --allow fly: there is no such tool; choose from [TOOLS], or SERVER__TOOL or SERVER__* for those of a server");
     runs.play(&[
         "-p",
         "go",

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::Runs;
+use crate::env::BINARY;
 
 /// Two keys: one whose variable tells, and one of a provider that the settings name.
 const TOKEN: &str = "tok-0123456789-abcdefghijklmnop";
@@ -40,10 +41,6 @@ fn a_key_of_the_environment_is_nowhere_afterwards() {
         command
             .env("SOME_SERVICE_TOKEN", TOKEN)
             .env("MINE", PROVIDER);
-        // A short value is a word, and a file is no secret.
-        command
-            .env("API_KEY", "ollama")
-            .env("TOKEN_FILE", runs.env.path("leak.txt"));
         let output = command.output().expect("the program runs");
         assert!(
             output.status.success(),
@@ -75,20 +72,33 @@ fn a_key_of_the_environment_is_nowhere_afterwards() {
                 assert!(!text.contains(part), "{part} is in {name}");
             }
         }
-        // All of it went through: what stands beside the keys is there.
+        // All of it went through: what stands next to the keys is there.
         let said = std::fs::read_to_string(session).expect("a session");
-        for (beside, times) in [
-            ("SOME_SERVICE_TOKEN=[secret removed]", 2),
-            ("TOKEN_FILE=/", 2),
-            ("API_KEY=ollama", 2),
-        ] {
-            assert!(said.matches(beside).count() >= times, "{beside} in {said}");
-        }
         assert!(
             said.contains("here [secret removed] and [secret removed]"),
             "{said}"
         );
     }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn commands_cannot_read_the_environment_of_the_program() {
+    let command = "cat /proc/$PPID/environ | wc -c; cat /proc/$PPID/environ 2>&1 | tail -c 60";
+    let call =
+        json!({ "answer": { "calls": [{ "name": "bash", "arguments": { "command": command } }] } });
+    let end = json!({ "answer": { "text": "Done." } });
+    let runs = Runs::of(&format!("{call}\n{end}\n"));
+    // The administrator may read everything, so nobody is one here.
+    let mut arguments = vec!["--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace", "--"];
+    arguments.extend([BINARY, "-p", "go", "--allow", "bash"]);
+    arguments.extend(["--provider", "scripted:script.jsonl"]);
+    let Ok(output) = runs.around("setpriv", &arguments).output() else {
+        return test_support::skip("there is no setpriv");
+    };
+    assert!(output.status.success(), "{output:?}");
+    let said = std::fs::read_to_string(runs.session()).expect("a session");
+    assert!(said.contains("Permission denied"), "{said}");
 }
 
 /// Returns a script whose model says the key: in its words, and in a call whose arguments spell it with an escape.

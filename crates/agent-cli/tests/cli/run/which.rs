@@ -135,7 +135,7 @@ fn a_fork_leaves_its_source_as_it_was() {
     assert_snapshot!(runs.refused(2, &["--fork", "nope", "-p", "x"]), @"error: no session nope in [DIR]/data; agent-cli sessions list --all shows those that are there");
     assert_snapshot!(runs.refused(4, &["--fork", "data", "-p", "x"]), @"error: data: a directory; name a session file in it");
     // What is refused for another reason makes no copy.
-    assert_snapshot!(runs.refused(2, &["--fork", &id, "-p", "x", "--tools", "axe"]), @"error: --tools: there is no tool axe; choose from read, write, edit, bash, grep, find, ls, todo, recall; or none alone, for no tools");
+    assert_snapshot!(runs.refused(2, &["--fork", &id, "-p", "x", "--tools", "axe"]), @"error: --tools: there is no tool axe; choose from [TOOLS]; or none alone, for no tools");
 }
 
 #[test]

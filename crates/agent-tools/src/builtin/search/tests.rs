@@ -8,7 +8,7 @@ use llm_providers::Redactor;
 
 use super::{Hits, Search, cut};
 use crate::ToolLimits;
-use crate::file::Gate;
+use crate::file::CommitPoint;
 
 #[test]
 fn a_long_line_is_cut_around_the_match() {
@@ -23,7 +23,7 @@ fn a_long_line_is_cut_around_the_match() {
 
 /// A file that never ends, and a cancellation after a while.
 struct Endless<'a> {
-    gate: &'a Gate,
+    commit: &'a CommitPoint,
     reads: usize,
 }
 
@@ -31,7 +31,7 @@ impl Read for Endless<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         self.reads += 1;
         if self.reads == 100 {
-            self.gate.close();
+            self.commit.cancel();
         }
         assert!(self.reads <= 100, "read on after the cancellation");
         buffer.fill(b'x');
@@ -42,45 +42,50 @@ impl Read for Endless<'_> {
     }
 }
 
-fn search(file: impl Read, pattern: &str, gate: &Gate) -> io::Result<Hits> {
-    search_for(file, pattern, 10, gate)
+fn search(file: impl Read, pattern: &str, commit: &CommitPoint) -> io::Result<Hits> {
+    search_for(file, pattern, 10, commit)
 }
 
-fn search_for(file: impl Read, pattern: &str, room: usize, gate: &Gate) -> io::Result<Hits> {
+fn search_for(
+    file: impl Read,
+    pattern: &str,
+    room: usize,
+    commit: &CommitPoint,
+) -> io::Result<Hits> {
     let matcher = RegexMatcherBuilder::new().crlf(true).build(pattern);
     let matcher = matcher.unwrap();
     let redactor = Redactor::default();
-    Search::new(&matcher, 0, &ToolLimits::default(), &redactor).run(file, room, gate)
+    Search::new(&matcher, 0, &ToolLimits::default(), &redactor).run(file, room, commit)
 }
 
 #[test]
 fn a_file_without_end_is_left_at_a_cancellation() {
-    let gate = Gate::default();
+    let commit = CommitPoint::default();
     let file = Endless {
-        gate: &gate,
+        commit: &commit,
         reads: 0,
     };
-    let error = search(file, "never", &gate).unwrap_err();
+    let error = search(file, "never", &commit).unwrap_err();
     assert_eq!(error.to_string(), "cancelled");
 }
 
 #[test]
 fn a_line_without_end_is_not_held() {
-    let error = search(io::repeat(b'x'), "never", &Gate::default()).unwrap_err();
+    let error = search(io::repeat(b'x'), "never", &CommitPoint::default()).unwrap_err();
     assert!(error.to_string().contains("limit"), "{error}");
 }
 
 #[test]
 fn a_search_ends_at_the_first_nul() {
     let zeros = b"match\n".chain(io::repeat(0));
-    let hits = search(zeros, "match", &Gate::default()).unwrap();
+    let hits = search(zeros, "match", &CommitPoint::default()).unwrap();
     assert!(hits.binary);
 }
 
 #[test]
 fn empty_lines_are_not_held_without_end() {
     let lines = io::repeat(b'\n').take(1_000_000);
-    let hits = search_for(lines, "^", usize::MAX, &Gate::default()).unwrap();
+    let hits = search_for(lines, "^", usize::MAX, &CommitPoint::default()).unwrap();
     assert!(hits.more);
     assert_eq!(hits.lines.len(), ToolLimits::default().output_lines);
 }

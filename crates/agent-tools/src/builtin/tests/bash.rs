@@ -53,11 +53,11 @@ impl Pipe {
 
 #[tokio::test]
 async fn output_comes_in_the_order_of_writing() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let command =
         "pwd; for i in 1 2 3; do echo out$i; echo err$i >&2; done; read x || echo no input";
-    let output = house.run("bash", json!({ "command": command })).await;
-    let root = house.context.workspace.root().to_str().unwrap();
+    let output = sandbox.run("bash", json!({ "command": command })).await;
+    let root = sandbox.context.workspace.root().to_str().unwrap();
     assert_snapshot!(text(&output).replace(root, "$"), @"
     $
     out1
@@ -72,15 +72,15 @@ async fn output_comes_in_the_order_of_writing() {
     let expected = json!({ "outcome": "exited", "exit_code": 0, "truncated": false, "full_output_path": null });
     assert_eq!(output.details, Some(expected));
     assert_eq!(
-        house.good("bash", json!({ "command": "true" })).await,
+        sandbox.good("bash", json!({ "command": "true" })).await,
         "[no output]\n"
     );
 }
 
 #[tokio::test]
 async fn an_exit_code_is_told() {
-    let house = TestWorkspace::new();
-    let failed = house
+    let sandbox = TestWorkspace::new();
+    let failed = sandbox
         .run("bash", json!({ "command": "printf oops; exit 3" }))
         .await;
     assert!(failed.is_error);
@@ -89,7 +89,9 @@ async fn an_exit_code_is_told() {
     [exit code 3]
     ");
     assert_eq!(failed.details.unwrap()["exit_code"], 3);
-    let killed = house.bad("bash", json!({ "command": "kill -9 $$" })).await;
+    let killed = sandbox
+        .bad("bash", json!({ "command": "kill -9 $$" }))
+        .await;
     assert_snapshot!(killed, @"
     [no output]
     [killed by signal 9]
@@ -98,10 +100,10 @@ async fn an_exit_code_is_told() {
 
 #[tokio::test]
 async fn escape_sequences_and_control_characters_go() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let command =
         r"printf '\033[1;31mred\033[0m \033]0;title\007x\033(By\0z\010\r\n10%%\r20%%\r\n\377'";
-    let shown = house.good("bash", json!({ "command": command })).await;
+    let shown = sandbox.good("bash", json!({ "command": command })).await;
     assert_eq!(shown, "red xy\u{fffd}z\u{fffd}\n10%\n20%\n\u{fffd}");
 }
 
@@ -132,9 +134,11 @@ proptest! {
 
 #[tokio::test]
 async fn long_output_keeps_both_ends_and_a_file() {
-    let mut house = TestWorkspace::new();
-    house.context.limits.output_lines = 6;
-    let output = house.run("bash", json!({ "command": "seq 100000" })).await;
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.limits.output_lines = 6;
+    let output = sandbox
+        .run("bash", json!({ "command": "seq 100000" }))
+        .await;
     let details = output.details.clone().unwrap();
     let path = details["full_output_path"].as_str().unwrap();
     assert_snapshot!(text(&output).replace(path, "FILE"), @"
@@ -151,16 +155,16 @@ async fn long_output_keeps_both_ends_and_a_file() {
     assert_eq!(fs::read_to_string(path).unwrap(), expected);
     let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(path.as_ref()), 0o600);
-    assert_eq!(mode(house.context.overflow.as_deref().unwrap()), 0o700);
+    assert_eq!(mode(sandbox.context.overflow.as_deref().unwrap()), 0o700);
     let page = json!({ "path": path, "offset": 70_000, "limit": 1 });
-    assert!(house.good("read", page).await.starts_with("70000\n"));
+    assert!(sandbox.good("read", page).await.starts_with("70000\n"));
 }
 
 #[tokio::test]
 async fn output_is_capped_by_bytes_and_long_lines_too() {
-    let mut house = TestWorkspace::new();
-    house.context.limits.output_bytes = 40;
-    let shown = house
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.limits.output_bytes = 40;
+    let shown = sandbox
         .run(
             "bash",
             json!({ "command": "printf %0100d 7; echo; echo end" }),
@@ -179,9 +183,9 @@ async fn output_is_capped_by_bytes_and_long_lines_too() {
         format!("{:0>100}\nend\n", 7)
     );
 
-    house.context.limits.output_bytes = 1000;
-    house.context.limits.line_chars = 10;
-    let shown = house
+    sandbox.context.limits.output_bytes = 1000;
+    sandbox.context.limits.line_chars = 10;
+    let shown = sandbox
         .run("bash", json!({ "command": "printf %020d 7" }))
         .await;
     let path = file(shown.details.as_ref().unwrap());
@@ -191,16 +195,16 @@ async fn output_is_capped_by_bytes_and_long_lines_too() {
     ");
     assert_eq!(fs::read_to_string(&path).unwrap(), format!("{:0>20}", 7));
 
-    house.context.limits.full_output_bytes = 5;
-    let shown = house
+    sandbox.context.limits.full_output_bytes = 5;
+    let shown = sandbox
         .run("bash", json!({ "command": "printf %020d 7" }))
         .await;
     let path = file(shown.details.as_ref().unwrap());
     assert!(text(&shown).contains("the first 5 bytes"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "00000");
 
-    house.context.overflow = None;
-    let shown = house
+    sandbox.context.overflow = None;
+    let shown = sandbox
         .good("bash", json!({ "command": "printf %020d 7" }))
         .await;
     assert_snapshot!(shown, @"
@@ -211,23 +215,23 @@ async fn output_is_capped_by_bytes_and_long_lines_too() {
 
 #[tokio::test]
 async fn one_line_of_any_length_keeps_the_end_of_the_output() {
-    let mut house = TestWorkspace::new();
-    house.context.overflow = None;
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.overflow = None;
     let command = "head -c 10000000 /dev/zero | tr '\\0' 'x'; echo; echo end";
-    let shown = house.good("bash", json!({ "command": command })).await;
+    let shown = sandbox.good("bash", json!({ "command": command })).await;
     assert!(shown.ends_with("end\n[the whole output was not kept]\n"));
     assert!(shown.len() < 60_000);
 }
 
 #[tokio::test]
 async fn cancelling_kills_the_whole_tree() {
-    let house = TestWorkspace::new();
-    let mut pipe = Pipe::listen(house.fifo("fifo"));
+    let sandbox = TestWorkspace::new();
+    let mut pipe = Pipe::listen(sandbox.fifo("fifo"));
     let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait";
-    let run = house.run("bash", json!({ "command": command }));
+    let run = sandbox.run("bash", json!({ "command": command }));
     let cancel = async {
         (&mut pipe.begun).await.unwrap();
-        house.context.cancel.cancel();
+        sandbox.context.cancel.cancel();
     };
     let both = async { tokio::join!(run, cancel) };
     let (output, ()) = tokio::time::timeout(PATIENCE, both).await.unwrap();
@@ -239,10 +243,10 @@ async fn cancelling_kills_the_whole_tree() {
 
 #[tokio::test]
 async fn a_dropped_call_kills_the_whole_tree() {
-    let house = TestWorkspace::new();
-    let mut pipe = Pipe::listen(house.fifo("fifo"));
+    let sandbox = TestWorkspace::new();
+    let mut pipe = Pipe::listen(sandbox.fifo("fifo"));
     let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun >&3; wait";
-    let run = house.run("bash", json!({ "command": command }));
+    let run = sandbox.run("bash", json!({ "command": command }));
     tokio::select! {
         output = run => panic!("{}", text(&output)),
         begun = &mut pipe.begun => begun.unwrap(),
@@ -254,11 +258,11 @@ async fn a_dropped_call_kills_the_whole_tree() {
 async fn a_timeout_kills_the_whole_tree() {
     // A slow machine may need more time to get there.
     for limit in [100, 1000, 10_000] {
-        let mut house = TestWorkspace::new();
-        house.context.limits.bash_timeout = Duration::from_millis(limit);
-        let pipe = Pipe::listen(house.fifo("fifo"));
+        let mut sandbox = TestWorkspace::new();
+        sandbox.context.limits.bash_timeout = Duration::from_millis(limit);
+        let pipe = Pipe::listen(sandbox.fifo("fifo"));
         let command = "exec 3>fifo; (sleep 1000 & sleep 1000) & echo begun; wait";
-        let shown = house.bad("bash", json!({ "command": command })).await;
+        let shown = sandbox.bad("bash", json!({ "command": command })).await;
         assert!(
             shown.starts_with("the command ran out of time after"),
             "{shown}"
@@ -273,10 +277,10 @@ async fn a_timeout_kills_the_whole_tree() {
 
 #[tokio::test]
 async fn what_is_left_in_the_background_dies_with_the_command() {
-    let house = TestWorkspace::new();
-    let pipe = Pipe::listen(house.fifo("fifo"));
+    let sandbox = TestWorkspace::new();
+    let pipe = Pipe::listen(sandbox.fifo("fifo"));
     let command = "exec 3>fifo; nohup sleep 1000 & echo done";
-    let run = house.good("bash", json!({ "command": command }));
+    let run = sandbox.good("bash", json!({ "command": command }));
     let shown = tokio::time::timeout(PATIENCE, run).await.unwrap();
     assert!(shown.contains("done\n"), "{shown}");
     pipe.assert_all_gone();
@@ -284,10 +288,10 @@ async fn what_is_left_in_the_background_dies_with_the_command() {
 
 #[tokio::test]
 async fn a_daemon_that_left_the_group_does_not_hang_us() {
-    let house = TestWorkspace::new();
-    house.fifo("fifo");
+    let sandbox = TestWorkspace::new();
+    sandbox.fifo("fifo");
     let command = "setsid sh -c 'echo $$ > fifo; exec sleep 1000' & cat fifo";
-    let run = house.good("bash", json!({ "command": command }));
+    let run = sandbox.good("bash", json!({ "command": command }));
     let shown = tokio::time::timeout(PATIENCE, run).await.unwrap();
     let number: i32 = shown.trim().parse().unwrap();
     let daemon = rustix::process::Pid::from_raw(number).unwrap();
@@ -297,16 +301,46 @@ async fn a_daemon_that_left_the_group_does_not_hang_us() {
 
 #[tokio::test]
 async fn what_ends_soon_after_the_command_is_heard() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let command = "echo one > >(sed 's/one/two/')";
-    let shown = house.good("bash", json!({ "command": command })).await;
+    let shown = sandbox.good("bash", json!({ "command": command })).await;
     assert_eq!(shown, "two\n");
+}
+
+#[test]
+fn secrets_are_recognized_by_value() {
+    let holds_key = |name: &str, value: &str| is_secret(name.as_ref(), value.as_ref(), &[]);
+    for value in [
+        "postgres://app:hunter2@db.example/app",
+        "redis://:hunter2@localhost:6379/0",
+        "amqp://localhost,amqp://user:pass@other",
+        "https://0123456789abcdef0123@o1.ingest.sentry.example/2",
+        "sk-proj-0123456789abcdef",
+        "ghp_0123456789abcdef0123",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln",
+        "Server=db;User Id=app;Password=hunter2;",
+        "DefaultEndpointsProtocol=https;AccountName=a;AccountKey=aGVsbG8=",
+        "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNz",
+    ] {
+        assert!(holds_key("PLAIN", value), "{value}");
+    }
+    for value in [
+        "postgres://localhost/app",
+        "https://example.com/a@b",
+        "ssh://git@example.com/x.git",
+        "sk-short",
+        "/home/ann/project",
+        "",
+    ] {
+        assert!(!holds_key("PLAIN", value), "{value}");
+    }
+    assert!(!holds_key("HTTPS_PROXY", "http://user:pass@proxy:3128"));
 }
 
 #[test]
 fn secrets_are_told_by_name() {
     let listed = ["PLAIN".to_owned()];
-    let secret = |name: &&str| is_secret(name.as_ref(), &listed);
+    let secret = |name: &&str| is_secret(name.as_ref(), "".as_ref(), &listed);
     let names = [
         "X_API_KEY",
         "x_token",
@@ -390,49 +424,49 @@ fn secrets_do_not_reach_a_command() {
         );
         return;
     }
-    let mut house = TestWorkspace::new();
-    house.context.secret_variables = vec!["LISTED".to_owned()];
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.secret_variables = vec!["LISTED".to_owned()];
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .unwrap();
-    let shown = runtime.block_on(house.good("bash", json!({ "command": "env" })));
+    let shown = runtime.block_on(sandbox.good("bash", json!({ "command": "env" })));
     assert!(shown.contains("HARMLESS=shown"));
     assert!(!shown.contains("hidden"), "{shown}");
 }
 
 #[tokio::test]
 async fn nobody_runs_commands_unasked() {
-    let mut house = TestWorkspace::new();
+    let mut sandbox = TestWorkspace::new();
     let command = json!({ "command": "touch made", "description": "makes a file" });
-    house.context.approvals = Approvals::new([].into(), false);
-    assert_snapshot!(house.bad("bash", command.clone()).await, @"bash has to be allowed and nobody can be asked; run again with --allow bash");
-    house.context.approvals = Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);
-    assert_snapshot!(house.bad("bash", command).await, @"bash is not allowed here; do it with the other tools, or say what is to be run");
-    assert!(!house.path("made").exists());
+    sandbox.context.approvals = Approvals::new([].into(), false);
+    assert_snapshot!(sandbox.bad("bash", command.clone()).await, @"bash has to be allowed and nobody can be asked; run again with --allow bash");
+    sandbox.context.approvals = Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);
+    assert_snapshot!(sandbox.bad("bash", command).await, @"bash is not allowed here; do it with the other tools, or say what is to be run");
+    assert!(!sandbox.path("made").exists());
 }
 
 /// Lets the toolbox know a key.
 pub(super) fn knowing(key: &str) -> TestWorkspace {
-    let mut house = TestWorkspace::new();
+    let mut sandbox = TestWorkspace::new();
     let mut redactor = llm_providers::Redactor::default();
     redactor.add(key);
-    house.context.redactor = std::sync::Arc::new(redactor);
-    house
+    sandbox.context.redactor = std::sync::Arc::new(redactor);
+    sandbox
 }
 
 #[tokio::test]
 async fn no_part_of_a_key_is_shown_or_kept_where_output_is_cut() {
     const KEY: &str = "sk-0123456789abcdefghijklmnopqrstuvwxyz";
-    let mut house = knowing(KEY);
-    house.put("key", KEY);
+    let mut sandbox = knowing(KEY);
+    sandbox.put("key", KEY);
     // Wherever the beginning is cut off, and however the pipe parts what comes.
     for before in [0, 1, 480, 495, 499, 500, 510, 16_370, 16_384] {
-        house.context.limits.output_bytes = 1000;
+        sandbox.context.limits.output_bytes = 1000;
         let command = format!(
             "head -c {before} /dev/zero | tr '\\0' x; cat key; cat key; head -c 40000 /dev/zero | tr '\\0' y; cat key"
         );
-        let output = house
+        let output = sandbox
             .run("bash", serde_json::json!({ "command": command }))
             .await;
         let shown = text(&output);
@@ -451,13 +485,13 @@ async fn no_part_of_a_key_is_shown_or_kept_where_output_is_cut() {
 #[tokio::test]
 async fn output_is_shown_while_the_command_runs() {
     const KEY: &str = "sk-0123456789abcdef";
-    let mut house = TestWorkspace::new();
+    let mut sandbox = TestWorkspace::new();
     let mut redactor = Redactor::default();
     redactor.add(KEY);
-    house.context.redactor = Arc::new(redactor);
+    sandbox.context.redactor = Arc::new(redactor);
     let updates = Arc::new(Mutex::new(Vec::new()));
-    let (shown, go) = (updates.clone(), house.path("go"));
-    house.context.live = LiveOutput::new(move |output: String| {
+    let (shown, go) = (updates.clone(), sandbox.path("go"));
+    sandbox.context.live = LiveOutput::new(move |output: String| {
         // The command goes on only once the half of the line was seen.
         if output.contains("half") {
             fs::write(&go, "").unwrap();
@@ -467,7 +501,7 @@ async fn output_is_shown_while_the_command_runs() {
     let lines = "for i in $(seq 3000); do echo line $i; done";
     let wait = "until [ -e go ]; do sleep 0.01; done";
     let command = format!("{lines}; printf 'half sk-01234'; {wait}; echo 56789abcdef");
-    let whole = house.good("bash", json!({ "command": command })).await;
+    let whole = sandbox.good("bash", json!({ "command": command })).await;
     assert!(whole.contains("half [secret removed]"), "{whole}");
     let updates = updates.lock().unwrap();
     let newest = updates.last().unwrap();

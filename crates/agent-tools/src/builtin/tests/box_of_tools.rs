@@ -246,7 +246,7 @@ fn only_reading_writing_and_searching_may_run_twice() {
 
 #[tokio::test]
 async fn arguments_that_do_not_fit_are_named() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let calls = [
         ("fly", json!({})),
         ("read", json!([])),
@@ -283,15 +283,15 @@ async fn arguments_that_do_not_fit_are_named() {
     ];
     let mut shown = Vec::new();
     for (tool, arguments) in calls {
-        shown.push(format!("{tool}: {}", house.bad(tool, arguments).await));
+        shown.push(format!("{tool}: {}", sandbox.bad(tool, arguments).await));
     }
     let none = ToolCall {
         arguments: None,
         ..call("read", &Value::Null)
     };
-    let output = Toolbox::builtin().run(&none, &house.context).await;
+    let output = Toolbox::builtin().run(&none, &sandbox.context).await;
     shown.push(text(&output));
-    let output = Toolbox::none().run(&none, &house.context).await;
+    let output = Toolbox::none().run(&none, &sandbox.context).await;
     shown.push(text(&output));
     assert_snapshot!(shown.join("\n"), @r#"
     fly: there is no tool fly; call one of read, write, edit, bash, grep, find, ls
@@ -324,7 +324,7 @@ async fn arguments_that_do_not_fit_are_named() {
     there is no tool read; there are no tools in this session
     "#);
     let long = json!({ "path": "x".repeat(10), "offset": "y".repeat(10_000) });
-    assert!(house.bad("read", long).await.len() < 500);
+    assert!(sandbox.bad("read", long).await.len() < 500);
 }
 
 struct Odd;
@@ -360,18 +360,18 @@ impl Tool for Odd {
 
 #[tokio::test]
 async fn no_tool_brings_control_characters_or_a_panic() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let tools = Toolbox::of(vec![Arc::new(Odd)]);
-    let output = tools.run(&call("odd", &json!({})), &house.context).await;
+    let output = tools.run(&call("odd", &json!({})), &sandbox.context).await;
     assert_eq!(text(&output), "a\u{fffd}b\u{fffd}[1m\u{fffd}\u{fffd}\n\tc");
     assert_eq!(output.details, Some(json!({ "list": ["a\u{fffd}b"] })));
     let output = tools
-        .run(&call("odd", &json!({ "panic": 1 })), &house.context)
+        .run(&call("odd", &json!({ "panic": 1 })), &sandbox.context)
         .await;
     assert!(output.is_error);
     assert_snapshot!(text(&output), @"odd failed on these arguments by a mistake of its own; try other ones");
     let odd_name = call("o\u{1b}dd", &json!({}));
-    let output = tools.run(&odd_name, &house.context).await;
+    let output = tools.run(&odd_name, &sandbox.context).await;
     assert_snapshot!(text(&output), @"there is no tool o�dd; call one of odd");
 }
 
@@ -404,9 +404,9 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, ..ProptestConfig::default() })]
     #[test]
     fn arguments_of_any_shape_have_a_result(arguments in small_json(), path in "[a-c./]{0,4}", fit in any::<bool>()) {
-        let mut house = TestWorkspace::new();
+        let mut sandbox = TestWorkspace::new();
         // What such a command would do is anybody's guess.
-        house.context.approvals =
+        sandbox.context.approvals =
             Approvals::new([("bash".to_owned(), Policy::Deny)].into(), false);
         let mut arguments = arguments;
         if let Some(members) = arguments.as_object_mut().filter(|_| fit) {
@@ -414,7 +414,7 @@ proptest! {
             members.insert("pattern".to_owned(), Value::from(path));
         }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let before = house.folder.path().read_dir().unwrap().count();
+        let before = sandbox.folder.path().read_dir().unwrap().count();
         for name in Toolbox::builtin().names() {
             let call = ToolCall {
                 id: "call".to_owned(),
@@ -422,7 +422,7 @@ proptest! {
                 arguments: Some(RawJson::of(&arguments).unwrap()),
                 signature: None,
             };
-            let output = runtime.block_on(Toolbox::builtin().run(&call, &house.context));
+            let output = runtime.block_on(Toolbox::builtin().run(&call, &sandbox.context));
             let shown = text(&output);
             prop_assert!(!shown.contains("mistake of its own"), "{name} {arguments}: {shown}");
             prop_assert!(!shown.contains(|c: char| c.is_control() && c != '\n' && c != '\t'));
@@ -430,7 +430,7 @@ proptest! {
                 prop_assert!(output.is_error);
             }
         }
-        prop_assert_eq!(house.folder.path().read_dir().unwrap().count(), before);
-        prop_assert_eq!(house.outside("").read_dir().unwrap().count(), 0);
+        prop_assert_eq!(sandbox.folder.path().read_dir().unwrap().count(), before);
+        prop_assert_eq!(sandbox.outside("").read_dir().unwrap().count(), 0);
     }
 }

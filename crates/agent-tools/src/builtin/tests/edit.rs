@@ -11,19 +11,19 @@ use super::{TestWorkspace, text};
 use crate::builtin::diff;
 use crate::builtin::edit::Original;
 use crate::builtin::replacement::Change;
-use crate::file::Gate;
+use crate::file::CommitPoint;
 
 const POEM: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\nten\neleven\ntwelve\n";
 
 #[tokio::test]
 async fn an_edit_is_shown_as_a_diff() {
-    let house = TestWorkspace::new();
-    house.put("poem", POEM);
+    let sandbox = TestWorkspace::new();
+    sandbox.put("poem", POEM);
     let edits = json!({ "path": "poem", "edits": [
         { "old_text": "eleven\n", "new_text": "" },
         { "old_text": "two\nthree\n", "new_text": "two\nand\nTHREE\n" },
     ] });
-    let output = house.run("edit", edits).await;
+    let output = sandbox.run("edit", edits).await;
     assert_snapshot!(text(&output), @"
     edited poem: 2 replacements
     --- poem
@@ -52,15 +52,15 @@ async fn an_edit_is_shown_as_a_diff() {
     let expected = POEM
         .replace("two\nthree", "two\nand\nTHREE")
         .replace("eleven\n", "");
-    assert_eq!(house.content("poem"), expected);
+    assert_eq!(sandbox.content("poem"), expected);
 }
 
 #[tokio::test]
 async fn one_edit_needs_no_list() {
-    let house = TestWorkspace::new();
-    house.put("file", "a a a");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "a a a");
     let edit = json!({ "path": "file", "old_text": "a", "new_text": "b", "all": true });
-    assert_snapshot!(house.good("edit", edit).await, @r"
+    assert_snapshot!(sandbox.good("edit", edit).await, @r"
     edited file: 3 replacements
     --- file
     +++ file
@@ -70,12 +70,12 @@ async fn one_edit_needs_no_list() {
     +b b b
     \ No newline at end of file
     ");
-    assert_eq!(house.content("file"), "b b b");
+    assert_eq!(sandbox.content("file"), "b b b");
 }
 
 #[tokio::test]
 async fn a_refused_edit_changes_nothing() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let refusals = [
         json!([{ "old_text": "one", "new_text": "1" }, { "old_text": "t", "new_text": "T" }]),
         json!([{ "old_text": "one", "new_text": "1" }, { "old_text": "none", "new_text": "T" }]),
@@ -86,11 +86,11 @@ async fn a_refused_edit_changes_nothing() {
         json!([{ "old_text": "one", "new_text": "one" }]),
         json!([]),
     ];
-    house.put("poem", POEM);
+    sandbox.put("poem", POEM);
     let mut shown = Vec::new();
     for edits in refusals {
         shown.push(
-            house
+            sandbox
                 .bad("edit", json!({ "path": "poem", "edits": edits }))
                 .await,
         );
@@ -102,7 +102,7 @@ async fn a_refused_edit_changes_nothing() {
         json!({ "path": "poem", "all": true, "edits": [{ "old_text": "one", "new_text": "1" }] }),
     ];
     for arguments in forms {
-        shown.push(house.bad("edit", arguments).await);
+        shown.push(sandbox.bad("edit", arguments).await);
     }
     assert_snapshot!(shown.join("\n"), @"
     cannot edit poem: edits[1].old_text: occurs 5 times (lines 2, 3, 8, 10, 12); add lines around it until it occurs once, or set all to true; nothing was changed
@@ -118,21 +118,21 @@ async fn a_refused_edit_changes_nothing() {
     old_text: is missing
     edits: cannot be combined with old_text, new_text or all; move those into edits
     ");
-    assert_eq!(house.content("poem"), POEM);
+    assert_eq!(sandbox.content("poem"), POEM);
 }
 
 #[tokio::test]
 async fn places_that_overlap_are_not_one() {
-    let house = TestWorkspace::new();
-    house.put("file", "ababa");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "ababa");
     let edit = json!({ "path": "file", "old_text": "aba", "new_text": "x" });
-    let shown = house.bad("edit", edit).await;
+    let shown = sandbox.bad("edit", edit).await;
     assert!(shown.contains("occurs 2 times"), "{shown}");
 }
 
 #[tokio::test]
 async fn line_ends_survive() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let cases = [
         (
             "one\r\ntwo\r\nthree",
@@ -159,21 +159,26 @@ async fn line_ends_survive() {
         ("one\r\n\r\ntwo\r\n", "\n\ntwo\n", "\n", "one\r\n"),
     ];
     for (before, old_text, new_text, after) in cases {
-        house.put("file", before);
+        sandbox.put("file", before);
         let edit = json!({ "path": "file", "old_text": old_text, "new_text": new_text });
-        house.good("edit", edit).await;
-        assert_eq!(house.content("file"), after, "{before:?} {old_text:?}");
+        sandbox.good("edit", edit).await;
+        assert_eq!(sandbox.content("file"), after, "{before:?} {old_text:?}");
     }
 }
 
 #[tokio::test]
 async fn permissions_survive_an_edit() {
-    let house = TestWorkspace::new();
-    house.put("file", "one");
-    fs::set_permissions(house.path("file"), Permissions::from_mode(0o711)).unwrap();
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "one");
+    fs::set_permissions(sandbox.path("file"), Permissions::from_mode(0o711)).unwrap();
     let edit = json!({ "path": "file", "old_text": "one", "new_text": "two" });
-    house.good("edit", edit).await;
-    let mode = house.path("file").metadata().unwrap().permissions().mode();
+    sandbox.good("edit", edit).await;
+    let mode = sandbox
+        .path("file")
+        .metadata()
+        .unwrap()
+        .permissions()
+        .mode();
     assert_eq!(mode & 0o777, 0o711);
 }
 
@@ -181,46 +186,50 @@ async fn permissions_survive_an_edit() {
 fn a_file_that_changed_meanwhile_is_not_replaced() {
     type Change = fn(&TestWorkspace);
     let changes: [(&str, Change); 4] = [
-        ("other bytes", |house| house.put("file", "two")),
-        ("more bytes", |house| house.put("file", "one and more")),
-        ("another file", |house| {
-            house.put("other", "one");
-            fs::rename(house.path("other"), house.path("file")).unwrap();
+        ("other bytes", |sandbox| sandbox.put("file", "two")),
+        ("more bytes", |sandbox| sandbox.put("file", "one and more")),
+        ("another file", |sandbox| {
+            sandbox.put("other", "one");
+            fs::rename(sandbox.path("other"), sandbox.path("file")).unwrap();
         }),
-        ("gone", |house| fs::remove_file(house.path("file")).unwrap()),
+        ("gone", |sandbox| {
+            fs::remove_file(sandbox.path("file")).unwrap()
+        }),
     ];
     for (name, change) in changes {
-        let house = TestWorkspace::new();
-        house.put("file", "one");
-        let original = Original::read(house.place("file"), 100).unwrap();
-        change(&house);
-        let before = fs::read(house.path("file")).ok();
-        original.replace("edited", &Gate::default()).unwrap_err();
-        assert_eq!(fs::read(house.path("file")).ok(), before, "{name}");
+        let sandbox = TestWorkspace::new();
+        sandbox.put("file", "one");
+        let original = Original::read(sandbox.place("file"), 100).unwrap();
+        change(&sandbox);
+        let before = fs::read(sandbox.path("file")).ok();
+        original
+            .replace("edited", &CommitPoint::default())
+            .unwrap_err();
+        assert_eq!(fs::read(sandbox.path("file")).ok(), before, "{name}");
     }
-    let house = TestWorkspace::new();
-    house.put("file", "one");
-    let original = Original::read(house.place("file"), 100).unwrap();
-    original.replace("edited", &Gate::default()).unwrap();
-    assert_eq!(house.content("file"), "edited");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "one");
+    let original = Original::read(sandbox.place("file"), 100).unwrap();
+    original.replace("edited", &CommitPoint::default()).unwrap();
+    assert_eq!(sandbox.content("file"), "edited");
 }
 
 #[tokio::test]
 async fn a_large_file_is_not_edited() {
-    let mut house = TestWorkspace::new();
-    house.context.limits.edit_bytes = 4;
-    house.put("file", "12345");
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.limits.edit_bytes = 4;
+    sandbox.put("file", "12345");
     let edit = json!({ "path": "file", "old_text": "1", "new_text": "2" });
-    assert_snapshot!(house.bad("edit", edit).await, @"cannot edit file: is larger than 4 bytes; change it with a command; nothing was changed");
+    assert_snapshot!(sandbox.bad("edit", edit).await, @"cannot edit file: is larger than 4 bytes; change it with a command; nothing was changed");
 }
 
 #[tokio::test]
 async fn a_long_diff_is_cut() {
-    let mut house = TestWorkspace::new();
-    house.context.limits.output_lines = 8;
-    house.put("file", "a\n".repeat(100));
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.limits.output_lines = 8;
+    sandbox.put("file", "a\n".repeat(100));
     let edit = json!({ "path": "file", "old_text": "a", "new_text": "b", "all": true });
-    assert_snapshot!(house.good("edit", edit).await, @"
+    assert_snapshot!(sandbox.good("edit", edit).await, @"
     edited file: 100 replacements
     --- file
     +++ file

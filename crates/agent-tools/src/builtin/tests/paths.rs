@@ -8,12 +8,12 @@ use serde_json::json;
 use super::TestWorkspace;
 use crate::Workspace;
 
-/// Returns what `path` leads to, named from the folder of the house on, or the error in its words.
-fn resolve(house: &TestWorkspace, path: &str) -> String {
-    let folder = house.folder.path().canonicalize().unwrap();
+/// Returns what `path` leads to, named from the folder of the sandbox on, or the error in its words.
+fn resolve(sandbox: &TestWorkspace, path: &str) -> String {
+    let folder = sandbox.folder.path().canonicalize().unwrap();
     let folder = folder.to_str().unwrap();
     let path = path.replace("$", folder);
-    match house.context.workspace.resolve(&path) {
+    match sandbox.context.workspace.resolve(&path) {
         Ok(found) => found.display().to_string().replace(folder, "$"),
         Err(reason) => reason.replace(folder, "$"),
     }
@@ -21,15 +21,15 @@ fn resolve(house: &TestWorkspace, path: &str) -> String {
 
 #[test]
 fn paths_stay_in_the_workspace() {
-    let house = TestWorkspace::new();
-    fs::create_dir(house.path("sub")).unwrap();
-    house.put("file", "");
-    house.link("link", "sub");
-    house.link("out", house.outside(""));
-    house.link("out-file", house.outside("secret"));
-    house.link("nowhere", house.outside("not-yet"));
-    house.link("inside-new", "sub/not-yet");
-    house.link("ring", "ring");
+    let sandbox = TestWorkspace::new();
+    fs::create_dir(sandbox.path("sub")).unwrap();
+    sandbox.put("file", "");
+    sandbox.link("link", "sub");
+    sandbox.link("out", sandbox.outside(""));
+    sandbox.link("out-file", sandbox.outside("secret"));
+    sandbox.link("nowhere", sandbox.outside("not-yet"));
+    sandbox.link("inside-new", "sub/not-yet");
+    sandbox.link("ring", "ring");
     let paths = [
         "file",
         "./sub/../file",
@@ -57,7 +57,7 @@ fn paths_stay_in_the_workspace() {
     ];
     let shown: Vec<String> = paths
         .iter()
-        .map(|path| format!("{path:?} -> {}", resolve(&house, path)))
+        .map(|path| format!("{path:?} -> {}", resolve(&sandbox, path)))
         .collect();
     assert_snapshot!(shown.join("\n"), @r#"
     "file" -> $/work/file
@@ -88,22 +88,22 @@ fn paths_stay_in_the_workspace() {
 
 #[test]
 fn a_workspace_is_a_folder_that_exists() {
-    let house = TestWorkspace::new();
-    house.put("file", "");
-    let file = Workspace::open(&house.path("file")).unwrap_err();
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "");
+    let file = Workspace::open(&sandbox.path("file")).unwrap_err();
     assert!(file.to_string().contains("is no folder"), "{file}");
-    let missing = Workspace::open(&house.path("missing")).unwrap_err();
+    let missing = Workspace::open(&sandbox.path("missing")).unwrap_err();
     assert!(missing.to_string().contains("cannot open"), "{missing}");
 }
 
 #[tokio::test]
 async fn nothing_outside_is_read_or_written() {
-    let house = TestWorkspace::new();
-    let secret = house.outside("secret");
+    let sandbox = TestWorkspace::new();
+    let secret = sandbox.outside("secret");
     fs::write(&secret, "hidden").unwrap();
-    house.link("file-link", &secret);
-    house.link("folder-link", house.outside(""));
-    house.link("new-link", house.outside("new"));
+    sandbox.link("file-link", &secret);
+    sandbox.link("folder-link", sandbox.outside(""));
+    sandbox.link("new-link", sandbox.outside("new"));
     let absolute = secret.to_str().unwrap();
     for path in [
         "../outside/secret",
@@ -111,42 +111,48 @@ async fn nothing_outside_is_read_or_written() {
         "file-link",
         "folder-link/secret",
     ] {
-        let read = house.bad("read", json!({ "path": path })).await;
+        let read = sandbox.bad("read", json!({ "path": path })).await;
         assert!(read.contains("outside the workspace"), "{read}");
         let write = json!({ "path": path, "content": "x" });
-        let write = house.bad("write", write).await;
+        let write = sandbox.bad("write", write).await;
         assert!(write.contains("outside the workspace"), "{write}");
         let edit = json!({ "path": path, "old_text": "hidden", "new_text": "x" });
-        let edit = house.bad("edit", edit).await;
+        let edit = sandbox.bad("edit", edit).await;
         assert!(edit.contains("outside the workspace"), "{edit}");
     }
     for path in ["new-link", "folder-link/new", "folder-link/a/b"] {
         let write = json!({ "path": path, "content": "x" });
-        let write = house.bad("write", write).await;
+        let write = sandbox.bad("write", write).await;
         assert!(write.contains("outside the workspace"), "{write}");
     }
     assert_eq!(fs::read_to_string(&secret).unwrap(), "hidden");
-    assert_eq!(fs::read_dir(house.outside("")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(sandbox.outside("")).unwrap().count(), 1);
 }
 
 #[tokio::test]
 async fn a_link_inside_leads_to_its_file_and_stays() {
-    let house = TestWorkspace::new();
-    house.put("file", "one");
-    house.link("link", "file");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "one");
+    sandbox.link("link", "file");
     let write = json!({ "path": "link", "content": "two" });
-    house.good("write", write).await;
-    assert_eq!(house.content("file"), "two");
-    assert!(house.path("link").symlink_metadata().unwrap().is_symlink());
+    sandbox.good("write", write).await;
+    assert_eq!(sandbox.content("file"), "two");
+    assert!(
+        sandbox
+            .path("link")
+            .symlink_metadata()
+            .unwrap()
+            .is_symlink()
+    );
 }
 
 /// Settings that are changed now would be in force at the next start.
 #[tokio::test]
 async fn settings_of_the_workspace_are_read_and_not_changed() {
-    let house = TestWorkspace::new();
-    fs::create_dir(house.path(".agent-cli")).unwrap();
-    house.put(".agent-cli/settings.json", "{}\n");
-    house.link("link", ".agent-cli");
+    let sandbox = TestWorkspace::new();
+    fs::create_dir(sandbox.path(".agent-cli")).unwrap();
+    sandbox.put(".agent-cli/settings.json", "{}\n");
+    sandbox.link("link", ".agent-cli");
     for path in [
         ".agent-cli/settings.json",
         ".agent-cli/new/deep.json",
@@ -157,17 +163,17 @@ async fn settings_of_the_workspace_are_read_and_not_changed() {
     ] {
         let reason = "settings in .agent-cli are the user's alone; say what is to be changed there";
         let write = json!({ "path": path, "content": "{\"systemPrompt\": \"x\"}" });
-        let said = house.bad("write", write).await;
+        let said = sandbox.bad("write", write).await;
         assert!(said.contains(path) && said.contains(reason), "{said}");
         let edit = json!({ "path": path, "edits": [{ "old_text": "{}", "new_text": "[]" }] });
-        let said = house.bad("edit", edit).await;
+        let said = sandbox.bad("edit", edit).await;
         assert!(said.contains(path) && said.contains(reason), "{said}");
     }
-    assert_eq!(house.content(".agent-cli/settings.json"), "{}\n");
-    assert!(!house.path("sub").exists() && !house.path(".agent-cli/new").exists());
+    assert_eq!(sandbox.content(".agent-cli/settings.json"), "{}\n");
+    assert!(!sandbox.path("sub").exists() && !sandbox.path(".agent-cli/new").exists());
     let read = json!({ "path": ".agent-cli/settings.json" });
-    assert!(house.good("read", read).await.contains("{}"));
+    assert!(sandbox.good("read", read).await.contains("{}"));
     // A name that only begins so is a file as any other.
     let write = json!({ "path": ".agent-cli-notes", "content": "x" });
-    house.good("write", write).await;
+    sandbox.good("write", write).await;
 }

@@ -10,25 +10,25 @@ use session_model::Block;
 use super::{TestWorkspace, text};
 use crate::builtin::image;
 use crate::builtin::replace::replace;
-use crate::file::{Gate, Target};
+use crate::file::{CommitPoint, Target};
 
 #[tokio::test]
 async fn a_text_is_shown_as_it_is() {
-    let house = TestWorkspace::new();
-    house.put("file", "one\n\ttwo ü\n\nlast");
-    let shown = house.good("read", json!({ "path": "file" })).await;
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "one\n\ttwo ü\n\nlast");
+    let shown = sandbox.good("read", json!({ "path": "file" })).await;
     assert_eq!(shown, "one\n\ttwo ü\n\nlast");
-    house.put("empty", "");
-    let shown = house.good("read", json!({ "path": "empty" })).await;
+    sandbox.put("empty", "");
+    let shown = sandbox.good("read", json!({ "path": "empty" })).await;
     assert_eq!(shown, "[the file is empty]\n");
 }
 
 #[tokio::test]
 async fn a_page_names_the_next_offset() {
-    let house = TestWorkspace::new();
-    house.put("file", "1\n2\n3\n4\n5\n");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "1\n2\n3\n4\n5\n");
     let page = json!({ "path": "file", "offset": 2, "limit": 2 });
-    let shown = house.run("read", page).await;
+    let shown = sandbox.run("read", page).await;
     assert_snapshot!(text(&shown), @"
     2
     3
@@ -36,25 +36,25 @@ async fn a_page_names_the_next_offset() {
     ");
     assert_eq!(shown.details.unwrap()["next_offset"], 4);
     let end = json!({ "path": "file", "offset": 4, "limit": 2 });
-    assert_eq!(house.good("read", end).await, "4\n5\n");
+    assert_eq!(sandbox.good("read", end).await, "4\n5\n");
     let past = json!({ "path": "file", "offset": 6 });
-    assert_snapshot!(house.bad("read", past).await, @"cannot read file: offset: 6 is past the end; the file has 5 lines");
+    assert_snapshot!(sandbox.bad("read", past).await, @"cannot read file: offset: 6 is past the end; the file has 5 lines");
     let zero = json!({ "path": "file", "offset": 0 });
-    assert_snapshot!(house.bad("read", zero).await, @"the arguments do not fit: offset: invalid value: integer `0`, expected a nonzero u64");
+    assert_snapshot!(sandbox.bad("read", zero).await, @"the arguments do not fit: offset: invalid value: integer `0`, expected a nonzero u64");
 }
 
 #[tokio::test]
 async fn pages_join_to_the_file() {
-    let mut house = TestWorkspace::new();
-    house.context.limits.output_bytes = 40;
-    house.context.limits.output_lines = 7;
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.limits.output_bytes = 40;
+    sandbox.context.limits.output_lines = 7;
     let lines: Vec<String> = (0..50).map(|line| "é".repeat(line % 12)).collect();
     let whole = lines.join("\n");
-    house.put("file", &whole);
+    sandbox.put("file", &whole);
     let mut joined = String::new();
     let mut offset = json!(1);
     while !offset.is_null() {
-        let page = house
+        let page = sandbox
             .run("read", json!({ "path": "file", "offset": offset }))
             .await;
         let shown = text(&page);
@@ -68,17 +68,17 @@ async fn pages_join_to_the_file() {
 
 #[tokio::test]
 async fn a_long_line_is_cut() {
-    let mut house = TestWorkspace::new();
-    house.context.limits.line_chars = 5;
-    house.put("file", "üüüüü\nüüüüüü\nabcdefgh");
-    let shown = house.good("read", json!({ "path": "file" })).await;
+    let mut sandbox = TestWorkspace::new();
+    sandbox.context.limits.line_chars = 5;
+    sandbox.put("file", "üüüüü\nüüüüüü\nabcdefgh");
+    let shown = sandbox.good("read", json!({ "path": "file" })).await;
     assert_snapshot!(shown, @"
     üüüüü
     üüüüü [2 more bytes in this line]
     abcde [3 more bytes in this line]
     ");
-    house.put("huge", format!("{}\nnext\n", "x".repeat(1_000_000)));
-    let shown = house.good("read", json!({ "path": "huge" })).await;
+    sandbox.put("huge", format!("{}\nnext\n", "x".repeat(1_000_000)));
+    let shown = sandbox.good("read", json!({ "path": "huge" })).await;
     assert_snapshot!(shown, @"
     xxxxx [999995 more bytes in this line]
     next
@@ -87,12 +87,12 @@ async fn a_long_line_is_cut() {
 
 #[tokio::test]
 async fn a_huge_file_is_never_held_whole() {
-    let house = TestWorkspace::new();
-    let file = File::create(house.path("huge")).unwrap();
+    let sandbox = TestWorkspace::new();
+    let file = File::create(sandbox.path("huge")).unwrap();
     std::io::Write::write_all(&mut &file, &b"text\n".repeat(3000)).unwrap();
     // The rest is a hole: no disk is needed, and holding it would take more memory than there may be.
     file.set_len(1 << 41).unwrap();
-    let shown = house
+    let shown = sandbox
         .good("read", json!({ "path": "huge", "limit": 1 }))
         .await;
     assert_snapshot!(shown, @"
@@ -103,9 +103,9 @@ async fn a_huge_file_is_never_held_whole() {
 
 #[tokio::test]
 async fn line_ends_and_control_characters_are_told() {
-    let house = TestWorkspace::new();
-    house.put("file", "\u{feff}one\r\ntwo\u{1b}[1m\u{7}\r\n");
-    let shown = house.good("read", json!({ "path": "file" })).await;
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "\u{feff}one\r\ntwo\u{1b}[1m\u{7}\r\n");
+    let shown = sandbox.good("read", json!({ "path": "file" })).await;
     assert_snapshot!(shown, @"
     one
     two�[1m�
@@ -116,7 +116,7 @@ async fn line_ends_and_control_characters_are_told() {
 
 #[tokio::test]
 async fn an_image_is_a_block() {
-    let mut house = TestWorkspace::new();
+    let mut sandbox = TestWorkspace::new();
     let images: [(&[u8], &str); 4] = [
         (b"\x89PNG\r\n\x1a\n\0\0\0\0", "image/png"),
         (b"\xff\xd8\xff\xe0", "image/jpeg"),
@@ -125,16 +125,16 @@ async fn an_image_is_a_block() {
     ];
     for (bytes, mime_type) in images {
         // The name does not count.
-        house.put("image.txt", bytes);
-        let output = house.run("read", json!({ "path": "image.txt" })).await;
+        sandbox.put("image.txt", bytes);
+        let output = sandbox.run("read", json!({ "path": "image.txt" })).await;
         let Some(Block::Image(image)) = output.content.blocks().get(1) else {
             panic!("{output:?}");
         };
         assert_eq!(image.mime_type, mime_type);
         assert_eq!(&*image.data, image::base64(bytes));
     }
-    house.context.limits.image_bytes = 15;
-    let shown = house.bad("read", json!({ "path": "image.txt" })).await;
+    sandbox.context.limits.image_bytes = 15;
+    let shown = sandbox.bad("read", json!({ "path": "image.txt" })).await;
     assert_snapshot!(shown, @"cannot read image.txt: the image has 16 bytes and at most 15 are shown; make a smaller copy");
 }
 
@@ -153,25 +153,25 @@ fn base64_is_that_of_rfc_4648() {
 
 #[tokio::test]
 async fn what_is_no_text_is_told_apart() {
-    let house = TestWorkspace::new();
-    fs::create_dir(house.path("folder")).unwrap();
-    house.put("binary", b"ELF\0\x01");
-    house.put("latin", b"caf\xe9\n");
-    house.put("late", [&b"x\n".repeat(8000)[..], b"a\0b\n"].concat());
-    house.fifo("fifo");
-    let _socket = std::os::unix::net::UnixListener::bind(house.path("socket")).unwrap();
+    let sandbox = TestWorkspace::new();
+    fs::create_dir(sandbox.path("folder")).unwrap();
+    sandbox.put("binary", b"ELF\0\x01");
+    sandbox.put("latin", b"caf\xe9\n");
+    sandbox.put("late", [&b"x\n".repeat(8000)[..], b"a\0b\n"].concat());
+    sandbox.fifo("fifo");
+    let _socket = std::os::unix::net::UnixListener::bind(sandbox.path("socket")).unwrap();
     let mut shown = Vec::new();
     for path in ["missing", "folder", "binary", "latin", "fifo", "socket"] {
-        shown.push(house.bad("read", json!({ "path": path })).await);
+        shown.push(sandbox.bad("read", json!({ "path": path })).await);
         if path != "missing" && path != "binary" && path != "latin" {
             let write = json!({ "path": path, "content": "x" });
-            shown.push(house.bad("write", write).await);
+            shown.push(sandbox.bad("write", write).await);
         }
         let edit = json!({ "path": path, "old_text": "a", "new_text": "b" });
-        shown.push(house.bad("edit", edit).await);
+        shown.push(sandbox.bad("edit", edit).await);
     }
     let late = json!({ "path": "late", "offset": 8001 });
-    shown.push(house.bad("read", late).await);
+    shown.push(sandbox.bad("read", late).await);
     assert_snapshot!(shown.join("\n"), @"
     cannot read missing: does not exist
     cannot edit missing: does not exist; nothing was changed
@@ -194,20 +194,20 @@ async fn what_is_no_text_is_told_apart() {
 
 #[tokio::test]
 async fn a_device_is_left_alone() {
-    let mut house = TestWorkspace::new();
+    let mut sandbox = TestWorkspace::new();
     let devices = crate::Workspace::open("/dev".as_ref()).unwrap();
-    house.context.workspace = std::sync::Arc::new(devices);
-    let shown = house.bad("read", json!({ "path": "zero" })).await;
+    sandbox.context.workspace = std::sync::Arc::new(devices);
+    let shown = sandbox.bad("read", json!({ "path": "zero" })).await;
     assert_snapshot!(shown, @"cannot read zero: is a device, not a regular file; leave it alone");
     let write = json!({ "path": "null", "content": "x" });
-    assert_snapshot!(house.bad("write", write).await, @"cannot write null: is a device, not a regular file; leave it alone");
+    assert_snapshot!(sandbox.bad("write", write).await, @"cannot write null: is a device, not a regular file; leave it alone");
 }
 
 #[tokio::test]
 async fn write_makes_and_replaces() {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     let new = json!({ "path": "a/b/file", "content": "one\ntwo" });
-    let made = house.run("write", new).await;
+    let made = sandbox.run("write", new).await;
     assert_snapshot!(text(&made), @"made a/b/file: 7 bytes, 2 lines");
     let diff =
         "--- a/b/file\n+++ a/b/file\n@@ -0,0 +1,2 @@\n+one\n+two\n\\ No newline at end of file\n";
@@ -215,10 +215,10 @@ async fn write_makes_and_replaces() {
         made.details,
         Some(json!({ "new": true, "bytes": 7, "lines": 2, "diff": diff }))
     );
-    assert_eq!(house.content("a/b/file"), "one\ntwo");
-    fs::set_permissions(house.path("a/b/file"), Permissions::from_mode(0o754)).unwrap();
+    assert_eq!(sandbox.content("a/b/file"), "one\ntwo");
+    fs::set_permissions(sandbox.path("a/b/file"), Permissions::from_mode(0o754)).unwrap();
     let again = json!({ "path": "a/b/file", "content": "" });
-    let replaced = house.run("write", again).await;
+    let replaced = sandbox.run("write", again).await;
     assert_snapshot!(text(&replaced), @"replaced a/b/file: 0 bytes, 0 lines");
     let details = replaced.details.unwrap();
     assert_eq!(details["new"], Value::Bool(false));
@@ -230,73 +230,73 @@ async fn write_makes_and_replaces() {
     -two
     \ No newline at end of file
     ");
-    let mode = house
+    let mode = sandbox
         .path("a/b/file")
         .metadata()
         .unwrap()
         .permissions()
         .mode();
     assert_eq!(mode & 0o7777, 0o754);
-    let names = fs::read_dir(house.path("a/b")).unwrap().count();
+    let names = fs::read_dir(sandbox.path("a/b")).unwrap().count();
     assert_eq!(names, 1, "something passing was left");
     let folder = json!({ "path": "a/new/", "content": "" });
-    assert_snapshot!(house.bad("write", folder).await, @"cannot write a/new/: names a folder; name a file in it");
+    assert_snapshot!(sandbox.bad("write", folder).await, @"cannot write a/new/: names a folder; name a file in it");
 }
 
 #[tokio::test]
 async fn a_new_file_has_the_permissions_that_others_get() {
-    let house = TestWorkspace::new();
-    house.put("usual", "");
-    house
+    let sandbox = TestWorkspace::new();
+    sandbox.put("usual", "");
+    sandbox
         .good("write", json!({ "path": "new", "content": "" }))
         .await;
-    let mode = |name: &str| house.path(name).metadata().unwrap().permissions().mode();
+    let mode = |name: &str| sandbox.path(name).metadata().unwrap().permissions().mode();
     assert_eq!(mode("new"), mode("usual"));
 }
 
 #[test]
 fn a_closed_gate_leaves_everything_as_it_was() {
-    let house = TestWorkspace::new();
-    house.put("file", "one");
-    let gate = Gate::default();
-    assert!(gate.close());
-    let place = house.place("file");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "one");
+    let commit = CommitPoint::default();
+    assert!(commit.cancel());
+    let place = sandbox.place("file");
     let target = Target::at(&place).unwrap();
-    let refused = replace(&place, b"two", &target, &gate, || Ok(()));
+    let refused = replace(&place, b"two", &target, &commit, || Ok(()));
     assert_eq!(refused, Err("cancelled".to_owned()));
-    let new = house.place("a/b/new");
-    let refused = replace(&new, b"two", &Target::New, &gate, || Ok(()));
+    let new = sandbox.place("a/b/new");
+    let refused = replace(&new, b"two", &Target::New, &commit, || Ok(()));
     assert_eq!(refused, Err("cancelled".to_owned()));
-    assert_eq!(house.content("file"), "one");
-    assert_eq!(fs::read_dir(house.path("")).unwrap().count(), 1);
+    assert_eq!(sandbox.content("file"), "one");
+    assert_eq!(fs::read_dir(sandbox.path("")).unwrap().count(), 1);
 }
 
 #[test]
 fn a_gate_turns_once() {
-    let gate = Gate::default();
-    assert!(gate.pass());
-    assert!(!gate.close());
-    assert!(!gate.is_closed());
+    let commit = CommitPoint::default();
+    assert!(commit.reach());
+    assert!(!commit.cancel());
+    assert!(!commit.is_cancelled());
 }
 
 #[test]
 fn a_new_file_takes_nobodys_place() {
-    let house = TestWorkspace::new();
-    let place = house.place("file");
+    let sandbox = TestWorkspace::new();
+    let place = sandbox.place("file");
     let target = Target::at(&place).unwrap();
-    let made = replace(&place, b"ours", &target, &Gate::default(), || {
-        house.put("file", "theirs");
+    let made = replace(&place, b"ours", &target, &CommitPoint::default(), || {
+        sandbox.put("file", "theirs");
         Ok(())
     });
     assert!(made.unwrap_err().contains("meanwhile"));
-    assert_eq!(house.content("file"), "theirs");
+    assert_eq!(sandbox.content("file"), "theirs");
 }
 
 #[tokio::test]
 async fn nothing_is_done_once_cancelled() {
-    let house = TestWorkspace::new();
-    house.put("file", "one");
-    house.context.cancel.cancel();
+    let sandbox = TestWorkspace::new();
+    sandbox.put("file", "one");
+    sandbox.context.cancel.cancel();
     let calls = [
         ("read", json!({ "path": "file" })),
         ("write", json!({ "path": "file", "content": "two" })),
@@ -310,22 +310,22 @@ async fn nothing_is_done_once_cancelled() {
         ("ls", json!({})),
     ];
     for (tool, arguments) in calls {
-        assert_eq!(house.bad(tool, arguments).await, "cancelled");
+        assert_eq!(sandbox.bad(tool, arguments).await, "cancelled");
     }
-    assert_eq!(house.content("file"), "one");
+    assert_eq!(sandbox.content("file"), "one");
 }
 
 #[tokio::test]
 async fn a_long_read_is_cancelled() {
-    let house = TestWorkspace::new();
-    let file = File::create(house.path("huge")).unwrap();
+    let sandbox = TestWorkspace::new();
+    let file = File::create(sandbox.path("huge")).unwrap();
     std::io::Write::write_all(&mut &file, &b"text\n".repeat(20_000)).unwrap();
     file.set_len(1 << 41).unwrap();
     // Without a cancellation this reads through two terabytes.
-    let read = house.run("read", json!({ "path": "huge", "offset": 1_000_000 }));
+    let read = sandbox.run("read", json!({ "path": "huge", "offset": 1_000_000 }));
     let cancel = async {
         tokio::task::yield_now().await;
-        house.context.cancel.cancel();
+        sandbox.context.cancel.cancel();
     };
     let (output, ()) = tokio::join!(read, cancel);
     assert_eq!(text(&output), "cancelled");
@@ -334,18 +334,18 @@ async fn a_long_read_is_cancelled() {
 #[tokio::test]
 async fn no_part_of_a_key_is_shown_where_a_line_is_cut() {
     const KEY: &str = "sk-0123456789abcdefghijklmnopqrstuvwxyz";
-    let mut house = super::bash::knowing(KEY);
-    house.context.limits.line_chars = 100;
+    let mut sandbox = super::bash::knowing(KEY);
+    sandbox.context.limits.line_chars = 100;
     let clean = |shown: &str| !shown.contains("sk-0") && !shown.contains("wxyz");
     for before in [60, 80, 99, 100, 101, 16_700, 16_750, 16_784, 16_790] {
         let line = format!("{}{KEY}{}\n", "x".repeat(before), "y".repeat(100));
-        house.put("file", format!("first\n{line}last\n"));
-        let shown = house.good("read", json!({ "path": "file" })).await;
+        sandbox.put("file", format!("first\n{line}last\n"));
+        let shown = sandbox.good("read", json!({ "path": "file" })).await;
         assert!(clean(&shown), "{before}: {shown}");
         assert!(shown.contains("more bytes in this line") && shown.ends_with("last\n"));
         let edit = json!({ "path": "file", "old_text": "first", "new_text": "one" });
-        house.put("file", format!("first {line}"));
-        let diff = house.good("edit", edit).await;
+        sandbox.put("file", format!("first {line}"));
+        let diff = sandbox.good("edit", edit).await;
         assert!(clean(&diff), "{before}: {diff}");
     }
 }

@@ -8,10 +8,10 @@ use serde_json::json;
 use super::TestWorkspace;
 use crate::Workspace;
 
-/// Returns a house whose tools may also work in `more`, read `readable` and not touch `private`, all beside it.
+/// Returns a sandbox whose tools may also work in `more`, read `readable` and not touch `private`, all beside it.
 fn house_with_folders() -> TestWorkspace {
-    let mut house = TestWorkspace::new();
-    let at = |name: &str| house.folder.path().join(name);
+    let mut sandbox = TestWorkspace::new();
+    let at = |name: &str| sandbox.folder.path().join(name);
     for name in ["more", "readable", "private/skills", "work/private"] {
         fs::create_dir_all(at(name)).unwrap();
         fs::write(at(name).join("file"), format!("needle of {name}\n")).unwrap();
@@ -25,14 +25,14 @@ fn house_with_folders() -> TestWorkspace {
     let workspace = workspace.with_protected(&at("private"));
     let workspace = workspace.with_protected(&at("work/private"));
     let workspace = workspace.with_protected(&at("work/later/deep"));
-    house.context.workspace = workspace.into();
-    house
+    sandbox.context.workspace = workspace.into();
+    sandbox
 }
 
 #[tokio::test]
 async fn each_folder_allows_what_it_is_for() {
-    let house = house_with_folders();
-    let base = house.folder.path().canonicalize().unwrap();
+    let sandbox = house_with_folders();
+    let base = sandbox.folder.path().canonicalize().unwrap();
     let base = base.to_str().unwrap();
     let mut shown = Vec::new();
     let paths = [
@@ -46,9 +46,9 @@ async fn each_folder_allows_what_it_is_for() {
     ];
     for path in paths {
         let path = path.replace('$', base);
-        let read = house.run("read", json!({ "path": path })).await;
+        let read = sandbox.run("read", json!({ "path": path })).await;
         let write = json!({ "path": path, "content": "changed" });
-        let write = house.run("write", write).await;
+        let write = sandbox.run("write", write).await;
         shown.extend([super::text(&read), super::text(&write)]);
     }
     let shown = shown.join("\n").replace(base, "$");
@@ -73,26 +73,26 @@ async fn each_folder_allows_what_it_is_for() {
     ");
     let kept = fs::read_to_string(format!("{base}/private/file")).unwrap();
     assert_eq!(kept, "needle of private\n");
-    assert!(!house.path("later").exists());
+    assert!(!sandbox.path("later").exists());
 }
 
 #[tokio::test]
 async fn searches_pass_over_what_is_protected() {
-    let house = house_with_folders();
-    house.put("own", "needle of work\n");
-    assert_snapshot!(house.good("grep", json!({ "pattern": "needle" })).await, @"own:1: needle of work");
-    assert_snapshot!(house.good("find", json!({ "pattern": "*" })).await, @"own");
-    assert_snapshot!(house.good("ls", json!({})).await, @"
+    let sandbox = house_with_folders();
+    sandbox.put("own", "needle of work\n");
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "needle" })).await, @"own:1: needle of work");
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*" })).await, @"own");
+    assert_snapshot!(sandbox.good("ls", json!({})).await, @"
     own (15 bytes)
     private/
     ");
-    assert_snapshot!(house.bad("ls", json!({ "path": "private" })).await, @"path: private: the settings and sessions of agent-cli are the user's alone; say what is to be looked up or changed there");
-    let base = house.folder.path().canonicalize().unwrap();
+    assert_snapshot!(sandbox.bad("ls", json!({ "path": "private" })).await, @"path: private: the settings and sessions of agent-cli are the user's alone; say what is to be looked up or changed there");
+    let base = sandbox.folder.path().canonicalize().unwrap();
     let base = base.to_str().unwrap();
     for folder in ["more", "private/skills"] {
         let path = format!("{base}/{folder}");
         let found = json!({ "pattern": "needle", "path": path });
-        let found = house.good("grep", found).await;
+        let found = sandbox.good("grep", found).await;
         assert_eq!(found, format!("{path}/file:1: needle of {folder}\n"));
     }
 }
@@ -100,21 +100,21 @@ async fn searches_pass_over_what_is_protected() {
 /// Another name for a protected file is no way to it.
 #[tokio::test]
 async fn what_is_protected_has_no_second_name() {
-    let house = house_with_folders();
-    let inner = house.folder.path().join("private/file");
+    let sandbox = house_with_folders();
+    let inner = sandbox.folder.path().join("private/file");
     let mut with_file = TestWorkspace::new();
-    with_file.context.workspace = (*house.context.workspace)
+    with_file.context.workspace = (*sandbox.context.workspace)
         .clone()
         .with_protected(&inner)
         .into();
-    fs::hard_link(&inner, house.path("twin")).unwrap();
+    fs::hard_link(&inner, sandbox.path("twin")).unwrap();
     let read = with_file.bad("read", json!({ "path": "twin" })).await;
     assert!(read.contains("the user's alone"), "{read}");
     let found = with_file
         .good("grep", json!({ "pattern": "private" }))
         .await;
     assert!(!found.contains("needle"), "{found}");
-    house.link("link", &inner);
+    sandbox.link("link", &inner);
     let read = with_file.bad("read", json!({ "path": "link" })).await;
     assert!(read.contains("the user's alone"), "{read}");
 }

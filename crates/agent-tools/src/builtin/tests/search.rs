@@ -8,41 +8,41 @@ use serde_json::json;
 
 use super::{TestWorkspace, text};
 use crate::builtin::walk::walk;
-use crate::file::Gate;
+use crate::file::CommitPoint;
 
-/// Returns a house with a small project.
+/// Returns a sandbox with a small project.
 fn project() -> TestWorkspace {
-    let house = TestWorkspace::new();
+    let sandbox = TestWorkspace::new();
     for folder in ["src/deep", "target", ".git/info", ".hidden", "docs"] {
-        fs::create_dir_all(house.path(folder)).unwrap();
+        fs::create_dir_all(sandbox.path(folder)).unwrap();
     }
-    house.put(".gitignore", "/target\n*.log\n!keep.log\n");
-    house.put(".git/info/exclude", "private\n");
-    house.put(".git/config", "needle\n");
-    house.put("target/out.rs", "needle\n");
-    house.put("private", "needle\n");
-    house.put("debug.log", "needle\n");
-    house.put("keep.log", "needle\n");
-    house.put(".hidden/file", "needle\n");
-    house.put("docs/.ignore", "draft*\n");
-    house.put("docs/draft.md", "needle\n");
-    house.put("docs/guide.md", "no\n");
-    house.put(
+    sandbox.put(".gitignore", "/target\n*.log\n!keep.log\n");
+    sandbox.put(".git/info/exclude", "private\n");
+    sandbox.put(".git/config", "needle\n");
+    sandbox.put("target/out.rs", "needle\n");
+    sandbox.put("private", "needle\n");
+    sandbox.put("debug.log", "needle\n");
+    sandbox.put("keep.log", "needle\n");
+    sandbox.put(".hidden/file", "needle\n");
+    sandbox.put("docs/.ignore", "draft*\n");
+    sandbox.put("docs/draft.md", "needle\n");
+    sandbox.put("docs/guide.md", "no\n");
+    sandbox.put(
         "src/main.rs",
         "fn main() {\n    // Needle\n    needle();\n}\n",
     );
-    house.put("src/deep/more.rs", "one\ntwo\nneedle\nfour\nfive\n");
-    house.put("binary", b"needle\0\x01");
-    house.link("link.rs", "src/main.rs");
-    house.link("away", "/nowhere");
-    house
+    sandbox.put("src/deep/more.rs", "one\ntwo\nneedle\nfour\nfive\n");
+    sandbox.put("binary", b"needle\0\x01");
+    sandbox.link("link.rs", "src/main.rs");
+    sandbox.link("away", "/nowhere");
+    sandbox
 }
 
 #[tokio::test]
 async fn ls_shows_everything_in_a_folder() {
-    let house = project();
-    house.fifo("pipe");
-    assert_snapshot!(house.good("ls", json!({})).await, @"
+    let sandbox = project();
+    sandbox.fifo("pipe");
+    assert_snapshot!(sandbox.good("ls", json!({})).await, @"
     .git/
     .gitignore (24 bytes)
     .hidden/
@@ -57,20 +57,20 @@ async fn ls_shows_everything_in_a_folder() {
     src/
     target/
     ");
-    assert_snapshot!(house.good("ls", json!({ "path": "src" })).await, @"
+    assert_snapshot!(sandbox.good("ls", json!({ "path": "src" })).await, @"
     deep/
     main.rs (42 bytes)
     ");
-    assert_snapshot!(house.good("ls", json!({ "path": ".", "limit": 2 })).await, @"
+    assert_snapshot!(sandbox.good("ls", json!({ "path": ".", "limit": 2 })).await, @"
     .git/
     .gitignore (24 bytes)
     [2 of 13 names are shown; set limit to see more, or use find with a pattern]
     ");
-    fs::create_dir(house.path("empty")).unwrap();
-    assert_snapshot!(house.good("ls", json!({ "path": "empty" })).await, @"[the folder is empty]");
+    fs::create_dir(sandbox.path("empty")).unwrap();
+    assert_snapshot!(sandbox.good("ls", json!({ "path": "empty" })).await, @"[the folder is empty]");
     let mut shown = Vec::new();
     for path in ["src/main.rs", "missing", "pipe"] {
-        shown.push(house.bad("ls", json!({ "path": path })).await);
+        shown.push(sandbox.bad("ls", json!({ "path": path })).await);
     }
     assert_snapshot!(shown.join("\n"), @"
     cannot list src/main.rs: is a file, not a folder; name a folder
@@ -81,8 +81,8 @@ async fn ls_shows_everything_in_a_folder() {
 
 #[tokio::test]
 async fn find_leaves_out_what_is_ignored() {
-    let house = project();
-    assert_snapshot!(house.good("find", json!({ "pattern": "*" })).await, @"
+    let sandbox = project();
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*" })).await, @"
     .gitignore
     .hidden/
     .hidden/file
@@ -98,71 +98,71 @@ async fn find_leaves_out_what_is_ignored() {
     src/deep/more.rs
     src/main.rs
     ");
-    assert_snapshot!(house.good("find", json!({ "pattern": "*.rs" })).await, @"
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*.rs" })).await, @"
     link.rs
     src/deep/more.rs
     src/main.rs
     ");
-    assert_snapshot!(house.good("find", json!({ "pattern": "src/*.rs" })).await, @"src/main.rs");
-    assert_snapshot!(house.good("find", json!({ "pattern": "**/{more,guide}.*" })).await, @"
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "src/*.rs" })).await, @"src/main.rs");
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "**/{more,guide}.*" })).await, @"
     docs/guide.md
     src/deep/more.rs
     ");
-    assert_snapshot!(house.good("find", json!({ "pattern": "*.rs", "path": "src/deep" })).await, @"src/deep/more.rs");
-    assert_snapshot!(house.good("find", json!({ "pattern": "*.rs", "path": "target" })).await, @"target/out.rs");
-    assert_snapshot!(house.good("find", json!({ "pattern": "*.py" })).await, @"[no name matches; ignored files were not looked at]");
-    assert_snapshot!(house.good("find", json!({ "pattern": "*", "limit": 2 })).await, @"
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*.rs", "path": "src/deep" })).await, @"src/deep/more.rs");
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*.rs", "path": "target" })).await, @"target/out.rs");
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*.py" })).await, @"[no name matches; ignored files were not looked at]");
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*", "limit": 2 })).await, @"
     .gitignore
     .hidden/
     [the first 2 are shown and there are more; narrow the pattern, name a folder in path, or set limit]
     ");
-    assert_snapshot!(house.bad("find", json!({ "pattern": "*", "path": "src/main.rs" })).await, @"cannot look in src/main.rs: is a file, not a folder; name a folder");
-    assert_snapshot!(house.bad("find", json!({ "pattern": "*", "path": "missing" })).await, @"cannot look in missing: does not exist");
+    assert_snapshot!(sandbox.bad("find", json!({ "pattern": "*", "path": "src/main.rs" })).await, @"cannot look in src/main.rs: is a file, not a folder; name a folder");
+    assert_snapshot!(sandbox.bad("find", json!({ "pattern": "*", "path": "missing" })).await, @"cannot look in missing: does not exist");
 }
 
 /// The rules of a repository hold also where only a part of it is worked in.
 #[tokio::test]
 async fn rules_above_the_workspace_hold() {
-    let house = TestWorkspace::new();
-    let above = house.folder.path();
+    let sandbox = TestWorkspace::new();
+    let above = sandbox.folder.path();
     fs::write(above.join(".gitignore"), "*.log\n").unwrap();
-    house.put("a.log", "");
-    house.put("b.txt", "");
-    let all = house.good("find", json!({ "pattern": "*" })).await;
+    sandbox.put("a.log", "");
+    sandbox.put("b.txt", "");
+    let all = sandbox.good("find", json!({ "pattern": "*" })).await;
     assert_eq!(all, "a.log\nb.txt\n");
     fs::create_dir(above.join(".git")).unwrap();
-    let fewer = house.good("find", json!({ "pattern": "*" })).await;
+    let fewer = sandbox.good("find", json!({ "pattern": "*" })).await;
     assert_eq!(fewer, "b.txt\n");
 }
 
 #[test]
 fn a_walk_ends_at_a_cancellation() {
-    let house = project();
-    let top = house.context.workspace.top();
-    let gate = Gate::default();
+    let sandbox = project();
+    let top = sandbox.context.workspace.top();
+    let commit = CommitPoint::default();
     let mut visited = 0;
-    let walked = walk(&top, &gate, |_| {
+    let walked = walk(&top, &commit, |_| {
         visited += 1;
-        gate.close();
+        commit.cancel();
         ControlFlow::Continue(())
     });
     assert_eq!(walked.unwrap_err(), "cancelled");
     assert_eq!(visited, 1);
-    let walked = walk(&top, &gate, |_| panic!("visited all the same"));
+    let walked = walk(&top, &commit, |_| panic!("visited all the same"));
     assert_eq!(walked.unwrap_err(), "cancelled");
 }
 
 #[tokio::test]
 async fn too_deep_a_folder_is_left_out_and_said() {
-    let house = TestWorkspace::new();
-    let mut deep = house.path("");
+    let sandbox = TestWorkspace::new();
+    let mut deep = sandbox.path("");
     for _ in 0..258 {
         deep.push("d");
     }
     fs::create_dir_all(&deep).unwrap();
     fs::write(deep.join("file"), "needle\n").unwrap();
     let found = json!({ "pattern": "needle" });
-    assert_snapshot!(house.good("grep", found).await, @"
+    assert_snapshot!(sandbox.good("grep", found).await, @"
     [nothing matches in 0 files]
     [1 folder more than 256 deep left out; name one in path]
     ");
@@ -170,8 +170,8 @@ async fn too_deep_a_folder_is_left_out_and_said() {
 
 #[tokio::test]
 async fn grep_shows_lines_with_their_places() {
-    let house = project();
-    assert_snapshot!(house.good("grep", json!({ "pattern": "needle" })).await, @"
+    let sandbox = project();
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "needle" })).await, @"
     .hidden/file:1: needle
     keep.log:1: needle
     src/deep/more.rs:3: needle
@@ -179,13 +179,13 @@ async fn grep_shows_lines_with_their_places() {
     [1 binary file skipped: binary]
     ");
     let any_case = json!({ "pattern": "^ *(// )?needle", "ignore_case": true, "path": "src" });
-    assert_snapshot!(house.good("grep", any_case).await, @"
+    assert_snapshot!(sandbox.good("grep", any_case).await, @"
     src/deep/more.rs:3: needle
     src/main.rs:2:     // Needle
     src/main.rs:3:     needle();
     ");
     let around = json!({ "pattern": "needle", "context": 1, "glob": "*.rs" });
-    assert_snapshot!(house.good("grep", around).await, @"
+    assert_snapshot!(sandbox.good("grep", around).await, @"
     src/deep/more.rs-2- two
     src/deep/more.rs:3: needle
     src/deep/more.rs-4- four
@@ -195,12 +195,12 @@ async fn grep_shows_lines_with_their_places() {
     src/main.rs-4- }
     ");
     let literal = json!({ "pattern": "main() {", "literal": true });
-    assert_snapshot!(house.good("grep", literal).await, @"
+    assert_snapshot!(sandbox.good("grep", literal).await, @"
     src/main.rs:1: fn main() {
     [1 binary file skipped: binary]
     ");
     let one = json!({ "pattern": "e", "path": "src/deep/more.rs", "limit": 2 });
-    let output = house.run("grep", one).await;
+    let output = sandbox.run("grep", one).await;
     assert_snapshot!(text(&output), @"
     src/deep/more.rs:1: one
     src/deep/more.rs:3: needle
@@ -210,25 +210,25 @@ async fn grep_shows_lines_with_their_places() {
         output.details.unwrap(),
         json!({ "matches": 2, "files": 1, "more": true })
     );
-    assert_snapshot!(house.good("grep", json!({ "pattern": "nowhere" })).await, @"
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "nowhere" })).await, @"
     [nothing matches in 7 files]
     [1 binary file skipped: binary]
     ");
-    assert_snapshot!(house.good("grep", json!({ "pattern": "needle", "path": "target" })).await, @"target/out.rs:1: needle");
-    assert_snapshot!(house.good("grep", json!({ "pattern": "x", "path": "binary" })).await, @"
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "needle", "path": "target" })).await, @"target/out.rs:1: needle");
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "x", "path": "binary" })).await, @"
     [nothing matches in 0 files]
     [1 binary file skipped: binary]
     ");
-    assert_snapshot!(house.bad("grep", json!({ "pattern": "x", "path": "missing" })).await, @"cannot search missing: does not exist");
+    assert_snapshot!(sandbox.bad("grep", json!({ "pattern": "x", "path": "missing" })).await, @"cannot search missing: does not exist");
 }
 
 #[tokio::test]
 async fn groups_of_context_are_parted() {
-    let house = TestWorkspace::new();
-    house.put("a", "1\nx\n3\n4\n5\n6\nx\n8\n");
-    house.put("b", "x\n");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("a", "1\nx\n3\n4\n5\n6\nx\n8\n");
+    sandbox.put("b", "x\n");
     let shown = json!({ "pattern": "x", "context": 1 });
-    assert_snapshot!(house.good("grep", shown).await, @"
+    assert_snapshot!(sandbox.good("grep", shown).await, @"
     a-1- 1
     a:2: x
     a-3- 3
@@ -243,7 +243,7 @@ async fn groups_of_context_are_parted() {
 
 #[tokio::test]
 async fn a_pattern_that_cannot_be_used_is_refused() {
-    let house = project();
+    let sandbox = project();
     let mut shown = Vec::new();
     for pattern in [
         "(",
@@ -252,12 +252,12 @@ async fn a_pattern_that_cannot_be_used_is_refused() {
         "(((a{1000}){1000}){1000})",
         "\\w{9999}",
     ] {
-        shown.push(house.bad("grep", json!({ "pattern": pattern })).await);
+        shown.push(sandbox.bad("grep", json!({ "pattern": pattern })).await);
     }
     let literal = json!({ "pattern": "a\nb", "literal": true });
-    shown.push(house.bad("grep", literal).await);
+    shown.push(sandbox.bad("grep", literal).await);
     let long = json!({ "pattern": format!("({}", "x".repeat(100_000)) });
-    let long = house.bad("grep", long).await;
+    let long = sandbox.bad("grep", long).await;
     assert!(long.len() < 1000, "{} bytes", long.len());
     assert_snapshot!(shown.join("\n"), @"
     pattern: unclosed group; mend it, or set literal to true to look for the text as it is
@@ -271,18 +271,18 @@ async fn a_pattern_that_cannot_be_used_is_refused() {
 
 #[tokio::test]
 async fn results_are_no_longer_than_they_may_be() {
-    let mut house = TestWorkspace::new();
+    let mut sandbox = TestWorkspace::new();
     for number in 0..50 {
-        house.put(&format!("file{number:02}"), "needle\n".repeat(10));
+        sandbox.put(&format!("file{number:02}"), "needle\n".repeat(10));
     }
-    house.context.limits.output_bytes = 60;
-    assert_snapshot!(house.good("ls", json!({})).await, @"
+    sandbox.context.limits.output_bytes = 60;
+    assert_snapshot!(sandbox.good("ls", json!({})).await, @"
     file00 (70 bytes)
     file01 (70 bytes)
     file02 (70 bytes)
     [3 of 50 names are shown; use find with a pattern]
     ");
-    assert_snapshot!(house.good("find", json!({ "pattern": "*" })).await, @"
+    assert_snapshot!(sandbox.good("find", json!({ "pattern": "*" })).await, @"
     file00
     file01
     file02
@@ -293,26 +293,26 @@ async fn results_are_no_longer_than_they_may_be() {
     file07
     [the first 8 are shown and there are more; narrow the pattern, or name a folder in path]
     ");
-    assert_snapshot!(house.good("grep", json!({ "pattern": "needle" })).await, @"
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "needle" })).await, @"
     file00:1: needle
     file00:2: needle
     file00:3: needle
     [3 matching lines shown and there are more; narrow it with path or glob]
     ");
-    house.context.limits.output_bytes = 50_000;
-    house.context.limits.output_lines = 3;
-    assert_snapshot!(house.good("grep", json!({ "pattern": "needle" })).await, @"
+    sandbox.context.limits.output_bytes = 50_000;
+    sandbox.context.limits.output_lines = 3;
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "needle" })).await, @"
     file00:1: needle
     file00:2: needle
     file00:3: needle
     [3 matching lines shown and there are more; narrow it with path or glob]
     ");
-    house.context.limits.output_lines = 2000;
-    house.put(
+    sandbox.context.limits.output_lines = 2000;
+    sandbox.put(
         "file00",
         format!("{}needle{}\n", "a".repeat(5000), "b".repeat(5000)),
     );
-    let long = house
+    let long = sandbox
         .good("grep", json!({ "pattern": "needle", "path": "file00" }))
         .await;
     assert!(long.contains("needle") && long.len() < 700, "{long}");
@@ -320,13 +320,13 @@ async fn results_are_no_longer_than_they_may_be() {
 
 #[tokio::test]
 async fn text_of_any_encoding_is_searched() {
-    let house = TestWorkspace::new();
-    house.put("latin", b"caf\xe9 needle\n");
+    let sandbox = TestWorkspace::new();
+    sandbox.put("latin", b"caf\xe9 needle\n");
     let mut wide = vec![0xff, 0xfe];
     wide.extend("wide needle\r\n".encode_utf16().flat_map(u16::to_le_bytes));
-    house.put("utf16", wide);
-    house.put("bom", "\u{feff}needle\n");
-    assert_snapshot!(house.good("grep", json!({ "pattern": "^.*needle$" })).await, @"
+    sandbox.put("utf16", wide);
+    sandbox.put("bom", "\u{feff}needle\n");
+    assert_snapshot!(sandbox.good("grep", json!({ "pattern": "^.*needle$" })).await, @"
     bom:1: needle
     utf16:1: wide needle
     ");

@@ -1,0 +1,26 @@
+//! Locks that cannot be examined.
+
+use std::cell::Cell;
+use std::io;
+
+use super::SessionLock;
+
+#[test]
+fn f13_a_lock_that_cannot_be_examined_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let session = folder.path().join("s.jsonl");
+    let failing = SessionLock::take_checked(&session, |_, _| Err(io::Error::other("no stat")));
+    let refused = failing.unwrap_err().to_string();
+    assert!(refused.starts_with("cannot examine "), "{refused}");
+    assert!(refused.ends_with(": no stat"), "{refused}");
+    // One that others remove again and again is given up.
+    let looks = Cell::new(0);
+    let removed = SessionLock::take_checked(&session, |_, _| {
+        looks.set(looks.get() + 1);
+        Ok(false)
+    });
+    let refused = removed.unwrap_err().to_string();
+    assert!(refused.contains("again and again"), "{refused}");
+    assert_eq!(looks.get(), super::ATTEMPTS);
+    SessionLock::take_checked(&session, super::same_file).unwrap();
+}
