@@ -66,7 +66,7 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
         "providers": {"strict": {
             "baseUrl": "http://127.0.0.1:1/v1",
             "wire": "chat",
-            "quirks": {"alternatingRoles": true},
+            "compat": {"alternatingRoles": true},
         }},
         "models": {"strict/small": {"window": 16_000, "maxOutput": 2000}},
     });

@@ -66,10 +66,10 @@ fn every_provider_has_a_recorded_form() {
     let recorded: Vec<_> = FORMS
         .iter()
         .map(|form| form.resolved("http://127.0.0.1:1").provider)
-        .map(|provider| (provider.wire, provider.quirks))
+        .map(|provider| (provider.wire, provider.compat))
         .collect();
     for provider in Catalog::embedded().providers() {
-        let form = (provider.wire, provider.quirks);
+        let form = (provider.wire, provider.compat);
         assert!(recorded.contains(&form), "{}", provider.name);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use llm_providers::{Capabilities, MaxTokensField, Quirks, ReasoningField, Wire};
+use llm_providers::{
+    CacheControlModels, Capabilities, MaxTokensField, ProviderCompat, ReasoningField, Wire,
+};
 use serde_json::Value;
 use test_support::Received;
 
@@ -23,15 +25,15 @@ macro_rules! ensure {
 /// Returns what is wrong with a request of this form.
 pub fn check(form: &Form, received: &Received) -> Result<(), Wrong> {
     let resolved = form.resolved("http://127.0.0.1:1");
-    let (quirks, can) = (&resolved.provider.quirks, &resolved.model.capabilities);
+    let (compat, can) = (&resolved.provider.compat, &resolved.model.capabilities);
     let wire = resolved.provider.wire;
     headers(wire, received)?;
     let body = received.json();
     ensure!(body["model"] == resolved.model.id.as_str(), "another model");
     match wire {
-        Wire::Responses => responses(&body, quirks, can, received.path.ends_with("/compact")),
-        Wire::Chat => chat(&body, quirks, can),
-        Wire::Messages => messages(&body, quirks, can),
+        Wire::Responses => responses(&body, compat, can, received.path.ends_with("/compact")),
+        Wire::Chat => chat(&body, compat, can),
+        Wire::Messages => messages(&body, compat, can),
     }
 }
 
@@ -144,13 +146,13 @@ fn bounded(value: &Value, can: &Capabilities) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> {
+fn chat(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result<(), Wrong> {
     ensure!(body["stream"] == true, "not streamed");
     ensure!(
-        body.get("stream_options").is_some() == quirks.stream_usage,
+        body.get("stream_options").is_some() == compat.stream_usage,
         "stream_options"
     );
-    let (bound, unknown) = match quirks.max_tokens_field {
+    let (bound, unknown) = match compat.max_tokens_field {
         MaxTokensField::MaxTokens => ("max_tokens", "max_completion_tokens"),
         MaxTokensField::MaxCompletionTokens => ("max_completion_tokens", "max_tokens"),
     };
@@ -166,10 +168,10 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
         ],
     )?;
     bounded(&body[bound], can)?;
-    if !quirks.openai_extras {
+    if !compat.openai_extras {
         absent(body, &["store", "prompt_cache_key"])?;
     }
-    let effort = match (can.reasoning, quirks.reasoning_field) {
+    let effort = match (can.reasoning, compat.reasoning_field) {
         (true, ReasoningField::ReasoningEffort) => Some("reasoning_effort"),
         (true, ReasoningField::ReasoningObject) => Some("reasoning"),
         (true, ReasoningField::None) | (false, _) => None,
@@ -188,7 +190,7 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
     let mut before = "";
     for message in list(&body["messages"]) {
         let role = message["role"].as_str().unwrap_or_default();
-        let known: &[&str] = match quirks.developer_role {
+        let known: &[&str] = match compat.developer_role {
             true => &["developer", "user", "assistant", "tool"],
             false => &["system", "user", "assistant", "tool"],
         };
@@ -215,9 +217,9 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
             }
         }
         let thought = message.get("reasoning_content").is_some();
-        ensure!(!thought || quirks.replays_reasoning, "reasoning_content");
+        ensure!(!thought || compat.replays_reasoning, "reasoning_content");
         for call in list(&message["tool_calls"]) {
-            calls.call(&call["id"], quirks.short_tool_ids)?;
+            calls.call(&call["id"], compat.short_tool_ids)?;
             named(&call["function"]["name"])?;
             let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
             let arguments: Result<Value, _> = serde_json::from_str(arguments);
@@ -226,7 +228,7 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
                 "arguments: {call}"
             );
         }
-        let alternates = quirks.alternating_roles && matches!(role, "user" | "assistant");
+        let alternates = compat.alternating_roles && matches!(role, "user" | "assistant");
         ensure!(
             !alternates || before != role,
             "two {role} messages in a row"
@@ -242,7 +244,7 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
 
 fn responses(
     body: &Value,
-    quirks: &Quirks,
+    compat: &ProviderCompat,
     can: &Capabilities,
     compact: bool,
 ) -> Result<(), Wrong> {
@@ -264,14 +266,14 @@ fn responses(
             &["store", "include", "tool_choice", "max_output_tokens"],
         )?;
     } else {
-        ensure!(body.get("store").is_some() == quirks.openai_extras, "store");
+        ensure!(body.get("store").is_some() == compat.openai_extras, "store");
         ensure!(
-            quirks.openai_extras || body.get("include").is_none(),
+            compat.openai_extras || body.get("include").is_none(),
             "include"
         );
     }
     ensure!(
-        quirks.openai_extras || body.get("prompt_cache_key").is_none(),
+        compat.openai_extras || body.get("prompt_cache_key").is_none(),
         "prompt_cache_key"
     );
     ensure!(
@@ -296,7 +298,7 @@ fn responses(
         match item["type"].as_str().unwrap_or_default() {
             "message" => {
                 let role = item["role"].as_str().unwrap_or_default();
-                let harness = if quirks.developer_role {
+                let harness = if compat.developer_role {
                     "developer"
                 } else {
                     "system"
@@ -337,7 +339,7 @@ fn responses(
     calls.closed()
 }
 
-fn messages(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> {
+fn messages(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result<(), Wrong> {
     ensure!(body["stream"] == true, "not streamed");
     let others = [
         "store",
@@ -353,7 +355,7 @@ fn messages(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wro
     bounded(&body["max_tokens"], can)?;
     let marks = body.to_string().matches("\"cache_control\"").count();
     ensure!(
-        marks <= 4 && (marks > 0) == quirks.cache_marks,
+        marks <= 4 && (marks > 0) == (compat.cache_control != CacheControlModels::Never),
         "{marks} cache marks"
     );
     thinking(body, can)?;

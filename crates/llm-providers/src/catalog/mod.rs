@@ -32,11 +32,11 @@ use serde::{Deserialize, Serialize};
 use session_model::Usage;
 
 use crate::capabilities::Capabilities;
-use crate::wire::{Quirks, Wire};
+use crate::wire::{ProviderCompat, Wire};
 
 pub use error::CatalogError;
 pub use headers::Headers;
-pub use overrides::{ModelOverride, Overrides, ProviderOverride, QuirksOverride};
+pub use overrides::{CompatOverride, ModelOverride, Overrides, ProviderOverride};
 pub use resolve::{Resolved, Selection};
 
 /// Where a provider is and how it is spoken to.
@@ -61,7 +61,7 @@ pub struct ProviderInfo {
     pub headers: Headers,
     /// What differs from the plain form of the wire.
     #[serde(default)]
-    pub quirks: Quirks,
+    pub compat: ProviderCompat,
     /// Whether models that the catalog does not list are accepted (servers that serve what the user loaded).
     #[serde(default)]
     pub any_model: bool,

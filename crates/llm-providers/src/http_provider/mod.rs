@@ -84,7 +84,7 @@ impl HttpProvider {
             provider: &self.provider.name,
             model: &self.model.id,
             wire: self.provider.wire,
-            quirks: &self.provider.quirks,
+            compat: &self.provider.compat,
             capabilities: &self.model.capabilities,
         }
     }

@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::native_history::NativeHistory;
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::samples::{ABLE, any_conversation, request, tool};
-use crate::wire::{Quirks, Target, Wire, chat, messages, responses};
+use crate::wire::{ProviderCompat, Target, Wire, chat, messages, responses};
 
 /// Returns every body that a request can become on a wire.
 fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
@@ -51,7 +51,7 @@ fn ids(body: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
     }
 }
 
-fn check(body: &Value, quirks: &Quirks, wire: Wire) -> Result<(), TestCaseError> {
+fn check(body: &Value, compat: &ProviderCompat, wire: Wire) -> Result<(), TestCaseError> {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     ids(body, &mut calls, &mut results);
     let once: BTreeSet<&String> = calls.iter().collect();
@@ -60,7 +60,7 @@ fn check(body: &Value, quirks: &Quirks, wire: Wire) -> Result<(), TestCaseError>
     prop_assert_eq!(answered.len(), results.len(), "a call is answered twice");
     prop_assert_eq!(once, answered);
     for id in &calls {
-        let nine = quirks.short_tool_ids && wire == Wire::Chat;
+        let nine = compat.short_tool_ids && wire == Wire::Chat;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || (!nine && b"_-".contains(&byte));
         prop_assert!(id.bytes().all(plain), "{}", id);
         let lengths = if nine { 9..=9 } else { 1..=64 };
@@ -90,11 +90,11 @@ proptest! {
                     provider: "p",
                     model: "m",
                     wire,
-                    quirks: &provider.quirks,
+                    compat: &provider.compat,
                     capabilities: &capabilities,
                 };
                 for body in bodies(&request, &target) {
-                    check(&body, &provider.quirks, wire)?;
+                    check(&body, &provider.compat, wire)?;
                 }
             }
         }
@@ -114,10 +114,10 @@ fn a_dated_version_replays_what_its_alias_made() {
         }),
         ..request(Vec::new())
     };
-    let quirks = Quirks::default();
+    let compat = ProviderCompat::default();
     let target = Target {
         model: "m-20260101",
-        ..crate::wire::samples::target(Wire::Messages, &quirks)
+        ..crate::wire::samples::target(Wire::Messages, &compat)
     };
     assert!(messages::encode(&request, &target).get().contains("ENC"));
     assert!(messages::replays_compaction(&request, &target));

@@ -11,7 +11,7 @@ use session_model::{
 use crate::answer::{Answer, Event};
 use crate::capabilities::Capabilities;
 use crate::request::{Request, Tool};
-use crate::wire::{Decode, Quirks, Target, Wire, WireError};
+use crate::wire::{Decode, ProviderCompat, Target, Wire, WireError};
 
 /// What a model of the tests can do.
 pub(crate) const ABLE: Capabilities = Capabilities {
@@ -26,12 +26,12 @@ pub(crate) const ABLE: Capabilities = Capabilities {
 };
 
 /// Returns a target called `p/m`.
-pub(crate) fn target(wire: Wire, quirks: &Quirks) -> Target<'_> {
+pub(crate) fn target(wire: Wire, compat: &ProviderCompat) -> Target<'_> {
     Target {
         provider: "p",
         model: "m",
         wire,
-        quirks,
+        compat,
         capabilities: &ABLE,
     }
 }

@@ -5,8 +5,8 @@ use session_model::json::RawJson;
 
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
-use crate::wire::messages::conversation::{CacheControl, Entry, Message, Role, messages};
-use crate::wire::parts::max_output;
+use crate::wire::messages::conversation::{Entry, Message, Role, messages};
+use crate::wire::parts::{CacheControl, cache_control, max_output};
 
 /// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
 pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
@@ -143,8 +143,8 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
         context_management: None,
     };
     body.thinking = thinking(request, target, &body);
-    if target.quirks.cache_marks {
-        set_cache_controls(&mut body);
+    if let Some(mark) = cache_control(target) {
+        set_cache_controls(&mut body, mark);
     }
     body
 }
@@ -198,18 +198,18 @@ fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<T
 }
 
 /// Sets the cache controls: after the tools, after the system prompt, and after the last messages of the user.
-fn set_cache_controls(body: &mut Body<'_>) {
+fn set_cache_controls(body: &mut Body<'_>, mark: CacheControl) {
     if let Some(tool) = body.tools.last_mut() {
-        tool.cache_control = Some(CacheControl::default());
+        tool.cache_control = Some(mark);
     }
     if let Some(entry) = body.system.last_mut() {
-        entry.set_cache_control();
+        entry.set_cache_control(mark);
     }
     let recent = body.messages.iter_mut().rev();
     let recent = recent.filter(|message| message.role == Role::User);
     for message in recent.take(MARKED_MESSAGES) {
         if let Some(entry) = message.content.last_mut() {
-            entry.set_cache_control();
+            entry.set_cache_control(mark);
         }
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
 
 /// Returns the body of a streamed turn with these input items (see [`input`]) in the place of the request's.
 pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJson]) -> RawJson {
-    let extras = target.quirks.openai_extras;
+    let extras = target.compat.openai_extras;
     let reasons = target.capabilities.reasoning;
     let choice = match request.tool_choice {
         ToolChoice::Auto => "auto",
@@ -134,7 +134,7 @@ pub(crate) fn encode_compact_with(
     target: &Target<'_>,
     input: &[RawJson],
 ) -> RawJson {
-    let extras = target.quirks.openai_extras;
+    let extras = target.compat.openai_extras;
     let tools = if extras { functions(request) } else { vec![] };
     json(&CompactBody {
         model: target.model,
@@ -172,7 +172,7 @@ fn thinking(request: &Request, target: &Target<'_>) -> Option<Thinking> {
         Reasoning::Medium => Some("medium"),
         Reasoning::High => Some("high"),
     };
-    let summary = target.quirks.openai_extras.then_some("auto");
+    let summary = target.compat.openai_extras.then_some("auto");
     (effort.is_some() || summary.is_some()).then_some(Thinking { effort, summary })
 }
 

@@ -1,0 +1,349 @@
+//! Three rounds of tool calls with every kind of provider. The server refuses what the provider would refuse.
+
+use std::sync::{Arc, Mutex};
+
+use futures_util::StreamExt;
+use llm_providers::catalog::{Catalog, Selection};
+use llm_providers::{
+    Answer, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings, Provider, Request,
+    Secret, Tool,
+};
+use serde_json::{Value, json};
+use session_model::json::RawJson;
+use session_model::{AssistantMessage, Block, Content, LlmMessage, StopReason, ToolResultMessage};
+use test_support::{FaultServer, Received, Reply, streams};
+
+const KEY: &str = "sk-test-0123456789abcdefghijkl";
+
+/// What the provider would refuse, as the text of its error.
+type Refused = String;
+
+struct Case {
+    /// The file with the answers.
+    answers: &'static str,
+    /// The model, as `--model` names it.
+    model: &'static str,
+    /// What follows the address of the server.
+    path: &'static str,
+    /// Settings of the provider.
+    settings: Value,
+    window: Option<u64>,
+    /// Fails where the provider would refuse the request; gets the answers that were given so far.
+    check: fn(&Received, &[Vec<Value>]) -> Result<(), Refused>,
+}
+
+struct Ran {
+    answers: Vec<Answer>,
+    requests: Vec<Value>,
+}
+
+fn answers(file: &str) -> Vec<Vec<Value>> {
+    let place = format!(
+        "{}/tests/data/rounds/{file}.json",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let text = std::fs::read_to_string(place).expect("a file of answers");
+    serde_json::from_str(&text).expect("answers")
+}
+
+fn reply(events: &[Value]) -> Reply {
+    let texts: Vec<String> = events
+        .iter()
+        .map(|event| match event {
+            Value::String(text) => text.clone(),
+            event => event.to_string(),
+        })
+        .collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    streams::sse_reply(&texts)
+}
+
+/// Runs the rounds, as an agent does, and returns what was answered and asked.
+fn run(case: &Case) -> Ran {
+    let given = answers(case.answers);
+    let refusals: Arc<Mutex<Vec<Refused>>> = Arc::default();
+    let (seen, check) = (Arc::clone(&refusals), case.check);
+    let server = FaultServer::start(move |nth, received| {
+        match check(received, &given[..nth.min(given.len())]) {
+            Ok(()) => reply(&given[nth]),
+            Err(text) => {
+                seen.lock()
+                    .expect("refusals")
+                    .push(format!("request {nth}: {text}"));
+                Reply::json(400, &json!({"error": {"message": text}}))
+            }
+        }
+    });
+    let (name, _) = case.model.split_once('/').expect("PROVIDER/MODEL");
+    let mut own = case.settings.clone();
+    own["baseUrl"] = json!(format!("{}{}", server.url(), case.path));
+    own["apiKeyEnv"] = json!("TEST_KEY");
+    let own = serde_json::from_value(json!({"providers": {name: own}})).expect("settings");
+    let catalog = Catalog::embedded().apply(&own).expect("good settings");
+    let found = catalog
+        .resolve(&Selection {
+            model: case.model.to_owned(),
+            window: case.window,
+            ..Selection::default()
+        })
+        .expect("a model");
+    let api = found.provider.wire.api();
+    let http = HttpClient::new(HttpSettings::default()).expect("a client");
+    let provider = HttpProvider::new(http, found.provider, found.model, Secret::new(KEY));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
+    let mut request = Request::for_prompt(
+        &"You are an agent that works in a terminal. ".repeat(40),
+        "Do the tests pass?",
+    );
+    request.tools.push(Tool {
+        name: "bash".to_owned(),
+        description: "Runs a command".to_owned(),
+        parameters: RawJson::parse(
+            r#"{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}"#,
+        )
+        .expect("a schema"),
+    });
+    let mut ran = Vec::new();
+    loop {
+        let answered = runtime.block_on(async {
+            let mut events = provider
+                .stream(request.clone(), CancellationToken::new())
+                .await?;
+            while let Some(event) = events.next().await {
+                if let Event::Done(answer) = event? {
+                    return Ok::<_, llm_providers::ProviderError>(answer);
+                }
+            }
+            panic!("the stream ended without an answer");
+        });
+        let refused = refusals.lock().expect("refusals").join("; ");
+        let answer =
+            answered.unwrap_or_else(|error| panic!("{}: {refused}: {error}", case.answers));
+        request
+            .messages
+            .push(LlmMessage::Assistant(AssistantMessage {
+                content: Content::Blocks(answer.content.clone()),
+                api: api.to_owned(),
+                provider: provider.name().to_owned(),
+                model: provider.model().to_owned(),
+                usage: Some(answer.usage),
+                stop_reason: answer.stop_reason.clone(),
+                error_message: None,
+                timestamp: None,
+            }));
+        for call in answer.tool_calls() {
+            request
+                .messages
+                .push(LlmMessage::ToolResult(ToolResultMessage {
+                    tool_call_id: call.id.clone(),
+                    tool_name: call.name.clone(),
+                    content: Content::Blocks(vec![Block::text("a line of output\n".repeat(60))]),
+                    is_error: false,
+                    timestamp: None,
+                }));
+        }
+        let ended = answer.stop_reason != StopReason::ToolUse;
+        ran.push(answer);
+        if ended {
+            break;
+        }
+    }
+    assert_eq!(ran.len(), 4, "{}: three rounds and a text", case.answers);
+    assert_eq!(ran[3].text(), "All tests pass.", "{}", case.answers);
+    let requests = server.received().iter().map(Received::json).collect();
+    Ran {
+        answers: ran,
+        requests,
+    }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Fails unless calls and results of Chat Completions stand in pairs.
+fn chat_pairs(body: &Value) -> Result<(), Refused> {
+    let mut open: Vec<&Value> = Vec::new();
+    for message in list(&body["messages"]) {
+        if message["role"] == "tool" {
+            let place = open.iter().position(|id| **id == message["tool_call_id"]);
+            open.remove(place.ok_or("a result without its call")?);
+            continue;
+        }
+        if !open.is_empty() {
+            return Err("a call without its result".to_owned());
+        }
+        open.extend(list(&message["tool_calls"]).iter().map(|call| &call["id"]));
+    }
+    Ok(())
+}
+
+/// Returns the values of a member, wherever it stands.
+fn members<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
+    match value {
+        Value::Array(list) => list.iter().for_each(|item| members(item, name, found)),
+        Value::Object(map) => {
+            for (key, value) in map {
+                if key == name {
+                    found.push(value);
+                }
+                members(value, name, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Fails unless every signature that was given is sent back, in the same order.
+fn replayed(body: &Value, given: &[Vec<Value>], name: &str) -> Result<(), Refused> {
+    let (mut sent, mut made) = (Vec::new(), Vec::new());
+    members(body, name, &mut sent);
+    given
+        .iter()
+        .flatten()
+        .for_each(|event| members(event, name, &mut made));
+    made.retain(|signature| *signature != "");
+    match sent == made {
+        true => Ok(()),
+        false => Err(format!("{name}: {} sent of {}", sent.len(), made.len())),
+    }
+}
+
+/// Returns the last block that is marked for the cache.
+fn last_marked(value: &Value) -> Option<&Value> {
+    let inner = match value {
+        Value::Array(list) => list.iter().rev().find_map(last_marked),
+        Value::Object(map) => map.values().rev().find_map(last_marked),
+        _ => None,
+    };
+    inner.or_else(|| value.get("cache_control").map(|_| value))
+}
+
+/// Returns how much of the prompt, in percent of its bytes, is marked for the cache.
+fn marked(prompt: &[&Value]) -> usize {
+    let text: String = prompt.iter().map(ToString::to_string).collect();
+    let last = prompt.iter().rev().find_map(|part| last_marked(part));
+    let last = last.expect("a mark").to_string();
+    let end = text.rfind(&last).expect("it is there") + last.len();
+    end * 100 / text.len()
+}
+
+#[test]
+fn gemini_over_chat_takes_three_rounds() {
+    let ran = run(&Case {
+        answers: "gemini-chat",
+        model: "gemini/gemini-3.8-flash",
+        path: "/v1beta/openai",
+        settings: json!({"wire": "chat"}),
+        window: None,
+        check: |received, given| {
+            let body = received.json();
+            chat_pairs(&body)?;
+            let first = |message: &Value| message["tool_calls"][0].clone();
+            for call in list(&body["messages"]).iter().map(first) {
+                let signature = &call["extra_content"]["google"]["thought_signature"];
+                if !call.is_null() && !signature.is_string() {
+                    return Err("Function call is missing a thought_signature".to_owned());
+                }
+            }
+            replayed(&body, given, "thought_signature")
+        },
+    });
+    // 9 tokens of the call, 94 of thinking.
+    let usage = ran.answers[0].usage;
+    assert_eq!((usage.input, usage.output), (1000, 103));
+}
+
+#[test]
+fn claude_through_openrouter_takes_three_rounds() {
+    let ran = run(&Case {
+        answers: "openrouter-claude",
+        model: "openrouter/anthropic/claude-opus-5.5",
+        path: "/api/v1",
+        settings: json!({}),
+        window: None,
+        check: |received, given| {
+            let body = received.json();
+            chat_pairs(&body)?;
+            let marks = body.to_string().matches("\"cache_control\"").count();
+            if marks > 4 {
+                return Err(format!("{marks} cache marks"));
+            }
+            let messages = list(&body["messages"]);
+            let answers = messages
+                .iter()
+                .filter(|message| message["role"] == "assistant");
+            for answer in answers {
+                let text = &answer["reasoning_details"][0];
+                if text["text"].is_null() || text["signature"].is_null() {
+                    return Err("thinking block without its signature".to_owned());
+                }
+            }
+            replayed(&body, given, "signature")?;
+            replayed(&body, given, "data")
+        },
+    });
+    let third = &ran.requests[2];
+    let share = marked(&[&third["tools"], &third["messages"]]);
+    assert!(share >= 80, "{share} % are marked");
+    let details = &ran.requests[1]["messages"][2]["reasoning_details"];
+    assert_eq!(details[0]["text"], "I look with “ls”.");
+    assert_eq!(list(details).len(), 1);
+}
+
+#[test]
+fn vllm_takes_three_rounds() {
+    let ran = run(&Case {
+        answers: "vllm",
+        model: "vllm/Qwen/Qwen3-Coder",
+        path: "/v1",
+        settings: json!({}),
+        window: Some(32_768),
+        check: |received, _| {
+            let body = received.json();
+            chat_pairs(&body)?;
+            // prompt + max_tokens must not exceed the window, by the server's own count.
+            match body["max_tokens"].is_null() && body["cache_control"].is_null() {
+                true => Ok(()),
+                false => Err("'max_tokens' is too large".to_owned()),
+            }
+        },
+    });
+    assert_eq!(ran.requests.len(), 4);
+}
+
+#[test]
+fn unlisted_anthropic_model_takes_three_rounds() {
+    let ran = run(&Case {
+        answers: "anthropic-unlisted",
+        model: "anthropic/claude-next",
+        path: "",
+        settings: json!({"compat": {"cacheTtl": "1h"}}),
+        window: Some(200_000),
+        check: |received, given| {
+            let body = received.json();
+            if received.header("x-api-key") != Some(KEY) {
+                return Err("x-api-key header is required".to_owned());
+            }
+            // The smallest cap of a model that is still served.
+            match body["max_tokens"].as_u64() {
+                Some(1..=8192) => {}
+                most => return Err(format!("max_tokens: {most:?}")),
+            }
+            replayed(&body, given, "signature")
+        },
+    });
+    let third = &ran.requests[2];
+    let share = marked(&[&third["tools"], &third["system"], &third["messages"]]);
+    assert!(share >= 80, "{share} % are marked");
+    let mut marks = Vec::new();
+    members(third, "cache_control", &mut marks);
+    assert!(
+        marks
+            .iter()
+            .all(|mark| **mark == json!({"type": "ephemeral", "ttl": "1h"}))
+    );
+}
