@@ -347,3 +347,172 @@ fn unlisted_anthropic_model_takes_three_rounds() {
             .all(|mark| **mark == json!({"type": "ephemeral", "ttl": "1h"}))
     );
 }
+
+#[test]
+fn gemini_takes_three_rounds() {
+    let ran = run(&Case {
+        answers: "gemini",
+        model: "gemini/gemini-3.8-flash",
+        path: "/v1beta",
+        settings: json!({}),
+        window: None,
+        check: |received, given| {
+            let body = received.json();
+            let place = "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse";
+            if received.path != place || received.header("x-goog-api-key") != Some(KEY) {
+                return Err(format!("no such method: {}", received.path));
+            }
+            let mut open: Vec<String> = Vec::new();
+            for entry in list(&body["contents"]) {
+                let parts = list(&entry["parts"]);
+                let ids = |kind: &str| {
+                    let ids = parts.iter().map(|part| part[kind]["id"].to_string());
+                    ids.filter(|id| id != "null").collect::<Vec<_>>()
+                };
+                let calls = ids("functionCall");
+                if ids("functionResponse") != open {
+                    return Err("function responses must match the function calls".to_owned());
+                }
+                let mut signed = parts.iter().filter(|part| part["functionCall"].is_object());
+                if signed
+                    .next()
+                    .is_some_and(|part| part["thoughtSignature"].is_null())
+                {
+                    return Err("Function call is missing a thought_signature".to_owned());
+                }
+                open = calls;
+            }
+            replayed(&body, given, "thoughtSignature")
+        },
+    });
+    let usage = ran.answers[1].usage;
+    assert_eq!(
+        (usage.input, usage.cache_read, usage.output),
+        (500, 900, 103)
+    );
+    assert_eq!(ran.answers[1].tool_calls().count(), 2);
+    let third = &ran.requests[2];
+    assert_eq!(third["contents"][1]["parts"][0]["text"], "I will look.");
+}
+
+/// The older form names the deployment and a version in the address; the newer one has neither.
+#[test]
+fn azure_takes_three_rounds_on_both_addresses() {
+    fn check(place: &str, received: &Received) -> Result<(), Refused> {
+        if received.path != place {
+            return Err(format!("Resource not found: {}", received.path));
+        }
+        if received.header("api-key") != Some(KEY) {
+            return Err("Access denied due to invalid subscription key".to_owned());
+        }
+        chat_pairs(&received.json())
+    }
+    let case = Case {
+        answers: "azure",
+        model: "azure/my-deployment",
+        path: "/openai/deployments/my-deployment?api-version=2024-10-21",
+        settings: json!({}),
+        window: Some(272_000),
+        check: |received, _| {
+            let place = "/openai/deployments/my-deployment/chat/completions?api-version=2024-10-21";
+            check(place, received)
+        },
+    };
+    let ran = run(&case);
+    assert!(ran.requests.iter().all(|body| body["max_tokens"].is_null()));
+    run(&Case {
+        path: "/openai/v1",
+        settings: json!({"keyHeader": "api-key"}),
+        check: |received, _| check("/openai/v1/chat/completions", received),
+        ..case
+    });
+}
+
+#[test]
+fn messages_can_send_the_key_as_a_bearer() {
+    run(&Case {
+        answers: "anthropic-unlisted",
+        model: "gateway/claude-next",
+        path: "/anthropic",
+        settings: json!({"wire": "messages", "keyHeader": "authorization"}),
+        window: Some(200_000),
+        check: |received, _| {
+            let bearer = format!("Bearer {KEY}");
+            let sent = received.header("authorization") == Some(&bearer);
+            match sent && received.header("x-api-key").is_none() {
+                true => Ok(()),
+                false => Err("no bearer".to_owned()),
+            }
+        },
+    });
+}
+
+#[test]
+fn thinking_levels_are_sent_or_refused() {
+    use llm_providers::{ProviderErrorKind, Reasoning};
+    let asked = |model: &str, reasoning| {
+        let server = FaultServer::replaying(vec![Reply::json(503, &json!({}))]);
+        let selection = Selection {
+            model: model.to_owned(),
+            base_url: Some(server.url()),
+            window: Some(100_000),
+            ..Selection::default()
+        };
+        let found = Catalog::embedded().resolve(&selection).expect("a model");
+        let http = HttpClient::new(HttpSettings::default()).expect("a client");
+        let provider = HttpProvider::new(http, found.provider, found.model, None);
+        let request = Request {
+            reasoning,
+            ..Request::for_prompt("", "hi")
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let answered = runtime.block_on(provider.stream(request, CancellationToken::new()));
+        let error = answered.err().expect("an error");
+        let received = server.received();
+        (error, received.first().map(Received::json))
+    };
+    for (model, place, value) in [
+        ("ollama/qwen9", "/reasoning_effort", json!("xhigh")),
+        ("openai/gpt-next", "/reasoning/effort", json!("xhigh")),
+        ("openrouter/a/b", "/reasoning/effort", json!("xhigh")),
+        (
+            "anthropic/claude-next",
+            "/output_config/effort",
+            json!("xhigh"),
+        ),
+    ] {
+        let (_, body) = asked(model, Reasoning::XHigh);
+        let body = body.expect("a request");
+        assert_eq!(body.pointer(place), Some(&value), "{model}: {body}");
+    }
+    for (model, reasoning, setting) in [
+        (
+            "vllm/qwen9",
+            Reasoning::High,
+            "providers.vllm.compat.reasoningField",
+        ),
+        (
+            "mistral/devstral-2512",
+            Reasoning::Low,
+            "models.\"mistral/devstral-2512\".reasoning",
+        ),
+        (
+            "gemini/gemini-3.8-flash",
+            Reasoning::XHigh,
+            "--thinking high",
+        ),
+        (
+            "anthropic/claude-next",
+            Reasoning::Minimal,
+            "--thinking low",
+        ),
+    ] {
+        let (error, body) = asked(model, reasoning);
+        assert_eq!(error.kind, ProviderErrorKind::InvalidRequest, "{model}");
+        assert!(error.message.contains(setting), "{model}: {error}");
+        assert!(body.is_none(), "{model} was asked");
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
-use super::{Catalog, Headers, ModelInfo, PriceTier, ProviderInfo, base_url};
+use super::{Catalog, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo, base_url};
 use crate::capabilities::Capabilities;
 use crate::wire::{
     CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField, Wire,
@@ -32,6 +32,8 @@ pub struct ProviderOverride {
     pub wire: Option<Wire>,
     /// The environment variable that holds the key; empty for none.
     pub api_key_env: Option<String>,
+    /// The header that carries the key, in place of the wire's usual one.
+    pub key_header: Option<KeyHeader>,
     /// Whether requests without a key make sense.
     pub key_optional: Option<bool>,
     /// Headers in addition to those of the catalog.
@@ -140,6 +142,7 @@ impl Catalog {
                 .map_err(|reason| CatalogError::setting(key(".apiKeyEnv"), reason))?;
             provider.key_optional = provider.api_key_env.is_none();
         }
+        provider.key_header = change.key_header.or(provider.key_header);
         set(&mut provider.key_optional, change.key_optional);
         for (header, value) in change.headers.iter().flat_map(|headers| headers.iter()) {
             // The value may be a secret: it is not repeated.
@@ -255,6 +258,7 @@ pub(super) fn new_provider(name: &str) -> ProviderInfo {
         base_url: String::new(),
         wire: Wire::Chat,
         api_key_env: None,
+        key_header: None,
         key_optional: true,
         headers: Headers::default(),
         compat: ProviderCompat::default(),

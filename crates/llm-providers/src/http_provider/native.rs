@@ -51,9 +51,9 @@ impl HttpProvider {
         let answered = match self.info().wire {
             Wire::Responses => self.by_responses(&request, &call).await,
             Wire::Messages => self.by_messages(&request.request, &call).await,
-            Wire::Chat => Err(call.error(
+            Wire::Chat | Wire::Gemini => Err(call.error(
                 ProviderErrorKind::InvalidRequest,
-                "Chat Completions has no native compaction",
+                "the protocol has no native compaction",
             )),
         };
         answered.map(|answer| NativeAnswer {

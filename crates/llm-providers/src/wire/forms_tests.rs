@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::native_history::NativeHistory;
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::samples::{ABLE, any_conversation, request, tool};
-use crate::wire::{ProviderCompat, Target, Wire, chat, messages, responses};
+use crate::wire::{ProviderCompat, Target, Wire, chat, gemini, messages, responses};
 
 /// Returns every body that a request can become on a wire.
 fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
@@ -21,6 +21,7 @@ fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
             responses::encode_compact(request, target),
         ],
         Wire::Chat => vec![chat::encode(request, target)],
+        Wire::Gemini => vec![gemini::encode(request, target)],
         Wire::Messages => vec![
             messages::encode(request, target),
             messages::encode_compact(request, target),
@@ -43,7 +44,22 @@ fn ids(body: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
                 "tool_result" => results.extend(id("tool_use_id")),
                 _ => results.extend(id("tool_call_id")),
             }
-            let inner = ["input", "messages", "content", "tool_calls"];
+            let part = |key: &str| {
+                members
+                    .get(key)
+                    .and_then(|part| part["id"].as_str())
+                    .map(str::to_owned)
+            };
+            calls.extend(part("functionCall"));
+            results.extend(part("functionResponse"));
+            let inner = [
+                "input",
+                "messages",
+                "content",
+                "tool_calls",
+                "contents",
+                "parts",
+            ];
             let inner = inner.iter().filter_map(|key| members.get(*key));
             inner.for_each(|value| ids(value, calls, results));
         }
@@ -85,13 +101,14 @@ proptest! {
         request.max_output = most;
         let capabilities = if able { ABLE } else { crate::Capabilities::default() };
         for provider in Catalog::embedded().providers() {
-            for wire in [Wire::Responses, Wire::Chat, Wire::Messages] {
+            for wire in [Wire::Responses, Wire::Chat, Wire::Messages, Wire::Gemini] {
                 let target = Target {
                     provider: "p",
                     model: "m",
                     wire,
                     compat: &provider.compat,
                     capabilities: &capabilities,
+                    known: true,
                 };
                 for body in bodies(&request, &target) {
                     check(&body, &provider.compat, wire)?;

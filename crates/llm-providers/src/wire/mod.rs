@@ -4,9 +4,11 @@
 pub(crate) mod chat;
 #[cfg(test)]
 mod forms_tests;
+pub(crate) mod gemini;
 pub(crate) mod history;
 pub(crate) mod messages;
 pub(crate) mod parts;
+pub(crate) mod reasoning;
 pub(crate) mod responses;
 #[cfg(test)]
 mod samples;
@@ -27,6 +29,8 @@ pub enum Wire {
     Chat,
     /// Anthropic Messages: `POST {base}/v1/messages`.
     Messages,
+    /// Gemini: `POST {base}/models/{model}:streamGenerateContent`.
+    Gemini,
 }
 
 impl Wire {
@@ -36,6 +40,7 @@ impl Wire {
             Self::Responses => "openai-responses",
             Self::Chat => "openai-completions",
             Self::Messages => "anthropic-messages",
+            Self::Gemini => "google-generative-ai",
         }
     }
 }
@@ -150,6 +155,16 @@ pub(crate) struct Target<'a> {
     pub compat: &'a ProviderCompat,
     /// What the model can do.
     pub capabilities: &'a Capabilities,
+    /// Whether that is known; nothing is known of a model that neither the catalog nor the settings list.
+    pub known: bool,
+}
+
+impl Target<'_> {
+    /// Returns whether the model takes a level for its thinking, not a budget. Of models that nothing is known of, it
+    /// is assumed: new ones do.
+    pub fn thinks_by_level(&self) -> bool {
+        self.capabilities.adaptive_thinking || !self.known
+    }
 }
 
 /// What a decoder cannot turn into events.

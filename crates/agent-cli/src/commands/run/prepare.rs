@@ -353,9 +353,11 @@ fn reasoning(args: &RunArgs, which: &Which) -> Reasoning {
             .and_then(level_before)
             .unwrap_or(Reasoning::Default),
         Some(ThinkingArg::Off) => Reasoning::Off,
+        Some(ThinkingArg::Minimal) => Reasoning::Minimal,
         Some(ThinkingArg::Low) => Reasoning::Low,
         Some(ThinkingArg::Medium) => Reasoning::Medium,
         Some(ThinkingArg::High) => Reasoning::High,
+        Some(ThinkingArg::XHigh) => Reasoning::XHigh,
     }
 }
 
@@ -366,9 +368,11 @@ fn level_before(tree: &SessionTree) -> Option<Reasoning> {
     let context = build_context(&path, Profile::Own.context_rules());
     match context.thinking_level.as_str() {
         "off" => Some(Reasoning::Off),
-        "minimal" | "low" => Some(Reasoning::Low),
+        "minimal" => Some(Reasoning::Minimal),
+        "low" => Some(Reasoning::Low),
         "medium" => Some(Reasoning::Medium),
-        "high" | "xhigh" => Some(Reasoning::High),
+        "high" => Some(Reasoning::High),
+        "xhigh" => Some(Reasoning::XHigh),
         _ => None,
     }
 }

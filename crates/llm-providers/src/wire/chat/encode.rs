@@ -3,9 +3,10 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Reasoning, Request, ToolChoice};
+use crate::request::{Request, ToolChoice};
 use crate::wire::chat::messages::{ChatMessage, chat_messages, set_cache_controls};
 use crate::wire::parts::{cache_control, cache_key, max_output};
+use crate::wire::reasoning::level;
 use crate::wire::{MaxTokensField, ReasoningField, Target};
 
 #[derive(Serialize)]
@@ -64,10 +65,12 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
         MaxTokensField::MaxTokens => (most, None),
         MaxTokensField::MaxCompletionTokens => (None, most),
     };
+    let level = level(request.reasoning, target);
+    let effort = |least| level.map(|level| level.effort(least));
     let (reasoning_effort, reasoning) = match compat.reasoning_field {
-        ReasoningField::ReasoningEffort => (effort(request, target, "low"), None),
+        ReasoningField::ReasoningEffort => (effort("low"), None),
         ReasoningField::ReasoningObject => {
-            let effort = effort(request, target, "minimal");
+            let effort = effort("minimal");
             (None, effort.map(|effort| ReasoningObject { effort }))
         }
         ReasoningField::None => (None, None),
@@ -107,16 +110,4 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
         prompt_cache_key: cache_key(request, target),
     };
     RawJson::of(&body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
-}
-
-/// Returns the effort to ask for; `least` is the smallest one that every server with this field takes.
-fn effort(request: &Request, target: &Target<'_>, least: &'static str) -> Option<&'static str> {
-    let effort = match request.reasoning {
-        Reasoning::Default => return None,
-        Reasoning::Off => least,
-        Reasoning::Low => "low",
-        Reasoning::Medium => "medium",
-        Reasoning::High => "high",
-    };
-    target.capabilities.reasoning.then_some(effort)
 }

@@ -55,6 +55,7 @@ pub(crate) const fn openai(model: &str) -> Target<'_> {
         wire: Wire::Responses,
         compat: &OPENAI,
         capabilities: &THINKS,
+        known: true,
     }
 }
 
@@ -65,6 +66,7 @@ pub(crate) const fn llama() -> Target<'static> {
         wire: Wire::Responses,
         compat: &LEAN,
         capabilities: &PLAIN,
+        known: true,
     }
 }
 
