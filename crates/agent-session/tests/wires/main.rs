@@ -60,6 +60,14 @@ fn requests_by_the_chat_wire() {
         .for_each(check);
 }
 
+#[test]
+fn requests_by_the_gemini_wire() {
+    FORMS
+        .iter()
+        .filter(|form| form.has_path("gemini"))
+        .for_each(check);
+}
+
 /// A provider without a snapshot of its own must differ in nothing from one that has one.
 #[test]
 fn every_provider_has_a_recorded_form() {

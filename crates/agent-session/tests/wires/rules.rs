@@ -25,21 +25,32 @@ macro_rules! ensure {
 /// Returns what is wrong with a request of this form.
 pub fn check(form: &Form, received: &Received) -> Result<(), Wrong> {
     let resolved = form.resolved("http://127.0.0.1:1");
-    let (compat, can) = (&resolved.provider.compat, &resolved.model.capabilities);
+    let compat = &resolved.provider.compat;
+    // Of an unlisted model nothing is known: it gets the level that was asked for.
+    let known = resolved.model.capabilities;
+    let can = &Capabilities {
+        reasoning: known.reasoning || !resolved.listed,
+        adaptive_thinking: known.adaptive_thinking || !resolved.listed,
+        ..known
+    };
     let wire = resolved.provider.wire;
     headers(wire, received)?;
     let body = received.json();
-    ensure!(body["model"] == resolved.model.id.as_str(), "another model");
+    let model = resolved.model.id.as_str();
+    let is_named = body["model"] == model || received.path.contains(&format!("/{model}:"));
+    ensure!(is_named, "another model");
     match wire {
         Wire::Responses => responses(&body, compat, can, received.path.ends_with("/compact")),
         Wire::Chat => chat(&body, compat, can),
         Wire::Messages => messages(&body, compat, can),
+        Wire::Gemini => gemini(&body, can),
     }
 }
 
 fn headers(wire: Wire, received: &Received) -> Result<(), Wrong> {
     let home = match wire {
         Wire::Messages => ("x-api-key", KEY.to_owned()),
+        Wire::Gemini => ("x-goog-api-key", KEY.to_owned()),
         Wire::Responses | Wire::Chat => ("authorization", format!("Bearer {KEY}")),
     };
     ensure!(
@@ -207,10 +218,15 @@ fn chat(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result<(),
             ),
             Value::String(text) => ensure!(!text.trim().is_empty(), "says nothing: {message}"),
             parts => {
+                let marked = list(parts)
+                    .iter()
+                    .any(|part| part["cache_control"].is_object());
                 ensure!(
-                    !list(parts).is_empty() && role == "user",
+                    !list(parts).is_empty() && (role == "user" || marked),
                     "parts: {message}"
                 );
+                let marks = compat.cache_control != CacheControlModels::Never;
+                ensure!(marks || !marked, "a cache mark");
                 list(parts).iter().try_for_each(said)?;
                 let images = list(parts).iter().any(|part| part["type"] == "image_url");
                 ensure!(can.images || !images, "an image for a model that sees none");
@@ -402,6 +418,55 @@ fn messages(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result
         wanted == "assistant",
         "the model is asked to go on with its own words"
     );
+    calls.closed()
+}
+
+fn gemini(body: &Value, can: &Capabilities) -> Result<(), Wrong> {
+    absent(
+        body,
+        &["model", "messages", "stream", "system", "cachedContent"],
+    )?;
+    let most = &body["generationConfig"]["maxOutputTokens"];
+    if !most.is_null() {
+        bounded(most, can)?;
+    }
+    let mut calls = Calls::default();
+    let entries = list(&body["contents"]);
+    ensure!(
+        entries.last().is_some_and(|entry| entry["role"] == "user"),
+        "the model is asked to go on with its own words"
+    );
+    for entry in entries {
+        let parts = list(&entry["parts"]);
+        ensure!(!parts.is_empty(), "an empty entry");
+        let results = parts
+            .iter()
+            .filter(|part| part["functionResponse"].is_object());
+        ensure!(
+            matches!(results.count(), n if n == 0 || n == parts.len()),
+            "results stand with other parts"
+        );
+        for part in parts {
+            let (call, result) = (&part["functionCall"], &part["functionResponse"]);
+            if call.is_object() {
+                calls.call(&call["id"], false)?;
+                named(&call["name"])?;
+                ensure!(call["args"].is_object(), "arguments: {call}");
+            } else if result.is_object() {
+                calls.result(&result["id"])?;
+                named(&result["name"])?;
+            } else if part["inlineData"].is_object() {
+                ensure!(can.images, "an image for a model that sees none");
+            } else {
+                let text = part["text"].as_str().unwrap_or_default();
+                let signed = part["thoughtSignature"].is_string();
+                ensure!(signed || !text.trim().is_empty(), "says nothing: {part}");
+            }
+        }
+        if entry["role"] == "user" {
+            calls.closed()?;
+        }
+    }
     calls.closed()
 }
 

@@ -13,7 +13,7 @@ use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
 use crate::native_history::{MESSAGES_KEY, RESPONSES_KEY};
 use crate::provider::{BoxFuture, EventStream, Provider};
-use crate::request::Request;
+use crate::request::{Reasoning, Request};
 use crate::secret::{Redactor, Secret};
 use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi, joined};
 use crate::wire::{Decode, Target, Wire, chat, gemini, messages, reasoning, responses};
@@ -214,7 +214,10 @@ impl Provider for HttpProvider {
         Box::pin(async move {
             let call = self.call(cancel);
             self.check_native(&request, &call)?;
-            if let Some(text) = reasoning::refusal(request.reasoning, &self.target()) {
+            // Less thinking is wanted of every model that is asked for a summary again.
+            if request.reasoning != Reasoning::Off
+                && let Some(text) = self.refuses_reasoning(request.reasoning)
+            {
                 return Err(call.error(ProviderErrorKind::InvalidRequest, &text));
             }
             let (body, decoder) = self.encode(&request);
@@ -240,6 +243,10 @@ impl Provider for HttpProvider {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<NativeAnswer, ProviderError>> {
         Box::pin(self.send_native(request, cancel))
+    }
+
+    fn refuses_reasoning(&self, reasoning: Reasoning) -> Option<String> {
+        reasoning::refusal(reasoning, &self.target())
     }
 
     fn capabilities(&self) -> &Capabilities {

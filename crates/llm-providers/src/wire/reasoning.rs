@@ -59,8 +59,16 @@ pub(crate) fn level(reasoning: Reasoning, target: &Target<'_>) -> Option<Level> 
 /// Returns why a level cannot be sent, and what to change.
 pub(crate) fn refusal(reasoning: Reasoning, target: &Target<'_>) -> Option<String> {
     let (provider, model) = (target.provider, target.model);
-    if matches!(reasoning, Reasoning::Default | Reasoning::Off) {
-        return None;
+    match reasoning {
+        Reasoning::Default => return None,
+        Reasoning::Off if target.known => return None,
+        Reasoning::Off => {
+            return Some(format!(
+                "nothing is known of {model}, so it cannot be told not to think; leave out --thinking, or set \
+                 models.\"{provider}/{model}\".reasoning"
+            ));
+        }
+        _ => {}
     }
     if target.known && !target.capabilities.reasoning {
         return Some(format!(

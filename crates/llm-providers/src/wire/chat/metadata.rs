@@ -21,6 +21,9 @@ const MESSAGE: [&str; 8] = [
     "logprobs",
 ];
 
+/// The most details that one list may have.
+const MOST_DETAILS: usize = 4096;
+
 /// Where the text of a detail stands that comes in pieces.
 const PIECES: [&str; 3] = ["text", "summary", "data"];
 
@@ -87,7 +90,10 @@ fn add_detail(list: &mut Vec<Value>, detail: &Value) {
     };
     let known = list.iter_mut().rev().find(same);
     let (Some(Value::Object(known)), Value::Object(piece)) = (known, detail) else {
-        list.push(detail.clone());
+        // One in memory takes many times its bytes on the wire.
+        if list.len() < MOST_DETAILS {
+            list.push(detail.clone());
+        }
         return;
     };
     for (name, value) in piece {
