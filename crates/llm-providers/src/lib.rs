@@ -85,4 +85,6 @@ pub use scripted::{
 pub use secret::{PieceRedactor, Redactor, Secret};
 pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};
-pub use wire::{MaxTokensField, Quirks, ReasoningField, Wire};
+pub use wire::{
+    CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField, Wire,
+};

@@ -10,7 +10,7 @@ use crate::answer::Event;
 use crate::capabilities::Capabilities;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
-use crate::request::Request;
+use crate::request::{Reasoning, Request};
 
 /// A boxed future, because providers are chosen at run time.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
@@ -49,6 +49,12 @@ pub trait Provider: Send + Sync {
         let text = "this provider has no native compaction";
         let error = ProviderError::new(ProviderErrorKind::InvalidRequest, text);
         Box::pin(std::future::ready(Err(error)))
+    }
+
+    /// Returns why no request with this level of thinking can be sent, and what to change.
+    fn refuses_reasoning(&self, reasoning: Reasoning) -> Option<String> {
+        let _ = reasoning;
+        None
     }
 
     /// Returns what the provider can do.

@@ -38,12 +38,17 @@ pub enum Reasoning {
     Default,
     /// As little as the model allows.
     Off,
+    /// The least that counts as thinking.
+    Minimal,
     /// A little.
     Low,
     /// Some.
     Medium,
     /// Much.
     High,
+    /// Even more.
+    #[serde(rename = "xhigh")]
+    XHigh,
 }
 
 /// One request to a model.

@@ -12,13 +12,14 @@ use session_model::StopReason;
 use test_support::{Chunk, End, FaultServer, Reply, streams};
 
 const KEY: &str = "sk-test-0123456789abcdefghijkl";
-const WIRES: [Wire; 3] = [Wire::Responses, Wire::Chat, Wire::Messages];
+const WIRES: [Wire; 4] = [Wire::Responses, Wire::Chat, Wire::Messages, Wire::Gemini];
 
 fn hello(wire: Wire) -> Reply {
     match wire {
         Wire::Responses => streams::responses_stream("hello"),
         Wire::Chat => streams::chat_stream("hello"),
         Wire::Messages => streams::messages_stream("hello"),
+        Wire::Gemini => streams::gemini_stream("hello"),
     }
 }
 

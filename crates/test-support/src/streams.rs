@@ -291,6 +291,21 @@ fn messages(
     named(&events)
 }
 
+/// Returns Gemini's answer with this text, in chunks that end with the reason and the counts.
+pub fn gemini_stream(text: &str) -> Reply {
+    let chunk = |parts: Value, finish: Value| {
+        let chunk = json!({
+            "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": finish, "index": 0}],
+            "usageMetadata": {"promptTokenCount": 20, "candidatesTokenCount": 5, "totalTokenCount": 25},
+            "modelVersion": "test-model",
+            "responseId": "resp_1",
+        });
+        chunk.to_string()
+    };
+    let text = chunk(json!([{"text": text}]), Value::Null);
+    sse_reply(&[&text, &chunk(json!([]), json!("STOP"))])
+}
+
 /// Returns a text in two halves, cut between characters.
 fn halves(text: &str) -> (&str, &str) {
     let mut middle = text.len() / 2;

@@ -46,7 +46,7 @@ pub fn cases(program: &Path) -> Vec<Case> {
                 setup: Setup::notes(FULL),
                 run: Box::new(move |server| again(|| lives(&with, server))),
             },
-            Wire::Responses | Wire::Messages => Case {
+            Wire::Responses | Wire::Messages | Wire::Gemini => Case {
                 name: format!("live-{wire_name}"),
                 setup: Setup::notes(SMALL),
                 run: Box::new(move |server| again(|| goes_on(&with, server, (wire, wire_name)))),

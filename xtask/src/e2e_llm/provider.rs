@@ -57,7 +57,7 @@ pub fn cases() -> Vec<Case> {
 pub fn base(server: &Server, wire: Wire) -> String {
     match wire {
         Wire::Chat | Wire::Responses => format!("{}/v1", server.url()),
-        Wire::Messages => server.url(),
+        Wire::Messages | Wire::Gemini => server.url(),
     }
 }
 
@@ -167,7 +167,7 @@ fn is_cut(server: &Server, wire: Wire) -> Outcome<String> {
             let raw = server.post("/v1/responses", &body)?.json()?;
             format!("; the server itself says {}", raw["status"])
         }
-        Wire::Chat | Wire::Messages => String::new(),
+        Wire::Chat | Wire::Messages | Wire::Gemini => String::new(),
     };
     Ok(format!("Length after {output} of {CUT} tokens{said}"))
 }

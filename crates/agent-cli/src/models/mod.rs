@@ -180,6 +180,7 @@ fn wire(wire: WireArg) -> Wire {
         WireArg::Chat => Wire::Chat,
         WireArg::Responses => Wire::Responses,
         WireArg::Messages => Wire::Messages,
+        WireArg::Gemini => Wire::Gemini,
     }
 }
 
@@ -219,7 +220,7 @@ fn native_forms(
     let possible = |form| match resolved.provider.wire {
         Wire::Responses => true,
         Wire::Messages => form == NativeForm::InBand,
-        Wire::Chat => false,
+        Wire::Chat | Wire::Gemini => false,
     };
     let asked = match native {
         NativeArg::Off => return Ok(Vec::new()),

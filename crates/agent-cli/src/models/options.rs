@@ -42,6 +42,8 @@ pub enum WireArg {
     Responses,
     /// Anthropic Messages.
     Messages,
+    /// Gemini.
+    Gemini,
 }
 
 /// The forms of native compaction.

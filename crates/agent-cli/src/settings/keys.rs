@@ -1,6 +1,6 @@
 //! Every key that there is: what it means, what it may be, what it is unless set.
 
-use llm_providers::catalog::{ModelOverride, ProviderOverride, QuirksOverride};
+use llm_providers::catalog::{CompatOverride, ModelOverride, ProviderOverride};
 use serde_json::Value;
 use session_model::json::Members;
 
@@ -30,7 +30,7 @@ const ANY_MODEL: &str = "PROVIDER/MODEL";
 pub fn keys() -> Vec<Key> {
     let schema = schema::known();
     let provider = ProviderOverride {
-        quirks: Some(QuirksOverride::default()),
+        compat: Some(CompatOverride::default()),
         ..ProviderOverride::default()
     };
     let sample = AppSettings {

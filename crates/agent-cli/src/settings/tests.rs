@@ -328,7 +328,7 @@ fn a_key_that_there_is_not() {
     assert_snapshot!(said(r#"{"compaction": {"prune": {"colour": 1}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.prune.colour is no setting; compaction.prune has enabled, minimumSavings, minimumTokens, protectTokens, protectedTools, supersedeReads; a name with dots stands in double quotes");
     assert_snapshot!(said(r#"{"colour": 1}"#), @"settings [DIR]/config/settings.json, line 1: colour is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools");
     assert_snapshot!(said(r#"{"providers": {"lab": {"baseURL": "x"}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
-    assert_snapshot!(said(r#"{"providers": {"mistral": {"quirks": {"cacheMark": true}}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.mistral.quirks.cacheMark is no setting; did you mean providers.mistral.quirks.cacheMarks?");
+    assert_snapshot!(said(r#"{"providers": {"mistral": {"compat": {"cacheContro": "never"}}}}"#), @"settings [DIR]/config/settings.json, line 1: providers.mistral.compat.cacheContro is no setting; did you mean providers.mistral.compat.cacheControl?");
     assert_snapshot!(said("{\"\\u001b[2J\": 1}"), @r#"settings [DIR]/config/settings.json, line 1: " [2J" is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools"#);
 }
 

@@ -110,15 +110,16 @@ impl AgentSession {
     }
 }
 
-/// Returns the most that the model may answer: its own cap, and what is left of its window.
+/// Returns the most that the model may answer: its own cap, and what is left of its window. Nothing where the cap is
+/// unknown: services refuse a bound above it, and servers refuse one above what is left by their own count.
 fn max_output(model: &LiveModel, tokens: TokenCount) -> Option<u64> {
-    let own = model.provider.capabilities().max_output;
+    let own = model.provider.capabilities().max_output?;
     if model.window == TokenCount::ZERO {
-        return own;
+        return Some(own);
     }
     let estimate = tokens.0.saturating_add(tokens.scaled(MARGIN, 20).0);
     let left = model.window.0.saturating_sub(estimate).max(LEAST_OUTPUT);
-    Some(own.map_or(left, |own| own.min(left)))
+    Some(own.min(left))
 }
 
 /// What has come of an answer so far.

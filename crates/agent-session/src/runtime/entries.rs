@@ -104,9 +104,11 @@ impl AgentSession {
         let level = match self.reasoning {
             Reasoning::Default => None,
             Reasoning::Off => Some("off"),
+            Reasoning::Minimal => Some("minimal"),
             Reasoning::Low => Some("low"),
             Reasoning::Medium => Some("medium"),
             Reasoning::High => Some("high"),
+            Reasoning::XHigh => Some("xhigh"),
         };
         if let Some(level) = level.filter(|level| *level != context.thinking_level) {
             entries.push(EntryDraft::ThinkingLevelChange(level.to_owned()).into());

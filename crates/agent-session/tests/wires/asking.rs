@@ -53,6 +53,9 @@ pub fn all(form: &Form) -> Vec<(&'static str, Received)> {
             ToolChoice::Required,
         ),
     ] {
+        if reasoning != Reasoning::Off && asked.refuses(reasoning) {
+            continue;
+        }
         let request = Request {
             reasoning,
             tool_choice: choice,

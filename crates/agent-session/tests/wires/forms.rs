@@ -7,7 +7,8 @@ use compaction_core::Summarizer;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
 use llm_providers::{
     Answer, CancellationToken, HttpClient, HttpProvider, HttpSettings, NativeForm, NativeRequest,
-    Progress, Provider, ProviderError, Request, RetryPolicy, Secret, Wire, compact_native,
+    Progress, Provider, ProviderError, Reasoning, Request, RetryPolicy, Secret, Wire,
+    compact_native,
 };
 use serde_json::json;
 use test_support::{FaultServer, Received, Reply, streams};
@@ -55,6 +56,7 @@ pub const FORMS: &[Form] = &[
     form("groq", "groq/openai/gpt-oss-120b"),
     form("mistral", "mistral/mistral-medium-3.5"),
     form("gemini", "gemini/gemini-3.8-flash"),
+    by(Wire::Chat, "gemini-chat", "gemini/gemini-3.8-flash"),
     form("ollama", "ollama/qwen3:8b"),
     form("llama.cpp", "llama.cpp/local"),
     form("strict-roles", "strict/small"),
@@ -66,7 +68,7 @@ static CATALOG: LazyLock<Catalog> = LazyLock::new(|| {
         "providers": {"strict": {
             "baseUrl": "http://127.0.0.1:1/v1",
             "wire": "chat",
-            "quirks": {"alternatingRoles": true},
+            "compat": {"alternatingRoles": true},
         }},
         "models": {"strict/small": {"window": 16_000, "maxOutput": 2000}},
     });
@@ -93,6 +95,7 @@ impl Form {
             Wire::Responses => "responses",
             Wire::Messages => "messages",
             Wire::Chat => "chat",
+            Wire::Gemini => "gemini",
         };
         own == wire
     }
@@ -102,7 +105,7 @@ impl Form {
         match self.resolved("http://127.0.0.1:1").provider.wire {
             Wire::Responses => &[NativeForm::Standalone, NativeForm::InBand],
             Wire::Messages => &[NativeForm::InBand],
-            Wire::Chat => &[],
+            Wire::Chat | Wire::Gemini => &[],
         }
     }
 }
@@ -116,6 +119,11 @@ pub struct Asked {
 }
 
 impl Asked {
+    /// Returns true for a level of thinking that cannot be sent.
+    pub fn refuses(&self, reasoning: Reasoning) -> bool {
+        self.provider.refuses_reasoning(reasoning).is_some()
+    }
+
     /// Returns a provider of this form whose requests are recorded.
     pub fn new(form: &Form) -> Self {
         let server = FaultServer::start(|_, received| reply(received));
@@ -203,6 +211,9 @@ fn reply(received: &Received) -> Reply {
             true => responses_compaction(),
             false => streams::responses_stream("## Goal\nA summary."),
         };
+    }
+    if path.contains(":streamGenerateContent") {
+        return streams::gemini_stream("## Goal\nA summary.");
     }
     if path.ends_with("/v1/messages") {
         return match body.get("context_management").is_some() {

@@ -60,16 +60,24 @@ fn requests_by_the_chat_wire() {
         .for_each(check);
 }
 
+#[test]
+fn requests_by_the_gemini_wire() {
+    FORMS
+        .iter()
+        .filter(|form| form.has_path("gemini"))
+        .for_each(check);
+}
+
 /// A provider without a snapshot of its own must differ in nothing from one that has one.
 #[test]
 fn every_provider_has_a_recorded_form() {
     let recorded: Vec<_> = FORMS
         .iter()
         .map(|form| form.resolved("http://127.0.0.1:1").provider)
-        .map(|provider| (provider.wire, provider.quirks))
+        .map(|provider| (provider.wire, provider.compat))
         .collect();
     for provider in Catalog::embedded().providers() {
-        let form = (provider.wire, provider.quirks);
+        let form = (provider.wire, provider.compat);
         assert!(recorded.contains(&form), "{}", provider.name);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use llm_providers::{Capabilities, MaxTokensField, Quirks, ReasoningField, Wire};
+use llm_providers::{
+    CacheControlModels, Capabilities, MaxTokensField, ProviderCompat, ReasoningField, Wire,
+};
 use serde_json::Value;
 use test_support::Received;
 
@@ -23,21 +25,32 @@ macro_rules! ensure {
 /// Returns what is wrong with a request of this form.
 pub fn check(form: &Form, received: &Received) -> Result<(), Wrong> {
     let resolved = form.resolved("http://127.0.0.1:1");
-    let (quirks, can) = (&resolved.provider.quirks, &resolved.model.capabilities);
+    let compat = &resolved.provider.compat;
+    // Of an unlisted model nothing is known: it gets the level that was asked for.
+    let known = resolved.model.capabilities;
+    let can = &Capabilities {
+        reasoning: known.reasoning || !resolved.listed,
+        adaptive_thinking: known.adaptive_thinking || !resolved.listed,
+        ..known
+    };
     let wire = resolved.provider.wire;
     headers(wire, received)?;
     let body = received.json();
-    ensure!(body["model"] == resolved.model.id.as_str(), "another model");
+    let model = resolved.model.id.as_str();
+    let is_named = body["model"] == model || received.path.contains(&format!("/{model}:"));
+    ensure!(is_named, "another model");
     match wire {
-        Wire::Responses => responses(&body, quirks, can, received.path.ends_with("/compact")),
-        Wire::Chat => chat(&body, quirks, can),
-        Wire::Messages => messages(&body, quirks, can),
+        Wire::Responses => responses(&body, compat, can, received.path.ends_with("/compact")),
+        Wire::Chat => chat(&body, compat, can),
+        Wire::Messages => messages(&body, compat, can),
+        Wire::Gemini => gemini(&body, can),
     }
 }
 
 fn headers(wire: Wire, received: &Received) -> Result<(), Wrong> {
     let home = match wire {
         Wire::Messages => ("x-api-key", KEY.to_owned()),
+        Wire::Gemini => ("x-goog-api-key", KEY.to_owned()),
         Wire::Responses | Wire::Chat => ("authorization", format!("Bearer {KEY}")),
     };
     ensure!(
@@ -144,13 +157,13 @@ fn bounded(value: &Value, can: &Capabilities) -> Result<(), Wrong> {
     Ok(())
 }
 
-fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> {
+fn chat(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result<(), Wrong> {
     ensure!(body["stream"] == true, "not streamed");
     ensure!(
-        body.get("stream_options").is_some() == quirks.stream_usage,
+        body.get("stream_options").is_some() == compat.stream_usage,
         "stream_options"
     );
-    let (bound, unknown) = match quirks.max_tokens_field {
+    let (bound, unknown) = match compat.max_tokens_field {
         MaxTokensField::MaxTokens => ("max_tokens", "max_completion_tokens"),
         MaxTokensField::MaxCompletionTokens => ("max_completion_tokens", "max_tokens"),
     };
@@ -166,10 +179,10 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
         ],
     )?;
     bounded(&body[bound], can)?;
-    if !quirks.openai_extras {
+    if !compat.openai_extras {
         absent(body, &["store", "prompt_cache_key"])?;
     }
-    let effort = match (can.reasoning, quirks.reasoning_field) {
+    let effort = match (can.reasoning, compat.reasoning_field) {
         (true, ReasoningField::ReasoningEffort) => Some("reasoning_effort"),
         (true, ReasoningField::ReasoningObject) => Some("reasoning"),
         (true, ReasoningField::None) | (false, _) => None,
@@ -188,7 +201,7 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
     let mut before = "";
     for message in list(&body["messages"]) {
         let role = message["role"].as_str().unwrap_or_default();
-        let known: &[&str] = match quirks.developer_role {
+        let known: &[&str] = match compat.developer_role {
             true => &["developer", "user", "assistant", "tool"],
             false => &["system", "user", "assistant", "tool"],
         };
@@ -205,19 +218,24 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
             ),
             Value::String(text) => ensure!(!text.trim().is_empty(), "says nothing: {message}"),
             parts => {
+                let marked = list(parts)
+                    .iter()
+                    .any(|part| part["cache_control"].is_object());
                 ensure!(
-                    !list(parts).is_empty() && role == "user",
+                    !list(parts).is_empty() && (role == "user" || marked),
                     "parts: {message}"
                 );
+                let marks = compat.cache_control != CacheControlModels::Never;
+                ensure!(marks || !marked, "a cache mark");
                 list(parts).iter().try_for_each(said)?;
                 let images = list(parts).iter().any(|part| part["type"] == "image_url");
                 ensure!(can.images || !images, "an image for a model that sees none");
             }
         }
         let thought = message.get("reasoning_content").is_some();
-        ensure!(!thought || quirks.replays_reasoning, "reasoning_content");
+        ensure!(!thought || compat.replays_reasoning, "reasoning_content");
         for call in list(&message["tool_calls"]) {
-            calls.call(&call["id"], quirks.short_tool_ids)?;
+            calls.call(&call["id"], compat.short_tool_ids)?;
             named(&call["function"]["name"])?;
             let arguments = call["function"]["arguments"].as_str().unwrap_or_default();
             let arguments: Result<Value, _> = serde_json::from_str(arguments);
@@ -226,7 +244,7 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
                 "arguments: {call}"
             );
         }
-        let alternates = quirks.alternating_roles && matches!(role, "user" | "assistant");
+        let alternates = compat.alternating_roles && matches!(role, "user" | "assistant");
         ensure!(
             !alternates || before != role,
             "two {role} messages in a row"
@@ -242,7 +260,7 @@ fn chat(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> 
 
 fn responses(
     body: &Value,
-    quirks: &Quirks,
+    compat: &ProviderCompat,
     can: &Capabilities,
     compact: bool,
 ) -> Result<(), Wrong> {
@@ -264,14 +282,14 @@ fn responses(
             &["store", "include", "tool_choice", "max_output_tokens"],
         )?;
     } else {
-        ensure!(body.get("store").is_some() == quirks.openai_extras, "store");
+        ensure!(body.get("store").is_some() == compat.openai_extras, "store");
         ensure!(
-            quirks.openai_extras || body.get("include").is_none(),
+            compat.openai_extras || body.get("include").is_none(),
             "include"
         );
     }
     ensure!(
-        quirks.openai_extras || body.get("prompt_cache_key").is_none(),
+        compat.openai_extras || body.get("prompt_cache_key").is_none(),
         "prompt_cache_key"
     );
     ensure!(
@@ -296,7 +314,7 @@ fn responses(
         match item["type"].as_str().unwrap_or_default() {
             "message" => {
                 let role = item["role"].as_str().unwrap_or_default();
-                let harness = if quirks.developer_role {
+                let harness = if compat.developer_role {
                     "developer"
                 } else {
                     "system"
@@ -337,7 +355,7 @@ fn responses(
     calls.closed()
 }
 
-fn messages(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wrong> {
+fn messages(body: &Value, compat: &ProviderCompat, can: &Capabilities) -> Result<(), Wrong> {
     ensure!(body["stream"] == true, "not streamed");
     let others = [
         "store",
@@ -353,7 +371,7 @@ fn messages(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wro
     bounded(&body["max_tokens"], can)?;
     let marks = body.to_string().matches("\"cache_control\"").count();
     ensure!(
-        marks <= 4 && (marks > 0) == quirks.cache_marks,
+        marks <= 4 && (marks > 0) == (compat.cache_control != CacheControlModels::Never),
         "{marks} cache marks"
     );
     thinking(body, can)?;
@@ -400,6 +418,55 @@ fn messages(body: &Value, quirks: &Quirks, can: &Capabilities) -> Result<(), Wro
         wanted == "assistant",
         "the model is asked to go on with its own words"
     );
+    calls.closed()
+}
+
+fn gemini(body: &Value, can: &Capabilities) -> Result<(), Wrong> {
+    absent(
+        body,
+        &["model", "messages", "stream", "system", "cachedContent"],
+    )?;
+    let most = &body["generationConfig"]["maxOutputTokens"];
+    if !most.is_null() {
+        bounded(most, can)?;
+    }
+    let mut calls = Calls::default();
+    let entries = list(&body["contents"]);
+    ensure!(
+        entries.last().is_some_and(|entry| entry["role"] == "user"),
+        "the model is asked to go on with its own words"
+    );
+    for entry in entries {
+        let parts = list(&entry["parts"]);
+        ensure!(!parts.is_empty(), "an empty entry");
+        let results = parts
+            .iter()
+            .filter(|part| part["functionResponse"].is_object());
+        ensure!(
+            matches!(results.count(), n if n == 0 || n == parts.len()),
+            "results stand with other parts"
+        );
+        for part in parts {
+            let (call, result) = (&part["functionCall"], &part["functionResponse"]);
+            if call.is_object() {
+                calls.call(&call["id"], false)?;
+                named(&call["name"])?;
+                ensure!(call["args"].is_object(), "arguments: {call}");
+            } else if result.is_object() {
+                calls.result(&result["id"])?;
+                named(&result["name"])?;
+            } else if part["inlineData"].is_object() {
+                ensure!(can.images, "an image for a model that sees none");
+            } else {
+                let text = part["text"].as_str().unwrap_or_default();
+                let signed = part["thoughtSignature"].is_string();
+                ensure!(signed || !text.trim().is_empty(), "says nothing: {part}");
+            }
+        }
+        if entry["role"] == "user" {
+            calls.closed()?;
+        }
+    }
     calls.closed()
 }
 

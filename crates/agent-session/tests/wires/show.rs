@@ -13,7 +13,7 @@ const SHOWN: [&str; 4] = [
 ];
 
 /// Fields that are lists of items.
-const LISTS: [&str; 4] = ["tools", "system", "messages", "input"];
+const LISTS: [&str; 5] = ["tools", "system", "messages", "input", "contents"];
 
 /// The longest text that is shown, in characters.
 const LONGEST: usize = 100;
@@ -25,7 +25,7 @@ pub fn request(received: &Received) -> String {
         .iter()
         .map(|(name, value)| match name.as_str() {
             name if SHOWN.contains(&name) => format!("{name}: {value}"),
-            "authorization" | "x-api-key" => format!("{name} (present)"),
+            "authorization" | "x-api-key" | "x-goog-api-key" => format!("{name} (present)"),
             name => name.to_owned(),
         })
         .collect();

@@ -124,16 +124,17 @@ impl Said {
 
     fn of(wire: Wire, body: &Value) -> String {
         let mut said = Self::default();
-        let key = if wire == Wire::Responses {
-            "input"
-        } else {
-            "messages"
+        let key = match wire {
+            Wire::Responses => "input",
+            Wire::Gemini => "contents",
+            Wire::Chat | Wire::Messages => "messages",
         };
         for item in body[key].as_array().into_iter().flatten() {
             match wire {
                 Wire::Responses => said.item(item),
                 Wire::Chat => said.message(item),
                 Wire::Messages => said.turn(item),
+                Wire::Gemini => said.entry(item),
             }
         }
         said.lines.join("\n")
@@ -154,12 +155,31 @@ impl Said {
     fn message(&mut self, message: &Value) {
         match message["role"].as_str().unwrap_or_default() {
             "system" | "developer" => {}
-            "tool" => self.result(&message["tool_call_id"], &message["content"]),
-            _ => self.words(&message["role"], &message["content"]),
+            "tool" => self.result(&message["tool_call_id"], text_of(&message["content"])),
+            _ => self.words(&message["role"], text_of(&message["content"])),
         }
         for call in message["tool_calls"].as_array().into_iter().flatten() {
             let function = &call["function"];
             self.call(&call["id"], &function["name"], &function["arguments"]);
+        }
+    }
+
+    fn entry(&mut self, entry: &Value) {
+        let role = match entry["role"] == "model" {
+            true => json!("assistant"),
+            false => entry["role"].clone(),
+        };
+        for part in entry["parts"].as_array().into_iter().flatten() {
+            let (call, result) = (&part["functionCall"], &part["functionResponse"]);
+            if call.is_object() {
+                self.call(&call["id"], &call["name"], &call["args"]);
+            } else if result.is_object() {
+                let response = result["response"].as_object();
+                let text = response.and_then(|response| response.values().next());
+                self.result(&result["id"], text.expect("a response"));
+            } else {
+                self.words(&role, &part["text"]);
+            }
         }
     }
 
@@ -171,6 +191,14 @@ impl Said {
                 _ => self.words(&turn["role"], &block["text"]),
             }
         }
+    }
+}
+
+/// Returns the text of a content, which is one part where it is marked for the cache.
+fn text_of(content: &Value) -> &Value {
+    match content {
+        Value::Array(parts) => &parts[0]["text"],
+        text => text,
     }
 }
 

@@ -8,6 +8,9 @@ use crate::wire::Wire;
 /// What a base URL must be.
 const FORM: &str = "write http:// or https:// with a host, such as http://127.0.0.1:8000/v1";
 
+/// What Azure wants in the query of every request.
+const API_VERSION: &str = "api-version";
+
 /// Returns `text` as a base URL of `wire`, in the form that paths are added to, or why it is none. The reason
 /// never holds a password.
 pub(super) fn normalized(text: &str, wire: Wire) -> Result<String, String> {
@@ -27,18 +30,35 @@ pub(super) fn normalized(text: &str, wire: Wire) -> Result<String, String> {
     if !matches!(url.scheme(), "http" | "https") || !hosted {
         return Err(format!("is {text:?}; {FORM}"));
     }
-    if url.query().is_some() || url.fragment().is_some() {
+    let mut pairs = url.query_pairs();
+    let versioned = pairs
+        .next()
+        .is_some_and(|(name, value)| name == API_VERSION && !value.is_empty())
+        && pairs.next().is_none();
+    if (url.query().is_some() && !versioned) || url.fragment().is_some() {
         return Err(format!(
-            "is {text:?}, but paths are added to its end; leave out ? and # and what follows"
+            "is {text:?}, but paths are added to its end; leave out ? and # and what follows, except for \
+             ?api-version=VERSION of Azure"
         ));
     }
+    let mut bare = url.clone();
+    bare.set_query(None);
     // What was checked is what is sent to, not how it was written.
-    let base = url.as_str().trim_end_matches('/');
-    Ok(match wire {
+    let base = bare.as_str().trim_end_matches('/');
+    let base = match wire {
         // The wire adds /v1/messages.
         Wire::Messages => base.strip_suffix("/v1").unwrap_or(base).to_owned(),
-        Wire::Responses | Wire::Chat => base.to_owned(),
+        Wire::Responses | Wire::Chat | Wire::Gemini => base.to_owned(),
+    };
+    Ok(match url.query() {
+        Some(query) => format!("{base}?{query}"),
+        None => base,
     })
+}
+
+/// Returns true for a base URL with the version of Azure's interface.
+pub(super) fn is_versioned(base_url: &str) -> bool {
+    base_url.contains(&format!("?{API_VERSION}="))
 }
 
 /// Returns true when both URLs lead to the same scheme, host and port.
@@ -73,6 +93,10 @@ mod tests {
             chat("https://a.example").as_deref(),
             Ok("https://a.example")
         );
+        assert_eq!(
+            chat("https://a.example/openai/deployments/d/?api-version=2024-10-21").as_deref(),
+            Ok("https://a.example/openai/deployments/d?api-version=2024-10-21")
+        );
         let messages = normalized("https://a.example/anthropic/v1/", Wire::Messages);
         assert_eq!(messages.as_deref(), Ok("https://a.example/anthropic"));
     }
@@ -88,6 +112,8 @@ mod tests {
             "http:///v1",
             "https://a.example/v1?key=1",
             "https://a.example/v1#top",
+            "https://a.example/v1?api-version=1&key=2",
+            "https://a.example/v1?api-version=",
         ] {
             let said = normalized(text, Wire::Chat);
             assert!(said.is_err(), "{text}: {said:?}");

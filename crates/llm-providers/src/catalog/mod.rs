@@ -32,12 +32,39 @@ use serde::{Deserialize, Serialize};
 use session_model::Usage;
 
 use crate::capabilities::Capabilities;
-use crate::wire::{Quirks, Wire};
+use crate::wire::{ProviderCompat, Wire};
 
 pub use error::CatalogError;
 pub use headers::Headers;
-pub use overrides::{ModelOverride, Overrides, ProviderOverride, QuirksOverride};
+pub use overrides::{CompatOverride, ModelOverride, Overrides, ProviderOverride};
 pub use resolve::{Resolved, Selection};
+
+/// The header that carries the key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum KeyHeader {
+    /// `authorization: Bearer KEY`.
+    Authorization,
+    /// `api-key: KEY` (Azure).
+    ApiKey,
+    /// `x-api-key: KEY` (Anthropic).
+    XApiKey,
+    /// `x-goog-api-key: KEY` (Google).
+    XGoogApiKey,
+}
+
+impl KeyHeader {
+    /// Returns the header's name, and what stands before the key.
+    pub(crate) const fn form(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Authorization => ("authorization", "Bearer "),
+            Self::ApiKey => ("api-key", ""),
+            Self::XApiKey => ("x-api-key", ""),
+            Self::XGoogApiKey => ("x-goog-api-key", ""),
+        }
+    }
+}
 
 /// Where a provider is and how it is spoken to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,13 +73,16 @@ pub struct ProviderInfo {
     /// The name, for example `openai`.
     pub name: String,
     /// The base of its URLs, for example `https://api.openai.com/v1`; without a slash at the end, and without
-    /// `/v1` for the messages wire, which adds it.
+    /// `/v1` for the messages wire, which adds it. May end in `?api-version=VERSION`.
     pub base_url: String,
     /// The wire.
     pub wire: Wire,
     /// The environment variable that holds the key; `None` where none is sent.
     #[serde(default)]
     pub api_key_env: Option<String>,
+    /// The header that carries the key, where it is not the usual one.
+    #[serde(default)]
+    pub key_header: Option<KeyHeader>,
     /// Whether requests without a key make sense.
     #[serde(default)]
     pub key_optional: bool,
@@ -61,7 +91,7 @@ pub struct ProviderInfo {
     pub headers: Headers,
     /// What differs from the plain form of the wire.
     #[serde(default)]
-    pub quirks: Quirks,
+    pub compat: ProviderCompat,
     /// Whether models that the catalog does not list are accepted (servers that serve what the user loaded).
     #[serde(default)]
     pub any_model: bool,
@@ -71,6 +101,18 @@ pub struct ProviderInfo {
 }
 
 impl ProviderInfo {
+    /// Returns the header that carries the key: what the settings name, that of Azure for a base URL with an
+    /// `api-version`, or that of the wire.
+    pub fn key_header(&self) -> KeyHeader {
+        let usual = match self.wire {
+            _ if base_url::is_versioned(&self.base_url) => KeyHeader::ApiKey,
+            Wire::Responses | Wire::Chat => KeyHeader::Authorization,
+            Wire::Messages => KeyHeader::XApiKey,
+            Wire::Gemini => KeyHeader::XGoogApiKey,
+        };
+        self.key_header.unwrap_or(usual)
+    }
+
     /// Fails when a key must not be sent to this provider: over plain http to a host that is not loopback,
     /// without `allowInsecure`. To be asked before a key or a header of the user's is sent.
     pub fn check_key_transport(&self) -> Result<(), CatalogError> {
@@ -118,7 +160,7 @@ pub struct ModelInfo {
     /// What it costs, from the tier for all prompts upwards; empty when unknown.
     #[serde(default)]
     pub prices: Vec<PriceTier>,
-    /// Where these facts come from.
+    /// Where these facts come from; empty where nothing is known of the model.
     #[serde(default)]
     pub source: String,
     /// When they were read, as `YYYY-MM-DD`.
@@ -130,6 +172,11 @@ impl ModelInfo {
     /// Returns `provider/id`, as people and settings name the model.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
+    }
+
+    /// Returns whether the catalog or the settings list the model, so that what it can do is known.
+    pub fn is_known(&self) -> bool {
+        !self.source.is_empty()
     }
 
     /// Returns what `usage` costs in USD, or `None` where no price is known or the usage is incomplete. The

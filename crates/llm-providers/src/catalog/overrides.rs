@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
-use super::{Catalog, Headers, ModelInfo, PriceTier, ProviderInfo, base_url};
+use super::{Catalog, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo, base_url};
 use crate::capabilities::Capabilities;
-use crate::wire::{MaxTokensField, Quirks, ReasoningField, Wire};
+use crate::wire::{
+    CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField, Wire,
+};
 
 /// A user's changes and additions. What is not said stays as it is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -30,23 +32,25 @@ pub struct ProviderOverride {
     pub wire: Option<Wire>,
     /// The environment variable that holds the key; empty for none.
     pub api_key_env: Option<String>,
+    /// The header that carries the key, in place of the wire's usual one.
+    pub key_header: Option<KeyHeader>,
     /// Whether requests without a key make sense.
     pub key_optional: Option<bool>,
     /// Headers in addition to those of the catalog.
     pub headers: Option<Headers>,
     /// What differs from the plain form of the wire.
-    pub quirks: Option<QuirksOverride>,
+    pub compat: Option<CompatOverride>,
     /// Whether unlisted models are accepted; true for a new provider.
     pub any_model: Option<bool>,
     /// Whether a key may go over plain http to another host.
     pub allow_insecure: Option<bool>,
 }
 
-/// Changes to [`Quirks`], field by field.
+/// Changes to [`ProviderCompat`], field by field.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct QuirksOverride {
+pub struct CompatOverride {
     /// Which field bounds an answer.
     pub max_tokens_field: Option<MaxTokensField>,
     /// Whether the role `developer` takes the place of `system`.
@@ -63,8 +67,10 @@ pub struct QuirksOverride {
     pub short_tool_ids: Option<bool>,
     /// Whether `store` and `prompt_cache_key` are understood.
     pub openai_extras: Option<bool>,
-    /// Whether prompt-cache marks are understood.
-    pub cache_marks: Option<bool>,
+    /// Which models get prompt-cache marks.
+    pub cache_control: Option<CacheControlModels>,
+    /// How long the prompt cache keeps what was marked.
+    pub cache_ttl: Option<CacheTtl>,
 }
 
 /// Changes to a model, or a new one.
@@ -136,6 +142,7 @@ impl Catalog {
                 .map_err(|reason| CatalogError::setting(key(".apiKeyEnv"), reason))?;
             provider.key_optional = provider.api_key_env.is_none();
         }
+        provider.key_header = change.key_header.or(provider.key_header);
         set(&mut provider.key_optional, change.key_optional);
         for (header, value) in change.headers.iter().flat_map(|headers| headers.iter()) {
             // The value may be a secret: it is not repeated.
@@ -156,8 +163,8 @@ impl Catalog {
             }
             provider.headers.insert(header.clone(), value.clone());
         }
-        if let Some(quirks) = &change.quirks {
-            quirks.apply(&mut provider.quirks);
+        if let Some(compat) = &change.compat {
+            compat.apply(&mut provider.compat);
         }
         set(&mut provider.any_model, change.any_model);
         set(&mut provider.allow_insecure, change.allow_insecure);
@@ -229,17 +236,18 @@ impl Catalog {
     }
 }
 
-impl QuirksOverride {
-    fn apply(&self, quirks: &mut Quirks) {
-        set(&mut quirks.max_tokens_field, self.max_tokens_field);
-        set(&mut quirks.developer_role, self.developer_role);
-        set(&mut quirks.stream_usage, self.stream_usage);
-        set(&mut quirks.reasoning_field, self.reasoning_field);
-        set(&mut quirks.replays_reasoning, self.replays_reasoning);
-        set(&mut quirks.alternating_roles, self.alternating_roles);
-        set(&mut quirks.short_tool_ids, self.short_tool_ids);
-        set(&mut quirks.openai_extras, self.openai_extras);
-        set(&mut quirks.cache_marks, self.cache_marks);
+impl CompatOverride {
+    fn apply(&self, compat: &mut ProviderCompat) {
+        set(&mut compat.max_tokens_field, self.max_tokens_field);
+        set(&mut compat.developer_role, self.developer_role);
+        set(&mut compat.stream_usage, self.stream_usage);
+        set(&mut compat.reasoning_field, self.reasoning_field);
+        set(&mut compat.replays_reasoning, self.replays_reasoning);
+        set(&mut compat.alternating_roles, self.alternating_roles);
+        set(&mut compat.short_tool_ids, self.short_tool_ids);
+        set(&mut compat.openai_extras, self.openai_extras);
+        set(&mut compat.cache_control, self.cache_control);
+        set(&mut compat.cache_ttl, self.cache_ttl);
     }
 }
 
@@ -250,9 +258,10 @@ pub(super) fn new_provider(name: &str) -> ProviderInfo {
         base_url: String::new(),
         wire: Wire::Chat,
         api_key_env: None,
+        key_header: None,
         key_optional: true,
         headers: Headers::default(),
-        quirks: Quirks::default(),
+        compat: ProviderCompat::default(),
         any_model: true,
         allow_insecure: false,
     }

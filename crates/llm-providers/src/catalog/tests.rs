@@ -74,19 +74,8 @@ fn embedded_providers_are_sane() {
         assert_eq!(provider.key_optional, local, "{name}");
         assert!(provider.any_model || !local, "{name}");
         assert!(provider.api_key_env.is_some(), "{name}");
-        let messages = provider.wire == Wire::Messages;
-        assert_eq!(provider.quirks.cache_marks, messages, "{name}");
-    }
-    // Every quirk is said, none is left to a default.
-    let raw: serde_json::Value = serde_json::from_str(text).expect("the providers parse");
-    let full = serde_json::to_value(crate::Quirks::default()).expect("quirks are JSON");
-    for provider in raw.as_array().into_iter().flatten() {
-        let said = provider["quirks"].as_object().map(serde_json::Map::len);
-        assert_eq!(
-            said,
-            full.as_object().map(serde_json::Map::len),
-            "{provider}"
-        );
+        let marks = provider.compat.cache_control == crate::CacheControlModels::Always;
+        assert_eq!(marks, provider.wire == Wire::Messages, "{name}");
     }
 }
 
@@ -145,17 +134,17 @@ fn embedded_models_are_sane() {
 #[test]
 fn a_changed_provider_keeps_what_is_not_said() {
     let catalog = applied(
-        r#"{"providers": {"groq": {"quirks": {"developerRole": true}, "headers": {"X-Team": "a"}},
+        r#"{"providers": {"groq": {"compat": {"developerRole": true}, "headers": {"X-Team": "a"}},
             "openai": {"baseUrl": "https://api.openai.com/v2/"}}}"#,
     );
     let catalog = catalog.expect("the overrides are good");
     let before = Catalog::embedded();
     let mut want = before.provider("groq").cloned().expect("groq is listed");
     assert_eq!(
-        want.quirks.max_tokens_field,
+        want.compat.max_tokens_field,
         MaxTokensField::MaxCompletionTokens
     );
-    want.quirks.developer_role = true;
+    want.compat.developer_role = true;
     want.headers.insert("X-Team".to_owned(), "a".to_owned());
     assert_eq!(catalog.provider("groq"), Some(&want));
     let openai = catalog.provider("openai").expect("openai is listed");
@@ -283,7 +272,7 @@ fn unknown_fields_and_wires_are_refused() {
         (r#"{"providers": {"a": {"wire": "grpc"}}}"#, "`chat`"),
         (r#"{"providers": {"a": {"baseURL": ""}}}"#, "`baseUrl`"),
         (
-            r#"{"providers": {"a": {"quirks": {"x": 1}}}}"#,
+            r#"{"providers": {"a": {"compat": {"x": 1}}}}"#,
             "`shortToolIds`",
         ),
         (r#"{"models": {"a/b": {"context": 1}}}"#, "`window`"),

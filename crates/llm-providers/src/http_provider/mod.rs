@@ -3,7 +3,7 @@
 mod events;
 mod native;
 
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use session_model::json::RawJson;
 use tokio_util::sync::CancellationToken;
 
@@ -13,10 +13,10 @@ use crate::error::{ProviderError, ProviderErrorKind};
 use crate::native::{NativeAnswer, NativeRequest};
 use crate::native_history::{MESSAGES_KEY, RESPONSES_KEY};
 use crate::provider::{BoxFuture, EventStream, Provider};
-use crate::request::Request;
+use crate::request::{Reasoning, Request};
 use crate::secret::{Redactor, Secret};
-use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi};
-use crate::wire::{Decode, Target, Wire, chat, messages, responses};
+use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi, joined};
+use crate::wire::{Decode, Target, Wire, chat, gemini, messages, reasoning, responses};
 use events::events;
 
 /// A model that is reached over HTTP.
@@ -84,8 +84,9 @@ impl HttpProvider {
             provider: &self.provider.name,
             model: &self.model.id,
             wire: self.provider.wire,
-            quirks: &self.provider.quirks,
+            compat: &self.provider.compat,
             capabilities: &self.model.capabilities,
+            known: self.model.is_known(),
         }
     }
 
@@ -102,15 +103,9 @@ impl HttpProvider {
             Ok(value)
         };
         if let Some(key) = &self.key {
-            match self.provider.wire {
-                Wire::Responses | Wire::Chat => {
-                    let bearer = format!("Bearer {}", key.expose());
-                    headers.insert(AUTHORIZATION, value("authorization", &bearer)?);
-                }
-                Wire::Messages => {
-                    headers.insert("x-api-key", value("x-api-key", key.expose())?);
-                }
-            }
+            let (name, scheme) = self.provider.key_header().form();
+            let text = format!("{scheme}{}", key.expose());
+            headers.insert(name, value(name, &text)?);
         }
         if self.provider.wire == Wire::Messages {
             let version = HeaderValue::from_static("2023-06-01");
@@ -149,7 +144,11 @@ impl HttpProvider {
             Wire::Responses => client(call)?.responses(body).await,
             Wire::Chat => client(call)?.chat(body).await,
             Wire::Messages => {
-                let url = format!("{}/v1/messages", base.trim_end_matches('/'));
+                let url = joined(base, "/v1/messages");
+                call.post_for_events(&url, headers, body).await
+            }
+            Wire::Gemini => {
+                let url = joined(base, &gemini::path(&self.model.id));
                 call.post_for_events(&url, headers, body).await
             }
         }
@@ -166,7 +165,7 @@ impl HttpProvider {
         let sent = match self.provider.wire {
             Wire::Responses => true,
             Wire::Messages => messages::replays_compaction(request, &target),
-            Wire::Chat => false,
+            Wire::Chat | Wire::Gemini => false,
         };
         if sent {
             return Ok(());
@@ -190,6 +189,10 @@ impl HttpProvider {
                 messages::encode(request, &target),
                 Box::new(messages::Decoder::new()),
             ),
+            Wire::Gemini => (
+                gemini::encode(request, &target),
+                Box::new(gemini::Decoder::new()),
+            ),
         }
     }
 }
@@ -211,6 +214,12 @@ impl Provider for HttpProvider {
         Box::pin(async move {
             let call = self.call(cancel);
             self.check_native(&request, &call)?;
+            // Less thinking is wanted of every model that is asked for a summary again.
+            if request.reasoning != Reasoning::Off
+                && let Some(text) = self.refuses_reasoning(request.reasoning)
+            {
+                return Err(call.error(ProviderErrorKind::InvalidRequest, &text));
+            }
             let (body, decoder) = self.encode(&request);
             let replays = self.provider.wire == Wire::Messages
                 && messages::replays_compaction(&request, &self.target());
@@ -224,7 +233,7 @@ impl Provider for HttpProvider {
         match self.provider.wire {
             Wire::Responses => Some(RESPONSES_KEY),
             Wire::Messages => Some(MESSAGES_KEY),
-            Wire::Chat => None,
+            Wire::Chat | Wire::Gemini => None,
         }
     }
 
@@ -234,6 +243,10 @@ impl Provider for HttpProvider {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<NativeAnswer, ProviderError>> {
         Box::pin(self.send_native(request, cancel))
+    }
+
+    fn refuses_reasoning(&self, reasoning: Reasoning) -> Option<String> {
+        reasoning::refusal(reasoning, &self.target())
     }
 
     fn capabilities(&self) -> &Capabilities {

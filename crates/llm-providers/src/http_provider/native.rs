@@ -16,7 +16,7 @@ use crate::native_history::{MESSAGES_KEY, NativeHistory};
 use crate::provider::{EventStream, Provider};
 use crate::request::Request;
 use crate::transport::{Call, Expect, OpenAi};
-use crate::wire::{Quirks, Target, Wire, messages, responses};
+use crate::wire::{ProviderCompat, Target, Wire, messages, responses};
 
 /// The window that is assumed where none is known.
 const ASSUMED_WINDOW: u64 = 128_000;
@@ -51,9 +51,9 @@ impl HttpProvider {
         let answered = match self.info().wire {
             Wire::Responses => self.by_responses(&request, &call).await,
             Wire::Messages => self.by_messages(&request.request, &call).await,
-            Wire::Chat => Err(call.error(
+            Wire::Chat | Wire::Gemini => Err(call.error(
                 ProviderErrorKind::InvalidRequest,
-                "Chat Completions has no native compaction",
+                "the protocol has no native compaction",
             )),
         };
         answered.map(|answer| NativeAnswer {
@@ -130,14 +130,14 @@ impl HttpProvider {
             Err(error)
                 if error.kind == ProviderErrorKind::InvalidRequest
                     && error.status == Some(400)
-                    && target.quirks.openai_extras =>
+                    && target.compat.openai_extras =>
             {
-                let plain = Quirks {
+                let plain = ProviderCompat {
                     openai_extras: false,
-                    ..*target.quirks
+                    ..*target.compat
                 };
                 let target = Target {
-                    quirks: &plain,
+                    compat: &plain,
                     ..target
                 };
                 let body = responses::encode_compact_with(request, &target, items);

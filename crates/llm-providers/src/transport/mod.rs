@@ -248,7 +248,7 @@ impl Call {
         let body = String::from_utf8_lossy(&body);
         if let Refusal::Document = refused
             && classify(None, &body).kind == ProviderErrorKind::Malformed
-            && ["choices", "output", "content"]
+            && ["choices", "output", "content", "candidates"]
                 .iter()
                 .any(|name| member(&body, name).is_some_and(|list| list != "[]"))
         {
@@ -347,6 +347,18 @@ impl Call {
         };
         self.error(kind, &format!("{what}: {}", causes(&error)))
     }
+}
+
+/// Returns the address of `path` under a base URL; a query of the base stays at the end.
+pub(crate) fn joined(base: &str, path: &str) -> String {
+    let (base, query) = match base.split_once('?') {
+        Some((base, query)) => (
+            base,
+            format!("{}{query}", if path.contains('?') { '&' } else { '?' }),
+        ),
+        None => (base, String::new()),
+    };
+    format!("{}{path}{query}", base.trim_end_matches('/'))
 }
 
 /// Returns the answer of a server that does not stream, as a stream of one event; the decoders know whole answers.

@@ -13,7 +13,7 @@ use session_model::json::RawJson;
 
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::provider::BoxFuture;
-use crate::transport::{Call, DataStream, Expect, StreamErrorCell};
+use crate::transport::{Call, DataStream, Expect, StreamErrorCell, joined};
 
 /// The OpenAI client for one request.
 pub(crate) struct OpenAi {
@@ -37,7 +37,7 @@ impl Config for Place {
     }
 
     fn url(&self, path: &str) -> String {
-        format!("{}{path}", self.base)
+        joined(&self.base, path)
     }
 
     fn query(&self) -> Vec<(&str, &str)> {
@@ -71,7 +71,7 @@ impl OpenAi {
             .or_insert(HeaderValue::from_static(accepted));
         let stream_error = StreamErrorCell::default();
         let place = Place {
-            base: base.trim_end_matches('/').to_owned(),
+            base: base.to_owned(),
             headers,
             no_key: SecretString::default(),
         };

@@ -10,7 +10,7 @@ use crate::catalog::Catalog;
 use crate::native_history::NativeHistory;
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::samples::{ABLE, any_conversation, request, tool};
-use crate::wire::{Quirks, Target, Wire, chat, messages, responses};
+use crate::wire::{ProviderCompat, Target, Wire, chat, gemini, messages, responses};
 
 /// Returns every body that a request can become on a wire.
 fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
@@ -21,6 +21,7 @@ fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
             responses::encode_compact(request, target),
         ],
         Wire::Chat => vec![chat::encode(request, target)],
+        Wire::Gemini => vec![gemini::encode(request, target)],
         Wire::Messages => vec![
             messages::encode(request, target),
             messages::encode_compact(request, target),
@@ -43,7 +44,22 @@ fn ids(body: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
                 "tool_result" => results.extend(id("tool_use_id")),
                 _ => results.extend(id("tool_call_id")),
             }
-            let inner = ["input", "messages", "content", "tool_calls"];
+            let part = |key: &str| {
+                members
+                    .get(key)
+                    .and_then(|part| part["id"].as_str())
+                    .map(str::to_owned)
+            };
+            calls.extend(part("functionCall"));
+            results.extend(part("functionResponse"));
+            let inner = [
+                "input",
+                "messages",
+                "content",
+                "tool_calls",
+                "contents",
+                "parts",
+            ];
             let inner = inner.iter().filter_map(|key| members.get(*key));
             inner.for_each(|value| ids(value, calls, results));
         }
@@ -51,7 +67,7 @@ fn ids(body: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
     }
 }
 
-fn check(body: &Value, quirks: &Quirks, wire: Wire) -> Result<(), TestCaseError> {
+fn check(body: &Value, compat: &ProviderCompat, wire: Wire) -> Result<(), TestCaseError> {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     ids(body, &mut calls, &mut results);
     let once: BTreeSet<&String> = calls.iter().collect();
@@ -60,7 +76,7 @@ fn check(body: &Value, quirks: &Quirks, wire: Wire) -> Result<(), TestCaseError>
     prop_assert_eq!(answered.len(), results.len(), "a call is answered twice");
     prop_assert_eq!(once, answered);
     for id in &calls {
-        let nine = quirks.short_tool_ids && wire == Wire::Chat;
+        let nine = compat.short_tool_ids && wire == Wire::Chat;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || (!nine && b"_-".contains(&byte));
         prop_assert!(id.bytes().all(plain), "{}", id);
         let lengths = if nine { 9..=9 } else { 1..=64 };
@@ -85,16 +101,17 @@ proptest! {
         request.max_output = most;
         let capabilities = if able { ABLE } else { crate::Capabilities::default() };
         for provider in Catalog::embedded().providers() {
-            for wire in [Wire::Responses, Wire::Chat, Wire::Messages] {
+            for wire in [Wire::Responses, Wire::Chat, Wire::Messages, Wire::Gemini] {
                 let target = Target {
                     provider: "p",
                     model: "m",
                     wire,
-                    quirks: &provider.quirks,
+                    compat: &provider.compat,
                     capabilities: &capabilities,
+                    known: true,
                 };
                 for body in bodies(&request, &target) {
-                    check(&body, &provider.quirks, wire)?;
+                    check(&body, &provider.compat, wire)?;
                 }
             }
         }
@@ -114,10 +131,10 @@ fn a_dated_version_replays_what_its_alias_made() {
         }),
         ..request(Vec::new())
     };
-    let quirks = Quirks::default();
+    let compat = ProviderCompat::default();
     let target = Target {
         model: "m-20260101",
-        ..crate::wire::samples::target(Wire::Messages, &quirks)
+        ..crate::wire::samples::target(Wire::Messages, &compat)
     };
     assert!(messages::encode(&request, &target).get().contains("ENC"));
     assert!(messages::replays_compaction(&request, &target));

@@ -4,9 +4,11 @@
 pub(crate) mod chat;
 #[cfg(test)]
 mod forms_tests;
+pub(crate) mod gemini;
 pub(crate) mod history;
 pub(crate) mod messages;
 pub(crate) mod parts;
+pub(crate) mod reasoning;
 pub(crate) mod responses;
 #[cfg(test)]
 mod samples;
@@ -27,6 +29,8 @@ pub enum Wire {
     Chat,
     /// Anthropic Messages: `POST {base}/v1/messages`.
     Messages,
+    /// Gemini: `POST {base}/models/{model}:streamGenerateContent`.
+    Gemini,
 }
 
 impl Wire {
@@ -36,6 +40,7 @@ impl Wire {
             Self::Responses => "openai-responses",
             Self::Chat => "openai-completions",
             Self::Messages => "anthropic-messages",
+            Self::Gemini => "google-generative-ai",
         }
     }
 }
@@ -50,6 +55,33 @@ pub enum MaxTokensField {
     MaxTokens,
     /// `max_completion_tokens`, which OpenAI's own models need.
     MaxCompletionTokens,
+}
+
+/// Which models get prompt-cache marks (`cache_control`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum CacheControlModels {
+    /// None: the provider knows no marks.
+    #[default]
+    Never,
+    /// All models.
+    Always,
+    /// Models whose id begins with `anthropic/`, as services that route to many vendors name Claude.
+    Claude,
+}
+
+/// How long a prompt cache keeps what was marked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub enum CacheTtl {
+    /// Five minutes, the default of the services.
+    #[default]
+    #[serde(rename = "5m")]
+    FiveMinutes,
+    /// One hour; writing costs more.
+    #[serde(rename = "1h")]
+    OneHour,
 }
 
 /// How a Chat Completions server is told how much to think.
@@ -70,7 +102,7 @@ pub enum ReasoningField {
 /// provider's entry in the catalog or by the user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct Quirks {
+pub struct ProviderCompat {
     /// The field that bounds the answer.
     pub max_tokens_field: MaxTokensField,
     /// Whether the role `developer` is known (and takes the place of `system`).
@@ -87,11 +119,13 @@ pub struct Quirks {
     pub short_tool_ids: bool,
     /// Whether `store: false` and `prompt_cache_key` are understood.
     pub openai_extras: bool,
-    /// Whether prompt-cache marks are understood (Anthropic Messages).
-    pub cache_marks: bool,
+    /// Which models get prompt-cache marks (Anthropic Messages, and Claude over Chat Completions).
+    pub cache_control: CacheControlModels,
+    /// How long the cache keeps what was marked.
+    pub cache_ttl: CacheTtl,
 }
 
-impl Default for Quirks {
+impl Default for ProviderCompat {
     fn default() -> Self {
         Self {
             max_tokens_field: MaxTokensField::MaxTokens,
@@ -102,7 +136,8 @@ impl Default for Quirks {
             alternating_roles: false,
             short_tool_ids: false,
             openai_extras: false,
-            cache_marks: false,
+            cache_control: CacheControlModels::Never,
+            cache_ttl: CacheTtl::FiveMinutes,
         }
     }
 }
@@ -117,9 +152,19 @@ pub(crate) struct Target<'a> {
     /// The wire.
     pub wire: Wire,
     /// What differs.
-    pub quirks: &'a Quirks,
+    pub compat: &'a ProviderCompat,
     /// What the model can do.
     pub capabilities: &'a Capabilities,
+    /// Whether that is known; nothing is known of a model that neither the catalog nor the settings list.
+    pub known: bool,
+}
+
+impl Target<'_> {
+    /// Returns whether the model takes a level for its thinking, not a budget. Of models that nothing is known of, it
+    /// is assumed: new ones do.
+    pub fn thinks_by_level(&self) -> bool {
+        self.capabilities.adaptive_thinking || !self.known
+    }
 }
 
 /// What a decoder cannot turn into events.

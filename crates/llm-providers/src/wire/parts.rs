@@ -3,14 +3,15 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Serialize;
 use serde_json::Value;
 use session_model::json::RawJson;
 use session_model::{Block, Content, ImageBlock, StopReason, SystemMessage, ToolCall};
 
 use crate::answer::Answer;
 use crate::request::Request;
-use crate::wire::Target;
 use crate::wire::history::{CallIds, IdForm};
+use crate::wire::{CacheControlModels, CacheTtl, Target};
 
 /// What the user says where he must speak and has said nothing: before the first answer, and after the last one.
 pub(crate) const OPENING: &str = "(The conversation goes on from here.)";
@@ -111,13 +112,34 @@ pub(crate) fn max_output(request: &Request, target: &Target<'_>) -> Option<u64> 
     wanted.map(|wanted| cap.map_or(wanted, |cap| wanted.min(cap)))
 }
 
+/// Asks the service to cache the prompt up to here.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct CacheControl {
+    r#type: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl: Option<&'static str>,
+}
+
+/// Returns the mark that the model's service understands, or nothing where it knows none.
+pub(crate) fn cache_control(target: &Target<'_>) -> Option<CacheControl> {
+    let marked = match target.compat.cache_control {
+        CacheControlModels::Never => false,
+        CacheControlModels::Always => true,
+        CacheControlModels::Claude => target.model.starts_with("anthropic/"),
+    };
+    marked.then_some(CacheControl {
+        r#type: "ephemeral",
+        ttl: (target.compat.cache_ttl == CacheTtl::OneHour).then_some("1h"),
+    })
+}
+
 /// The longest cache key that OpenAI takes, in characters.
 const MAX_CACHE_KEY: usize = 64;
 
 /// Returns what requests of one conversation share, where the service knows such a key.
 pub(crate) fn cache_key(request: &Request, target: &Target<'_>) -> Option<String> {
     let key = request.cache_key.as_ref();
-    let key = key.filter(|_| target.quirks.openai_extras);
+    let key = key.filter(|_| target.compat.openai_extras);
     key.map(|key| key.chars().take(MAX_CACHE_KEY).collect())
 }
 

@@ -11,7 +11,7 @@ use session_model::{
 use crate::answer::{Answer, Event};
 use crate::capabilities::Capabilities;
 use crate::request::{Request, Tool};
-use crate::wire::{Decode, Quirks, Target, Wire, WireError};
+use crate::wire::{Decode, ProviderCompat, Target, Wire, WireError};
 
 /// What a model of the tests can do.
 pub(crate) const ABLE: Capabilities = Capabilities {
@@ -26,13 +26,14 @@ pub(crate) const ABLE: Capabilities = Capabilities {
 };
 
 /// Returns a target called `p/m`.
-pub(crate) fn target(wire: Wire, quirks: &Quirks) -> Target<'_> {
+pub(crate) fn target(wire: Wire, compat: &ProviderCompat) -> Target<'_> {
     Target {
         provider: "p",
         model: "m",
         wire,
-        quirks,
+        compat,
         capabilities: &ABLE,
+        known: true,
     }
 }
 
@@ -211,13 +212,17 @@ pub(crate) fn instructed_conversation() -> Request {
 /// Returns a body as lines: everything but the messages, then each message.
 pub(crate) fn lines(body: &RawJson) -> String {
     let members = Members::parse(body.get()).expect("an object");
-    let rest = members.0.iter().filter(|(key, _)| *key != "messages");
+    let name = match members.get("contents") {
+        Some(_) => "contents",
+        None => "messages",
+    };
+    let rest = members.0.iter().filter(|(key, _)| *key != name);
     let rest = rest.map(|(key, value)| format!("{key}: {value}"));
     let mut lines: Vec<String> = rest.collect();
-    let messages = members.get("messages").expect("messages");
+    let messages = members.get(name).expect("messages");
     let messages: Vec<&RawValue> = serde_json::from_str(messages).expect("a list");
     let messages = messages.iter().enumerate();
-    lines.extend(messages.map(|(at, message)| format!("messages[{at}] {message}")));
+    lines.extend(messages.map(|(at, message)| format!("{name}[{at}] {message}")));
     lines.join("\n")
 }
 
@@ -243,6 +248,7 @@ pub(crate) fn any_conversation() -> impl Strategy<Value = Vec<LlmMessage>> {
         prop_oneof![
             Just(None),
             Just(Some(Wire::Chat)),
+            Just(Some(Wire::Gemini)),
             Just(Some(Wire::Messages))
         ]
     };

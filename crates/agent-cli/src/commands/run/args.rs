@@ -90,12 +90,17 @@ pub enum ModeArg {
 pub enum ThinkingArg {
     /// As little as it can.
     Off,
+    /// The least that counts as thinking.
+    Minimal,
     /// A little.
     Low,
     /// Some.
     Medium,
     /// Much.
     High,
+    /// Even more.
+    #[value(name = "xhigh")]
+    XHigh,
 }
 
 impl RunArgs {

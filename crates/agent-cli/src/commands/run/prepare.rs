@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount};
-use llm_providers::{Reasoning, ScriptAction, ScriptPlay};
+use llm_providers::{Provider, Reasoning, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::commands::run::folders::workspace;
@@ -148,7 +148,7 @@ impl Prepared {
             redactor: redactor.clone(),
         };
         let hooks = hook_set(command_hooks(&settings, &house)?);
-        let reasoning = reasoning(args, &which);
+        let reasoning = reasoning(args, &which, &*models.model.provider)?;
         let cwd = match copied {
             true => scratch_copy(&cwd)?,
             false => cwd,
@@ -346,16 +346,24 @@ fn instructions(
     Ok(Instructions::of(&settings.instructions, places))
 }
 
-fn reasoning(args: &RunArgs, which: &Which) -> Reasoning {
-    match args.thinking {
-        None => which
-            .tree()
-            .and_then(level_before)
-            .unwrap_or(Reasoning::Default),
+/// Returns how much the model should think: what the user says, or as before in the session where this model can.
+fn reasoning(args: &RunArgs, which: &Which, provider: &dyn Provider) -> Result<Reasoning, Error> {
+    let asked = match args.thinking {
+        None => {
+            let before = which.tree().and_then(level_before);
+            let before = before.filter(|level| provider.refuses_reasoning(*level).is_none());
+            return Ok(before.unwrap_or(Reasoning::Default));
+        }
         Some(ThinkingArg::Off) => Reasoning::Off,
+        Some(ThinkingArg::Minimal) => Reasoning::Minimal,
         Some(ThinkingArg::Low) => Reasoning::Low,
         Some(ThinkingArg::Medium) => Reasoning::Medium,
         Some(ThinkingArg::High) => Reasoning::High,
+        Some(ThinkingArg::XHigh) => Reasoning::XHigh,
+    };
+    match provider.refuses_reasoning(asked) {
+        Some(reason) => Err(Error::Usage(reason)),
+        None => Ok(asked),
     }
 }
 
@@ -366,9 +374,11 @@ fn level_before(tree: &SessionTree) -> Option<Reasoning> {
     let context = build_context(&path, Profile::Own.context_rules());
     match context.thinking_level.as_str() {
         "off" => Some(Reasoning::Off),
-        "minimal" | "low" => Some(Reasoning::Low),
+        "minimal" => Some(Reasoning::Minimal),
+        "low" => Some(Reasoning::Low),
         "medium" => Some(Reasoning::Medium),
-        "high" | "xhigh" => Some(Reasoning::High),
+        "high" => Some(Reasoning::High),
+        "xhigh" => Some(Reasoning::XHigh),
         _ => None,
     }
 }

@@ -553,7 +553,8 @@ fn messages_said_during_a_compaction_are_sent_after_it() {
 #[test]
 fn an_answer_may_take_what_is_left_of_the_window_and_never_nothing() {
     run(async {
-        let script = [window(SMALL), answer("a"), answer("b")].concat();
+        let header = json!({ "script": 1, "window": SMALL, "max_output": SMALL });
+        let script = [line_of(&header), answer("a"), answer("b")].concat();
         let house = House::new(&script).compaction(json!({ "enabled": false }));
         let mut life = house.open_session(LONG);
         life.ask("one").await;
@@ -579,6 +580,24 @@ fn an_answer_may_take_what_is_left_of_the_window_and_never_nothing() {
         let left = SMALL - tokens - tokens / 20;
         assert!(caps[0].abs_diff(left) <= 1, "{caps:?} of {left}");
         assert_eq!(caps[1], 256);
+        life.close().await;
+    });
+}
+
+#[test]
+fn an_answer_has_no_bound_where_the_models_cap_is_unknown() {
+    run(async {
+        let house = House::new(&[window(SMALL), answer("a")].concat());
+        let mut life = house.open_session(LONG);
+        life.ask("one").await;
+        let bounds: Vec<_> = house
+            .asked
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|asked| asked.max_output)
+            .collect();
+        assert_eq!(bounds, [None]);
         life.close().await;
     });
 }

@@ -5,6 +5,7 @@ use session_model::json::{RawJson, member};
 use session_model::{Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
 
 use crate::answer::{Answer, Event};
+use crate::wire::chat::metadata::{Metadata, add_of_call, add_of_message};
 use crate::wire::parts::{arguments_of, count, dedupe_call_ids, settled, text};
 use crate::wire::{Decode, WireError};
 
@@ -21,6 +22,7 @@ pub(crate) struct Decoder {
     refused: bool,
     pieces: Vec<Piece>,
     calls: Vec<Call>,
+    metadata: Metadata,
     done: bool,
 }
 
@@ -40,6 +42,7 @@ struct Call {
     id: String,
     name: String,
     arguments: String,
+    metadata: Metadata,
 }
 
 impl Decoder {
@@ -80,6 +83,7 @@ impl Decoder {
         if let Some(piece) = thinking.next() {
             self.think(piece, &mut events);
         }
+        add_of_message(&mut self.metadata, delta);
         self.content(&delta["content"], &mut events);
         if let Some(piece) = text(&delta["refusal"]) {
             self.refused = true;
@@ -172,6 +176,7 @@ impl Decoder {
             call.name = name.to_owned();
         }
         call.arguments.push_str(&arguments);
+        add_of_call(&mut call.metadata, entry);
         events.push(Event::ToolCall {
             index,
             name: call.name.clone(),
@@ -208,12 +213,16 @@ impl Decoder {
         let cache_read = cached.unwrap_or_default().min(prompt);
         let cache_write = count(&details["cache_write_tokens"]).unwrap_or_default();
         let cache_write = cache_write.min(prompt - cache_read);
+        let total = count(&usage["total_tokens"]).unwrap_or_default();
+        // Gemini leaves the thinking out of the completion, not out of the total.
+        let output = count(&usage["completion_tokens"]).unwrap_or_default();
+        let output = output.max(total.saturating_sub(prompt));
         self.usage = Usage {
             input: prompt - cache_read - cache_write,
-            output: count(&usage["completion_tokens"]).unwrap_or_default(),
+            output,
             cache_read,
             cache_write,
-            total_tokens: count(&usage["total_tokens"]).unwrap_or_default(),
+            total_tokens: total,
             incomplete: false,
         };
     }
@@ -238,14 +247,23 @@ impl Decoder {
                         id: call.id,
                         name: call.name,
                         arguments: Some(arguments_of(&call.arguments)),
-                        signature: None,
+                        signature: signature(call.metadata),
                     })
                 })
             }
         };
         let pieces = std::mem::take(&mut self.pieces);
+        // The message's own metadata stands in a block that has nothing to read.
+        let own = signature(std::mem::take(&mut self.metadata)).map(|signature| {
+            Block::Thinking(ThinkingBlock {
+                thinking: String::new(),
+                signature: Some(signature),
+                redacted: true,
+            })
+        });
+        let pieces = pieces.into_iter().filter_map(block);
         let mut answer = Answer {
-            content: pieces.into_iter().filter_map(block).collect(),
+            content: own.into_iter().chain(pieces).collect(),
             usage: self.usage,
             model: self.model.take(),
             id: self.id.take(),
@@ -262,6 +280,11 @@ impl Decoder {
         };
         answer
     }
+}
+
+/// Returns metadata as the text that sessions keep of it.
+fn signature(metadata: Metadata) -> Option<String> {
+    (!metadata.is_empty()).then(|| Value::Object(metadata).to_string())
 }
 
 impl Decode for Decoder {

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Reasoning, Request, ToolChoice};
-use crate::wire::chat::messages::{ChatMessage, chat_messages};
-use crate::wire::parts::{cache_key, max_output};
+use crate::request::{Request, ToolChoice};
+use crate::wire::chat::messages::{ChatMessage, chat_messages, set_cache_controls};
+use crate::wire::parts::{cache_control, cache_key, max_output};
+use crate::wire::reasoning::level;
 use crate::wire::{MaxTokensField, ReasoningField, Target};
 
 #[derive(Serialize)]
@@ -58,16 +59,18 @@ struct Function<'a> {
 
 /// Returns the JSON body that asks `target` for a streamed answer to `request`.
 pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
-    let quirks = target.quirks;
+    let compat = target.compat;
     let most = max_output(request, target);
-    let (max_tokens, max_completion_tokens) = match quirks.max_tokens_field {
+    let (max_tokens, max_completion_tokens) = match compat.max_tokens_field {
         MaxTokensField::MaxTokens => (most, None),
         MaxTokensField::MaxCompletionTokens => (None, most),
     };
-    let (reasoning_effort, reasoning) = match quirks.reasoning_field {
-        ReasoningField::ReasoningEffort => (effort(request, target, "low"), None),
+    let level = level(request.reasoning, target);
+    let effort = |least| level.map(|level| level.effort(least));
+    let (reasoning_effort, reasoning) = match compat.reasoning_field {
+        ReasoningField::ReasoningEffort => (effort("low"), None),
         ReasoningField::ReasoningObject => {
-            let effort = effort(request, target, "minimal");
+            let effort = effort("minimal");
             (None, effort.map(|effort| ReasoningObject { effort }))
         }
         ReasoningField::None => (None, None),
@@ -88,31 +91,23 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
     let stream_options = StreamOptions {
         include_usage: true,
     };
+    let mut messages = chat_messages(request, target);
+    if let Some(mark) = cache_control(target) {
+        set_cache_controls(&mut messages, mark);
+    }
     let body = Body {
         model: target.model,
-        messages: chat_messages(request, target),
+        messages,
         stream: true,
-        stream_options: quirks.stream_usage.then_some(stream_options),
+        stream_options: compat.stream_usage.then_some(stream_options),
         max_tokens,
         max_completion_tokens,
         tools: tools.collect(),
         tool_choice: (!request.tools.is_empty()).then_some(tool_choice),
         reasoning_effort,
         reasoning,
-        store: quirks.openai_extras.then_some(false),
+        store: compat.openai_extras.then_some(false),
         prompt_cache_key: cache_key(request, target),
     };
     RawJson::of(&body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
-}
-
-/// Returns the effort to ask for; `least` is the smallest one that every server with this field takes.
-fn effort(request: &Request, target: &Target<'_>, least: &'static str) -> Option<&'static str> {
-    let effort = match request.reasoning {
-        Reasoning::Default => return None,
-        Reasoning::Off => least,
-        Reasoning::Low => "low",
-        Reasoning::Medium => "medium",
-        Reasoning::High => "high",
-    };
-    target.capabilities.reasoning.then_some(effort)
 }

@@ -7,24 +7,29 @@ use session_model::{
 
 use crate::request::Request;
 use crate::wire::Target;
+use crate::wire::chat::metadata::{self, Metadata};
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{
-    NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text, tool_name,
+    CacheControl, NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text,
+    tool_name,
 };
 
 /// What stands between tool results and a user message where roles must alternate.
 const BRIDGE: &str = "(The results have been read.)";
+
+/// How many turns get a mark for the cache.
+const MARKED_TURNS: usize = 2;
 
 /// A message as the wire spells it.
 #[derive(Debug, Serialize)]
 #[serde(tag = "role", rename_all = "lowercase")]
 pub(super) enum ChatMessage {
     /// Instructions.
-    System { content: String },
+    System { content: ChatContent },
     /// Instructions, as OpenAI's newer models call them.
-    Developer { content: String },
+    Developer { content: ChatContent },
     /// The user's words and images.
-    User { content: UserContent },
+    User { content: ChatContent },
     /// The model's words and calls.
     Assistant {
         content: Option<String>,
@@ -32,27 +37,64 @@ pub(super) enum ChatMessage {
         reasoning_content: Option<String>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         tool_calls: Vec<CallEntry>,
+        #[serde(flatten)]
+        metadata: Metadata,
     },
     /// What a tool gave back.
     Tool {
         tool_call_id: String,
-        content: String,
+        content: ChatContent,
     },
 }
 
 /// One text, or texts and images.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
-pub(super) enum UserContent {
+pub(super) enum ChatContent {
     Text(String),
-    Parts(Vec<UserPart>),
+    Parts(Vec<ChatPart>),
 }
 
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum UserPart {
-    Text { text: String },
-    ImageUrl { image_url: ImageUrl },
+pub(super) enum ChatPart {
+    Text {
+        text: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<CacheControl>,
+    },
+    ImageUrl {
+        image_url: ImageUrl,
+    },
+}
+
+impl ChatPart {
+    fn text(text: String) -> Self {
+        Self::Text {
+            text,
+            cache_control: None,
+        }
+    }
+}
+
+impl ChatContent {
+    fn into_parts(self) -> Vec<ChatPart> {
+        match self {
+            Self::Text(text) => vec![ChatPart::text(text)],
+            Self::Parts(parts) => parts,
+        }
+    }
+
+    /// Puts a mark on the last text, which alone can have one.
+    fn set_cache_control(&mut self, mark: CacheControl) {
+        let mut parts = std::mem::replace(self, Self::Text(String::new())).into_parts();
+        let texts = parts.iter_mut().rev().filter_map(|part| match part {
+            ChatPart::Text { cache_control, .. } => Some(cache_control),
+            ChatPart::ImageUrl { .. } => None,
+        });
+        texts.take(1).for_each(|last| *last = Some(mark));
+        *self = Self::Parts(parts);
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -65,6 +107,8 @@ pub(super) struct CallEntry {
     id: String,
     r#type: &'static str,
     function: CalledFunction,
+    #[serde(flatten)]
+    metadata: Metadata,
 }
 
 #[derive(Debug, Serialize)]
@@ -75,7 +119,7 @@ pub(super) struct CalledFunction {
 
 /// Returns the system prompt and the conversation as the target spells them.
 pub(super) fn chat_messages(request: &Request, target: &Target<'_>) -> Vec<ChatMessage> {
-    let form = match target.quirks.short_tool_ids {
+    let form = match target.compat.short_tool_ids {
         true => IdForm::Nine,
         false => IdForm::Token,
     };
@@ -92,10 +136,34 @@ pub(super) fn chat_messages(request: &Request, target: &Target<'_>) -> Vec<ChatM
     conversation.show_result_images();
     // Some servers refuse a conversation that ends in an answer, others go on in the middle of it.
     if let Some(ChatMessage::Assistant { .. }) = conversation.messages.last() {
-        let text = OPENING.to_owned();
-        conversation.push_user(vec![UserPart::Text { text }]);
+        conversation.push_user(vec![ChatPart::text(OPENING.to_owned())]);
     }
     conversation.messages
+}
+
+/// Marks the messages up to which the prompt is cached: the system prompt, and the ends of the last two turns of the
+/// user and of the tools.
+pub(super) fn set_cache_controls(messages: &mut [ChatMessage], mark: CacheControl) {
+    let mut turns = 0;
+    let mut ends = true;
+    for message in messages.iter_mut().rev() {
+        match message {
+            ChatMessage::User { content } | ChatMessage::Tool { content, .. } => {
+                if ends && turns < MARKED_TURNS {
+                    content.set_cache_control(mark);
+                    turns += 1;
+                }
+                ends = false;
+            }
+            ChatMessage::Assistant { .. } => ends = true,
+            ChatMessage::System { .. } | ChatMessage::Developer { .. } => {}
+        }
+    }
+    if let Some(ChatMessage::System { content } | ChatMessage::Developer { content }) =
+        messages.first_mut()
+    {
+        content.set_cache_control(mark);
+    }
 }
 
 struct Conversation<'a> {
@@ -103,7 +171,7 @@ struct Conversation<'a> {
     ids: SentIds,
     messages: Vec<ChatMessage>,
     /// Images of the results since the last call: they must not stand between results.
-    result_images: Vec<UserPart>,
+    result_images: Vec<ChatPart>,
 }
 
 impl Conversation<'_> {
@@ -129,51 +197,49 @@ impl Conversation<'_> {
         if content.trim().is_empty() {
             return;
         }
-        if self.target.quirks.alternating_roles {
+        if self.target.compat.alternating_roles {
             match self.messages.as_mut_slice() {
                 [] => {}
                 [
                     ChatMessage::System { content: first }
                     | ChatMessage::Developer { content: first },
                 ] => {
-                    first.push_str("\n\n");
-                    first.push_str(&content);
+                    if let ChatContent::Text(first) = first {
+                        first.push_str("\n\n");
+                        first.push_str(&content);
+                    }
                     return;
                 }
                 _ => {
                     let text = framed(&content);
-                    return self.push_user(vec![UserPart::Text { text }]);
+                    return self.push_user(vec![ChatPart::text(text)]);
                 }
             }
         }
-        self.messages.push(match self.target.quirks.developer_role {
+        let content = ChatContent::Text(content);
+        self.messages.push(match self.target.compat.developer_role {
             true => ChatMessage::Developer { content },
             false => ChatMessage::System { content },
         });
     }
 
-    fn user_parts(&self, content: &Content) -> Vec<UserPart> {
+    fn user_parts(&self, content: &Content) -> Vec<ChatPart> {
         let parts = parts(content, self.target.capabilities.images).into_iter();
         let part = |part| match part {
-            Part::Text(text) => UserPart::Text {
-                text: text.into_owned(),
-            },
+            Part::Text(text) => ChatPart::text(text.into_owned()),
             Part::Image(image) => image_part(image),
         };
         parts.map(part).collect()
     }
 
-    fn push_user(&mut self, parts: Vec<UserPart>) {
+    fn push_user(&mut self, parts: Vec<ChatPart>) {
         if parts.is_empty() {
             return;
         }
-        if self.target.quirks.alternating_roles {
+        if self.target.compat.alternating_roles {
             if let Some(ChatMessage::User { content }) = self.messages.last_mut() {
-                let before = std::mem::replace(content, UserContent::Text(String::new()));
-                let mut all = match before {
-                    UserContent::Text(text) => vec![UserPart::Text { text }],
-                    UserContent::Parts(parts) => parts,
-                };
+                let before = std::mem::replace(content, ChatContent::Text(String::new()));
+                let mut all = before.into_parts();
                 all.extend(parts);
                 *content = user_content(all, "\n\n");
                 return;
@@ -183,6 +249,7 @@ impl Conversation<'_> {
                     content: Some(BRIDGE.to_owned()),
                     reasoning_content: None,
                     tool_calls: Vec::new(),
+                    metadata: Metadata::new(),
                 });
             }
         }
@@ -193,6 +260,23 @@ impl Conversation<'_> {
     fn answer(&mut self, answer: &AssistantMessage) {
         self.ids.next_answer();
         let ids = &mut self.ids;
+        let own = same_origin(answer, self.target);
+        let own = |signature: Option<&String>| {
+            let text = signature.filter(|_| own)?;
+            metadata::parse(text)
+        };
+        let mut metadata = Metadata::new();
+        for block in answer.content.blocks() {
+            let of_message = match block {
+                Block::Thinking(block) if block.redacted => own(block.signature.as_ref()),
+                Block::ToolCall(call) => {
+                    own(call.signature.as_ref()).and_then(metadata::detail_of_message)
+                }
+                _ => None,
+            };
+            let of_message = of_message.unwrap_or_default();
+            metadata::add_of_message(&mut metadata, &of_message.into());
+        }
         let calls = answer.content.tool_calls().map(|call| CallEntry {
             id: ids.call(&call.id),
             r#type: "function",
@@ -200,6 +284,9 @@ impl Conversation<'_> {
                 name: tool_name(&call.name).to_owned(),
                 arguments: arguments_object(call),
             },
+            metadata: own(call.signature.as_ref())
+                .filter(|metadata| !metadata::is_detail(metadata))
+                .unwrap_or_default(),
         });
         let tool_calls: Vec<CallEntry> = calls.collect();
         let (reasoning_content, told) = self.thinking(answer, !tool_calls.is_empty());
@@ -214,7 +301,7 @@ impl Conversation<'_> {
         }
         let content = (!content.is_empty()).then(|| content.join("\n\n"));
         if content.is_some() || !tool_calls.is_empty() {
-            self.push_answer(content, reasoning_content, tool_calls);
+            self.push_answer(content, reasoning_content, tool_calls, metadata);
         }
     }
 
@@ -231,7 +318,7 @@ impl Conversation<'_> {
             });
         let thinking = thinking.collect::<Vec<_>>().join("\n\n");
         let thinking = (!thinking.is_empty()).then_some(thinking);
-        let replays = self.target.quirks.replays_reasoning;
+        let replays = self.target.compat.replays_reasoning;
         let (own, told) = match same_origin(answer, self.target) {
             true => (thinking.filter(|_| replays), None),
             false => (None, thinking),
@@ -246,21 +333,24 @@ impl Conversation<'_> {
         text: Option<String>,
         thinking: Option<String>,
         calls: Vec<CallEntry>,
+        own: Metadata,
     ) {
-        if self.target.quirks.alternating_roles {
+        if self.target.compat.alternating_roles {
             match self.messages.last_mut() {
                 Some(ChatMessage::Assistant {
                     content,
                     reasoning_content,
                     tool_calls,
+                    metadata,
                 }) if tool_calls.is_empty() => {
                     *content = joined(content.take(), text);
                     *reasoning_content = joined(reasoning_content.take(), thinking);
                     *tool_calls = calls;
+                    metadata.extend(own);
                     return;
                 }
                 None | Some(ChatMessage::System { .. } | ChatMessage::Developer { .. }) => {
-                    let content = UserContent::Text(OPENING.to_owned());
+                    let content = ChatContent::Text(OPENING.to_owned());
                     self.messages.push(ChatMessage::User { content });
                 }
                 Some(_) => {}
@@ -270,6 +360,7 @@ impl Conversation<'_> {
             content: text,
             reasoning_content: thinking,
             tool_calls: calls,
+            metadata: own,
         });
     }
 
@@ -292,13 +383,12 @@ impl Conversation<'_> {
         if !images.is_empty() {
             let name = tool_name(&result.tool_name);
             let text = format!("Images from the result of {name} ({tool_call_id}):");
-            self.result_images.push(UserPart::Text { text });
+            self.result_images.push(ChatPart::text(text));
             self.result_images.extend(images);
         }
-        let content = texts.join("\n");
         self.messages.push(ChatMessage::Tool {
             tool_call_id,
-            content,
+            content: ChatContent::Text(texts.join("\n")),
         });
     }
 
@@ -309,21 +399,21 @@ impl Conversation<'_> {
 }
 
 /// Returns the parts as one text where all are texts: some servers know nothing else.
-fn user_content(parts: Vec<UserPart>, separator: &str) -> UserContent {
-    let text = |part: &UserPart| match part {
-        UserPart::Text { text } => Some(text.clone()),
-        UserPart::ImageUrl { .. } => None,
+fn user_content(parts: Vec<ChatPart>, separator: &str) -> ChatContent {
+    let text = |part: &ChatPart| match part {
+        ChatPart::Text { text, .. } => Some(text.clone()),
+        ChatPart::ImageUrl { .. } => None,
     };
     let texts: Option<Vec<String>> = parts.iter().map(text).collect();
     match texts {
-        Some(texts) => UserContent::Text(texts.join(separator)),
-        None => UserContent::Parts(parts),
+        Some(texts) => ChatContent::Text(texts.join(separator)),
+        None => ChatContent::Parts(parts),
     }
 }
 
-fn image_part(image: &ImageBlock) -> UserPart {
+fn image_part(image: &ImageBlock) -> ChatPart {
     let url = format!("data:{};base64,{}", image.mime_type, image.data);
-    UserPart::ImageUrl {
+    ChatPart::ImageUrl {
         image_url: ImageUrl { url },
     }
 }

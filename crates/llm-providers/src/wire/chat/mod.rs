@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod messages;
+mod metadata;
 
 pub(crate) use decode::Decoder;
 pub(crate) use encode::encode;

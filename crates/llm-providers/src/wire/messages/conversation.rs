@@ -8,7 +8,8 @@ use crate::request::Request;
 use crate::wire::Target;
 use crate::wire::history::{IdForm, same_origin};
 use crate::wire::parts::{
-    NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text, tool_name,
+    CacheControl, NO_OUTPUT, OPENING, Part, SentIds, arguments_object, framed, parts, system_text,
+    tool_name,
 };
 
 /// Who speaks.
@@ -24,20 +25,6 @@ pub(super) enum Role {
 pub(super) struct Message {
     pub role: Role,
     pub content: Vec<Entry>,
-}
-
-/// Asks the service to cache the prompt up to here.
-#[derive(Debug, Serialize)]
-pub(super) struct CacheControl {
-    r#type: &'static str,
-}
-
-impl Default for CacheControl {
-    fn default() -> Self {
-        Self {
-            r#type: "ephemeral",
-        }
-    }
 }
 
 /// A content block as the wire spells it.
@@ -97,12 +84,12 @@ impl Entry {
     }
 
     /// Puts a prompt-cache mark on the block, if it can bear one.
-    pub fn set_cache_control(&mut self) {
+    pub fn set_cache_control(&mut self, mark: CacheControl) {
         match self {
             Self::Text { cache_control, .. }
             | Self::Image { cache_control, .. }
             | Self::ToolResult { cache_control, .. } => {
-                *cache_control = Some(CacheControl::default());
+                *cache_control = Some(mark);
             }
             Self::Thinking { .. }
             | Self::RedactedThinking { .. }

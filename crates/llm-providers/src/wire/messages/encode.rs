@@ -3,10 +3,11 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Reasoning, Request, ToolChoice};
+use crate::request::{Request, ToolChoice};
 use crate::wire::Target;
-use crate::wire::messages::conversation::{CacheControl, Entry, Message, Role, messages};
-use crate::wire::parts::max_output;
+use crate::wire::messages::conversation::{Entry, Message, Role, messages};
+use crate::wire::parts::{CacheControl, cache_control, max_output};
+use crate::wire::reasoning::{Level, level};
 
 /// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
 pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
@@ -14,8 +15,9 @@ pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
 /// The smallest prompt, in tokens, that the service compacts; a smaller one it answers.
 pub(crate) const MIN_TRIGGER: u64 = 50_000;
 
-/// The bound of an answer when neither the request nor the catalog has one; the wire demands one.
-const DEFAULT_MAX_OUTPUT: u64 = 4096;
+/// The bound of an answer when neither the request nor the catalog has one, since the wire demands one: every model
+/// that is still served can answer as much.
+const DEFAULT_MAX_OUTPUT: u64 = 8192;
 
 /// The least that a model may be told to think, in tokens.
 const MIN_THINKING: u64 = 1024;
@@ -143,8 +145,8 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
         context_management: None,
     };
     body.thinking = thinking(request, target, &body);
-    if target.quirks.cache_marks {
-        set_cache_controls(&mut body);
+    if let Some(mark) = cache_control(target) {
+        set_cache_controls(&mut body, mark);
     }
     body
 }
@@ -152,25 +154,14 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
 /// Returns the effort to ask for, where the model decides with it how much it thinks. Not every such model can be
 /// told not to think; all take the least effort.
 fn effort(request: &Request, target: &Target<'_>) -> Option<&'static str> {
-    let effort = match request.reasoning {
-        Reasoning::Default => return None,
-        Reasoning::Off | Reasoning::Low => "low",
-        Reasoning::Medium => "medium",
-        Reasoning::High => "high",
-    };
-    let can = target.capabilities;
-    (can.reasoning && can.adaptive_thinking).then_some(effort)
+    let level = level(request.reasoning, target).filter(|_| target.thinks_by_level());
+    level.map(|level| level.effort("low"))
 }
 
 /// Returns how much to think, where the model can, something is asked for, and the service takes it:
 /// it refuses thinking together with a required call, and in the middle of calls that began without thinking.
 fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<Thinking> {
-    let wanted = match request.reasoning {
-        Reasoning::Default | Reasoning::Off => return None,
-        Reasoning::Low => 2048,
-        Reasoning::Medium => 8192,
-        Reasoning::High => 24_576,
-    };
+    let level = level(request.reasoning, target).filter(|level| *level != Level::Off)?;
     let forced = request.tool_choice == ToolChoice::Required && !request.tools.is_empty();
     let unthought = match body.messages.as_slice() {
         [.., answer, results] => {
@@ -179,10 +170,10 @@ fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<T
         }
         _ => false,
     };
-    if !target.capabilities.reasoning || forced {
+    if forced {
         return None;
     }
-    if target.capabilities.adaptive_thinking {
+    if target.thinks_by_level() {
         return Some(Thinking {
             r#type: "adaptive",
             budget_tokens: None,
@@ -190,7 +181,7 @@ fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<T
     }
     let room = body.max_tokens > MIN_THINKING;
     // Half of the answer's tokens are left for what is said.
-    let budget = wanted.min(body.max_tokens / 2).max(MIN_THINKING);
+    let budget = level.budget().min(body.max_tokens / 2).max(MIN_THINKING);
     (room && !unthought).then_some(Thinking {
         r#type: "enabled",
         budget_tokens: Some(budget),
@@ -198,18 +189,18 @@ fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<T
 }
 
 /// Sets the cache controls: after the tools, after the system prompt, and after the last messages of the user.
-fn set_cache_controls(body: &mut Body<'_>) {
+fn set_cache_controls(body: &mut Body<'_>, mark: CacheControl) {
     if let Some(tool) = body.tools.last_mut() {
-        tool.cache_control = Some(CacheControl::default());
+        tool.cache_control = Some(mark);
     }
     if let Some(entry) = body.system.last_mut() {
-        entry.set_cache_control();
+        entry.set_cache_control(mark);
     }
     let recent = body.messages.iter_mut().rev();
     let recent = recent.filter(|message| message.role == Role::User);
     for message in recent.take(MARKED_MESSAGES) {
         if let Some(entry) = message.content.last_mut() {
-            entry.set_cache_control();
+            entry.set_cache_control(mark);
         }
     }
 }

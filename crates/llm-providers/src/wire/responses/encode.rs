@@ -3,9 +3,10 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Reasoning, Request, ToolChoice};
+use crate::request::{Request, ToolChoice};
 use crate::wire::Target;
 use crate::wire::parts::{cache_key, max_output};
+use crate::wire::reasoning::level;
 use crate::wire::responses::items::{self, input};
 
 /// The body of `POST {base}/responses`. The order of the fields is the order on the wire.
@@ -79,7 +80,7 @@ pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
 
 /// Returns the body of a streamed turn with these input items (see [`input`]) in the place of the request's.
 pub(crate) fn encode_with(request: &Request, target: &Target<'_>, input: &[RawJson]) -> RawJson {
-    let extras = target.quirks.openai_extras;
+    let extras = target.compat.openai_extras;
     let reasons = target.capabilities.reasoning;
     let choice = match request.tool_choice {
         ToolChoice::Auto => "auto",
@@ -134,7 +135,7 @@ pub(crate) fn encode_compact_with(
     target: &Target<'_>,
     input: &[RawJson],
 ) -> RawJson {
-    let extras = target.quirks.openai_extras;
+    let extras = target.compat.openai_extras;
     let tools = if extras { functions(request) } else { vec![] };
     json(&CompactBody {
         model: target.model,
@@ -162,17 +163,10 @@ fn functions(request: &Request) -> Vec<Function<'_>> {
 
 /// Returns what a model that thinks is told about it, or `None` when nothing is to be said.
 fn thinking(request: &Request, target: &Target<'_>) -> Option<Thinking> {
-    if !target.capabilities.reasoning {
-        return None;
-    }
-    let effort = match request.reasoning {
-        Reasoning::Default => None,
-        // `minimal` and `none` are each refused by some models; all that think take `low`.
-        Reasoning::Off | Reasoning::Low => Some("low"),
-        Reasoning::Medium => Some("medium"),
-        Reasoning::High => Some("high"),
-    };
-    let summary = target.quirks.openai_extras.then_some("auto");
+    // `minimal` and `none` are each refused by some models; all that think take `low`.
+    let effort = level(request.reasoning, target).map(|level| level.effort("low"));
+    let summary = target.capabilities.reasoning && target.compat.openai_extras;
+    let summary = summary.then_some("auto");
     (effort.is_some() || summary.is_some()).then_some(Thinking { effort, summary })
 }
 

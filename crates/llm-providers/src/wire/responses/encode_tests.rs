@@ -429,7 +429,7 @@ proptest! {
     fn every_output_answers_a_call(messages in proptest::collection::vec(any_message(), 0..12)) {
         let (messages, _) = pair_calls(messages, RoleOrder::Any);
         let request = request(messages);
-        let plain = Target { quirks: &OPENAI, capabilities: &PLAIN, ..openai("gpt-5.5") };
+        let plain = Target { compat: &OPENAI, capabilities: &PLAIN, ..openai("gpt-5.5") };
         for target in [openai("gpt-5.5"), openai("gpt-4.1"), llama(), plain] {
             for body in [encode(&request, &target), encode_in_band(&request, &target)] {
                 prop_assert_eq!(orphans(&body), Vec::<String>::new());

@@ -153,7 +153,7 @@ impl Items<'_> {
 
     fn message(&mut self, message: &LlmMessage) {
         // Servers that do not know the role take the same text from the system.
-        let developer = if self.target.quirks.developer_role {
+        let developer = if self.target.compat.developer_role {
             "developer"
         } else {
             "system"
@@ -274,7 +274,7 @@ impl Items<'_> {
         let fields = Fields::parse(item.get())?;
         // With `store: false` the service does not remember what it does not get back in encrypted form.
         let encrypted = fields.text("encrypted_content").unwrap_or_default();
-        let known = !encrypted.is_empty() || !self.target.quirks.openai_extras;
+        let known = !encrypted.is_empty() || !self.target.compat.openai_extras;
         if fields.text("type")? != "reasoning" || !known {
             return None;
         }

@@ -10,9 +10,9 @@ use session_model::{
 use crate::capabilities::Capabilities;
 use crate::request::Tool;
 use crate::wire::responses::Fields;
-use crate::wire::{Quirks, Target, Wire};
+use crate::wire::{ProviderCompat, Target, Wire};
 
-pub(crate) const OPENAI: Quirks = Quirks {
+pub(crate) const OPENAI: ProviderCompat = ProviderCompat {
     max_tokens_field: crate::wire::MaxTokensField::MaxTokens,
     developer_role: true,
     stream_usage: true,
@@ -21,10 +21,11 @@ pub(crate) const OPENAI: Quirks = Quirks {
     alternating_roles: false,
     short_tool_ids: false,
     openai_extras: true,
-    cache_marks: false,
+    cache_control: crate::wire::CacheControlModels::Never,
+    cache_ttl: crate::wire::CacheTtl::FiveMinutes,
 };
 
-pub(crate) const LEAN: Quirks = Quirks {
+pub(crate) const LEAN: ProviderCompat = ProviderCompat {
     developer_role: false,
     openai_extras: false,
     ..OPENAI
@@ -52,8 +53,9 @@ pub(crate) const fn openai(model: &str) -> Target<'_> {
         provider: "openai",
         model,
         wire: Wire::Responses,
-        quirks: &OPENAI,
+        compat: &OPENAI,
         capabilities: &THINKS,
+        known: true,
     }
 }
 
@@ -62,8 +64,9 @@ pub(crate) const fn llama() -> Target<'static> {
         provider: "llama",
         model: "local",
         wire: Wire::Responses,
-        quirks: &LEAN,
+        compat: &LEAN,
         capabilities: &PLAIN,
+        known: true,
     }
 }
 

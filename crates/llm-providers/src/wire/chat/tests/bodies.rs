@@ -2,74 +2,75 @@
 
 use proptest::prelude::*;
 use serde_json::Value;
+use session_model::Block;
 
 use crate::capabilities::Capabilities;
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::chat::encode;
 use crate::wire::samples::{
-    any_conversation, instructed_conversation, lines, request, target, thinking_conversation, tool,
-    tool_conversation, user,
+    answer, any_conversation, call, instructed_conversation, lines, request, result, target,
+    thinking, thinking_conversation, tool, tool_conversation, user,
 };
-use crate::wire::{MaxTokensField, Quirks, ReasoningField, Target, Wire};
+use crate::wire::{MaxTokensField, ProviderCompat, ReasoningField, Target, Wire};
 
-fn body(request: &Request, quirks: &Quirks) -> String {
-    lines(&encode(request, &target(Wire::Chat, quirks)))
+fn body(request: &Request, compat: &ProviderCompat) -> String {
+    lines(&encode(request, &target(Wire::Chat, compat)))
 }
 
-fn mistral() -> Quirks {
-    Quirks {
+fn mistral() -> ProviderCompat {
+    ProviderCompat {
         alternating_roles: true,
         short_tool_ids: true,
         stream_usage: false,
-        ..Quirks::default()
+        ..ProviderCompat::default()
     }
 }
 
-fn deepseek() -> Quirks {
-    Quirks {
+fn deepseek() -> ProviderCompat {
+    ProviderCompat {
         replays_reasoning: true,
-        ..Quirks::default()
+        ..ProviderCompat::default()
     }
 }
 
-fn openai() -> Quirks {
-    Quirks {
+fn openai() -> ProviderCompat {
+    ProviderCompat {
         max_tokens_field: MaxTokensField::MaxCompletionTokens,
         developer_role: true,
         reasoning_field: ReasoningField::ReasoningEffort,
         openai_extras: true,
-        ..Quirks::default()
+        ..ProviderCompat::default()
     }
 }
 
-fn openrouter() -> Quirks {
-    Quirks {
+fn openrouter() -> ProviderCompat {
+    ProviderCompat {
         reasoning_field: ReasoningField::ReasoningObject,
-        ..Quirks::default()
+        ..ProviderCompat::default()
     }
 }
 
 #[test]
 fn a_plain_request_has_only_what_every_server_knows() {
-    let quirks = Quirks::default();
-    insta::assert_snapshot!("plain", body(&request(vec![user("hello")]), &quirks));
+    let compat = ProviderCompat::default();
+    insta::assert_snapshot!("plain", body(&request(vec![user("hello")]), &compat));
     let mut silent = Request::for_prompt(" ", "hello");
     silent.tool_choice = ToolChoice::Required;
     silent.max_output = Some(u64::MAX);
     silent.cache_key = Some("key".to_owned());
     silent.reasoning = Reasoning::High;
-    insta::assert_snapshot!("plain_without_system", body(&silent, &quirks));
+    insta::assert_snapshot!("plain_without_system", body(&silent, &compat));
 }
 
 #[test]
 fn results_stand_together_and_their_images_after_them() {
     let request = tool_conversation(Wire::Chat);
-    insta::assert_snapshot!("tools", body(&request, &Quirks::default()));
-    let quirks = Quirks::default();
+    insta::assert_snapshot!("tools", body(&request, &ProviderCompat::default()));
+    let compat = ProviderCompat::default();
     let blind = Capabilities::default();
     let target = Target {
         capabilities: &blind,
-        ..target(Wire::Chat, &quirks)
+        ..target(Wire::Chat, &compat)
     };
     insta::assert_snapshot!("tools_without_images", lines(&encode(&request, &target)));
 }
@@ -77,7 +78,10 @@ fn results_stand_together_and_their_images_after_them() {
 #[test]
 fn thinking_goes_back_only_where_it_is_wanted_and_from_where_it_came() {
     let request = thinking_conversation(Wire::Chat);
-    insta::assert_snapshot!("thinking_dropped", body(&request, &Quirks::default()));
+    insta::assert_snapshot!(
+        "thinking_dropped",
+        body(&request, &ProviderCompat::default())
+    );
     insta::assert_snapshot!("thinking_deepseek", body(&request, &deepseek()));
 }
 
@@ -87,7 +91,10 @@ fn roles_alternate_where_they_must() {
     insta::assert_snapshot!("mistral_tools", body(&tools, &mistral()));
     let instructed = instructed_conversation();
     insta::assert_snapshot!("mistral_instructions", body(&instructed, &mistral()));
-    insta::assert_snapshot!("instructions", body(&instructed, &Quirks::default()));
+    insta::assert_snapshot!(
+        "instructions",
+        body(&instructed, &ProviderCompat::default())
+    );
 }
 
 #[test]
@@ -112,7 +119,7 @@ fn role(message: &Value) -> &str {
     message["role"].as_str().unwrap_or_default()
 }
 
-fn check(messages: &[Value], quirks: &Quirks) -> Result<(), TestCaseError> {
+fn check(messages: &[Value], compat: &ProviderCompat) -> Result<(), TestCaseError> {
     let mut open: Vec<&str> = Vec::new();
     let mut used: Vec<&str> = Vec::new();
     for message in messages {
@@ -136,7 +143,7 @@ fn check(messages: &[Value], quirks: &Quirks) -> Result<(), TestCaseError> {
         for call in calls.into_iter().flatten() {
             let id = call["id"].as_str().unwrap_or_default();
             let form = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-            match quirks.short_tool_ids {
+            match compat.short_tool_ids {
                 true => {
                     prop_assert!(id.len() == 9 && id.bytes().all(|b| b.is_ascii_alphanumeric()));
                 }
@@ -178,15 +185,51 @@ proptest! {
     #[test]
     fn every_result_answers_a_call_of_the_answer_before_it(messages in any_conversation()) {
         let request = request(messages);
-        for quirks in [Quirks::default(), mistral(), deepseek(), openai()] {
-            let body = encode(&request, &target(Wire::Chat, &quirks));
-            prop_assert_eq!(&body, &encode(&request, &target(Wire::Chat, &quirks)));
+        for compat in [ProviderCompat::default(), mistral(), deepseek(), openai()] {
+            let body = encode(&request, &target(Wire::Chat, &compat));
+            prop_assert_eq!(&body, &encode(&request, &target(Wire::Chat, &compat)));
             let body: Value = serde_json::from_str(body.get()).expect("JSON");
             let messages = body["messages"].as_array().expect("messages");
-            check(messages, &quirks)?;
-            if quirks.alternating_roles {
+            check(messages, &compat)?;
+            if compat.alternating_roles {
                 check_alternation(messages)?;
             }
         }
     }
+}
+
+/// pi 0.87 keeps an encrypted detail of the message as the signature of the call with its id.
+#[test]
+fn metadata_goes_back_to_its_model_alone() {
+    let compat = ProviderCompat::default();
+    let detail = r#"{"type":"reasoning.encrypted","id":"c1","data":"ENC=="}"#;
+    let signed = |wire| {
+        let mut call = call("c1", "{}");
+        if let Block::ToolCall(call) = &mut call {
+            call.signature = Some(detail.to_owned());
+        }
+        let own = thinking("", Some(r#"{"extra_content":{"a":{"b":"S+/="}}}"#), true);
+        request(vec![
+            user("go"),
+            answer(wire, vec![own, call]),
+            result("c1", vec![], false),
+        ])
+    };
+    let sent = |wire| encode(&signed(wire), &target(Wire::Chat, &compat)).to_value();
+    let body = sent(Some(Wire::Chat));
+    let message = &body["messages"][2];
+    assert_eq!(
+        message["reasoning_details"].to_string(),
+        format!(
+            "[{}]",
+            r#"{"data":"ENC==","id":"c1","type":"reasoning.encrypted"}"#
+        )
+    );
+    assert_eq!(message["extra_content"]["a"]["b"], "S+/=");
+    assert!(message["tool_calls"][0]["data"].is_null());
+    let elsewhere = sent(None).to_string();
+    assert!(
+        !elsewhere.contains("ENC") && !elsewhere.contains("S+/="),
+        "{elsewhere}"
+    );
 }

@@ -13,29 +13,29 @@ use crate::wire::samples::{
     answer, any_conversation, call, instructed_conversation, lines, request, result, target,
     thinking, thinking_conversation, tool, tool_conversation, user,
 };
-use crate::wire::{Quirks, Target, Wire};
+use crate::wire::{ProviderCompat, Target, Wire};
 
-fn plain() -> Quirks {
-    Quirks::default()
+fn plain() -> ProviderCompat {
+    ProviderCompat::default()
 }
 
-fn marks() -> Quirks {
-    Quirks {
-        cache_marks: true,
-        ..Quirks::default()
+fn marks() -> ProviderCompat {
+    ProviderCompat {
+        cache_control: crate::wire::CacheControlModels::Always,
+        ..ProviderCompat::default()
     }
 }
 
-fn body(request: &Request, quirks: &Quirks) -> String {
-    lines(&encode(request, &target(Wire::Messages, quirks)))
+fn body(request: &Request, compat: &ProviderCompat) -> String {
+    lines(&encode(request, &target(Wire::Messages, compat)))
 }
 
 fn blind(request: &Request) -> String {
     let capabilities = Capabilities::default();
-    let quirks = plain();
+    let compat = plain();
     let target = Target {
         capabilities: &capabilities,
-        ..target(Wire::Messages, &quirks)
+        ..target(Wire::Messages, &compat)
     };
     lines(&encode(request, &target))
 }
@@ -115,8 +115,8 @@ fn compacted(model: &str) -> Request {
 #[test]
 fn compaction_is_asked_for_and_replayed_verbatim() {
     let request = compacted("m");
-    let quirks = marks();
-    let target = target(Wire::Messages, &quirks);
+    let compat = marks();
+    let target = target(Wire::Messages, &compat);
     assert!(replays_compaction(&request, &target));
     insta::assert_snapshot!("compact", lines(&encode_compact(&request, &target)));
     let foreign = compacted("other");
@@ -127,8 +127,8 @@ fn compaction_is_asked_for_and_replayed_verbatim() {
 #[test]
 fn a_compaction_request_begins_like_a_turn() {
     let request = tool_conversation(Wire::Messages);
-    let quirks = marks();
-    let target = target(Wire::Messages, &quirks);
+    let compat = marks();
+    let target = target(Wire::Messages, &compat);
     let turn = encode(&request, &target);
     let compact = encode_compact(&request, &target);
     let shared = turn.get().trim_end_matches('}');
@@ -192,8 +192,8 @@ proptest! {
     fn roles_alternate_and_every_call_is_answered_in_the_next_turn(messages in any_conversation()) {
         let mut request = request(messages);
         request.tools = vec![tool()];
-        let quirks = marks();
-    let target = target(Wire::Messages, &quirks);
+        let compat = marks();
+    let target = target(Wire::Messages, &compat);
         let body = encode(&request, &target);
         prop_assert_eq!(&body, &encode(&request, &target));
         let marks = body.get().matches("\"cache_control\"").count();

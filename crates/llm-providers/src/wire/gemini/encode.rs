@@ -1,0 +1,128 @@
+//! The body of a `generateContent` request.
+
+use serde::Serialize;
+use session_model::json::RawJson;
+
+use crate::request::{Request, ToolChoice};
+use crate::wire::Target;
+use crate::wire::gemini::contents::{Entry, Part, contents};
+use crate::wire::parts::max_output;
+use crate::wire::reasoning::{Level, level};
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Instruction>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<ToolConfig>,
+    contents: Vec<Entry>,
+    generation_config: GenerationConfig,
+}
+
+#[derive(Serialize)]
+struct Instruction {
+    parts: [Part; 1],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters_json_schema: &'a RawJson,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolConfig {
+    function_calling_config: Mode,
+}
+
+#[derive(Serialize)]
+struct Mode {
+    mode: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ThinkingConfig {
+    include_thoughts: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_budget: Option<u64>,
+}
+
+/// Returns the JSON body that asks `target` for an answer to `request`.
+pub(crate) fn encode(request: &Request, target: &Target<'_>) -> RawJson {
+    let tools = request.tools.iter().map(|tool| Declaration {
+        name: &tool.name,
+        description: &tool.description,
+        parameters_json_schema: &tool.parameters,
+    });
+    let tools = Tools {
+        function_declarations: tools.collect(),
+    };
+    let tool_config = ToolConfig {
+        function_calling_config: Mode {
+            mode: match request.tool_choice {
+                ToolChoice::Auto => "AUTO",
+                ToolChoice::None => "NONE",
+                ToolChoice::Required => "ANY",
+            },
+        },
+    };
+    let has_tools = !request.tools.is_empty();
+    let system = (!request.system.trim().is_empty()).then(|| Instruction {
+        parts: [Part::text(request.system.clone())],
+    });
+    let body = Body {
+        system_instruction: system,
+        tools: has_tools.then_some([tools]),
+        tool_config: has_tools.then_some(tool_config),
+        contents: contents(request, target),
+        generation_config: GenerationConfig {
+            max_output_tokens: max_output(request, target),
+            thinking_config: thinking(request, target),
+        },
+    };
+    RawJson::of(&body).unwrap_or_else(|_| unreachable!("the body's keys are texts"))
+}
+
+/// Returns how much to think: a level for models that take one (Gemini 3 and later), a budget for the others.
+fn thinking(request: &Request, target: &Target<'_>) -> Option<ThinkingConfig> {
+    let by_level = target.thinks_by_level();
+    let (thinking_level, thinking_budget) = match level(request.reasoning, target) {
+        None if !target.capabilities.reasoning => return None,
+        None => (None, None),
+        // Not every model can be told not to think; all take the lowest level and this budget.
+        Some(Level::Off | Level::Low) if by_level => (Some("LOW"), None),
+        Some(Level::Minimal) if by_level => (Some("MINIMAL"), None),
+        Some(Level::Medium) if by_level => (Some("MEDIUM"), None),
+        Some(Level::High | Level::XHigh) if by_level => (Some("HIGH"), None),
+        Some(level) => (None, Some(level.budget().max(512))),
+    };
+    Some(ThinkingConfig {
+        include_thoughts: true,
+        thinking_level,
+        thinking_budget,
+    })
+}

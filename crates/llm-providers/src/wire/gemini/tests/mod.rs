@@ -1,0 +1,4 @@
+//! Tests of the bodies and of the streams.
+
+mod bodies;
+mod streams;
