@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
-use compaction_core::{PlanOptions, Profile, Settings, TokenCount};
+use compaction_core::{Profile, Settings, TokenCount};
 use session_model::{Leaf, SessionTree};
 
 use crate::error::Error;
@@ -58,7 +58,7 @@ pub enum ProfileArg {
 }
 
 /// The session, and where on its tree to stand.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct SessionArgs {
     /// The session file, or - for standard input.
     pub session: PathBuf,
@@ -68,7 +68,7 @@ pub struct SessionArgs {
 }
 
 /// The window of the model.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct WindowArgs {
     /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', or 200000.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
@@ -76,7 +76,7 @@ pub struct WindowArgs {
 }
 
 /// Where to write.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct OutputArgs {
     /// Write the result to a new file.
     #[arg(long, value_name = "FILE", group = "output")]
@@ -178,13 +178,4 @@ pub(crate) fn named_leaf(tree: &SessionTree, name: Option<&str>) -> Result<Leaf,
             ))),
         },
     }
-}
-
-/// Returns the options of a plan for a window that is also the summarizer's.
-pub(crate) fn plan_options(global: &Global, window: TokenCount) -> Result<PlanOptions, Error> {
-    Ok(PlanOptions {
-        settings: global.load_settings()?,
-        profile: global.profile(),
-        ..PlanOptions::for_window(window)
-    })
 }
