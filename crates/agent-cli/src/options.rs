@@ -1,5 +1,6 @@
 //! Options that several commands share.
 
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -72,7 +73,7 @@ pub struct SessionArgs {
 pub struct WindowArgs {
     /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', or 200000.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
-    pub window: Option<i64>,
+    pub window: Option<NonZeroU64>,
 }
 
 /// Where to write.
@@ -142,21 +143,13 @@ impl Global {
 
 impl WindowArgs {
     /// Returns the window that was given.
-    pub(crate) fn given(&self) -> Result<Option<TokenCount>, Error> {
-        let Some(window) = self.window else {
-            return Ok(None);
-        };
-        match u64::try_from(window) {
-            Ok(window @ 1..) => Ok(Some(TokenCount(window))),
-            _ => Err(Error::Usage(format!(
-                "--window is {window}, but must be at least 1; name the model's context window in tokens"
-            ))),
-        }
+    pub(crate) fn given(&self) -> Option<TokenCount> {
+        self.window.map(|window| TokenCount(window.get()))
     }
 
     /// Returns the window that was given, or the one that is assumed.
-    pub(crate) fn tokens(&self) -> Result<TokenCount, Error> {
-        Ok(self.given()?.unwrap_or(DEFAULT_WINDOW))
+    pub(crate) fn tokens(&self) -> TokenCount {
+        self.given().unwrap_or(DEFAULT_WINDOW)
     }
 }
 

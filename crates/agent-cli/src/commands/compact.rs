@@ -66,7 +66,7 @@ pub(super) fn run_at(
     let mut order = Order::of(&args.plan, global)?;
     let models = Models::of(
         &args.model,
-        args.plan.window.given()?,
+        args.plan.window.given(),
         global.app_settings()?,
         order.wanted(),
     )?;

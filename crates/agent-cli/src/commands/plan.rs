@@ -157,7 +157,7 @@ impl Planning<'_> {
 pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
-    let window = args.window.tokens()?;
+    let window = args.window.tokens();
     let context = build_context(&path, global.profile().context_rules());
     let mut order = Order::of(args, global)?;
     let planning = Planning {

@@ -247,7 +247,7 @@ fn row(
         Wanted::Yes => args.model.clone(),
         Wanted::No(_) => ModelArgs::default(),
     };
-    let models = Models::of(&named, args.window.given()?, global.app_settings()?, wanted)?;
+    let models = Models::of(&named, args.window.given(), global.app_settings()?, wanted)?;
     let workspace = args.workspace.clone();
     let plan_args = PlanArgs {
         session: args.session.clone(),

@@ -145,8 +145,10 @@ fn request(command: &str, members: &BTreeMap<String, &RawValue>) -> Result<Reque
         let reason = error.inner().to_string();
         let missing = reason.strip_prefix("missing field `");
         let missing = missing.and_then(|name| name.strip_suffix('`'));
-        match missing.or(path.split_once('.').map(|(_, field)| field)) {
-            Some(field) => RpcError::invalid(&clipped(field), reason),
+        // Members are not nested; what is below one is still about it.
+        let member = path.split('.').nth(1).filter(|member| !member.is_empty());
+        match missing.or(member) {
+            Some(member) => RpcError::invalid(&clipped(member), reason),
             None => RpcError::invalid("type", reason.replace("unknown variant", "unknown command")),
         }
     })
