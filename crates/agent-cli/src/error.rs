@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use agent_session::summarize::ModelReport;
 use agent_tools::WorkspaceError;
+use serde::Serialize;
 use session_store::error::shown;
 use session_store::{Advice, StoreError};
 
 /// What kind of failure an error is; decides the exit code.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// Anything else: input and output, a full disk, a folder that is read-only.
     Failure,
@@ -35,18 +37,6 @@ impl ErrorKind {
             Self::Session => 4,
             Self::Provider => 5,
             Self::Cancelled => 130,
-        }
-    }
-
-    /// Returns the name that JSON output uses.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Failure => "failure",
-            Self::Usage => "usage",
-            Self::NothingToDo => "nothing_to_do",
-            Self::Session => "session",
-            Self::Provider => "provider",
-            Self::Cancelled => "cancelled",
         }
     }
 }

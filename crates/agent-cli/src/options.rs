@@ -1,10 +1,11 @@
 //! Options that several commands share.
 
+use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
-use compaction_core::{PlanOptions, Profile, Settings, TokenCount};
+use compaction_core::{Profile, Settings, TokenCount};
 use session_model::{Leaf, SessionTree};
 
 use crate::error::Error;
@@ -58,7 +59,7 @@ pub enum ProfileArg {
 }
 
 /// The session, and where on its tree to stand.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct SessionArgs {
     /// The session file, or - for standard input.
     pub session: PathBuf,
@@ -68,15 +69,15 @@ pub struct SessionArgs {
 }
 
 /// The window of the model.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct WindowArgs {
     /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', or 200000.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
-    pub window: Option<i64>,
+    pub window: Option<NonZeroU64>,
 }
 
 /// Where to write.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct OutputArgs {
     /// Write the result to a new file.
     #[arg(long, value_name = "FILE", group = "output")]
@@ -142,21 +143,13 @@ impl Global {
 
 impl WindowArgs {
     /// Returns the window that was given.
-    pub(crate) fn given(&self) -> Result<Option<TokenCount>, Error> {
-        let Some(window) = self.window else {
-            return Ok(None);
-        };
-        match u64::try_from(window) {
-            Ok(window @ 1..) => Ok(Some(TokenCount(window))),
-            _ => Err(Error::Usage(format!(
-                "--window is {window}, but must be at least 1; name the model's context window in tokens"
-            ))),
-        }
+    pub(crate) fn given(&self) -> Option<TokenCount> {
+        self.window.map(|window| TokenCount(window.get()))
     }
 
     /// Returns the window that was given, or the one that is assumed.
-    pub(crate) fn tokens(&self) -> Result<TokenCount, Error> {
-        Ok(self.given()?.unwrap_or(DEFAULT_WINDOW))
+    pub(crate) fn tokens(&self) -> TokenCount {
+        self.given().unwrap_or(DEFAULT_WINDOW)
     }
 }
 
@@ -178,13 +171,4 @@ pub(crate) fn named_leaf(tree: &SessionTree, name: Option<&str>) -> Result<Leaf,
             ))),
         },
     }
-}
-
-/// Returns the options of a plan for a window that is also the summarizer's.
-pub(crate) fn plan_options(global: &Global, window: TokenCount) -> Result<PlanOptions, Error> {
-    Ok(PlanOptions {
-        settings: global.load_settings()?,
-        profile: global.profile(),
-        ..PlanOptions::for_window(window)
-    })
 }

@@ -1,5 +1,6 @@
 //! `branch`: goes to another point of the session, with or without a summary of what is left.
 
+use std::num::NonZeroU64;
 use std::time::Instant;
 
 use clap::Args;
@@ -39,7 +40,7 @@ pub struct BranchArgs {
     pub focus: Option<String>,
     /// The most tokens of the branch that are summarized; window - branchSummary.reserveTokens unless given.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
-    pub budget: Option<i64>,
+    pub budget: Option<NonZeroU64>,
     /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
@@ -78,20 +79,13 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
     };
     let models = Models::of(
         &args.model,
-        args.window.given()?,
+        args.window.given(),
         global.app_settings()?,
         wanted,
     )?;
     let window = models.window;
     let budget = match args.budget {
-        Some(budget) => match u64::try_from(budget) {
-            Ok(budget @ 1..) => TokenCount(budget),
-            _ => {
-                return Err(Error::Usage(format!(
-                    "--budget is {budget}, but must be at least 1; name the tokens that may be summarized"
-                )));
-            }
-        },
+        Some(budget) => TokenCount(budget.get()),
         // Where only the leaf moves, nothing has to fit.
         None if !args.summarize && window <= settings.branch_summary.reserve_tokens => window,
         None => branch_budget(window, settings.branch_summary.reserve_tokens).map_err(|error| {

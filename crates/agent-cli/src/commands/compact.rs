@@ -12,10 +12,7 @@ use serde_json::{Value, json};
 use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
 use crate::commands::order::{self, Order, Passed};
-use crate::commands::plan::{
-    PREVIEW, PlanArgs, Planned, compaction_document, document, no_strategy, own_limits, plan,
-    plan_input, refuse_small_window,
-};
+use crate::commands::plan::{PREVIEW, PlanArgs, Planned, Planning, compaction_document};
 use crate::commands::restoring::{self, Found};
 use crate::commands::unreadable::Unreadable;
 use crate::commands::{Destination, Opened, Outcome, all_diagnostics, shell_name};
@@ -69,7 +66,7 @@ pub(super) fn run_at(
     let mut order = Order::of(&args.plan, global)?;
     let models = Models::of(
         &args.model,
-        args.plan.window.given()?,
+        args.plan.window.given(),
         global.app_settings()?,
         order.wanted(),
     )?;
@@ -100,10 +97,25 @@ pub(super) fn run_at(
         };
         let path = tree.path(leaf);
         let context = build_context(&path, global.profile().context_rules());
-        let place = (&path, &context);
-        let tried = first_done(&mut order, |strategy| {
-            try_one(strategy, place, &args.plan, &models, global)
-        })?;
+        let planning = Planning {
+            path: &path,
+            context: &context,
+            args: &args.plan,
+            window: models.window,
+            global,
+        };
+        let tried = order.first(|strategy| {
+            let tried = try_one(strategy, &planning, &models)?;
+            let passed = match &tried {
+                Ok(Tried {
+                    done: Done::Nothing(reason, report),
+                    ..
+                }) => Some(Passed::nothing(strategy, reason, report)),
+                Ok(_) => None,
+                Err(error) => Some(Passed::failed(strategy, error)),
+            };
+            Ok((tried, passed))
+        })??;
         (context, tried)
     };
     let Tried {
@@ -112,19 +124,16 @@ pub(super) fn run_at(
         found,
     } = tried;
     document["passed_over"] = json!(order.passed);
-    let written_to = match &destination {
-        Destination::Out(path) => Some(shell_name(path)),
-        Destination::InPlace => Some(shell_name(&opened.session().path)),
+    let file = match &destination {
+        Destination::Out(path) => Some(path),
+        Destination::InPlace => Some(&opened.session().path),
         Destination::DryRun => None,
     };
+    let written_to = file.map(|path| shell_name(path));
+    document["written_to"] = json!(file.map(|path| path.display().to_string()));
     let diagnostics = all_diagnostics(opened.session(), &context);
     let unreadable = Unreadable::check(opened.session(), diagnostics.iter().copied())?;
     document["diagnostics"] = json!(diagnostics);
-    document["written_to"] = json!(match &destination {
-        Destination::Out(path) => Some(path.display().to_string()),
-        Destination::InPlace => Some(opened.session().path.display().to_string()),
-        Destination::DryRun => None,
-    });
     if let Some(instead) = &instead {
         document["replaced"] = json!(instead.replaced);
         document["left_behind"] = json!(instead.left_behind);
@@ -180,48 +189,19 @@ struct Tried {
     found: Found,
 }
 
-/// Returns what the first strategy brings that brings something; else what the first of all came to. Those before it
-/// are passed over.
-fn first_done(
-    order: &mut Order,
-    mut try_one: impl FnMut(Strategy) -> Result<Result<Tried, Error>, Error>,
-) -> Result<Tried, Error> {
-    let mut first = None;
-    for strategy in order.strategies.clone() {
-        crate::cancel::check()?;
-        let tried = try_one(strategy)?;
-        let passed = match &tried {
-            Ok(done) => match &done.done {
-                Done::Nothing(reason, report) => Passed::nothing(strategy, reason, report),
-                Done::Edits(_) | Done::Compacted(..) => return tried,
-            },
-            Err(error) => Passed::failed(strategy, error),
-        };
-        order.passed.push(passed);
-        first.get_or_insert(tried);
-    }
-    first.unwrap_or_else(|| Err(no_strategy()))
-}
-
 /// Tries a strategy. What it fails at, another may do: that is the inner error; the outer one is for good.
 fn try_one(
     strategy: Strategy,
-    place: (&SessionPath<'_>, &SessionContext),
-    args: &PlanArgs,
+    planning: &Planning<'_>,
     models: &Models,
-    global: &Global,
 ) -> Result<Result<Tried, Error>, Error> {
-    let (path, context) = place;
-    let (window, profile) = (models.window, global.profile());
-    let found = restoring::find(path, context, strategy, args, global)?;
-    let limits = own_limits(window);
-    let planned = plan(path, context, args, limits, window, global, &found)?;
-    if let Err(error) = refuse_small_window(&planned) {
+    let found = restoring::find(planning, strategy)?;
+    let planned = planning.plan(planning.own_limits(), &found)?;
+    if let Err(error) = planned.refuse_small_window() {
         return Ok(Err(error));
     }
-    let settings = global.load_settings()?;
-    let mut document = document(&planned, place, window, &settings, profile, &found);
-    let done = match execute(planned, place, args, models, global, &found) {
+    let mut document = planning.document(&planned, &found)?;
+    let done = match execute(planned, planning, models, &found) {
         Ok(done) => done,
         Err(error @ (Error::Summary { .. } | Error::Provider { .. } | Error::NothingToDo(_))) => {
             return Ok(Err(error));
@@ -249,18 +229,14 @@ pub(super) enum Done {
 /// Carries a plan out, to the point of being written.
 pub(super) fn execute(
     planned: Planned,
-    (path, context): (&SessionPath<'_>, &SessionContext),
-    args: &PlanArgs,
+    planning: &Planning<'_>,
     models: &Models,
-    global: &Global,
     found: &Found,
 ) -> Result<Done, Error> {
+    let (path, context) = (planning.path, planning.context);
     let first = match planned {
-        Planned::NothingToPrune(reason) => {
+        Planned::Nothing(reason) | Planned::WindowTooSmall(reason) => {
             return Ok(Done::Nothing(reason, ModelReport::default()));
-        }
-        Planned::Nothing(reason) => {
-            return Ok(Done::Nothing(reason.to_string(), ModelReport::default()));
         }
         Planned::Edits(edits) => return Ok(Done::Edits(edits)),
         Planned::Compaction(first) => first,
@@ -277,8 +253,7 @@ pub(super) fn execute(
     if candidates.is_empty() {
         return by_rule(*first);
     }
-    let limits = own_limits(models.window);
-    let (trigger, options) = plan_input(args, limits, models.window, global, found)?;
+    let (trigger, options) = planning.input(planning.own_limits(), found)?;
     let plan_for = |limits: SummarizerLimits| {
         let options = PlanOptions {
             summarizer: limits,
@@ -395,10 +370,7 @@ fn apply_edits(
         None => PREVIEW,
         Some(_) => "pruned: what was taken out is still in the file",
     };
-    let mut text = ui::edits::edits_text(edits, title);
-    for note in notes {
-        text.push_str(&format!("  note  {note}\n"));
-    }
+    let mut text = ui::edits::edits_text(edits, title, notes);
     if let Some(path) = written_to {
         text.push_str(&format!("  undo  agent-cli undo {path} --in-place\n"));
     }

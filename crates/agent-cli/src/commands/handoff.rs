@@ -59,7 +59,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     let settings = global.load_settings()?.compaction;
     let models = Models::of(
         &args.model,
-        args.window.given()?,
+        args.window.given(),
         global.app_settings()?,
         Wanted::Yes,
     )?;

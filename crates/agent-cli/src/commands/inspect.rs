@@ -57,7 +57,7 @@ struct LargestRow {
 }
 
 pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error> {
-    let window = args.window.tokens()?;
+    let window = args.window.tokens();
     let profile = global.profile();
     let settings = global.load_settings()?;
     let session = open_session(&args.session.session)?;
@@ -305,23 +305,8 @@ impl Report<'_> {
     }
 
     fn context_lines(&self, out: &mut String) {
-        let filled = self.bar.stays.total();
-        let billed = self
-            .billed
-            .map(|billed| format!("   billed {}", tokens(billed)));
-        let headline = format!(
-            "Context  ~{} of {} window   {}{}",
-            tokens(filled),
-            tokens(self.bar.window),
-            self.bar.distance(),
-            billed.unwrap_or_default()
-        );
-        out.push_str(&format!(
-            "\n{}\n{}\n{}\n",
-            styled(BOLD, &headline),
-            self.bar.line(width()),
-            styled(DIM, &self.bar.legend(width()))
-        ));
+        out.push('\n');
+        out.push_str(&self.bar.section("Context", self.billed, width()));
         let room = width().saturating_sub(46).max(16);
         for (place, row) in self.largest.iter().enumerate() {
             let title = if place == 0 { "Largest" } else { "" };

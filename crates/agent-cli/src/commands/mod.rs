@@ -229,7 +229,7 @@ fn run(cli: &Cli) -> ExitCode {
 /// Prints the document of an error. The error itself goes to stderr; a closed stdout changes nothing about it.
 fn print_error(kind: ErrorKind, message: &str, fault: Option<&str>, report: Option<&ModelReport>) {
     let mut document = json!({
-        "error": { "kind": kind.name(), "message": message, "exit_code": kind.exit_code() }
+        "error": { "kind": kind, "message": message, "exit_code": kind.exit_code() }
     });
     if let Some(fault) = fault {
         document["error"]["fault"] = json!(fault);

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::Global;
-use crate::ui::{BOLD, DIM, GOOD, WARN, clean, styled, tokens, width};
+use crate::ui::{BOLD, DIM, GOOD, WARN, clean, columns, padded, styled, tokens, width};
 
 /// List the models that are known: window, prices, abilities, and whether a key is set.
 #[derive(Debug, Args)]
@@ -36,17 +36,18 @@ pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> 
         let text = format!("no provider {name}; the catalog has {names}");
         return Err(Error::Usage(text));
     }
-    let shown = Shown::new(&catalog, args);
+    let found = found(&catalog, args);
+    let models = found.iter().flat_map(|found| &found.models);
     let document = json!({
-        "providers": shown.providers.iter().map(Found::json).collect::<Vec<_>>(),
-        "models": shown.models().map(model_json).collect::<Vec<_>>(),
+        "providers": found.iter().map(Found::json).collect::<Vec<_>>(),
+        "models": models.map(|model| model_json(model)).collect::<Vec<_>>(),
     });
-    if shown.providers.is_empty() {
+    if found.is_empty() {
         let filter = clean(args.filter.as_deref().unwrap_or_default());
         let reason = format!("no model matches {filter}; agent-cli models lists all");
         return Ok(Outcome::nothing_to_do(reason, document));
     }
-    Ok(Outcome::done(&document, shown.text()))
+    Ok(Outcome::done(&document, text(&found)))
 }
 
 /// A provider, its key, and those of its models that are shown.
@@ -104,7 +105,7 @@ impl Found<'_> {
             (None, _) => ("no key".to_owned(), DIM),
         };
         let url = clean(&self.provider.base_url);
-        let used = [&self.provider.name, &key.0, &url].map(|part| crate::ui::columns(part) + 2);
+        let used = [&self.provider.name, &key.0, &url].map(|part| columns(part) + 2);
         let key = styled(key.1, &key.0);
         // On a narrow screen the address goes first.
         match used.iter().sum::<usize>() <= width() + 2 {
@@ -143,84 +144,59 @@ fn model_json(model: &ModelInfo) -> Value {
     })
 }
 
-/// What of the catalog is shown.
-struct Shown<'a> {
-    providers: Vec<Found<'a>>,
+/// Returns what of the catalog is shown.
+fn found<'a>(catalog: &'a Catalog, args: &ModelsArgs) -> Vec<Found<'a>> {
+    let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
+    let wanted = |provider: &&ProviderInfo| {
+        args.provider
+            .as_ref()
+            .is_none_or(|name| *name == provider.name)
+    };
+    let found = catalog.providers().filter(wanted).filter_map(|provider| {
+        let models = catalog.models().filter(|model| {
+            model.provider == provider.name && model.full_name().to_lowercase().contains(&filter)
+        });
+        let models: Vec<&ModelInfo> = models.collect();
+        // A server that serves anything is there, although it lists nothing.
+        let open = provider.any_model && provider.name.to_lowercase().contains(&filter);
+        (open || !models.is_empty()).then_some(Found {
+            provider,
+            key: Key::of(provider),
+            models,
+        })
+    });
+    found.collect()
 }
 
-impl<'a> Shown<'a> {
-    fn new(catalog: &'a Catalog, args: &ModelsArgs) -> Self {
-        let filter = args.filter.as_deref().unwrap_or_default().to_lowercase();
-        let wanted = |provider: &&ProviderInfo| {
-            args.provider
-                .as_ref()
-                .is_none_or(|name| *name == provider.name)
-        };
-        let found = catalog.providers().filter(wanted).filter_map(|provider| {
-            let models = catalog.models().filter(|model| {
-                model.provider == provider.name
-                    && model.full_name().to_lowercase().contains(&filter)
-            });
-            let models: Vec<&ModelInfo> = models.collect();
-            // A server that serves anything is there, although it lists nothing.
-            let open = provider.any_model && provider.name.to_lowercase().contains(&filter);
-            let key = Key::of(provider);
-            (open || !models.is_empty()).then_some(Found {
-                provider,
-                key,
-                models,
-            })
-        });
-        Self {
-            providers: found.collect(),
+fn text(found: &[Found<'_>]) -> String {
+    let models = found.iter().flat_map(|found| &found.models);
+    let widest = models.map(|model| columns(&model.full_name())).max();
+    let width = widest.unwrap_or_default().min(NAMES);
+    let mut text = String::new();
+    let dim = |line: &str| format!("{}\n", styled(DIM, line));
+    if widest.is_some() {
+        text.push_str(&dim(&format!(
+            "  {:width$}  {:>7}  {:>7}  {:>7}  {:>7}  can",
+            "", "window", "output", "$ in", "$ out"
+        )));
+    }
+    for found in found {
+        text.push_str(&found.heading());
+        text.extend(found.models.iter().map(|model| row(model, width)));
+        if found.provider.any_model {
+            let name = clean(&found.provider.name);
+            text.push_str(&dim(&format!("  any model that it has, as {name}/MODEL")));
         }
     }
-
-    fn models(&self) -> impl Iterator<Item = &'a ModelInfo> {
-        self.providers
-            .iter()
-            .flat_map(|found| found.models.iter().copied())
+    if widest.is_some() {
+        text.push_str(&dim(
+            "$ per million tokens, + more for large prompts; ? not known",
+        ));
+        text.push_str(&dim(
+            "can: t tools, i images, r reasoning, n native compaction",
+        ));
     }
-
-    fn text(&self) -> String {
-        let widest = self
-            .models()
-            .map(|model| model.full_name().chars().count())
-            .max();
-        let width = widest.unwrap_or_default().min(NAMES);
-        let mut text = String::new();
-        if widest.is_some() {
-            let head = format!(
-                "  {:width$}  {:>7}  {:>7}  {:>7}  {:>7}  can",
-                "", "window", "output", "$ in", "$ out"
-            );
-            text.push_str(&styled(DIM, &head));
-            text.push('\n');
-        }
-        for found in &self.providers {
-            text.push_str(&found.heading());
-            for model in &found.models {
-                text.push_str(&row(model, width));
-            }
-            if found.provider.any_model {
-                let name = clean(&found.provider.name);
-                let line = format!("  any model that it has, as {name}/MODEL");
-                text.push_str(&styled(DIM, &line));
-                text.push('\n');
-            }
-        }
-        if widest.is_some() {
-            let legend = [
-                "$ per million tokens, + more for large prompts; ? not known",
-                "can: t tools, i images, r reasoning, n native compaction",
-            ];
-            for line in legend {
-                text.push_str(&styled(DIM, line));
-                text.push('\n');
-            }
-        }
-        text
-    }
+    text
 }
 
 fn row(model: &ModelInfo, width: usize) -> String {
@@ -243,8 +219,8 @@ fn row(model: &ModelInfo, width: usize) -> String {
         .into_iter()
         .collect();
     format!(
-        "  {:width$}  {:>7}  {:>7}  {:>8} {:>8} {letters}\n",
-        clean(&model.full_name()),
+        "  {}  {:>7}  {:>7}  {:>8} {:>8} {letters}\n",
+        padded(&clean(&model.full_name()), width),
         size(can.window),
         size(can.max_output),
         dollars(base.map(|tier| tier.input)),

@@ -1,5 +1,5 @@
 //! Which strategies a command on a session file tries, in which order, and why those before the last brought nothing:
-//! the rule of a session that is lived in.
+//! the rule of a running session.
 
 use compaction_core::{Profile, Strategies, Strategy};
 use serde::Serialize;
@@ -12,7 +12,7 @@ use crate::options::Global;
 use agent_session::summarize::{ModelReport, PassedOver};
 
 /// The strategies that are tried, in order.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Order {
     /// Those that can be tried in a session file.
     pub strategies: Vec<Strategy>,
@@ -82,10 +82,7 @@ impl Order {
 
     /// Returns the strategies of the settings; what cannot be tried in a session file is passed over.
     pub(super) fn configured(strategies: &Strategies, profile: Profile) -> Result<Self, Error> {
-        let mut order = Self {
-            strategies: Vec::new(),
-            passed: Vec::new(),
-        };
+        let mut order = Self::default();
         let mut first = None;
         for strategy in strategies.iter() {
             match in_a_file(strategy, profile) {
@@ -105,12 +102,9 @@ impl Order {
         }
     }
 
-    /// Returns the strategies that were named, parted by commas.
+    /// Returns the strategies of a comma-separated list.
     fn named(names: &str, profile: Profile) -> Result<Self, Error> {
-        let mut order = Self {
-            strategies: Vec::new(),
-            passed: Vec::new(),
-        };
+        let mut order = Self::default();
         for name in names.split(',') {
             order.add(named(name.trim(), profile)?);
         }
@@ -121,6 +115,27 @@ impl Order {
         if !self.strategies.contains(&strategy) {
             self.strategies.push(strategy);
         }
+    }
+
+    /// Returns what comes of the first strategy that is not passed over; else of the first of all.
+    ///
+    /// # Errors
+    /// What an attempt fails with for good; where there is no strategy at all.
+    pub(super) fn first<T>(
+        &mut self,
+        mut attempt: impl FnMut(Strategy) -> Result<(T, Option<Passed>), Error>,
+    ) -> Result<T, Error> {
+        let mut first = None;
+        for strategy in self.strategies.clone() {
+            crate::cancel::check()?;
+            let (tried, passed) = attempt(strategy)?;
+            let Some(passed) = passed else {
+                return Ok(tried);
+            };
+            self.passed.push(passed);
+            first.get_or_insert(tried);
+        }
+        first.ok_or_else(|| Error::Usage("no strategy is set; see compaction.strategy".to_owned()))
     }
 
     /// Returns what the entry keeps of those that brought nothing.

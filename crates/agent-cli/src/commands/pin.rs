@@ -97,7 +97,7 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
         Deed::List => Destination::DryRun,
         Deed::Add(_) | Deed::Remove(_) => args.output.destination("pin")?,
     };
-    let window = args.window.tokens()?;
+    let window = args.window.tokens();
     let settings = global.load_settings()?.compaction;
     let mut opened = Opened::open(&args.session.session, &destination)?;
     let profile = global.profile();

@@ -13,7 +13,7 @@ use compaction_core::{
     plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use llm_providers::CancellationToken;
-use serde_json::json;
+use serde_json::{Value, json};
 use session_model::{SessionContext, SessionPath, build_context};
 
 use crate::commands::order::{self, Order, Passed};
@@ -22,7 +22,7 @@ use crate::commands::unreadable::Unreadable;
 use crate::commands::{Outcome, all_diagnostics};
 use crate::error::Error;
 use crate::files::open_session;
-use crate::options::{Global, SessionArgs, WindowArgs, plan_options};
+use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui;
 use crate::ui::edits::Edits;
 use agent_session::restoring::Stopped;
@@ -41,8 +41,7 @@ pub struct PlanArgs {
     /// What the summary should focus on.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
-    /// context-full, restore, extractive or prune-only; of several, parted by commas, each takes over where the one
-    /// before brings nothing.
+    /// Comma-separated strategies, tried in order until one succeeds: context-full, restore, extractive, prune-only.
     #[arg(long, value_name = "NAMES")]
     pub strategy: Option<String>,
     /// Where restore reads the files that were touched; the session's own folder unless given.
@@ -60,53 +59,131 @@ pub(super) enum Planned {
     /// No summary: what is in the context is shortened where it stands.
     Edits(Edits),
     /// Nothing, for this reason.
-    Nothing(NothingToDo),
-    /// There is nothing to prune, for this reason.
-    NothingToPrune(String),
+    Nothing(String),
+    /// Nothing, because the window is too small for any summary.
+    WindowTooSmall(String),
 }
 
 impl Planned {
     /// Returns why nothing is to be done; `None` where something is.
-    fn nothing(&self) -> Option<String> {
+    pub(super) fn nothing(&self) -> Option<&str> {
         match self {
-            Self::Nothing(reason) => Some(reason.to_string()),
-            Self::NothingToPrune(reason) => Some(reason.clone()),
+            Self::Nothing(reason) | Self::WindowTooSmall(reason) => Some(reason),
             Self::Compaction(_) | Self::Edits(_) => None,
         }
+    }
+
+    /// Refuses a window in which nothing can be summarized: another one is to be named.
+    pub(super) fn refuse_small_window(&self) -> Result<(), Error> {
+        match self {
+            Self::WindowTooSmall(reason) => {
+                Err(Error::Usage(format!("{reason}; name a larger --window")))
+            }
+            Self::Nothing(_) | Self::Compaction(_) | Self::Edits(_) => Ok(()),
+        }
+    }
+}
+
+impl From<NothingToDo> for Planned {
+    fn from(reason: NothingToDo) -> Self {
+        match reason {
+            NothingToDo::Window(error) => Self::WindowTooSmall(error.to_string()),
+            reason => Self::Nothing(reason.to_string()),
+        }
+    }
+}
+
+/// A context that may be compacted, and what decides how.
+pub(super) struct Planning<'a> {
+    pub path: &'a SessionPath<'a>,
+    pub context: &'a SessionContext,
+    pub args: &'a PlanArgs,
+    pub window: TokenCount,
+    pub global: &'a Global,
+}
+
+impl Planning<'_> {
+    /// Returns the limits of a summarizer with the session's own window.
+    pub(super) fn own_limits(&self) -> SummarizerLimits {
+        SummarizerLimits {
+            window: self.window,
+            max_output: None,
+        }
+    }
+
+    /// Returns what decides a plan, as the arguments and settings have it.
+    pub(super) fn input(
+        &self,
+        summarizer: SummarizerLimits,
+        found: &Found,
+    ) -> Result<(Trigger, PlanOptions), Error> {
+        let mut options = PlanOptions {
+            settings: self.global.load_settings()?,
+            profile: self.global.profile(),
+            summarizer,
+            restore: found.input.clone(),
+            ..PlanOptions::for_window(self.window)
+        };
+        options.settings.compaction.strategy = found.strategy.into();
+        let focus = self.args.focus.clone();
+        Ok((Trigger::Manual { focus }, options))
+    }
+
+    /// Plans what the arguments ask for.
+    pub(super) fn plan(
+        &self,
+        summarizer: SummarizerLimits,
+        found: &Found,
+    ) -> Result<Planned, Error> {
+        let (trigger, options) = self.input(summarizer, found)?;
+        Ok(plan_by(self.path, self.context, &trigger, &options))
+    }
+
+    /// Returns the JSON document of a plan.
+    pub(super) fn document(&self, planned: &Planned, found: &Found) -> Result<Value, Error> {
+        let (settings, profile) = (self.global.load_settings()?, self.global.profile());
+        let place = (self.path, self.context);
+        Ok(document(
+            planned,
+            place,
+            self.window,
+            &settings,
+            profile,
+            found,
+        ))
     }
 }
 
 pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
-    let window = args.window.tokens()?;
+    let window = args.window.tokens();
     let context = build_context(&path, global.profile().context_rules());
-    let settings = global.load_settings()?;
     let mut order = Order::of(args, global)?;
-    let plan_by = |strategy| {
-        let found = restoring::find(&path, &context, strategy, args, global)?;
-        let limits = own_limits(window);
-        let planned = plan(&path, &context, args, limits, window, global, &found)?;
-        Ok((planned, found))
-    };
-    let (planned, found) = first_planned(&mut order, plan_by)?;
-    let mut document = document(
-        &planned,
-        (&path, &context),
+    let planning = Planning {
+        path: &path,
+        context: &context,
+        args,
         window,
-        &settings,
-        global.profile(),
-        &found,
-    );
+        global,
+    };
+    let (planned, found) = order.first(|strategy| {
+        let found = restoring::find(&planning, strategy)?;
+        let planned = planning.plan(planning.own_limits(), &found)?;
+        let passed = passed_over(strategy, &planned);
+        Ok(((planned, found), passed))
+    })?;
+    let mut document = planning.document(&planned, &found)?;
     let diagnostics = all_diagnostics(&session, &context);
     Unreadable::check(&session, diagnostics.iter().copied())?;
     document["diagnostics"] = json!(diagnostics);
     document["passed_over"] = json!(order.passed);
-    refuse_small_window(&planned)?;
+    planned.refuse_small_window()?;
     let notes = [found.notes(), order::notes(&order.passed)].concat();
     Ok(match planned {
-        Planned::Nothing(reason) => Outcome::nothing_to_do(reason.to_string(), document),
-        Planned::NothingToPrune(reason) => Outcome::nothing_to_do(reason, document),
+        Planned::Nothing(reason) | Planned::WindowTooSmall(reason) => {
+            Outcome::nothing_to_do(reason, document)
+        }
         Planned::Compaction(plan) => {
             let (by_rule, refused) = by_rule(&plan);
             document["by_rule"] = json!(by_rule.as_ref().map(|loss| json!({
@@ -124,48 +201,16 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
             Outcome::done(&document, text)
         }
         Planned::Edits(edits) => {
-            let mut text = ui::edits::edits_text(&edits, PREVIEW);
-            text.extend(notes.iter().map(|note| format!("  note  {note}\n")));
+            let text = ui::edits::edits_text(&edits, PREVIEW, &notes);
             Outcome::done(&document, text)
         }
     })
 }
 
-/// Returns what the first strategy would do by which something is to be done; else what the first of all says. Those
-/// before it are passed over.
-fn first_planned(
-    order: &mut Order,
-    mut plan_by: impl FnMut(Strategy) -> Result<(Planned, Found), Error>,
-) -> Result<(Planned, Found), Error> {
-    let mut first = None;
-    for strategy in order.strategies.clone() {
-        let (planned, found) = plan_by(strategy)?;
-        let Some(reason) = planned.nothing() else {
-            return Ok((planned, found));
-        };
-        let passed = Passed::nothing(strategy, &reason, &ModelReport::default());
-        order.passed.push(passed);
-        first.get_or_insert((planned, found));
-    }
-    first.ok_or_else(no_strategy)
-}
-
-/// Returns the error where there is no strategy at all.
-pub(super) fn no_strategy() -> Error {
-    Error::Usage("no strategy is set; see compaction.strategy".to_owned())
-}
-
-/// Refuses a window in which nothing can be summarized: another one is to be named.
-pub(super) fn refuse_small_window(planned: &Planned) -> Result<(), Error> {
-    match planned {
-        Planned::Nothing(NothingToDo::Window(error)) => {
-            Err(Error::Usage(format!("{error}; name a larger --window")))
-        }
-        Planned::Nothing(_)
-        | Planned::NothingToPrune(_)
-        | Planned::Compaction(_)
-        | Planned::Edits(_) => Ok(()),
-    }
+/// Returns the strategy as passed over, where nothing is to be done by it.
+fn passed_over(strategy: Strategy, planned: &Planned) -> Option<Passed> {
+    let reason = planned.nothing()?;
+    Some(Passed::nothing(strategy, reason, &ModelReport::default()))
 }
 
 /// Returns what the summary of the rules would put out of sight, and why it would be refused for that.
@@ -186,46 +231,6 @@ fn by_rule(plan: &CompactionPlan) -> (Option<ContextLoss>, Option<ApplyError>) {
     }
 }
 
-/// Returns the limits of a summarizer with the session's own window.
-pub(super) fn own_limits(window: TokenCount) -> SummarizerLimits {
-    SummarizerLimits {
-        window,
-        max_output: None,
-    }
-}
-
-/// Returns what decides a plan, as the arguments and settings have it.
-pub(super) fn plan_input(
-    args: &PlanArgs,
-    summarizer: SummarizerLimits,
-    window: TokenCount,
-    global: &Global,
-    found: &Found,
-) -> Result<(Trigger, PlanOptions), Error> {
-    let mut options = plan_options(global, window)?;
-    options.summarizer = summarizer;
-    options.settings.compaction.strategy = found.strategy.into();
-    options.restore = found.input.clone();
-    let trigger = Trigger::Manual {
-        focus: args.focus.clone(),
-    };
-    Ok((trigger, options))
-}
-
-/// Plans what the arguments ask for.
-pub(super) fn plan(
-    path: &SessionPath<'_>,
-    context: &SessionContext,
-    args: &PlanArgs,
-    summarizer: SummarizerLimits,
-    window: TokenCount,
-    global: &Global,
-    found: &Found,
-) -> Result<Planned, Error> {
-    let (trigger, options) = plan_input(args, summarizer, window, global, found)?;
-    Ok(plan_by(path, context, &trigger, &options))
-}
-
 /// Plans by options that are known to be of use.
 fn plan_by(
     path: &SessionPath<'_>,
@@ -238,7 +243,7 @@ fn plan_by(
         // Nobody sends this session while it is a file, so no cache is at stake.
         return match plan_prune(path, options, PromptCache::Cold) {
             Ok(plan) => Planned::Edits(Edits::of_pruning(&plan)),
-            Err(reason) => Planned::NothingToPrune(reason.to_string()),
+            Err(reason) => Planned::Nothing(reason.to_string()),
         };
     }
     match plan_for_context(path, context, trigger, options) {
@@ -246,17 +251,17 @@ fn plan_by(
         // Nothing can be summarized, but it is too much: shorten what is large where it stands.
         Err(NothingToDo::NothingOld { .. }) => match plan_elision(path, options) {
             Ok(plan) => Planned::Edits(Edits::of_elision(&plan, strategy)),
-            Err(reason) => Planned::Nothing(reason),
+            Err(reason) => reason.into(),
         },
-        Err(reason) => Planned::Nothing(reason),
+        Err(reason) => reason.into(),
     }
 }
 
-/// Returns the document of what a session that is lived in would do now.
+/// Returns the document of what a running session would do now.
 pub(super) async fn live_document(
     session: &Snapshot,
     focus: Option<String>,
-) -> Result<serde_json::Value, Error> {
+) -> Result<Value, Error> {
     let profile = Profile::Own;
     let path = session.tree.path(session.leaf);
     let context = build_context(&path, profile.context_rules());
@@ -275,7 +280,7 @@ pub(super) async fn live_document(
         restore = read.map_err(|Stopped| Error::Cancelled)?;
     }
     let trigger = Trigger::Manual { focus };
-    let (planned, found) = first_planned(&mut order, |strategy| {
+    let (planned, found) = order.first(|strategy| {
         let mut options = options.clone();
         options.settings.compaction.strategy = strategy.into();
         if strategy == Strategy::Restore {
@@ -287,7 +292,8 @@ pub(super) async fn live_document(
             note: None,
         };
         let planned = plan_by(&path, &context, &trigger, &options);
-        Ok((planned, found))
+        let passed = passed_over(strategy, &planned);
+        Ok(((planned, found), passed))
     })?;
     let place = (&path, &context);
     let mut document = document(
@@ -301,23 +307,21 @@ pub(super) async fn live_document(
     let known = session.diagnostics.iter().chain(&context.diagnostics);
     document["diagnostics"] = json!(known.collect::<Vec<_>>());
     document["passed_over"] = json!(order.passed);
-    match planned {
-        Planned::Nothing(reason) => document["nothing_to_do"] = json!(reason.to_string()),
-        Planned::NothingToPrune(reason) => document["nothing_to_do"] = json!(reason),
-        Planned::Compaction(_) | Planned::Edits(_) => {}
+    if let Some(reason) = planned.nothing() {
+        document["nothing_to_do"] = json!(reason);
     }
     Ok(document)
 }
 
 /// Returns the JSON document of a plan.
-pub(super) fn document(
+fn document(
     planned: &Planned,
     (path, context): (&SessionPath<'_>, &SessionContext),
     window: TokenCount,
     settings: &Settings,
     profile: Profile,
     found: &Found,
-) -> serde_json::Value {
+) -> Value {
     match planned {
         Planned::Compaction(plan) => compaction_document(plan, found),
         Planned::Edits(edits) => json!({
@@ -328,7 +332,7 @@ pub(super) fn document(
             "saved_tokens": edits.saved,
             "pruned": edits.rows,
         }),
-        Planned::Nothing(_) | Planned::NothingToPrune(_) => {
+        Planned::Nothing(_) | Planned::WindowTooSmall(_) => {
             let measure = measure(path, context, profile);
             let threshold = threshold(window, &settings.compaction, &profile.rules());
             let due = threshold

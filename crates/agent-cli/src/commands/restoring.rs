@@ -3,16 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use compaction_core::{
-    CompactionPlan, Freshness, ImageOutcome, Outcome, RestoreInput, RestoreSettings, Strategy,
-    TokenCount, touched_files,
-};
-use serde::Serialize;
+use compaction_core::{CompactionPlan, RestoreInput, Strategy, touched_files};
 use serde_json::{Value, json};
-use session_model::{EntryId, SessionContext, SessionPath};
 
 use crate::commands::own_folder::Around;
-use crate::commands::plan::PlanArgs;
+use crate::commands::plan::Planning;
 use crate::commands::run::folders::workspace;
 use crate::commands::run::rights::policies;
 use crate::error::Error;
@@ -36,13 +31,8 @@ pub(super) struct Found {
 }
 
 /// Returns what is found of a session's files; nothing where the strategy brings nothing back.
-pub(super) fn find(
-    path: &SessionPath<'_>,
-    context: &SessionContext,
-    strategy: Strategy,
-    args: &PlanArgs,
-    global: &Global,
-) -> Result<Found, Error> {
+pub(super) fn find(planning: &Planning<'_>, strategy: Strategy) -> Result<Found, Error> {
+    let (args, global) = (planning.args, planning.global);
     let nothing = Found {
         strategy,
         ..Found::default()
@@ -51,13 +41,11 @@ pub(super) fn find(
         return Ok(nothing);
     }
     let settings = global.load_settings()?.compaction.restore;
-    let touched = touched_files(context);
-    let header = path.tree().header();
+    let touched = touched_files(planning.context);
+    let header = planning.path.tree().header();
     let cwd = header.map_or_else(PathBuf::new, |header| PathBuf::from(&header.cwd));
-    let disk = match (
-        &args.workspace,
-        own_folder(&args.session.session, &cwd, global)?,
-    ) {
+    let own = own_folder(&args.session.session, &cwd, global)?;
+    let disk = match (&args.workspace, own) {
         (Some(named), _) => {
             let disk = disk(named, &cwd, global);
             disk.map_err(|error| Error::Usage(format!("--workspace: {error}")))?
@@ -65,9 +53,24 @@ pub(super) fn find(
         (None, Ok(folder)) => match disk(&folder, &cwd, global) {
             Ok(disk) => disk,
             // The summary is worth having all the same.
-            Err(error) => return Ok(failed(&error)),
+            Err(error) => {
+                let failed = Some(error.to_string());
+                return Ok(Found {
+                    input: RestoreInput {
+                        failed,
+                        ..RestoreInput::default()
+                    },
+                    ..nothing
+                });
+            }
         },
-        (None, Err(why)) => return Ok(only_named(touched, &settings, why)),
+        (None, Err(why)) => {
+            return Ok(Found {
+                input: unseen(touched, &settings),
+                note: Some(why),
+                ..nothing
+            });
+        }
     };
     let cancel = crate::cancel::token();
     let read = block_on(disk.read_beside(touched, settings, &cancel))?;
@@ -75,29 +78,6 @@ pub(super) fn find(
         input: read.map_err(|Stopped| Error::Cancelled)?,
         ..nothing
     })
-}
-
-fn failed(error: &Error) -> Found {
-    Found {
-        strategy: Strategy::Restore,
-        input: RestoreInput {
-            failed: Some(error.to_string()),
-            ..RestoreInput::default()
-        },
-        note: None,
-    }
-}
-
-fn only_named(
-    touched: Vec<compaction_core::TouchedFile>,
-    settings: &RestoreSettings,
-    why: String,
-) -> Found {
-    Found {
-        strategy: Strategy::Restore,
-        input: unseen(touched, settings),
-        note: Some(why),
-    }
 }
 
 /// Returns the folder that the session worked in, or why its files are not read without a word of the user.
@@ -153,66 +133,40 @@ fn disk(folder: &Path, cwd: &Path, global: &Global) -> Result<Disk, Error> {
     ))
 }
 
-/// What comes back, as JSON documents have it.
-#[derive(Serialize)]
-struct Document<'a> {
-    files: Vec<File<'a>>,
-    images: Vec<Image<'a>>,
-    tokens: TokenCount,
-    pending_calls: Vec<&'a str>,
-    outside: &'a [String],
-    failed: Option<&'a str>,
-    note: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct File<'a> {
-    path: &'a str,
-    outcome: Outcome,
-    freshness: Freshness,
-    entry_id: &'a EntryId,
-    tokens: TokenCount,
-}
-
-#[derive(Serialize)]
-struct Image<'a> {
-    entry_id: &'a EntryId,
-    tool: Option<&'a str>,
-    turn: usize,
-    outcome: ImageOutcome,
-    tokens: TokenCount,
-}
-
 impl Found {
     /// Says in the document of a plan what comes back by it.
     pub(super) fn tell(&self, plan: &CompactionPlan, document: &mut Value) {
         let Some(restored) = &plan.restored else {
             return;
         };
-        let files = restored.files.iter().map(|file| File {
-            path: &file.path,
-            outcome: file.outcome,
-            freshness: file.freshness,
-            entry_id: &file.entry_id,
-            tokens: file.tokens,
+        let files = restored.files.iter().map(|file| {
+            json!({
+                "path": file.path,
+                "outcome": file.outcome,
+                "freshness": file.freshness,
+                "entry_id": file.entry_id,
+                "tokens": file.tokens,
+            })
         });
-        let images = restored.images.iter().map(|image| Image {
-            entry_id: &image.entry_id,
-            tool: image.tool.as_deref(),
-            turn: image.turn,
-            outcome: image.outcome,
-            tokens: image.tokens,
+        let images = restored.images.iter().map(|image| {
+            json!({
+                "entry_id": image.entry_id,
+                "tool": image.tool,
+                "turn": image.turn,
+                "outcome": image.outcome,
+                "tokens": image.tokens,
+            })
         });
         let pending = plan.pending.iter();
         let pending = pending.flat_map(|answer| answer.content.tool_calls());
-        document["restored"] = json!(Document {
-            files: files.collect(),
-            images: images.collect(),
-            tokens: restored.tokens,
-            pending_calls: pending.map(|call| call.name.as_str()).collect(),
-            outside: &self.input.outside,
-            failed: restored.failed.as_deref(),
-            note: self.note.as_deref(),
+        document["restored"] = json!({
+            "files": files.collect::<Vec<_>>(),
+            "images": images.collect::<Vec<_>>(),
+            "tokens": restored.tokens,
+            "pending_calls": pending.map(|call| &call.name).collect::<Vec<_>>(),
+            "outside": self.input.outside,
+            "failed": restored.failed,
+            "note": self.note,
         });
     }
 

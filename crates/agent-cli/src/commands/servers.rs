@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use clap::Args;
 use llm_providers::{Redactor, Secret};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use crate::cancel;
 use crate::commands::Outcome;
@@ -14,7 +15,7 @@ use crate::extensions::secret_variables;
 use crate::models::block_on;
 use crate::options::Global;
 use crate::settings::AppSettings;
-use crate::ui::{BAD, BOLD, DIM, GOOD, clean, counted, first_line, styled, width};
+use crate::ui::{BAD, BOLD, DIM, GOOD, clean, columns, counted, first_line, styled, width};
 use agent_tools::Workspace;
 use agent_tools::mcp::{Report, ServerEnvironment, Servers, Tell, configured, secrets};
 use std::path::PathBuf;
@@ -41,16 +42,11 @@ pub(super) fn run(args: &ServersArgs, global: &Global) -> Result<Outcome, Error>
         return Ok(Outcome::nothing_to_do(reason.to_owned(), document));
     }
     let reports = reports(&settings, &workspace)?;
-    let found = |name: &String| reports.iter().find(|report| report.name == *name);
-    let document = names.iter().map(|name| document(name, found(name)));
-    let document = json!({ "servers": document.collect::<Vec<_>>() });
-    let texts = names.iter().map(|name| text(name, found(name)));
-    let text: String = texts.collect();
-    let failed: Vec<&str> = reports
-        .iter()
-        .filter(|report| report.tools.is_err())
-        .map(|report| report.name.as_str())
-        .collect();
+    let rows: Vec<Row<'_>> = names.iter().map(|name| Row::of(name, &reports)).collect();
+    let document = json!({ "servers": rows });
+    let text: String = rows.iter().map(Row::text).collect();
+    let failed = rows.iter().filter(|row| row.error.is_some());
+    let failed: Vec<&str> = failed.map(|row| row.name).collect();
     Ok(match failed.as_slice() {
         [] => Outcome::done(&document, text),
         failed => {
@@ -85,54 +81,70 @@ fn reports(settings: &AppSettings, workspace: &Workspace) -> Result<Vec<Report>,
     Ok(reports)
 }
 
-fn document(name: &str, report: Option<&Report>) -> Value {
-    let (state, tools, error) = match report.map(|report| &report.tools) {
-        None => ("off", &[][..], None),
-        Some(Ok(tools)) => ("ready", tools.as_slice(), None),
-        Some(Err(error)) => ("failed", &[][..], Some(error)),
-    };
-    let tools = tools.iter().map(|tool| {
-        json!({
-            "name": tool.name,
-            "description": tool.description,
-        })
-    });
-    json!({
-        "name": name,
-        "state": state,
-        "tools": tools.collect::<Vec<_>>(),
-        "left_out": report.map_or(&[][..], |report| &report.left_out),
-        "error": error,
-    })
+/// A server of the settings.
+#[derive(Serialize)]
+struct Row<'a> {
+    name: &'a str,
+    /// `off`, `ready` or `failed`.
+    state: &'static str,
+    tools: Vec<ToolRow<'a>>,
+    left_out: &'a [String],
+    error: Option<&'a str>,
 }
 
-fn text(name: &str, report: Option<&Report>) -> String {
-    let name = styled(BOLD, &clean(name));
-    let Some(report) = report else {
-        return format!("{name}  {}\n", styled(DIM, "off"));
-    };
-    let mut text = match &report.tools {
-        Ok(tools) => {
-            let count = counted(tools.len(), "tool");
-            let mut text = format!("{name}  {}\n", styled(GOOD, &count));
-            for tool in tools {
-                let shown = clean(&tool.name);
-                let room = width().saturating_sub(INDENT + crate::ui::columns(&shown) + 2);
-                let about = first_line(&tool.description, room);
-                text.push_str(&format!("{:INDENT$}{shown}", ""));
-                if !about.is_empty() {
-                    text.push_str(&format!("  {}", styled(DIM, &about)));
-                }
-                text.push('\n');
-            }
-            text
+#[derive(Serialize)]
+struct ToolRow<'a> {
+    name: &'a str,
+    description: &'a str,
+}
+
+impl<'a> Row<'a> {
+    fn of(name: &'a str, reports: &'a [Report]) -> Self {
+        let report = reports.iter().find(|report| report.name == name);
+        let tools = report.map(|report| report.tools.as_ref());
+        let found = tools.into_iter().flatten().flatten();
+        Self {
+            name,
+            state: match tools {
+                None => "off",
+                Some(Ok(_)) => "ready",
+                Some(Err(_)) => "failed",
+            },
+            tools: found
+                .map(|tool| ToolRow {
+                    name: &tool.name,
+                    description: &tool.description,
+                })
+                .collect(),
+            left_out: report.map_or(&[], |report| &report.left_out),
+            error: tools.and_then(|tools| Some(tools.err()?.as_str())),
         }
-        Err(error) => format!("{name}  {}  {}\n", styled(BAD, "failed"), clean(error)),
-    };
-    for left_out in &report.left_out {
-        let line = format!("{:INDENT$}left out: {}", "", clean(left_out));
-        text.push_str(&styled(DIM, &line));
-        text.push('\n');
     }
-    text
+
+    fn text(&self) -> String {
+        let name = styled(BOLD, &clean(self.name));
+        let mut text = match (self.state, self.error) {
+            ("off", _) => format!("{name}  {}\n", styled(DIM, "off")),
+            (_, Some(error)) => format!("{name}  {}  {}\n", styled(BAD, "failed"), clean(error)),
+            (_, None) => format!(
+                "{name}  {}\n",
+                styled(GOOD, &counted(self.tools.len(), "tool"))
+            ),
+        };
+        for tool in &self.tools {
+            let shown = clean(tool.name);
+            let room = width().saturating_sub(INDENT + columns(&shown) + 2);
+            let about = styled(DIM, &first_line(tool.description, room));
+            let line = match tool.description.trim().is_empty() {
+                true => shown,
+                false => format!("{shown}  {about}"),
+            };
+            text.push_str(&format!("{:INDENT$}{line}\n", ""));
+        }
+        for left_out in self.left_out {
+            let line = format!("{:INDENT$}left out: {}", "", clean(left_out));
+            text.push_str(&format!("{}\n", styled(DIM, &line)));
+        }
+        text
+    }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::Global;
-use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, styled, width};
+use crate::ui::{BOLD, DIM, WARN, clean, columns, counted, first_line, padded, styled, width};
 use session_store::SessionRow;
 use session_store::catalog::{list, sessions_root};
 
@@ -109,7 +109,7 @@ fn row_json(row: &SessionRow) -> Value {
 fn table(rows: &[SessionRow], cwd: Option<&Path>) -> String {
     let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
     let ids = short_ids(&ids);
-    let widest = ids.values().map(|id| id.chars().count()).max();
+    let widest = ids.values().map(|id| columns(id)).max();
     let id_width = widest.unwrap_or_default();
     let head = format!(
         "  {:16}  {:>6}  {:id_width$}  what",
@@ -146,12 +146,9 @@ fn line(row: &SessionRow, id: &str, id_width: usize) -> String {
         (row.pending > 0).then(|| format!("{} to send", counted(row.pending, "message"))),
     ];
     let notes = notes.into_iter().flatten().collect::<Vec<_>>().join(", ");
-    let head = format!(
-        "  {written}  {:>6}  {:id_width$}  ",
-        size(row.bytes),
-        clean(id)
-    );
-    let used = head.chars().count() + notes.len() + 2 * usize::from(!notes.is_empty());
+    let id = padded(&clean(id), id_width);
+    let head = format!("  {written}  {:>6}  {id}  ", size(row.bytes));
+    let used = columns(&head) + notes.len() + 2 * usize::from(!notes.is_empty());
     let what = row.name.as_ref().or(row.first_prompt.as_ref());
     let what = what.map_or("", String::as_str);
     let mut text = head + &first_line(what, width().saturating_sub(used).max(16));

@@ -1,16 +1,15 @@
 //! `undo`: goes back to before the newest compaction or change of branch. Nothing is deleted.
 
 use clap::Args;
-use compaction_core::{TokenCount, leaf_move, measure};
-use serde::Serialize;
+use compaction_core::{leaf_move, measure};
 use serde_json::json;
-use session_model::{Diagnostic, EntryId, Leaf, build_context};
+use session_model::{EntryId, Leaf, build_context};
 
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
 use crate::options::{Global, OutputArgs, SessionArgs};
 use crate::ui::{BOLD, clean, counted, styled, tokens};
-use agent_session::undoable::{UNDO, id_of, newest_undoable};
+use agent_session::undoable::{REDO, UNDO, id_of, newest_redoable, newest_undoable};
 
 /// Go back to before the newest compaction or change of branch.
 #[derive(Debug, Args)]
@@ -23,81 +22,114 @@ pub struct UndoArgs {
     pub output: OutputArgs,
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    undone: EntryId,
+/// Which way the leaf moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// To before what is undone.
+    Undo,
+    /// To where the session stood before the undo.
+    Redo,
+}
+
+/// The move of the leaf that an undo or a redo writes.
+struct Step {
+    /// What is undone or redone.
+    of: EntryId,
+    /// `compaction`, `pruning` or `branch`.
     kind: &'static str,
-    leaf: Option<EntryId>,
-    leaf_entry_id: Option<EntryId>,
+    to: Leaf,
     left_behind: Vec<EntryId>,
-    tokens_before: TokenCount,
-    tokens_after: TokenCount,
-    diagnostics: &'a [Diagnostic],
 }
 
 pub(super) fn run(args: &UndoArgs, global: &Global) -> Result<Outcome, Error> {
-    let destination = args.output.destination("undo")?;
-    let mut opened = Opened::open(&args.session.session, &destination)?;
+    move_leaf(Direction::Undo, &args.session, &args.output, global)
+}
+
+/// Undoes or redoes the newest step.
+pub(super) fn move_leaf(
+    direction: Direction,
+    session: &SessionArgs,
+    output: &OutputArgs,
+    global: &Global,
+) -> Result<Outcome, Error> {
+    let (reason, done, arrived) = match direction {
+        Direction::Undo => (UNDO, "undone", "back at"),
+        Direction::Redo => (REDO, "redone", "forward to"),
+    };
+    let destination = output.destination(reason)?;
+    let mut opened = Opened::open(&session.session, &destination)?;
     let profile = global.profile();
     let tree = opened.session().tree();
-    let path = tree.path(args.session.leaf(tree)?);
-    let Some(found) = newest_undoable(&path) else {
-        let reason = "no compaction, pruning or change of branch on the path".to_owned();
-        return Ok(Outcome::nothing_to_do(
-            reason,
-            json!({ "diagnostics": opened.session().decoded.diagnostics }),
-        ));
+    let path = tree.path(session.leaf(tree)?);
+    let id_at = |place: usize| EntryId::new(tree.id(path.entries()[place]));
+    let found = match direction {
+        Direction::Undo => newest_undoable(&path)
+            .map(|found| Step {
+                of: id_at(found.place),
+                kind: found.kind,
+                to: found.back_to,
+                left_behind: (found.place + 1..path.entries().len()).map(id_at).collect(),
+            })
+            .ok_or_else(|| "no compaction, pruning or change of branch on the path".to_owned()),
+        Direction::Redo => newest_redoable(&path)
+            .map(|found| Step {
+                of: found.redone,
+                kind: found.kind,
+                to: found.forward_to,
+                left_behind: Vec::new(),
+            })
+            .map_err(|error| error.to_string()),
+    };
+    let step = match found {
+        Ok(step) => step,
+        Err(reason) => {
+            let document = json!({ "diagnostics": opened.session().decoded.diagnostics });
+            return Ok(Outcome::nothing_to_do(reason, document));
+        }
     };
     let tokens_at = |leaf: Leaf| {
         let path = tree.path(leaf);
         let context = build_context(&path, profile.context_rules());
         measure(&path, &context, profile).tokens
     };
-    let id_at = |place: usize| EntryId::new(tree.id(path.entries()[place]));
-    let back_to = id_of(tree, found.back_to);
-    let mut document = Document {
-        undone: id_at(found.place),
-        kind: found.kind,
-        leaf: back_to.clone(),
-        leaf_entry_id: None,
-        left_behind: (found.place + 1..path.entries().len()).map(id_at).collect(),
-        tokens_before: tokens_at(path.leaf()),
-        tokens_after: tokens_at(found.back_to),
-        diagnostics: &[],
-    };
-    let from = path.leaf_id().map(EntryId::new);
-    let draft = leaf_move(UNDO, from.as_ref());
-    let ids = opened.commit(&destination, &[draft], back_to.as_ref())?;
-    document.leaf_entry_id = ids.first().cloned();
-    document.diagnostics = &opened.session().decoded.diagnostics;
-    let text = text(&document, !ids.is_empty());
-    Ok(Outcome::done(&document, text))
-}
-
-fn text(document: &Document<'_>, written: bool) -> String {
-    let verb = if written { "undone" } else { "would be undone" };
-    let what = match document.kind {
-        "compaction" => "compaction",
-        "pruning" => "pruning",
-        _ => "change of branch",
+    let to = id_of(tree, step.to);
+    let (before, after) = (tokens_at(path.leaf()), tokens_at(step.to));
+    let draft = leaf_move(reason, path.leaf_id().map(EntryId::new).as_ref());
+    let ids = opened.commit(&destination, &[draft], to.as_ref())?;
+    let mut document = json!({
+        "kind": step.kind,
+        "leaf": to,
+        "leaf_entry_id": ids.first(),
+        "tokens_before": before,
+        "tokens_after": after,
+        "diagnostics": opened.session().decoded.diagnostics,
+    });
+    document[done] = json!(step.of);
+    if direction == Direction::Undo {
+        document["left_behind"] = json!(step.left_behind);
+    }
+    let verb = if ids.is_empty() { "would be " } else { "" };
+    let what = match step.kind {
+        "branch" => "change of branch",
+        other => other,
     };
     let headline = format!(
-        "{verb}: {what} {}   {} -> {} tokens",
-        clean(&document.undone),
-        tokens(document.tokens_before),
-        tokens(document.tokens_after)
+        "{verb}{done}: {what} {}   {} -> {} tokens",
+        clean(&step.of),
+        tokens(before),
+        tokens(after)
     );
-    let mut out = format!("{}\n", styled(BOLD, &headline));
-    let place = document
-        .leaf
-        .as_ref()
-        .map_or("the beginning", |id| id.as_str());
-    out.push_str(&format!("   back at      {}\n", clean(place)));
-    if !document.left_behind.is_empty() {
-        out.push_str(&format!(
+    let place = to.as_deref().unwrap_or("the beginning");
+    let mut text = format!(
+        "{}\n   {arrived:<12} {}\n",
+        styled(BOLD, &headline),
+        clean(place)
+    );
+    if !step.left_behind.is_empty() {
+        text.push_str(&format!(
             "   left behind  {} that came after it; still in the file, agent-cli tree shows them\n",
-            counted(document.left_behind.len(), "entry")
+            counted(step.left_behind.len(), "entry")
         ));
     }
-    out
+    Ok(Outcome::done(&document, text))
 }

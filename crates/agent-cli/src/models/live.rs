@@ -7,51 +7,34 @@ use compaction_core::TokenCount;
 use llm_providers::HttpClient;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
 
-use super::{NativeArg, WireArg, candidates, http, remote, usage, wire};
+use super::{NativeArg, candidates, http, remote, usage};
 use crate::error::Error;
 use crate::settings::AppSettings;
 use agent_session::models::{LiveModel, LiveModels};
 use agent_session::summarize::{Candidate, Fallback};
 
-/// What names the model of a session.
-#[derive(Debug, Default)]
-pub struct Named<'a> {
-    /// `provider/model`.
-    pub model: Option<&'a str>,
-    /// An address in the place of the provider's own.
-    pub base_url: Option<&'a str>,
-    /// A wire in the place of the provider's own.
-    pub wire: Option<WireArg>,
-    /// The environment variable of the key, in the place of the provider's own.
-    pub api_key_env: Option<&'a str>,
-    /// The model's window.
-    pub window: Option<TokenCount>,
-    /// Where exchanges are recorded.
-    pub record: Option<&'a Path>,
-}
-
 const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";
 
-/// Returns the models that arguments and settings name. Nothing is sent.
+/// Returns the models of a session in which `name` answers, or else the model of the settings; `given` has what is
+/// asked for in the place of the catalog's, and `record` is where exchanges are recorded. Nothing is sent.
 ///
 /// # Errors
 /// [`Error::Usage`] for what is unknown or has no key.
-pub fn live_models(named: &Named<'_>, settings: &AppSettings) -> Result<LiveModels, Error> {
-    let name = named.model.or(settings.model.as_deref());
+pub fn live_models(
+    name: Option<&str>,
+    given: Selection,
+    record: Option<&Path>,
+    settings: &AppSettings,
+) -> Result<LiveModels, Error> {
+    let name = name.or(settings.model.as_deref());
     let name = name.ok_or_else(|| Error::Usage(NO_MODEL.to_owned()))?;
     let catalog = settings
         .catalog()
         .map_err(|error| Error::Usage(format!("settings: {error}")))?;
-    let http = http::http_client(settings, named.record)?;
-    let main = catalog
-        .resolve(&Selection {
-            model: name.to_owned(),
-            base_url: named.base_url.map(str::to_owned),
-            wire: named.wire.map(wire),
-            api_key_env: named.api_key_env.map(str::to_owned),
-            window: named.window.map(|window| window.0),
-        })
-        .map_err(|error| usage(&error))?;
+    let http = http::http_client(settings, record)?;
+    let model = name.to_owned();
+    let main = catalog.resolve(&Selection { model, ..given });
+    let main = main.map_err(|error| usage(&error))?;
     // Where no model is set for summaries, whoever answers writes them.
     let own = settings.compaction.model.is_none();
     let own_summarizers = |resolved: &Resolved| match own {
@@ -92,10 +75,7 @@ pub fn live_models(named: &Named<'_>, settings: &AppSettings) -> Result<LiveMode
 fn by_name(catalog: &Catalog, name: &str) -> Result<Resolved, Error> {
     let selection = Selection {
         model: name.to_owned(),
-        base_url: None,
-        wire: None,
-        api_key_env: None,
-        window: None,
+        ..Selection::default()
     };
     catalog.resolve(&selection).map_err(|error| usage(&error))
 }

@@ -4,7 +4,7 @@ mod http;
 mod live;
 mod options;
 
-pub use live::{Named, live_models};
+pub use live::live_models;
 pub use options::{FallbackArg, ModelArgs, NativeArg, WireArg};
 
 use std::sync::Arc;
@@ -81,7 +81,7 @@ impl Models {
             let selection = Selection {
                 model: name.clone(),
                 base_url: args.base_url.clone(),
-                wire: args.wire.map(wire),
+                wire: args.wire.map(Wire::from),
                 api_key_env: args.api_key_env.clone(),
                 window: given.map(|window| window.0),
             };
@@ -173,15 +173,6 @@ fn named(args: &ModelArgs, settings: &AppSettings) -> Vec<String> {
     let compaction = &settings.compaction;
     let first = compaction.model.iter();
     first.chain(&compaction.fallback_models).cloned().collect()
-}
-
-fn wire(wire: WireArg) -> Wire {
-    match wire {
-        WireArg::Chat => Wire::Chat,
-        WireArg::Responses => Wire::Responses,
-        WireArg::Messages => Wire::Messages,
-        WireArg::Gemini => Wire::Gemini,
-    }
 }
 
 fn usage(error: &CatalogError) -> Error {

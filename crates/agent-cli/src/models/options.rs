@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use llm_providers::Wire;
 
 /// Who writes summaries.
 #[derive(Debug, Clone, Default, Args)]
@@ -46,6 +47,17 @@ pub enum WireArg {
     Gemini,
 }
 
+impl From<WireArg> for Wire {
+    fn from(wire: WireArg) -> Self {
+        match wire {
+            WireArg::Chat => Self::Chat,
+            WireArg::Responses => Self::Responses,
+            WireArg::Messages => Self::Messages,
+            WireArg::Gemini => Self::Gemini,
+        }
+    }
+}
+
 /// The forms of native compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub enum NativeArg {
@@ -63,7 +75,7 @@ pub enum NativeArg {
 /// What happens when no model writes a summary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum FallbackArg {
-    /// The built-in rules write it, whatever the reason, and it is said.
+    /// The built-in rules write it, whatever the reason, and a notice is printed.
     Extractive,
     /// It is an error.
     None,

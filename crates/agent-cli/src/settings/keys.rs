@@ -1,6 +1,7 @@
 //! Every key that there is: what it means, what it may be, what it is unless set.
 
 use llm_providers::catalog::{CompatOverride, ModelOverride, ProviderOverride};
+use serde::Serialize;
 use serde_json::Value;
 use session_model::json::Members;
 
@@ -9,9 +10,10 @@ use super::schema;
 use super::{AppSettings, HookSetting, ServerSetting};
 
 /// A setting.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Key {
     /// Its dotted name; `NAME` and `PROVIDER/MODEL` stand for names of the user's own.
+    #[serde(rename = "key")]
     pub name: String,
     /// What it means.
     pub meaning: String,

@@ -195,47 +195,11 @@ impl AppSettings {
         })
     }
 
-    /// Returns the first value that is out of its range: its key, and what is wrong.
+    /// Returns the first value that its schema cannot refuse: its key, and what is wrong.
     fn check(&self) -> Result<(), (String, String)> {
         let core = self.core().check();
         core.map_err(|error| (error.key.to_owned(), error.to_string()))?;
-        let least = [
-            (
-                "http.connectTimeoutSeconds",
-                self.http.connect_timeout_seconds,
-                1,
-            ),
-            ("http.idleTimeoutSeconds", self.http.idle_timeout_seconds, 1),
-            (
-                "http.totalTimeoutSeconds",
-                self.http.total_timeout_seconds,
-                1,
-            ),
-            ("http.attempts", u64::from(self.http.attempts), 1),
-            (
-                "tools.bashTimeoutSeconds",
-                self.tools.bash_timeout_seconds,
-                1,
-            ),
-            ("tools.outputBytes", self.tools.output_bytes, 1000),
-            ("instructions.maxBytes", self.instructions.max_bytes, 1000),
-        ];
-        if self.limits.turns == Some(0) {
-            let reason = "limits.turns is 0, but must be at least 1".to_owned();
-            return Err(("limits.turns".to_owned(), reason));
-        }
-        let cost = self.limits.cost_usd;
-        if let Some(cost) = cost.filter(|cost| !cost.is_finite() || *cost < 0.0) {
-            let reason = format!("limits.costUsd is {cost}, but must be at least 0");
-            return Err(("limits.costUsd".to_owned(), reason));
-        }
-        match least.iter().find(|(_, value, least)| value < least) {
-            Some((key, value, least)) => {
-                let said = format!("{key} is {value}, but must be at least {least}");
-                Err(((*key).to_owned(), said))
-            }
-            None => self.instructions.check(),
-        }
+        self.instructions.check()
     }
 }
 

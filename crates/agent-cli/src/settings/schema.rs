@@ -68,13 +68,18 @@ fn alternatives(node: &Value) -> impl Iterator<Item = &Value> {
     lists.into_iter().flatten().flatten()
 }
 
-/// Returns the first place where a list or an object stands and must not. Reading would take a list for an object
-/// whose members have no names, so that no rule about names would hold.
+/// Returns the first place where a number is below its minimum, or where a list or an object stands and must not.
+/// Reading would take a list for an object whose members have no names, so that no rule about names would hold.
 pub(super) fn misplaced(node: &Value, tree: &Value) -> Option<KeyPath> {
     let kind = match tree {
         Value::Object(_) => "object",
         Value::Array(_) => "array",
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+        Value::Number(number) => {
+            let least = node["minimum"].as_f64();
+            let below = number.as_f64() < least;
+            return (below && least.is_some()).then(KeyPath::default);
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => return None,
     };
     if !takes(node, kind) {
         return Some(KeyPath::default());
@@ -160,7 +165,10 @@ impl Allowed {
             match kind {
                 "boolean" => self.values.extend(["true".to_owned(), "false".to_owned()]),
                 "integer" => self.kinds.push(whole_number(node)),
-                "number" => self.kinds.push("a number".to_owned()),
+                "number" => self.kinds.push(match node["minimum"].as_f64() {
+                    Some(least) => format!("a number, at least {least}"),
+                    None => "a number".to_owned(),
+                }),
                 "string" => self.kinds.push("a text".to_owned()),
                 "array" => self.kinds.push(self.list(&node["items"])),
                 "object" => self

@@ -4,7 +4,7 @@ use anstyle::{AnsiColor, Style};
 use compaction_core::{TokenCount, TokenCounter};
 use session_model::AgentMessage;
 
-use crate::ui::{DIM, styled, tokens};
+use crate::ui::{BOLD, DIM, styled, tokens};
 
 /// What fills a context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -154,8 +154,27 @@ pub struct Bar {
 }
 
 impl Bar {
+    /// Returns the headline, the bar and its legend in lines of at most `width`; `billed` is what a provider counted.
+    pub fn section(&self, title: &str, billed: Option<TokenCount>, width: usize) -> String {
+        let filled = self.goes.total() + self.stays.total();
+        let billed = billed.map(|billed| format!("   (billed {})", tokens(billed)));
+        let headline = format!(
+            "{title}  ~{} of {} window   {}{}",
+            tokens(filled),
+            tokens(self.window),
+            self.distance(),
+            billed.unwrap_or_default()
+        );
+        let (line, legend) = (self.line(width), self.legend(width));
+        format!(
+            "{}\n{line}\n{}\n",
+            styled(BOLD, &headline),
+            styled(DIM, &legend)
+        )
+    }
+
     /// Returns the bar in `cells` characters, brackets included.
-    pub fn line(&self, cells: usize) -> String {
+    fn line(&self, cells: usize) -> String {
         let cells = cells.saturating_sub(2).max(10);
         let filled = self.goes.total() + self.stays.total();
         let scale = self.window.max(filled).0.max(1);
@@ -213,7 +232,7 @@ impl Bar {
     }
 
     /// Returns the letters that occur and what they stand for, with figures, in lines of at most `width`.
-    pub fn legend(&self, width: usize) -> String {
+    fn legend(&self, width: usize) -> String {
         let shares = self.goes.with(&self.stays);
         let present = Category::ALL.into_iter().filter_map(|category| {
             let count = shares.get(category);
@@ -251,7 +270,7 @@ impl Bar {
     }
 
     /// Returns how far it is to the trigger, or how far it is past it.
-    pub fn distance(&self) -> String {
+    fn distance(&self) -> String {
         let filled = self.goes.total() + self.stays.total();
         match self.threshold {
             None => String::new(),

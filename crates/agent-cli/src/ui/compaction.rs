@@ -6,7 +6,7 @@ use compaction_core::{
 use session_model::SessionContext;
 
 use crate::ui::bar::{Bar, Category, Shares};
-use crate::ui::plan::{header, shares};
+use crate::ui::plan::shares;
 use crate::ui::writing::{account, author};
 use crate::ui::{
     BOLD, DIM, GOOD, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
@@ -65,24 +65,9 @@ pub fn card(
         goes: Shares::default(),
         stays: left,
     };
-    let mut out = header("Before", &before, plan);
-    out.push_str(&format!(
-        "{}\n{}\n\n",
-        before.line(width),
-        styled(DIM, &before.legend(width))
-    ));
-    let headline = format!(
-        "After   ~{} of {} window   {}",
-        tokens(applied.tokens_after),
-        tokens(facts.window),
-        after.distance()
-    );
-    out.push_str(&format!("{}\n", styled(BOLD, &headline)));
-    out.push_str(&format!(
-        "{}\n{}\n\n",
-        after.line(width),
-        styled(DIM, &after.legend(width))
-    ));
+    let before = before.section("Before", plan.measure.billed, width);
+    let after = after.section("After ", None, width);
+    let mut out = format!("{before}\n{after}\n");
     out.push_str(&facts_lines(plan, applied, facts, width));
     out.push_str(&summary_lines(applied, width));
     out

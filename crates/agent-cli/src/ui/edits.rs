@@ -78,8 +78,8 @@ impl Edits {
     }
 }
 
-/// Returns what edits shorten, under a rule that says whether it has been done.
-pub(crate) fn edits_text(edits: &Edits, title: &str) -> String {
+/// Returns what edits shorten, under a rule that says whether it has been done, and the notes.
+pub(crate) fn edits_text(edits: &Edits, title: &str, notes: &[String]) -> String {
     let headline = format!(
         "Prune  {} of {}, {} saved",
         counted(edits.rows.len(), "message"),
@@ -95,5 +95,6 @@ pub(crate) fn edits_text(edits: &Edits, title: &str) -> String {
             row.reason
         ));
     }
+    out.extend(notes.iter().map(|note| format!("  note  {note}\n")));
     out
 }

@@ -61,6 +61,12 @@ pub fn columns(text: &str) -> usize {
     text.width()
 }
 
+/// Returns a text with spaces behind it up to a width in columns.
+pub fn padded(text: &str, width: usize) -> String {
+    let gap = width.saturating_sub(columns(text));
+    format!("{text}{:gap$}", "")
+}
+
 /// Splits a text where `room` columns are full.
 pub fn split_columns(text: &str, room: usize) -> (&str, &str) {
     let mut used = 0;

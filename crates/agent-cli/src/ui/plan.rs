@@ -51,12 +51,7 @@ pub fn compaction_text(
         goes,
         stays,
     };
-    let mut out = header("Context", &bar, plan);
-    out.push_str(&format!(
-        "{}\n{}\n",
-        bar.line(width),
-        styled(DIM, &bar.legend(width))
-    ));
+    let mut out = bar.section("Context", plan.measure.billed, width);
     if let Some(threshold) = &plan.threshold {
         out.push_str(&styled(DIM, &format!("trigger: {}\n", threshold.explain)));
     }
@@ -82,22 +77,6 @@ pub fn compaction_text(
     }
     out.push_str(&requests(plan));
     out
-}
-
-/// Returns the headline of a bar.
-pub fn header(title: &str, bar: &Bar, plan: &CompactionPlan) -> String {
-    let filled = bar.goes.total() + bar.stays.total();
-    let billed = match plan.measure.billed {
-        Some(billed) => format!("   (billed {})", tokens(billed)),
-        None => String::new(),
-    };
-    let fixed = format!(
-        "{title}  ~{} of {} window   {}{billed}",
-        tokens(filled),
-        tokens(bar.window),
-        bar.distance(),
-    );
-    format!("{}\n", styled(BOLD, &fixed))
 }
 
 /// Returns the lines that say what stays and what is summarized.

@@ -235,8 +235,8 @@ fn help() {
               What the summary should focus on
 
           --strategy <NAMES>
-              context-full, restore, extractive or prune-only; of several, parted by commas, each takes
-              over where the one before brings nothing
+              Comma-separated strategies, tried in order until one succeeds: context-full, restore,
+              extractive, prune-only
 
           --workspace <DIR>
               Where restore reads the files that were touched; the session's own folder unless given

@@ -4,7 +4,6 @@ mod html;
 mod table;
 
 use std::io::Write;
-use std::path::Path;
 use std::time::Instant;
 
 use clap::Args;
@@ -14,7 +13,7 @@ use serde_json::json;
 use session_model::{SessionContext, SessionPath, Usage, build_context};
 
 use crate::commands::compact::{Done, execute};
-use crate::commands::plan::{PlanArgs, Planned, own_limits, plan, refuse_small_window};
+use crate::commands::plan::{PlanArgs, Planned, Planning};
 use crate::commands::unreadable::Unreadable;
 use crate::commands::{Outcome, all_diagnostics, order, restoring};
 use crate::error::Error;
@@ -32,7 +31,7 @@ pub struct CompareArgs {
     /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// The strategies, parted by commas: context-full, restore, extractive, prune-only.
+    /// Comma-separated strategies: context-full, restore, extractive, prune-only.
     #[arg(
         long,
         value_name = "NAMES",
@@ -234,21 +233,6 @@ fn strategies(args: &CompareArgs, global: &Global) -> Result<Vec<Strategy>, Erro
     Ok(strategies)
 }
 
-fn plan_args(strategy: &str, workspace: Option<&Path>, args: &CompareArgs) -> PlanArgs {
-    PlanArgs {
-        session: SessionArgs {
-            session: args.session.session.clone(),
-            leaf: args.session.leaf.clone(),
-        },
-        window: WindowArgs {
-            window: args.window.window,
-        },
-        focus: args.focus.clone(),
-        strategy: Some(strategy.to_owned()),
-        workspace: workspace.map(Path::to_owned),
-    }
-}
-
 /// Returns what a strategy would make of the session, and why it failed where it did.
 fn row(
     strategy: Strategy,
@@ -263,32 +247,37 @@ fn row(
         Wanted::Yes => args.model.clone(),
         Wanted::No(_) => ModelArgs::default(),
     };
-    let models = Models::of(&named, args.window.given()?, global.app_settings()?, wanted)?;
-    let workspace = args.workspace.as_deref();
-    let workspace = workspace.filter(|_| strategy == Strategy::Restore);
-    let plan_args = plan_args(strategy.name(), workspace, args);
-    let found = restoring::find(path, context, strategy, &plan_args, global)?;
-    let (limits, window) = (own_limits(models.window), models.window);
-    let planned = plan(path, context, &plan_args, limits, window, global, &found)?;
-    let too_small = refuse_small_window(&planned).err();
-    let estimate = match models.candidates.first() {
-        None => None,
-        Some(candidate) => {
-            let limits = candidate.limits(window);
-            match plan(path, context, &plan_args, limits, window, global, &found)? {
-                Planned::Compaction(plan) => Some(Estimate::of(&plan, candidate)),
-                Planned::Edits(_) | Planned::Nothing(_) | Planned::NothingToPrune(_) => None,
-            }
-        }
+    let models = Models::of(&named, args.window.given(), global.app_settings()?, wanted)?;
+    let workspace = args.workspace.clone();
+    let plan_args = PlanArgs {
+        session: args.session.clone(),
+        window: args.window.clone(),
+        focus: args.focus.clone(),
+        strategy: Some(strategy.name().to_owned()),
+        workspace: workspace.filter(|_| strategy == Strategy::Restore),
     };
-    if let Some(estimate) = &estimate {
-        estimate.tell(strategy.name());
+    let planning = Planning {
+        path,
+        context,
+        args: &plan_args,
+        window: models.window,
+        global,
+    };
+    let found = restoring::find(&planning, strategy)?;
+    let planned = planning.plan(planning.own_limits(), &found)?;
+    let mut estimate = None;
+    if let Some(candidate) = models.candidates.first() {
+        let limits = candidate.limits(planning.window);
+        if let Planned::Compaction(plan) = planning.plan(limits, &found)? {
+            let asked = Estimate::of(&plan, candidate);
+            asked.tell(strategy.name());
+            estimate = Some(asked);
+        }
     }
-    let place = (path, context);
-    let done = match too_small {
+    let done = match planned.refuse_small_window() {
         // Another strategy may fit.
-        Some(error) => Ok(Done::Nothing(error.to_string(), ModelReport::default())),
-        None => execute(planned, place, &plan_args, &models, global, &found),
+        Err(error) => Ok(Done::Nothing(error.to_string(), ModelReport::default())),
+        Ok(()) => execute(planned, &planning, &models, &found),
     };
     let before = measure(path, context, global.profile()).estimated;
     let counter = global.profile().counter();

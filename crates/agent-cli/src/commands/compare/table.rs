@@ -4,7 +4,7 @@ use compaction_core::{LiteralKind, TokenCount};
 
 use super::Row;
 use crate::commands::loss::plural;
-use crate::ui::{BOLD, DIM, clean, first_line, styled, tokens};
+use crate::ui::{BOLD, DIM, clean, first_line, padded, styled, tokens};
 
 /// How wide the names of the lines are, and each column.
 const NAME: usize = 16;
@@ -104,7 +104,7 @@ pub(super) fn text(rows: &[Row]) -> String {
     for line in lines(rows) {
         let mut shown = format!("{:<NAME$}", line.name);
         for cell in &line.cells {
-            shown.push_str(&format!("{:<COLUMN$}", first_line(cell, COLUMN - 1)));
+            shown.push_str(&padded(&first_line(cell, COLUMN - 1), COLUMN));
         }
         text.push_str(&format!("{}\n", shown.trim_end()));
     }

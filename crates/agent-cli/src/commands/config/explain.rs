@@ -1,8 +1,10 @@
 //! `config explain`: what a setting means, what it may be, what it is and why.
 
+use std::num::NonZeroU64;
+
 use clap::Args;
 use compaction_core::{Threshold, TokenCount, threshold};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::show::{Row, rows};
 use super::{named, value_text};
@@ -10,7 +12,7 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::{Global, WindowArgs};
 use crate::settings::{Key, KeyPath, Loaded, keys, keys_of};
-use crate::ui::{BOLD, DIM, clean, styled};
+use crate::ui::{BOLD, DIM, clean, columns, padded, styled};
 
 /// Arguments of `config explain`.
 #[derive(Debug, Args)]
@@ -24,7 +26,7 @@ pub struct ConfigExplainArgs {
         requires = "key",
         allow_negative_numbers = true
     )]
-    pub window: Option<i64>,
+    pub window: Option<NonZeroU64>,
 }
 
 /// The settings that decide when to compact.
@@ -58,22 +60,22 @@ pub(super) fn run(args: &ConfigExplainArgs, global: &Global) -> Result<Outcome, 
     let window = WindowArgs {
         window: args.window,
     };
-    let threshold = match decides {
-        true => reckoned(window.tokens()?, loaded, global),
-        false => None,
-    };
-    Ok(explained(key, &path, loaded, threshold))
+    let window = window.tokens();
+    let settings = &loaded.settings.compaction;
+    let threshold = threshold(window, settings, &global.profile().rules());
+    let threshold = threshold.filter(|_| decides);
+    Ok(explained(key, &path, loaded, (window, threshold)))
 }
 
 /// Returns every key with one line.
 fn list(keys: &[Key]) -> Outcome {
-    let width = keys.iter().map(|key| key.name.chars().count()).max();
+    let width = keys.iter().map(|key| columns(&key.name)).max();
     let width = width.unwrap_or_default();
     let lines = keys.iter().map(|key| {
-        let name = format!("{:width$}", key.name);
-        format!("{}  {}\n", styled(BOLD, &name), gist(&key.meaning))
+        let name = styled(BOLD, &padded(&key.name, width));
+        format!("{name}  {}\n", gist(&key.meaning))
     });
-    let document = json!({ "settings": keys.iter().map(key_json).collect::<Vec<_>>() });
+    let document = json!({ "settings": keys });
     Outcome::done(&document, lines.collect())
 }
 
@@ -84,30 +86,14 @@ fn gist(meaning: &str) -> &str {
     meaning[..end.unwrap_or(meaning.len())].trim_end_matches('.')
 }
 
-fn key_json(key: &Key) -> Value {
-    json!({
-        "key": key.name,
-        "meaning": key.meaning,
-        "allowed": key.allowed,
-        "default": key.default,
-    })
-}
-
-/// The threshold for one window.
-struct Reckoned {
-    window: TokenCount,
-    threshold: Threshold,
-}
-
-fn reckoned(window: TokenCount, loaded: &Loaded, global: &Global) -> Option<Reckoned> {
-    let rules = global.profile().rules();
-    let threshold = threshold(window, &loaded.settings.compaction, &rules)?;
-    Some(Reckoned { window, threshold })
-}
-
-fn explained(key: &Key, path: &KeyPath, loaded: &Loaded, reckoned: Option<Reckoned>) -> Outcome {
+fn explained(
+    key: &Key,
+    path: &KeyPath,
+    loaded: &Loaded,
+    (window, threshold): (TokenCount, Option<Threshold>),
+) -> Outcome {
     let rows = rows(loaded, path);
-    let mut document = key_json(key);
+    let mut document = json!(key);
     document["key"] = json!(path.to_string());
     let mut text = format!("{}\n", styled(BOLD, &clean(&path.to_string())));
     let mut line = |label: &str, value: &str| {
@@ -127,7 +113,7 @@ fn explained(key: &Key, path: &KeyPath, loaded: &Loaded, reckoned: Option<Reckon
     let own = rows.iter().find(|row| row.path == *path);
     document["value"] = json!(own.map(|row| &row.value));
     document["origin"] = json!(own.map(|row| &row.origin));
-    if let Some(Reckoned { window, threshold }) = reckoned {
+    if let Some(threshold) = threshold {
         let explain = &threshold.explain;
         line(
             "threshold",

@@ -8,7 +8,7 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::options::Global;
 use crate::settings::{KeyPath, Layer, Loaded, Origin, values};
-use crate::ui::{DIM, clean, first_line, styled};
+use crate::ui::{DIM, clean, columns, first_line, padded, styled};
 
 /// Arguments of `config show`.
 #[derive(Debug, Args)]
@@ -81,28 +81,23 @@ impl Row {
 }
 
 fn text(rows: &[Row]) -> String {
-    let keys = rows.iter().map(|row| row.path.to_string().chars().count());
+    let keys = rows.iter().map(|row| columns(&row.path.to_string()));
     let width = keys.max().unwrap_or_default();
     let whole = rows.len() == 1;
     let lines = rows.iter().map(|row| {
         let key = clean(&row.path.to_string());
         let value = value_text(&row.value);
-        let value = if whole {
-            value
-        } else {
-            first_line(&value, VALUES)
+        let value = match whole {
+            true => value,
+            false => first_line(&value, VALUES),
         };
         let origin = clean(&row.origin.to_string());
-        let origin = match row.origin.layer {
-            Layer::Default => styled(DIM, &origin),
-            Layer::Global
-            | Layer::Project
-            | Layer::Script
-            | Layer::File
-            | Layer::Environment
-            | Layer::Set => origin,
+        let origin = match row.origin.layer == Layer::Default {
+            true => styled(DIM, &origin),
+            false => origin,
         };
-        format!("{key:width$}  {value:VALUES$}  {origin}\n")
+        let (key, value) = (padded(&key, width), padded(&value, VALUES));
+        format!("{key}  {value}  {origin}\n")
     });
     lines.collect()
 }

@@ -3,7 +3,8 @@
 use std::num::NonZeroU64;
 
 use hooks::OnFailure;
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::house;
 use crate::commands::Outcome;
@@ -14,11 +15,17 @@ use crate::settings::{CommandSetting, HookSetting, KeyPath, Loaded, Origin};
 use crate::ui::{BAD, BOLD, DIM, clean, styled};
 
 /// A hook of the settings.
+#[derive(Serialize)]
 struct Row<'a> {
     name: &'a str,
-    setting: &'a HookSetting,
-    origin: &'a Origin,
+    enabled: bool,
+    points: Vec<&'static str>,
+    command: Option<&'a CommandSetting>,
+    matches: Option<&'a str>,
     timeout_seconds: u64,
+    on_failure: OnFailure,
+    folder: Option<&'a str>,
+    origin: &'a Origin,
     /// Why it cannot be used.
     problem: Option<String>,
 }
@@ -30,7 +37,7 @@ pub(super) fn run(global: &Global) -> Result<Outcome, Error> {
     let rows: Vec<Row<'_>> = hooks
         .map(|(name, setting)| row(name, setting, loaded, &house))
         .collect();
-    let document = json!({ "hooks": rows.iter().map(Row::json).collect::<Vec<_>>() });
+    let document = json!({ "hooks": rows });
     let text = match rows.is_empty() {
         true => "no hooks are set; agent-cli config explain hooks says what there is to set\n"
             .to_owned(),
@@ -57,41 +64,28 @@ fn row<'a>(
         true => somewhere.next().map_or(of_command, |(_, origin)| origin),
         false => of_command,
     };
+    let points = setting.points.iter().flatten();
+    let enabled = is_enabled(setting);
     Row {
         name,
-        setting,
-        origin,
+        enabled,
+        points: points.map(|point| point.name()).collect(),
+        command: setting.command.as_ref(),
+        matches: setting.matches.as_deref(),
         timeout_seconds: timeout.unwrap_or(hooks::TIMEOUT.as_secs()),
-        problem: match is_enabled(setting) {
-            true => hook.err().map(|error| error.to_string()),
-            false => None,
-        },
+        on_failure: setting.on_failure.unwrap_or_default(),
+        folder: setting.folder.as_deref(),
+        origin,
+        problem: hook
+            .err()
+            .filter(|_| enabled)
+            .map(|error| error.to_string()),
     }
 }
 
 impl Row<'_> {
-    fn points(&self) -> Vec<&'static str> {
-        let points = self.setting.points.iter().flatten();
-        points.map(|point| point.name()).collect()
-    }
-
-    fn json(&self) -> Value {
-        json!({
-            "name": self.name,
-            "enabled": is_enabled(self.setting),
-            "points": self.points(),
-            "command": self.setting.command,
-            "matches": self.setting.matches,
-            "timeout_seconds": self.timeout_seconds,
-            "on_failure": self.setting.on_failure.unwrap_or_default(),
-            "folder": self.setting.folder,
-            "origin": self.origin,
-            "problem": self.problem,
-        })
-    }
-
     fn text(&self) -> String {
-        let off = match is_enabled(self.setting) {
+        let off = match self.enabled {
             true => String::new(),
             false => styled(DIM, "  off"),
         };
@@ -103,21 +97,20 @@ impl Row<'_> {
         if let Some(problem) = &self.problem {
             line("problem", &styled(BAD, problem));
         }
-        let points = self.points();
-        if !points.is_empty() {
-            line("points", &points.join(", "));
+        if !self.points.is_empty() {
+            line("points", &self.points.join(", "));
         }
-        if let Some(command) = &self.setting.command {
+        if let Some(command) = self.command {
             line("command", &clean(&command_text(command)));
         }
-        if let Some(pattern) = &self.setting.matches {
+        if let Some(pattern) = self.matches {
             line("matches", &clean(pattern));
         }
         line("timeout", &format!("{} s", self.timeout_seconds));
-        if self.setting.on_failure == Some(OnFailure::Block) {
+        if self.on_failure == OnFailure::Block {
             line("failure", "blocks");
         }
-        if let Some(folder) = &self.setting.folder {
+        if let Some(folder) = self.folder {
             line("folder", &clean(folder));
         }
         line("set in", &clean(&self.origin.to_string()));

@@ -14,18 +14,21 @@ struct Answered {
     outcome: Result<HookAnswer, HookError>,
 }
 
-impl Answered {
-    fn again<'a, T: Default + Send + 'a>(
-        &self,
-        pick: impl FnOnce(HookAnswer) -> Option<T>,
-    ) -> HookFuture<'a, T> {
-        let answer = self
-            .outcome
-            .clone()
-            .map(pick)
-            .map(Option::unwrap_or_default);
-        Box::pin(std::future::ready(answer))
-    }
+/// Defines the methods by which a hook answers again.
+macro_rules! answers {
+    ($($method:ident($event:ident) -> $variant:ident($result:ident),)*) => {$(
+        fn $method<'a>(
+            &'a self,
+            _: &'a $event<'_>,
+            _: &'a HookContext,
+        ) -> HookFuture<'a, $result> {
+            let answer = self.outcome.clone().map(|answer| match answer {
+                HookAnswer::$variant(result) => result,
+                _ => $result::default(),
+            });
+            Box::pin(std::future::ready(answer))
+        }
+    )*};
 }
 
 impl Hook for Answered {
@@ -33,59 +36,12 @@ impl Hook for Answered {
         &self.name
     }
 
-    fn before_prompt<'a>(
-        &'a self,
-        _: &'a BeforePromptEvent<'_>,
-        _: &'a HookContext,
-    ) -> HookFuture<'a, BeforePromptResult> {
-        self.again(|answer| match answer {
-            HookAnswer::BeforePrompt(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    fn tool_call<'a>(
-        &'a self,
-        _: &'a ToolCallEvent<'_>,
-        _: &'a HookContext,
-    ) -> HookFuture<'a, ToolCallResult> {
-        self.again(|answer| match answer {
-            HookAnswer::ToolCall(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    fn before_compact<'a>(
-        &'a self,
-        _: &'a BeforeCompactEvent<'_>,
-        _: &'a HookContext,
-    ) -> HookFuture<'a, BeforeCompactResult> {
-        self.again(|answer| match answer {
-            HookAnswer::BeforeCompact(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    fn compacting<'a>(
-        &'a self,
-        _: &'a CompactingEvent<'_>,
-        _: &'a HookContext,
-    ) -> HookFuture<'a, CompactingResult> {
-        self.again(|answer| match answer {
-            HookAnswer::Compacting(result) => Some(result),
-            _ => None,
-        })
-    }
-
-    fn before_tree<'a>(
-        &'a self,
-        _: &'a BeforeTreeEvent<'_>,
-        _: &'a HookContext,
-    ) -> HookFuture<'a, BeforeTreeResult> {
-        self.again(|answer| match answer {
-            HookAnswer::BeforeTree(result) => Some(result),
-            _ => None,
-        })
+    answers! {
+        before_prompt(BeforePromptEvent) -> BeforePrompt(BeforePromptResult),
+        tool_call(ToolCallEvent) -> ToolCall(ToolCallResult),
+        before_compact(BeforeCompactEvent) -> BeforeCompact(BeforeCompactResult),
+        compacting(CompactingEvent) -> Compacting(CompactingResult),
+        before_tree(BeforeTreeEvent) -> BeforeTree(BeforeTreeResult),
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::Args;
 use hooks::{CommandHook, CommandRun, HookContext, HookEvent, HookPoint};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::event::with_event;
@@ -38,10 +39,55 @@ pub struct HooksTestArgs {
 const SHOWN: usize = 20;
 
 /// A hook, and what came of it.
+#[derive(Serialize)]
 struct Trial {
-    hook: CommandHook,
-    /// None where its pattern or its folder does not fit.
-    run: Option<CommandRun>,
+    name: String,
+    /// Not where its pattern or its folder does not fit.
+    ran: bool,
+    end: Option<String>,
+    seconds: Option<f64>,
+    answer: Option<String>,
+    failure: Option<String>,
+    stdout: Option<String>,
+    stderr: Option<String>,
+}
+
+impl Trial {
+    fn of(hook: &CommandHook, run: Option<&CommandRun>) -> Self {
+        let outcome = run.map(|run| run.outcome.as_ref());
+        Self {
+            name: hook.name.clone(),
+            ran: run.is_some(),
+            end: run.map(|run| run.end.to_string()),
+            seconds: run.map(|run| run.duration.as_secs_f64()),
+            answer: outcome.and_then(|outcome| Some(outcome.ok()?.to_string())),
+            failure: outcome.and_then(|outcome| Some(outcome.err()?.to_string())),
+            stdout: run.map(CommandRun::stdout_text),
+            stderr: run.map(|run| run.stderr.clone()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let name = styled(BOLD, &clean(&self.name));
+        let (Some(end), Some(seconds)) = (&self.end, self.seconds) else {
+            let why = "not run: its pattern or its folder does not fit; --only runs it anyway";
+            return format!("{name}  {}\n", styled(DIM, why));
+        };
+        let mut text = format!("{name}  {}, {seconds:.1}s\n", clean(end));
+        for (style, verb, outcome) in [
+            (GOOD, "answered ", &self.answer),
+            (BAD, "failed: ", &self.failure),
+        ] {
+            if let Some(outcome) = outcome {
+                let outcome = clean(&format!("{verb}{outcome}"));
+                text.push_str(&format!("  {}\n", styled(style, &outcome)));
+            }
+        }
+        for (label, written) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
+            text.push_str(&lines(label, written.as_deref().unwrap_or_default()));
+        }
+        text
+    }
 }
 
 pub(super) fn run(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Error> {
@@ -63,19 +109,16 @@ pub(super) fn run(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Erro
         // Whoever names a hook, or what it reads, wants it run.
         let anyway = args.only.is_some() || payload.is_some();
         let trying = async {
-            let mut trials = Vec::new();
+            let (mut trials, mut answers) = (Vec::new(), Vec::new());
             for hook in hooks {
                 let run = match anyway || hook.applies(event, &context) {
                     true => Some(tried(&hook, event, &context, payload.as_ref()).await),
                     false => None,
                 };
-                trials.push(Trial { hook, run });
+                trials.push(Trial::of(&hook, run.as_ref()));
+                answers.extend(run.map(|run| (hook.name, run.outcome)));
             }
-            let answers = trials.iter().filter_map(|trial| {
-                let run = trial.run.as_ref()?;
-                Some((trial.hook.name.clone(), run.outcome.clone()))
-            });
-            let meaning = meaning(event, answers.collect()).await;
+            let meaning = meaning(event, answers).await;
             (trials, meaning)
         };
         let (trials, meaning) = block_on(trying)?;
@@ -103,59 +146,53 @@ fn chosen(hooks: Vec<CommandHook>, args: &HooksTestArgs) -> Result<Vec<CommandHo
         let asked = hooks.into_iter();
         return Ok(asked.filter(|hook| hook.points.contains(&point)).collect());
     };
+    let wrong = |what: String| Error::Usage(clean(&format!("--only {name}: {what}")));
     let names: Vec<String> = hooks.iter().map(|hook| hook.name.clone()).collect();
     match hooks.into_iter().find(|hook| hook.name == *name) {
         Some(hook) if hook.points.contains(&point) => Ok(vec![hook]),
         Some(hook) => {
             let points: Vec<&str> = hook.points.iter().map(|point| point.name()).collect();
-            Err(Error::Usage(clean(&format!(
-                "--only {name}: this hook is not asked at {point}; it is at {}",
-                points.join(", ")
-            ))))
+            let points = points.join(", ");
+            Err(wrong(format!(
+                "this hook is not asked at {point}; it is at {points}"
+            )))
         }
-        None if names.is_empty() => Err(Error::Usage(clean(&format!(
-            "--only {name}: no hook is set"
-        )))),
-        None => Err(Error::Usage(clean(&format!(
-            "--only {name}: there is no such hook; choose from {}",
+        None if names.is_empty() => Err(wrong("no hook is set".to_owned())),
+        None => Err(wrong(format!(
+            "there is no such hook; choose from {}",
             names.join(", ")
-        )))),
+        ))),
     }
 }
 
 /// Returns the JSON object that a file holds, or standard input.
 fn payload(path: &Path) -> Result<Value, Error> {
-    let bytes = match path == Path::new("-") {
+    let (shown, bytes) = match path == Path::new("-") {
         true => {
             let mut bytes = Vec::new();
             let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            read.map(|_| bytes)
+            ("standard input".to_owned(), read.map(|_| bytes))
         }
-        false => std::fs::read(path),
+        false => (path.display().to_string(), std::fs::read(path)),
     };
     let bytes = bytes.map_err(|error| Error::io("read", path, error))?;
-    let shown = match path == Path::new("-") {
-        true => "standard input".to_owned(),
-        false => path.display().to_string(),
-    };
+    let wrong = |what: String| Error::Usage(clean(&format!("--payload {shown}: {what}")));
     match serde_json::from_slice(&bytes) {
         Ok(value @ Value::Object(_)) => Ok(value),
-        Ok(_) => Err(Error::Usage(clean(&format!(
-            "--payload {shown}: hooks read one JSON object"
-        )))),
-        Err(error) => Err(Error::Usage(clean(&format!("--payload {shown}: {error}")))),
+        Ok(_) => Err(wrong("hooks read one JSON object".to_owned())),
+        Err(error) => Err(wrong(error.to_string())),
     }
 }
 
 fn outcome(point: HookPoint, trials: &[Trial], meaning: &str) -> Outcome {
     let failed: Vec<&str> = trials
         .iter()
-        .filter(|trial| trial.failure().is_some())
-        .map(|trial| trial.hook.name.as_str())
+        .filter(|trial| trial.failure.is_some())
+        .map(|trial| trial.name.as_str())
         .collect();
     let document = json!({
         "point": point.name(),
-        "hooks": trials.iter().map(Trial::json).collect::<Vec<_>>(),
+        "hooks": trials,
         "meaning": meaning,
     });
     let mut text: String = trials.iter().map(Trial::text).collect();
@@ -171,49 +208,6 @@ fn outcome(point: HookPoint, trials: &[Trial], meaning: &str) -> Outcome {
             &document,
             text,
         ),
-    }
-}
-
-impl Trial {
-    fn failure(&self) -> Option<String> {
-        let outcome = &self.run.as_ref()?.outcome;
-        outcome.as_ref().err().map(ToString::to_string)
-    }
-
-    fn json(&self) -> Value {
-        let run = self.run.as_ref();
-        let answer = run.and_then(|run| run.outcome.as_ref().ok());
-        json!({
-            "name": self.hook.name,
-            "ran": run.is_some(),
-            "end": run.map(|run| run.end.to_string()),
-            "seconds": run.map(|run| run.duration.as_secs_f64()),
-            "answer": answer.map(ToString::to_string),
-            "failure": self.failure(),
-            "stdout": run.map(|run| String::from_utf8_lossy(&run.stdout)),
-            "stderr": run.map(|run| &run.stderr),
-        })
-    }
-
-    fn text(&self) -> String {
-        let name = styled(BOLD, &clean(&self.hook.name));
-        let Some(run) = &self.run else {
-            let why =
-                "not run: its pattern or its folder does not fit; --only runs it all the same";
-            return format!("{name}  {}\n", styled(DIM, why));
-        };
-        let seconds = run.duration.as_secs_f64();
-        let mut text = format!("{name}  {}, {seconds:.1}s\n", clean(&run.end.to_string()));
-        let said = match &run.outcome {
-            Ok(answer) => styled(GOOD, &clean(&format!("answered {answer}"))),
-            Err(error) => styled(BAD, &clean(&format!("failed: {error}"))),
-        };
-        text.push_str(&format!("  {said}\n"));
-        let stdout = String::from_utf8_lossy(&run.stdout);
-        for (label, written) in [("stdout", &*stdout), ("stderr", &*run.stderr)] {
-            text.push_str(&lines(label, written));
-        }
-        text
     }
 }
 

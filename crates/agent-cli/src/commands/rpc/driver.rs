@@ -17,8 +17,8 @@ use tokio::sync::mpsc::Receiver;
 use super::input::Line;
 use super::output::{Offered, Output};
 use super::parse::{Asked, LONGEST, malformed, parse};
-use super::protocol::{Data, Id, Request, Response, RpcError, Subscribed};
-use super::translate::{Answered, Models, call, data};
+use super::protocol::{Data, Id, Response, RpcError, Subscribed};
+use super::translate::{Answered, Asking, Models, call, data};
 use agent_session::channel::EVENT_BYTES;
 use agent_session::event::SessionEvent;
 use agent_session::runtime::Call;
@@ -42,7 +42,8 @@ pub(super) struct Driver {
     /// How many bytes they take. Above [`BACKLOG`] events stay with the session, which waits once it has too many;
     /// above twice that, requests stay in standard input.
     waiting_bytes: usize,
-    told: Told,
+    /// The events that are sent; all of them unless named.
+    subscribed: Option<Vec<String>>,
     pending: FuturesUnordered<LocalBoxFuture<'static, Response>>,
     number: u64,
     input: Input,
@@ -57,13 +58,6 @@ pub(super) struct Driver {
 enum Input {
     Open,
     Ended,
-}
-
-/// Which events are told.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Told {
-    All,
-    Named(Vec<String>),
 }
 
 /// The kind of an event's line.
@@ -90,7 +84,7 @@ impl Driver {
             redactor,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            told: Told::All,
+            subscribed: None,
             pending: FuturesUnordered::new(),
             number: 0,
             input: Input::Open,
@@ -153,12 +147,11 @@ impl Driver {
             self.session = (session_id.clone(), path.as_ref().map(Into::into));
         }
         let line = serde_json::to_string(event).unwrap_or_default();
-        let is_told = match &self.told {
-            Told::All => true,
-            Told::Named(names) => serde_json::from_str(&line)
-                .is_ok_and(|kind: Kind<'_>| names.iter().any(|name| name == kind.r#type)),
-        };
-        if is_told {
+        let is_wanted = self.subscribed.as_ref().is_none_or(|names| {
+            serde_json::from_str(&line)
+                .is_ok_and(|kind: Kind<'_>| names.iter().any(|name| name == kind.r#type))
+        });
+        if is_wanted {
             self.print(line);
         }
     }
@@ -237,16 +230,8 @@ impl Driver {
             command,
             request,
         } = asked;
-        if let Request::Subscribe { events } = request {
-            self.told = match events.iter().any(|name| name == "all") {
-                true => Told::All,
-                false => Told::Named(events.clone()),
-            };
-            let data = Data::Subscribed(Subscribed { events });
-            return Some(Response::done(id, &command, data));
-        }
         match call(request, &self.models) {
-            Ok((ask, answered)) => {
+            Ok(Asking::Session(ask, answered)) => {
                 let (message, answer) = Call::of(ask);
                 // There is room: no line is read before, and nobody else commands. One that has ended needs none.
                 let _ = self.commands.try_send(message);
@@ -254,7 +239,15 @@ impl Driver {
                 self.pending.push(Box::pin(response));
                 None
             }
-            Err(error) => Some(Response::failed(id, Some(command), error)),
+            Ok(Asking::Events(events)) => {
+                self.subscribed = match events.iter().any(|name| name == "all") {
+                    true => None,
+                    false => Some(events.clone()),
+                };
+                let data = Data::Subscribed(Subscribed { events });
+                Some(Response::done(id, &command, data))
+            }
+            Err(error) => Some(Response::refused(self.number, id, Some(command), error)),
         }
     }
 }

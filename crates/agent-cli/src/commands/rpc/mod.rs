@@ -6,7 +6,6 @@ mod output;
 mod parse;
 mod protocol;
 mod reference;
-mod samples;
 mod translate;
 
 #[cfg(test)]

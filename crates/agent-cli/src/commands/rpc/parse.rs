@@ -2,15 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::LazyLock;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::protocol::{ErrorKind, Id, Request, Response, RpcError};
-use super::reference::request_schema;
-use agent_session::event::constants;
 
 /// The longest line, in bytes.
 pub(super) const LONGEST: usize = 10_000_000;
@@ -21,14 +18,6 @@ pub(super) struct Asked {
     pub id: Option<Id>,
     pub command: String,
     pub request: Request,
-}
-
-/// The members of a command's requests.
-struct Members {
-    all: Vec<String>,
-    needed: Vec<String>,
-    /// What those may be that are one of a few words.
-    words: BTreeMap<String, Vec<String>>,
 }
 
 /// The members of an object as a line has them.
@@ -65,38 +54,6 @@ impl<'de: 'a, 'a> Deserialize<'de> for Given<'a> {
     }
 }
 
-/// Returns the commands there are, read from the schema.
-fn commands() -> &'static BTreeMap<String, Members> {
-    static COMMANDS: LazyLock<BTreeMap<String, Members>> = LazyLock::new(|| {
-        let schema = request_schema();
-        let kinds = schema["oneOf"].as_array().into_iter().flatten();
-        let members = |kind: &Value| {
-            let name = kind["properties"]["type"]["const"].as_str()?.to_owned();
-            let own = |name: &&String| *name != "type" && *name != "id";
-            let all = kind["properties"].as_object()?.keys();
-            let needed = kind["required"].as_array().into_iter().flatten();
-            let needed = needed.filter_map(Value::as_str).map(str::to_owned);
-            Some((
-                name,
-                Members {
-                    all: all.filter(own).cloned().collect(),
-                    needed: needed.filter(|name| own(&name)).collect(),
-                    words: words(&kind["properties"]),
-                },
-            ))
-        };
-        kinds.filter_map(members).collect()
-    });
-    &COMMANDS
-}
-
-/// Returns the members that are one of a few words, with these.
-fn words(properties: &Value) -> BTreeMap<String, Vec<String>> {
-    let members = properties.as_object().into_iter().flatten();
-    let words = members.filter_map(|(name, member)| Some((name.clone(), constants(member)?)));
-    words.collect()
-}
-
 /// Reads a line, the one of this number; none for an empty one. An error is the response to it.
 pub(super) fn parse(line: &[u8], number: u64) -> Option<Result<Asked, Box<Response>>> {
     let text = match std::str::from_utf8(line) {
@@ -131,45 +88,37 @@ fn object(text: &str, number: u64) -> Result<Asked, Box<Response>> {
             &format!("this is no JSON: {}", without_line(&error)),
         )
     })?;
-    let mut head = Head {
-        number,
-        id: None,
-        command: None,
-    };
-    let id = members.get("id").map(|id| id.get());
-    head.id = match id {
-        None | Some("null") => None,
-        Some(id) if is_id(id) => RawValue::from_string(id.to_owned()).ok(),
-        Some(_) => {
-            let error = RpcError::invalid(
-                "id",
-                "an id is a string or a number; leave it out or give one",
-            );
-            return Err(head.failed(error));
-        }
-    };
+    let id = members
+        .get("id")
+        .map(|id| id.get())
+        .filter(|id| *id != "null");
+    let refused = |id, command, error| Box::new(Response::refused(number, id, command, error));
+    if id.is_some_and(|id| !is_id(id)) {
+        let what = "an id is a string or a number; leave it out or give one";
+        return Err(refused(None, None, RpcError::invalid("id", what)));
+    }
+    let id = id.and_then(|id| RawValue::from_string(id.to_owned()).ok());
     if let Some(name) = twice {
         // Which of two ids is meant is not known.
-        head.id = head.id.filter(|_| name != "id");
+        let id = id.filter(|_| name != "id");
         let error = RpcError::invalid(&clipped(&name), "it is there twice; give it once");
-        return Err(head.failed(error));
+        return Err(refused(id, None, error));
     }
     let Some(command) = members.get("type") else {
-        let error = RpcError::invalid("type", "it is missing; name the command, such as get_state");
-        return Err(head.failed(error));
+        let what = "it is missing; name the command, such as get_state";
+        return Err(refused(id, None, RpcError::invalid("type", what)));
     };
     let Ok(command) = serde_json::from_str::<String>(command.get()) else {
-        let error = RpcError::invalid("type", "it must be a string: the name of a command");
-        return Err(head.failed(error));
+        let what = "it must be a string: the name of a command";
+        return Err(refused(id, None, RpcError::invalid("type", what)));
     };
-    head.command = Some(clipped(&command));
     match request(&command, &members) {
         Ok(request) => Ok(Asked {
-            id: head.id,
+            id,
             command,
             request,
         }),
-        Err(error) => Err(head.failed(error)),
+        Err(error) => Err(refused(id, Some(clipped(&command)), error)),
     }
 }
 
@@ -182,128 +131,27 @@ fn is_id(text: &str) -> bool {
     }
 }
 
-/// What is known of a request while it is read.
-struct Head {
-    number: u64,
-    id: Option<Id>,
-    command: Option<String>,
-}
-
-impl Head {
-    fn failed(self, mut error: RpcError) -> Box<Response> {
-        if self.id.is_none() {
-            error.message = format!("line {}: {}", self.number, error.message);
-        }
-        Box::new(Response::failed(self.id, self.command, error))
-    }
-}
-
 fn request(command: &str, members: &BTreeMap<String, &RawValue>) -> Result<Request, RpcError> {
-    let known = commands().get(command).ok_or_else(|| {
-        let names: Vec<&str> = commands().keys().map(String::as_str).collect();
-        let shown = clipped(command);
-        let names = names.join(", ");
-        let message = format!("there is no command {shown}; there are {names}");
-        RpcError::invalid("type", message)
-    })?;
     let mut fields = Map::new();
-    for (name, value) in members {
-        if name == "type" || name == "id" {
-            continue;
-        }
-        if !known.all.contains(name) {
-            let what = match known.all.as_slice() {
-                [] => format!("{command} has no members besides type and id"),
-                all => format!("{command} has no such member; it has {}", all.join(", ")),
-            };
-            return Err(RpcError::invalid(&clipped(name), what));
-        }
+    let own = |name: &&String| *name != "type" && *name != "id";
+    for (name, value) in members.iter().filter(|(name, _)| own(name)) {
         let value = serde_json::from_str(value.get())
             .map_err(|error| RpcError::invalid(name, without_line(&error)))?;
         fields.insert(name.clone(), value);
     }
-    if let Some(missing) = known.needed.iter().find(|name| !fields.contains_key(*name)) {
-        return Err(RpcError::invalid(missing, format!("{command} needs it")));
-    }
-    let tagged = Value::Object(Map::from_iter([(
-        command.to_owned(),
-        Value::Object(fields),
-    )]));
-    let request: Request = serde_path_to_error::deserialize(tagged).map_err(|error| {
+    let tagged = Map::from_iter([(command.to_owned(), Value::Object(fields))]);
+    serde_path_to_error::deserialize(Value::Object(tagged)).map_err(|error| {
         let path = error.path().to_string();
-        let field = path.split_once('.').map_or("type", |(_, field)| field);
-        let member = field.split('.').next().unwrap_or(field);
-        match known.words.get(member) {
-            Some(words) => {
-                RpcError::invalid(member, format!("it must be one of {}", words.join(", ")))
-            }
-            None => RpcError::invalid(field, error.inner().to_string()),
+        let reason = error.inner().to_string();
+        let missing = reason.strip_prefix("missing field `");
+        let missing = missing.and_then(|name| name.strip_suffix('`'));
+        // Members are not nested; what is below one is still about it.
+        let member = path.split('.').nth(1).filter(|member| !member.is_empty());
+        match missing.or(member) {
+            Some(member) => RpcError::invalid(&clipped(member), reason),
+            None => RpcError::invalid("type", reason.replace("unknown variant", "unknown command")),
         }
-    })?;
-    check(request)
-}
-
-/// Refuses what has the right form and no use.
-fn check(request: Request) -> Result<Request, RpcError> {
-    let text = match &request {
-        Request::Prompt { text } | Request::Steer { text } | Request::FollowUp { text } => text,
-        Request::TakeBack { .. }
-        | Request::Resume {}
-        | Request::Abort {}
-        | Request::Compact { .. }
-        | Request::AbortCompaction {}
-        | Request::SetAutoCompaction { .. }
-        | Request::SetModel { .. }
-        | Request::GetState {}
-        | Request::GetContext {}
-        | Request::GetPlan { .. }
-        | Request::GetTree {}
-        | Request::NavigateTree { .. }
-        | Request::Fork { .. }
-        | Request::Undo {}
-        | Request::Pin { .. }
-        | Request::Unpin { .. }
-        | Request::Pins {}
-        | Request::Redo {
-            strategy: Some(_), ..
-        }
-        | Request::Approve { .. }
-        | Request::Handoff { .. }
-        | Request::Label { .. }
-        | Request::Close {} => return Ok(request),
-        Request::Redo {
-            strategy: None,
-            focus,
-            leave_later,
-        } => {
-            // Without a strategy nothing is written that could have a focus, and nothing is left.
-            let of_no_use = match (focus, leave_later) {
-                (Some(_), _) => Some("focus"),
-                (None, true) => Some("leave_later"),
-                (None, false) => None,
-            };
-            return match of_no_use {
-                Some(member) => Err(RpcError::invalid(member, "it goes with a strategy")),
-                None => Ok(request),
-            };
-        }
-        Request::Subscribe { events } => {
-            let known = agent_session::event::names();
-            let is_unknown = |name: &&String| *name != "all" && !known.contains(name);
-            return match events.iter().find(is_unknown) {
-                Some(unknown) => {
-                    let message =
-                        format!("there is no event {unknown}; docs/reference/events.md lists them");
-                    Err(RpcError::invalid("events", message))
-                }
-                None => Ok(request),
-            };
-        }
-    };
-    match text.trim().is_empty() {
-        true => Err(RpcError::invalid("text", "it is empty; say something")),
-        false => Ok(request),
-    }
+    })
 }
 
 /// Returns the beginning of a name that a program made up.

@@ -75,6 +75,7 @@ pub(super) enum Request {
     /// Moves the leaf, when nothing goes on. Answered when the move is written.
     NavigateTree {
         /// The entry to go to, a message of the user returns to the editor; null is before everything.
+        #[serde(deserialize_with = "Option::deserialize")]
         entry_id: Option<String>,
         /// Whether the branch that is left is summarized.
         #[serde(default)]
@@ -138,6 +139,7 @@ pub(super) enum Request {
         /// The entry.
         entry_id: String,
         /// The label; null takes it off.
+        #[serde(deserialize_with = "Option::deserialize")]
         label: Option<String>,
     },
     /// Stops what runs and ends the session. Answered last of all.
@@ -256,6 +258,19 @@ impl Response {
             data: None,
             error: Some(error),
         }
+    }
+
+    /// Returns the response to a request that cannot be used; one without an id is named by the number of its line.
+    pub fn refused(
+        number: u64,
+        id: Option<Id>,
+        command: Option<String>,
+        mut error: RpcError,
+    ) -> Self {
+        if id.is_none() {
+            error.message = format!("line {number}: {}", error.message);
+        }
+        Self::failed(id, command, error)
     }
 
     /// Returns the line, without the keys that `redactor` knows.

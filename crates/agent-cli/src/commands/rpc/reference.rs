@@ -6,54 +6,11 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use super::protocol::{Request, RpcError, Subscribed};
-use super::samples::samples;
 use agent_session::event::{definitions, members};
 use agent_session::runtime::{
     Closed, Compacted, Forked, Kept, ModelSet, Moved, Pinned, PinsReport, Ran, Redone, StateReport,
     TakenBack, Undone, Unpinned,
 };
-
-/// What the data of a response is.
-pub(super) enum Gives {
-    /// An object without members.
-    Nothing,
-    /// The type of this name.
-    Type(&'static str),
-    /// The document that this command prints with `--json`.
-    Document(&'static str),
-}
-
-/// Returns what the response to a request gives.
-pub(super) fn gives(request: &Request) -> Gives {
-    match request {
-        Request::Prompt { .. } | Request::Steer { .. } | Request::FollowUp { .. } => {
-            Gives::Type("Kept")
-        }
-        Request::TakeBack { .. } => Gives::Type("TakenBack"),
-        Request::Resume {} | Request::Abort {} | Request::AbortCompaction {} => Gives::Type("Ran"),
-        Request::Compact { .. } | Request::Handoff { .. } => Gives::Type("Compacted"),
-        Request::SetAutoCompaction { .. } | Request::Approve { .. } | Request::Label { .. } => {
-            Gives::Nothing
-        }
-        Request::SetModel { .. } => Gives::Type("ModelSet"),
-        Request::GetState {} => Gives::Type("StateReport"),
-        Request::GetContext {} => Gives::Document("context"),
-        Request::GetPlan { .. } => Gives::Document("plan"),
-        Request::GetTree {} => Gives::Document("tree"),
-        Request::NavigateTree { .. } => Gives::Type("Moved"),
-        Request::Fork { .. } => Gives::Type("Forked"),
-        Request::Undo {} => Gives::Type("Undone"),
-        Request::Redo { strategy: None, .. } => Gives::Type("Redone"),
-        Request::Redo {
-            strategy: Some(_), ..
-        } => Gives::Type("Compacted"),
-        Request::Pin { .. } => Gives::Type("Pinned"),
-        Request::Unpin { .. } => Gives::Type("Unpinned"),
-        Request::Pins {} => Gives::Type("PinsReport"),
-        Request::Subscribe { .. } => Gives::Type("Subscribed"),
-        Request::Close {} => Gives::Type("Closed"),
-    }
-}
 
 /// What an id may be.
 fn id_schema() -> Value {
@@ -73,16 +30,14 @@ pub(super) fn request_schema() -> Value {
     let kinds = schema["oneOf"].as_array_mut().into_iter().flatten();
     for kind in kinds {
         kind["properties"]["id"] = id_schema();
-        if kind["properties"]["type"]["const"] == "navigate_tree"
-            && let Some(required) = kind["required"].as_array_mut()
-        {
-            // Null is a place to go to, so it must be said.
-            required.push(json!("entry_id"));
-        }
-        if kind["properties"]["type"]["const"] == "label"
-            && let Some(required) = kind["required"].as_array_mut()
-        {
-            required.push(json!("label"));
+        // Null has a meaning of its own there, so it must be written.
+        let nullable = match kind["properties"]["type"]["const"].as_str() {
+            Some("navigate_tree") => "entry_id",
+            Some("label") => "label",
+            _ => continue,
+        };
+        if let Some(required) = kind["required"].as_array_mut() {
+            required.push(json!(nullable));
         }
     }
     schema["description"] = json!("What a program asks: one JSON object a line.");
@@ -174,43 +129,40 @@ pub fn schema_text() -> String {
     format!("{:#}\n", schema())
 }
 
+/// A request of every command, each followed by its response.
+pub(super) const SAMPLES: &str = include_str!("samples.jsonl");
+
 /// Returns the reference of all commands as Markdown: what each does, its members, what it gives, and an example.
 pub fn reference() -> String {
+    let mut all = schema();
     let requests = request_schema();
     let kinds = requests["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     let mut text = String::new();
-    for sample in samples() {
-        let Some(kind) = kinds
+    let lines: Vec<&str> = SAMPLES.lines().collect();
+    for sample in lines.chunks_exact(2) {
+        let answer: Value = serde_json::from_str(sample[1]).unwrap_or_default();
+        let command = answer["command"].as_str().unwrap_or_default();
+        let kind = kinds
             .iter()
-            .find(|kind| kind["properties"]["type"]["const"] == sample.command())
-        else {
+            .find(|kind| kind["properties"]["type"]["const"] == command);
+        let Some(kind) = kind else {
             continue;
         };
         let meaning = kind["description"].as_str().unwrap_or_default();
-        let _ = write!(text, "### `{}`\n\n{meaning}", sample.command());
-        match gives(&sample.request()) {
-            Gives::Nothing => text.push_str(" Gives nothing.\n\n"),
-            Gives::Type(name) => {
-                let place = words(name).replace(' ', "-");
-                let _ = write!(text, " Gives [{}](#{place}).\n\n", words(name));
-            }
-            Gives::Document(command) => {
-                let _ = write!(text, " Its members: [json.md](json.md), `{command}`.\n\n");
-            }
-        }
+        let gives = match (type_of(&answer["data"], &all), command.strip_prefix("get_")) {
+            (Some(name), _) => format!("Gives [{name}](#{}).", name.replace(' ', "-")),
+            (None, Some(document)) => format!("Its members: [json.md](json.md), `{document}`."),
+            (None, None) => "Gives nothing.".to_owned(),
+        };
+        let _ = write!(text, "### `{command}`\n\n{meaning} {gives}\n\n");
         text.push_str(&request_members(kind));
-        let line = sample.line;
-        let _ = write!(text, "```json\n{}\n{}\n```\n\n", line, sample.answer());
+        let _ = write!(text, "```json\n{}\n```\n\n", sample.join("\n"));
     }
-    let mut all = schema();
-    if let Some(definitions) = all["$defs"].as_object_mut() {
-        definitions.remove("Request");
-        definitions.remove("Response");
-    }
-    // Names of kinds are told where errors are.
+    // The kinds of errors have a table of their own.
     let kinds = all["$defs"]["ErrorKind"]["oneOf"].take();
     if let Some(definitions) = all["$defs"].as_object_mut() {
-        definitions.remove("ErrorKind");
+        definitions
+            .retain(|name, _| !["Request", "Response", "ErrorKind"].contains(&name.as_str()));
     }
     text.push_str(&definitions(&all));
     text.push_str("### Error kind\n\n| kind | meaning |\n|---|---|\n");
@@ -220,6 +172,18 @@ pub fn reference() -> String {
         let _ = writeln!(text, "| `{name}` | {meaning} |");
     }
     text
+}
+
+/// Returns the name, in words, of the type in `schema` that has exactly the members of `data`; `None` for an empty
+/// object and for the documents of commands.
+pub(super) fn type_of(data: &Value, schema: &Value) -> Option<String> {
+    let members = data.as_object().filter(|members| !members.is_empty())?;
+    let mut types = schema["$defs"].as_object()?.iter();
+    let (name, _) = types.find(|(_, node)| {
+        let known = node["properties"].as_object();
+        known.is_some_and(|known| known.keys().eq(members.keys()))
+    })?;
+    Some(words(name))
 }
 
 /// Returns the table of the members of a request; nothing where it has none of its own.

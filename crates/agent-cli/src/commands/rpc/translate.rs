@@ -42,16 +42,30 @@ pub(super) enum Answered {
     Tree,
 }
 
-/// Returns what a session is asked by a request, and what is made of its answer.
-pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered), RpcError> {
-    let say = |text: String, delivery| Command::Prompt {
-        prompt: text.into(),
-        delivery,
+/// What a request comes to.
+pub(super) enum Asking {
+    /// A call of the session, and what is made of its answer.
+    Session(Ask, Answered),
+    /// Only these events, or `all`, are sent from now on.
+    Events(Vec<String>),
+}
+
+/// Returns what a request comes to.
+///
+/// # Errors
+/// The member that has the right form and no use.
+pub(super) fn call(request: Request, models: &Models) -> Result<Asking, RpcError> {
+    let say = |text: String, delivery| match text.trim().is_empty() {
+        true => Err(RpcError::invalid("text", "it is empty; say something")),
+        false => Ok(Command::Prompt {
+            prompt: text.into(),
+            delivery,
+        }),
     };
     let command = match request {
-        Request::Prompt { text } => say(text, Delivery::Prompt),
-        Request::Steer { text } => say(text, Delivery::Steer),
-        Request::FollowUp { text } => say(text, Delivery::FollowUp),
+        Request::Prompt { text } => say(text, Delivery::Prompt)?,
+        Request::Steer { text } => say(text, Delivery::Steer)?,
+        Request::FollowUp { text } => say(text, Delivery::FollowUp)?,
         Request::TakeBack { message_id } => Command::Dequeue {
             id: EntryId::new(&message_id),
         },
@@ -72,10 +86,12 @@ pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered),
             let models = models.map_err(|error| RpcError::invalid("model", error.to_string()))?;
             Command::SetModel(Box::new(models))
         }
-        Request::GetState {} => return Ok((Ask::State, Answered::AsIs)),
-        Request::GetContext {} => return Ok((Ask::Snapshot, Answered::Context)),
-        Request::GetPlan { focus } => return Ok((Ask::Snapshot, Answered::Plan { focus })),
-        Request::GetTree {} => return Ok((Ask::Snapshot, Answered::Tree)),
+        Request::GetState {} => return Ok(Asking::Session(Ask::State, Answered::AsIs)),
+        Request::GetContext {} => return Ok(Asking::Session(Ask::Snapshot, Answered::Context)),
+        Request::GetPlan { focus } => {
+            return Ok(Asking::Session(Ask::Snapshot, Answered::Plan { focus }));
+        }
+        Request::GetTree {} => return Ok(Asking::Session(Ask::Snapshot, Answered::Tree)),
         Request::NavigateTree {
             entry_id,
             summarize,
@@ -91,7 +107,20 @@ pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered),
             entry: entry_id.as_deref().map(EntryId::new),
         },
         Request::Undo {} => Command::Undo,
-        Request::Redo { strategy: None, .. } => Command::Redo,
+        Request::Redo {
+            strategy: None,
+            focus,
+            leave_later,
+        } => {
+            let unused = match leave_later {
+                true => Some("leave_later"),
+                false => focus.map(|_| "focus"),
+            };
+            if let Some(member) = unused {
+                return Err(RpcError::invalid(member, "it goes with a strategy"));
+            }
+            Command::Redo
+        }
         Request::Redo {
             strategy: Some(strategy),
             focus,
@@ -119,17 +148,12 @@ pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered),
         Request::Unpin { entry_id } => Command::Unpin {
             id: EntryId::new(&entry_id),
         },
-        Request::Pins {} => return Ok((Ask::Pins, Answered::AsIs)),
+        Request::Pins {} => return Ok(Asking::Session(Ask::Pins, Answered::AsIs)),
         Request::Approve { call_id, decision } => Command::Approve {
             call_id,
             decision: decision.into(),
         },
-        Request::Subscribe { .. } => {
-            return Err(RpcError::invalid(
-                "type",
-                "the session has no part in subscribe",
-            ));
-        }
+        Request::Subscribe { events } => return Ok(Asking::Events(known_events(events)?)),
         Request::Handoff { focus } => Command::Handoff { focus },
         Request::Label { entry_id, label } => Command::LabelEntry {
             id: EntryId::new(&entry_id),
@@ -137,7 +161,19 @@ pub(super) fn call(request: Request, models: &Models) -> Result<(Ask, Answered),
         },
         Request::Close {} => Command::Close,
     };
-    Ok((Ask::Do(command), Answered::AsIs))
+    Ok(Asking::Session(Ask::Do(command), Answered::AsIs))
+}
+
+fn known_events(events: Vec<String>) -> Result<Vec<String>, RpcError> {
+    let known = agent_session::event::names();
+    let is_unknown = |name: &&String| *name != "all" && !known.contains(name);
+    match events.iter().find(is_unknown) {
+        None => Ok(events),
+        Some(unknown) => Err(RpcError::invalid(
+            "events",
+            format!("there is no event {unknown}; docs/reference/events.md lists them"),
+        )),
+    }
 }
 
 /// Returns the data of a response.

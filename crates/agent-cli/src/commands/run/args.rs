@@ -1,5 +1,6 @@
 //! The options of a running session.
 
+use std::num::NonZeroU64;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -33,7 +34,7 @@ pub struct RunArgs {
     pub api_key_env: Option<String>,
     /// The model's context window in tokens.
     #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
-    pub window: Option<i64>,
+    pub window: Option<NonZeroU64>,
     /// How much the model should think.
     #[arg(long, value_enum, value_name = "HOW MUCH")]
     pub thinking: Option<ThinkingArg>,

@@ -151,11 +151,7 @@ impl Ended {
         match &self.finished.turn {
             // What failed is asked anew where the session goes on without another message.
             Some(TurnEnd::Failed(message)) => {
-                self.tell_spent();
-                let given = self.driver.printer.answer();
-                if self.is_text && !given.is_empty() {
-                    print_answer(given)?;
-                }
+                self.print_partial()?;
                 Err(Error::Provider {
                     message: format!("{}{}", clean(message), self.hint("")),
                     kind: "turn_failed",
@@ -163,11 +159,7 @@ impl Ended {
                 })
             }
             Some(TurnEnd::LimitReached(limit)) => {
-                self.tell_spent();
-                let given = self.driver.printer.answer();
-                if self.is_text && !given.is_empty() {
-                    print_answer(given)?;
-                }
+                self.print_partial()?;
                 Err(Error::Failure(format!("{limit}{}", self.hint(" -p ..."))))
             }
             None if self.driver.printer.said_nothing() => Ok(Outcome::nothing_to_do(
@@ -183,6 +175,15 @@ impl Ended {
             )),
             Some(TurnEnd::Aborted) => self.done("aborted"),
             None | Some(TurnEnd::Done) => self.done("done"),
+        }
+    }
+
+    /// Prints what was answered before the turn failed, and what it took.
+    fn print_partial(&self) -> Result<(), Error> {
+        self.tell_spent();
+        match self.driver.printer.answer() {
+            answer if self.is_text && !answer.is_empty() => print_answer(answer),
+            _ => Ok(()),
         }
     }
 

@@ -1,11 +1,12 @@
 //! Other models for a session that runs already.
 
-use crate::models::{Named, live_models};
+use crate::models::live_models;
 use std::path::Path;
 
 use compaction_core::TokenCount;
+use llm_providers::catalog::Selection;
 
-use super::prepare::{SCRIPT_WINDOW, SCRIPTED, named};
+use super::prepare::{SCRIPT_WINDOW, SCRIPTED, selection};
 use super::script::ScriptFile;
 use crate::commands::run::RunArgs;
 use crate::error::Error;
@@ -36,15 +37,9 @@ pub(in crate::commands) fn other_models(
     // Address, wire and key were given for the provider that the session began with.
     let given = args.provider.as_deref().or(args.model.as_deref());
     let provider = |name: &str| name.split('/').next().map(str::to_owned);
-    match given.is_some_and(|given| provider(given) == provider(name)) {
-        true => live_models(&named(args, None, Some(name)), settings),
-        false => {
-            let named = Named {
-                model: Some(name),
-                record: args.record.as_deref(),
-                ..Named::default()
-            };
-            live_models(&named, settings)
-        }
-    }
+    let given = match given.is_some_and(|given| provider(given) == provider(name)) {
+        true => selection(args, None),
+        false => Selection::default(),
+    };
+    live_models(Some(name), given, args.record.as_deref(), settings)
 }

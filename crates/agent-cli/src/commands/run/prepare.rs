@@ -2,7 +2,7 @@
 //!
 //! Everything that can be refused is looked at first; only then something is made.
 
-use crate::models::{Named, live_models};
+use crate::models::live_models;
 use std::collections::VecDeque;
 use std::io::{ErrorKind, IsTerminal, Read};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount};
-use llm_providers::{Provider, Reasoning, ScriptAction, ScriptPlay};
+use llm_providers::catalog::Selection;
+use llm_providers::{Provider, Reasoning, ScriptAction, ScriptPlay, Wire};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::commands::run::folders::workspace;
@@ -76,7 +77,7 @@ impl Prepared {
                     .to_owned(),
             ));
         }
-        let window = window(args)?;
+        let window = args.window.map(|window| TokenCount(window.get()));
         let allowed = allowed(args)?;
         let script = match args
             .provider
@@ -262,16 +263,6 @@ fn here(args: &RunArgs) -> Result<PathBuf, Error> {
     }
 }
 
-fn window(args: &RunArgs) -> Result<Option<TokenCount>, Error> {
-    match args.window.map(u64::try_from) {
-        None => Ok(None),
-        Some(Ok(window @ 1..)) => Ok(Some(TokenCount(window))),
-        Some(_) => Err(Error::Usage(
-            "--window must be at least 1; name the model's context window in tokens".to_owned(),
-        )),
-    }
-}
-
 /// Returns the models of a session: those that are named, else the one that answered before.
 fn models(
     args: &RunArgs,
@@ -286,7 +277,9 @@ fn models(
         (None, None) => None,
     };
     let before = before(which).filter(|_| given.is_none());
-    let by_name = |model: Option<&str>| live_models(&named(args, window, model), settings);
+    let record = args.record.as_deref();
+    let by_name =
+        |model: Option<&str>| live_models(model, selection(args, window), record, settings);
     match (before, &settings.model) {
         // The session goes on with its own model, if it can be asked from here.
         (Some(before), Some(_)) => by_name(Some(&before)).or_else(|_| by_name(None)),
@@ -295,18 +288,14 @@ fn models(
     }
 }
 
-pub(super) fn named<'a>(
-    args: &'a RunArgs,
-    window: Option<TokenCount>,
-    model: Option<&'a str>,
-) -> Named<'a> {
-    Named {
-        model,
-        base_url: args.base_url.as_deref(),
-        wire: args.wire,
-        api_key_env: args.api_key_env.as_deref(),
-        window,
-        record: args.record.as_deref(),
+/// Returns what the arguments ask for in the place of what the catalog has.
+pub(super) fn selection(args: &RunArgs, window: Option<TokenCount>) -> Selection {
+    Selection {
+        model: String::new(),
+        base_url: args.base_url.clone(),
+        wire: args.wire.map(Wire::from),
+        api_key_env: args.api_key_env.clone(),
+        window: window.map(|window| window.0),
     }
 }
 
