@@ -41,6 +41,8 @@ pub(super) struct InstructionState {
     pub sections: Vec<(String, String)>,
     /// How many bytes more there is room for.
     pub room: usize,
+    /// The session goes on as another one, and nothing was reported since.
+    is_another: bool,
 }
 
 /// A message with instructions.
@@ -58,8 +60,6 @@ pub(super) struct InstructionMessage {
 /// The messages with instructions on a path that grows, of which only what is new is read.
 #[derive(Debug, Default)]
 pub(super) struct InstructionMessages {
-    /// The session that they are of.
-    pub session: String,
     /// How many entries of the path have been read, and the last of them.
     read: Option<(usize, EntryIndex)>,
     /// All of them.
@@ -70,17 +70,13 @@ pub(super) struct InstructionMessages {
 
 impl InstructionMessages {
     /// Reads what the path has gone on with since; all of it where it is another path.
-    pub fn follow(&mut self, session: &str, path: &SessionPath<'_>) {
+    pub fn follow(&mut self, path: &SessionPath<'_>) {
         let entries = path.entries();
-        let known = self.read.filter(|(count, last)| {
-            self.session == session && entries.get(count - 1) == Some(last)
-        });
+        let known = self.read;
+        let known = known.filter(|(count, last)| entries.get(count - 1) == Some(last));
         let from = known.map_or(0, |(count, _)| count);
         if from == 0 {
-            *self = Self {
-                session: session.to_owned(),
-                ..Self::default()
-            };
+            *self = Self::default();
         }
         let tree = path.tree();
         for (place, index) in entries.iter().enumerate().skip(from) {
@@ -152,6 +148,21 @@ impl InstructionState {
             reported: BTreeMap::new(),
             standing: BTreeSet::new(),
             sections: Vec::new(),
+            is_another: false,
+        }
+    }
+
+    /// Forgets the path: the session goes on as another one.
+    pub fn switch_session(&mut self) {
+        self.messages = InstructionMessages::default();
+        self.is_another = !self.reported.is_empty();
+    }
+
+    /// Returns why the files are looked at now: the first time in another session is a start.
+    pub fn refresh(&mut self, refresh: InstructionRefresh) -> InstructionRefresh {
+        match std::mem::take(&mut self.is_another) {
+            true => InstructionRefresh::Start,
+            false => refresh,
         }
     }
 

@@ -33,13 +33,8 @@ impl AgentSession {
         let view = self.view();
         let path = self.store.tree().path(self.store.leaf());
         let state = &mut self.instructions;
-        let is_another = !state.reported.is_empty() && state.messages.session != self.store.id();
-        let look = if is_another {
-            InstructionRefresh::Start
-        } else {
-            look
-        };
-        state.messages.follow(self.store.id(), &path);
+        let look = state.refresh(look);
+        state.messages.follow(&path);
         let now = sections_of(&view.context);
         let found = state.find(&now);
         let files = state.tell(&found, &now, look);
@@ -98,7 +93,7 @@ impl AgentSession {
         let view = self.view();
         let path = self.store.tree().path(self.store.leaf());
         let state = &mut self.instructions;
-        state.messages.follow(self.store.id(), &path);
+        state.messages.follow(&path);
         let now = sections_of(&view.context);
         let sections = now.keys().filter_map(|name| name.strip_prefix(SECTION));
         let messages = state.messages.newest();

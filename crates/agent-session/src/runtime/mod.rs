@@ -83,29 +83,20 @@ pub use switch::carried_pins;
 
 /// What a session is made of.
 pub(crate) struct SessionConfig {
-    /// Where it is written.
     pub store: OpenSession,
     /// Where the sessions of handoffs and forks are made.
     pub catalog: Arc<dyn SessionCatalog>,
-    /// Who is asked.
     pub models: LiveModels,
-    /// The settings.
     pub settings: Settings,
-    /// Who may object.
     pub hooks: Arc<HookSet>,
-    /// The tools.
     pub tools: Toolbox,
     /// The servers whose tools stand next to them; they are started when the session opens.
     pub servers: Vec<ServerConfig>,
-    /// What the tools work in.
     pub tool_context: ToolContext,
-    /// The system prompt.
     pub system_prompt: String,
     /// What the project and the user want agents to know.
     pub instructions: Instructions,
-    /// How much the model should think.
     pub reasoning: Reasoning,
-    /// When a turn ends although the model wants to go on.
     pub limits: Limits,
 }
 

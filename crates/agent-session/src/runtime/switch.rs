@@ -12,6 +12,7 @@ use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
 use crate::runtime::reply::{Forked, ModelSet, Refusal};
+use crate::runtime::view::Views;
 use agent_tools::Workspace;
 use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar};
 
@@ -82,6 +83,8 @@ impl AgentSession {
         self.tool_context.workspace = protect_session_files(&self.tool_context.workspace, &*store);
         self.tool_context.overflow = store.outputs();
         self.store = store;
+        self.views = Views::default();
+        self.instructions.switch_session();
         self.failed = None;
         self.prepared = None;
     }

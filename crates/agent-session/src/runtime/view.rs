@@ -8,7 +8,6 @@ use session_model::{Leaf, SessionContext, SessionPath, build_context};
 
 use crate::runtime::AgentSession;
 use crate::runtime::images::ToolImages;
-use session_store::SessionStore;
 
 /// The context of the session at its leaf.
 pub(super) struct View {
@@ -27,32 +26,15 @@ impl View {
     }
 }
 
-/// What a context was built of: entries are only ever added.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
-    session: String,
-    entries: usize,
-    leaf: Leaf,
-}
+/// What a context was built of: how many entries, which are only ever added, and the leaf.
+type Place = (usize, Leaf);
 
-impl Place {
-    fn of(store: &dyn SessionStore) -> Self {
-        Self {
-            session: store.id().to_owned(),
-            entries: store.tree().len(),
-            leaf: store.leaf(),
-        }
-    }
-}
-
-/// What was built and read last.
+/// What was built and read last of this session.
 #[derive(Default)]
 pub(super) struct Views {
     newest: RefCell<Option<Arc<View>>>,
-    /// The todo list, and the session that it is of.
-    todos: RefCell<(String, OpenTodos)>,
-    /// The images of tools, and the session that they are of.
-    images: RefCell<(String, ToolImages)>,
+    todos: RefCell<OpenTodos>,
+    images: RefCell<ToolImages>,
 }
 
 impl AgentSession {
@@ -64,7 +46,7 @@ impl AgentSession {
     /// Returns the context, which is built anew only when something was written.
     pub(super) fn view(&self) -> Arc<View> {
         let mut newest = self.views.newest.borrow_mut();
-        let place = Place::of(&*self.store);
+        let place = (self.store.tree().len(), self.store.leaf());
         if let Some(view) = newest.as_ref().filter(|view| view.place == place) {
             return view.clone();
         }
@@ -86,25 +68,19 @@ impl AgentSession {
             return false;
         }
         let mut images = self.views.images.borrow_mut();
-        if images.0 != self.store.id() {
-            *images = (self.store.id().to_owned(), ToolImages::default());
-        }
-        images.1.follow(&self.path());
-        images.1.are(restore.image_trigger_count)
+        images.follow(&self.path());
+        images.are(restore.image_trigger_count)
     }
 
     /// Notes that a compaction for the sake of images begins.
     pub(super) fn images_tried(&self) {
-        self.views.images.borrow_mut().1.tried();
+        self.views.images.borrow_mut().tried();
     }
 
     /// Returns whether a todo list of this branch says that work is left.
     pub(super) fn has_open_todos(&self) -> bool {
         let mut todos = self.views.todos.borrow_mut();
-        if todos.0 != self.store.id() {
-            *todos = (self.store.id().to_owned(), OpenTodos::default());
-        }
-        todos.1.follow(&self.path());
-        !todos.1.open().is_empty()
+        todos.follow(&self.path());
+        !todos.open().is_empty()
     }
 }
