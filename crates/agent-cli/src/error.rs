@@ -153,19 +153,7 @@ fn hint(advice: &Advice) -> String {
 /// Returns the cause of a failure, with what can be done about it.
 fn cause(action: &str, source: &io::Error) -> String {
     let text = session_store::error::cause(action, source);
-    if matches!(action, "open" | "read" | "write to") {
-        return text;
-    }
-    match source.kind() {
-        io::ErrorKind::StorageFull
-        | io::ErrorKind::QuotaExceeded
-        | io::ErrorKind::FileTooLarge
-        | io::ErrorKind::NotFound
-        | io::ErrorKind::NotADirectory
-        | io::ErrorKind::PermissionDenied => text + ", or write elsewhere with --out",
-        io::ErrorKind::ReadOnlyFilesystem => text + "; write elsewhere with --out",
-        _ => text,
-    }
+    text.replace("write elsewhere", "write elsewhere with --out")
 }
 
 impl From<WorkspaceError> for Error {

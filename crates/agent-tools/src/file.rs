@@ -124,6 +124,9 @@ impl Target {
 
 /// Opens a regular file outside of any workspace, and nothing that could make us wait or do something by being
 /// opened.
+///
+/// # Errors
+/// A text that says why: no regular file, a link, no permission.
 pub fn open_regular(path: &std::path::Path) -> Result<(std::fs::File, Metadata), String> {
     let names = path.parent().zip(path.file_name());
     let (folder, name) = names.ok_or("names no file")?;

@@ -132,12 +132,18 @@ impl Workspace {
 
     /// Returns the file that `path` (relative to the root, or absolute) names, links resolved, whether it
     /// exists or not; or why it may not be touched.
+    ///
+    /// # Errors
+    /// A path that leads out of the folders, or cannot be resolved.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, String> {
         self.locate(path).map(ResolvedPath::into_path)
     }
 
     /// Returns what [`Workspace::resolve`] does, for a file that is to be changed: settings are refused, because
     /// they would be in force at the next start.
+    ///
+    /// # Errors
+    /// A path that leads out of the folders, cannot be resolved, or is protected from changes.
     pub fn resolve_to_change(&self, path: &str) -> Result<PathBuf, String> {
         self.locate_to_change(path).map(ResolvedPath::into_path)
     }

@@ -23,6 +23,9 @@ pub struct Running {
 impl Running {
     /// Starts the command in a group of its own, without input; what it writes comes out of the returned pipe
     /// in the order in which it was written, errors among the rest.
+    ///
+    /// # Errors
+    /// The program cannot be started.
     pub fn start(mut command: Command) -> io::Result<(Self, ChildStdout)> {
         let (reader, writer) = io::pipe()?;
         command.stdin(Stdio::null());
@@ -40,6 +43,9 @@ impl Running {
     }
 
     /// Starts the command in a group of its own, with a pipe for each of its streams.
+    ///
+    /// # Errors
+    /// The program cannot be started.
     pub fn start_with_pipes(mut command: Command) -> io::Result<(Self, Pipes)> {
         command.stdin(Stdio::piped());
         command.stdout(Stdio::piped());

@@ -26,6 +26,9 @@ const READABLE: usize = 56;
 
 /// Returns the folder that holds all sessions: `given`, else what the environment says, else a place below the
 /// user's home.
+///
+/// # Errors
+/// No folder is named, and the home folder is unknown.
 pub fn sessions_root(given: Option<&Path>) -> Result<PathBuf, StoreError> {
     root_of(given, |name| std::env::var_os(name), std::env::home_dir())
 }
@@ -107,6 +110,9 @@ fn fnv(bytes: &[u8]) -> u64 {
 
 /// Returns the sessions below `root`, the last written first: those that work in `cwd`, or all. Of each only
 /// the beginning is read. Files that are no session of version 1 to 3 with a header are passed over.
+///
+/// # Errors
+/// A folder that cannot be read.
 pub fn list(root: &Path, cwd: Option<&Path>) -> Result<Vec<SessionRow>, StoreError> {
     let mut rows = Vec::new();
     match cwd {
@@ -125,12 +131,18 @@ pub fn list(root: &Path, cwd: Option<&Path>) -> Result<Vec<SessionRow>, StoreErr
 }
 
 /// Returns the session of `cwd` that was written last, or `None` when there is none.
+///
+/// # Errors
+/// A folder that cannot be read.
 pub fn newest(root: &Path, cwd: &Path) -> Result<Option<PathBuf>, StoreError> {
     let rows = list(root, Some(cwd))?;
     Ok(rows.into_iter().next().map(|row| row.locator.into()))
 }
 
 /// Returns the session whose id is `id`, or the only one whose id begins so.
+///
+/// # Errors
+/// No session, or several, and a folder that cannot be read.
 pub fn find(root: &Path, id: &str) -> Result<PathBuf, StoreError> {
     let found = only_one(list(root, None)?, id, &root.display().to_string());
     found.map(PathBuf::from)

@@ -150,15 +150,24 @@ pub fn cause(action: &str, source: &io::Error) -> String {
     }
     let reads = matches!(action, "open" | "read");
     match source.kind() {
-        io::ErrorKind::StorageFull => "the disk is full; nothing was changed; make room".to_owned(),
+        io::ErrorKind::StorageFull => {
+            "the disk is full; nothing was changed; make room, or write elsewhere".to_owned()
+        }
         io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            format!("{source}; nothing was changed; raise the limit")
+            format!("{source}; nothing was changed; raise the limit, or write elsewhere")
+        }
+        io::ErrorKind::PermissionDenied if reads => {
+            "permission denied; change the permissions".to_owned()
         }
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !reads => {
-            "no such folder; make it first".to_owned()
+            "no such folder; make it first, or write elsewhere".to_owned()
         }
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied; change the permissions".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => {
+            "the file system is read-only; write elsewhere".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "permission denied; write elsewhere, or change the permissions".to_owned()
+        }
         _ => source.to_string(),
     }
 }

@@ -141,6 +141,9 @@ impl SessionFile {
     }
 
     /// Returns the bytes that were read, for copying.
+    ///
+    /// # Errors
+    /// The file cannot be opened any more.
     pub fn contents(&self) -> Result<Contents, StoreError> {
         match &self.memory {
             Some(bytes) => Ok(Contents::Memory(bytes.clone())),

@@ -15,7 +15,7 @@ use crate::log::{SessionLog, Weight};
 use crate::new_file::folder_of;
 use crate::pending::{Note, Pending, make_folder};
 use crate::queue::Queued;
-use crate::sidecars::sidecars;
+use crate::sidecars::{outputs_path, sidecars};
 use crate::traits::StoreFuture;
 use crate::writer::{SessionWriter, create_session};
 
@@ -229,9 +229,7 @@ impl SessionLog for FileLog {
     }
 
     fn outputs(&self) -> Option<PathBuf> {
-        let mut name = self.path().as_os_str().to_owned();
-        name.push(".outputs");
-        Some(PathBuf::from(name))
+        Some(outputs_path(self.path()))
     }
 
     fn protected_files(&self) -> Vec<PathBuf> {

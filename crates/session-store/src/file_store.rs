@@ -26,6 +26,9 @@ pub type FileStore = Store<FileLog>;
 impl Store<FileLog> {
     /// Opens a session and locks it until the store is dropped. Messages that wait for it wait on. A session
     /// that was left before its file appeared is opened by the name of that file.
+    ///
+    /// # Errors
+    /// The session cannot be read, is locked, or has a form that cannot be appended to; what waits is not its own.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         Self::open_through(path, Arc::new(SystemFiles))
     }
@@ -104,6 +107,9 @@ impl Store<FileLog> {
     }
 
     /// Returns a new session whose file the user named; a file that is there is refused.
+    ///
+    /// # Errors
+    /// Something has the name.
     pub fn create_at(
         path: &Path,
         cwd: &Path,
@@ -133,6 +139,9 @@ impl Store<FileLog> {
 
     /// Writes a new session in `folder` that goes on from `leaf` of another one: a header that names the source,
     /// and the lines of the path to the leaf as they stand. Then come the entries that `carry` makes.
+    ///
+    /// # Errors
+    /// The source has an old version or cannot be read; the copy cannot be written.
     pub fn fork(
         source: &SessionFile,
         leaf: Leaf,

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Advice, StoreError};
 use crate::new_file::folder_of;
+use crate::sidecars::lock_path;
 
 /// A held lock; dropping it gives it back and removes its file.
 ///
@@ -21,12 +22,13 @@ pub struct SessionLock {
 impl SessionLock {
     /// Returns where the lock of `session` is.
     pub fn path_for(session: &Path) -> PathBuf {
-        let mut name = session.as_os_str().to_owned();
-        name.push(".lock");
-        PathBuf::from(name)
+        lock_path(session)
     }
 
     /// Takes the lock of `session`, or says who holds it.
+    ///
+    /// # Errors
+    /// Another process holds it, or the file of the lock cannot be made.
     pub fn acquire(session: &Path) -> Result<Self, StoreError> {
         // A link and its target are one session.
         let session = std::fs::canonicalize(session)
@@ -35,6 +37,9 @@ impl SessionLock {
     }
 
     /// Takes the lock of a session whose file is not there yet; its folder is.
+    ///
+    /// # Errors
+    /// Those of [`acquire`](Self::acquire), and a folder that is not there.
     pub fn acquire_unpersisted(session: &Path) -> Result<Self, StoreError> {
         Self::take(&canonical_unpersisted(session)?)
     }

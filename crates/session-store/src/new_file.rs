@@ -24,6 +24,9 @@ pub enum Contents {
 
 impl Contents {
     /// Returns all of the bytes.
+    ///
+    /// # Errors
+    /// Failed reads, and a file that got shorter.
     pub fn read(self) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         self.copy_to(&mut bytes)?;
@@ -48,6 +51,9 @@ impl Contents {
 }
 
 /// Fails where [`NewFile::prepare`] would: an existing file, no folder, a folder that cannot be written to.
+///
+/// # Errors
+/// Those of [`NewFile::prepare`], as far as they are known before.
 pub fn check_new(path: &Path) -> Result<(), StoreError> {
     if path.symlink_metadata().is_ok() {
         return Err(exists(path));

@@ -19,9 +19,8 @@ use crate::file_layer::FileLayer;
 use crate::in_memory_log::InMemoryLog;
 use crate::new_file::{folder_of, sync_folder};
 use crate::queue::Queued;
-
-/// How the name of a pending file ends.
-pub(super) const ENDING: &str = ".pending.jsonl";
+use crate::sidecars::PENDING;
+pub use crate::sidecars::pending_path;
 
 /// How the names of sessions end that this program makes.
 const SESSION_ENDING: &str = ".jsonl";
@@ -44,23 +43,9 @@ impl Note {
     }
 }
 
-/// Returns where the pending file of `session` is.
-pub fn pending_path(session: &Path) -> PathBuf {
-    let name = session.file_name().unwrap_or_default();
-    let stem = Path::new(name)
-        .extension()
-        .is_some_and(|end| end == "jsonl");
-    let mut name = match stem {
-        true => session.file_stem().unwrap_or_default().to_owned(),
-        false => name.to_owned(),
-    };
-    name.push(ENDING);
-    session.with_file_name(name)
-}
-
 /// Returns the session that a file of this name waits next to, or `None` when it is no pending file.
 pub fn session_path(path: &Path) -> Option<PathBuf> {
-    let stem = path.file_name()?.to_str()?.strip_suffix(ENDING)?;
+    let stem = path.file_name()?.to_str()?.strip_suffix(PENDING)?;
     Some(path.with_file_name(format!("{stem}{SESSION_ENDING}")))
 }
 

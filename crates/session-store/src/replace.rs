@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::StoreError;
 use crate::new_file::{Contents, NewFile, folder_of, sync_folder, temporary_in};
 use crate::progress::ReadObserver;
+use crate::sidecars::behind;
 
 /// Replaces the session at `path`, whose lock the caller holds, by `lines`; returns where the old file is kept.
 /// The session is the old one or the new one at every moment, never a part of either.
@@ -60,11 +61,7 @@ fn keep_backup(path: &Path, backup: &Path) -> Result<(), StoreError> {
 
 /// Returns a name for the backup that no file has.
 fn free_name(path: &Path, version: u64) -> PathBuf {
-    let named = |suffix: String| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    };
+    let named = |suffix: String| behind(path, &suffix);
     let mut name = named(format!(".v{version}.bak"));
     let mut number = 1;
     while name.symlink_metadata().is_ok() {

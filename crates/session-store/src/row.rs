@@ -8,6 +8,7 @@ use crate::queue::Queued;
 
 /// What a list tells of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SessionRow {
     /// Where it is.
     pub locator: Locator,

@@ -9,11 +9,39 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::lock::SessionLock;
-use crate::pending::{ENDING, pending_path};
+/// How the name of the file of what waits ends, in the place of the session's own ending.
+pub(crate) const PENDING: &str = ".pending.jsonl";
 
-/// How the names of the others end, behind the name of the session.
-const BEHIND: [&str; 2] = [".lock", ".outputs"];
+/// How the name of the lock ends, behind the name of the session.
+const LOCK: &str = ".lock";
+
+/// How the name of the folder of cut outputs ends, behind the name of the session.
+const OUTPUTS: &str = ".outputs";
+
+/// Returns where the pending file of `session` is.
+pub fn pending_path(session: &Path) -> PathBuf {
+    match session.extension().is_some_and(|end| end == "jsonl") {
+        true => behind(&session.with_extension(""), PENDING),
+        false => behind(session, PENDING),
+    }
+}
+
+/// Returns where the lock of `session` is.
+pub(crate) fn lock_path(session: &Path) -> PathBuf {
+    behind(session, LOCK)
+}
+
+/// Returns the folder of the outputs of `session` that were cut.
+pub(crate) fn outputs_path(session: &Path) -> PathBuf {
+    behind(session, OUTPUTS)
+}
+
+/// Returns a path with `ending` behind its name.
+pub(crate) fn behind(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
 
 /// The most of a first line that is read to see whether it is a header, in bytes.
 const HEADER: u64 = 64 * 1024;
@@ -23,7 +51,7 @@ pub fn sidecars(session: &Path) -> [PathBuf; 2] {
     // A link and its target are one session.
     let real = session.canonicalize();
     let session = real.as_deref().unwrap_or(session);
-    [pending_path(session), SessionLock::path_for(session)]
+    [pending_path(session), lock_path(session)]
 }
 
 /// Returns whether a file has, or is in a folder that has, the name of a sidecar of a session.
@@ -34,8 +62,8 @@ pub fn is_sidecar(path: &Path) -> bool {
         };
         // Some file systems do not tell upper case from lower.
         let small = name.to_ascii_lowercase();
-        small.ends_with(ENDING)
-            || BEHIND.iter().any(|end| {
+        small.ends_with(PENDING)
+            || [LOCK, OUTPUTS].iter().any(|end| {
                 small.strip_suffix(end).is_some_and(|session| {
                     let session = name.get(..session.len()).unwrap_or_default();
                     small[..session.len()].ends_with(".jsonl")

@@ -185,6 +185,9 @@ impl SessionWriter {
     }
 
     /// Forces to the disk what the policy let wait.
+    ///
+    /// # Errors
+    /// The system could not force it to the disk.
     pub fn sync(&mut self) -> Result<(), StoreError> {
         if !self.clock.waits() {
             return Ok(());

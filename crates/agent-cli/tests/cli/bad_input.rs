@@ -592,11 +592,11 @@ fn read_only_folder_for_who_is_not_root() {
     assert_eq!((names, after), (1, before));
     assert_eq!(
         in_place,
-        "error: cannot create the lock [DIR]/folder/s.jsonl.lock: permission denied; change the permissions, or write elsewhere with --out"
+        "error: cannot create the lock [DIR]/folder/s.jsonl.lock: permission denied; write elsewhere with --out, or change the permissions"
     );
     assert_eq!(
         out,
-        "error: cannot write folder/new.jsonl: permission denied; change the permissions, or write elsewhere with --out"
+        "error: cannot write folder/new.jsonl: permission denied; write elsewhere with --out, or change the permissions"
     );
 }
 

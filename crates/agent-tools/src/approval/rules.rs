@@ -67,11 +67,17 @@ pub enum RuleDecision {
 
 impl Rule {
     /// Returns the rule about calls with exactly this subject.
+    ///
+    /// # Errors
+    /// A rule without a tool or a subject, or with a subject that is too long.
     pub fn exact(tool: &str, subject: &str) -> Result<Self, String> {
         Self::checked(tool, Subject::Exact(subject.trim().to_owned()))
     }
 
     /// Returns the rule of a pattern: with `*` at its end about what begins so, else about exactly that.
+    ///
+    /// # Errors
+    /// Those of [`exact`](Self::exact), and a pattern with a character that joins or redirects commands.
     pub fn of_pattern(tool: &str, pattern: &str) -> Result<Self, String> {
         let pattern = pattern.trim();
         match pattern.strip_suffix('*') {

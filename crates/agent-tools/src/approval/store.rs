@@ -53,6 +53,9 @@ impl Default for Contents {
 impl ApprovalStore {
     /// Returns what is remembered in the folder `config` for the project in `root` (without links in its path), or why
     /// nothing can be.
+    ///
+    /// # Errors
+    /// No folder for settings is known, or the path of the project is not UTF-8.
     pub fn of(config: Option<&Path>, root: &Path) -> Result<Self, String> {
         let config = config.ok_or(
             "there is no folder for settings to remember approvals in; set AGENT_CLI_CONFIG_DIR",
@@ -78,17 +81,26 @@ impl ApprovalStore {
     }
 
     /// Returns the rules of the project as they are in the file now, or why the file cannot be used.
+    ///
+    /// # Errors
+    /// The file cannot be read, or says what this program does not know.
     pub fn rules(&self) -> Result<Rules, String> {
         let mut contents = self.read()?;
         Ok(contents.projects.remove(&self.project).unwrap_or_default())
     }
 
     /// Adds a rule.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
     pub fn add(&self, rule: Rule, rule_decision: RuleDecision) -> Result<(), String> {
         self.change(|rules| rules.add(rule, rule_decision))
     }
 
     /// Removes the rules that `gone` chooses; returns how many those were.
+    ///
+    /// # Errors
+    /// The file cannot be read or written.
     pub fn forget(&self, gone: impl Fn(&Rule) -> bool) -> Result<usize, String> {
         self.change(|rules| {
             let before = rules.allow.len() + rules.deny.len();

@@ -11,6 +11,9 @@ use crate::text::clip_line;
 const MESSAGE_CHARS: usize = 300;
 
 /// Returns the arguments, or what is wrong with which key.
+///
+/// # Errors
+/// A text for the model: which argument is wrong, and how.
 pub fn parse<T: DeserializeOwned>(arguments: &Value) -> Result<T, String> {
     serde_path_to_error::deserialize(arguments).map_err(|error| {
         let key = match error.path().to_string() {

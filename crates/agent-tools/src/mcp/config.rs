@@ -95,6 +95,9 @@ fn seconds(set: Option<NonZeroU64>, otherwise: Duration) -> Duration {
 }
 
 /// Checks what the settings say as a whole; returns the key of what cannot be used, and what is wrong.
+///
+/// # Errors
+/// The first setting that cannot be used.
 pub fn check(settings: &BTreeMap<String, ServerSetting>) -> Result<(), (String, String)> {
     for (name, setting) in settings {
         let key = format!("mcpServers.{name}");
@@ -129,6 +132,9 @@ fn wrong_name(name: &str) -> Option<String> {
 
 /// Returns the servers of the tools with these names (`server__tool`, or `server__*` for all of a server), or the
 /// text of an error about one that no server can have.
+///
+/// # Errors
+/// A name that no configured server has.
 pub fn named(configs: Vec<ServerConfig>, names: &[String]) -> Result<Vec<ServerConfig>, String> {
     let server = |name: &str| name.split_once("__").map(|(server, _)| server.to_owned());
     let is_there = |name: &String| {

@@ -68,6 +68,9 @@ impl SampleSession {
     }
 
     /// Plans what the events tell of.
+    ///
+    /// # Errors
+    /// A sample that cannot be written as JSON.
     pub fn samples(&self) -> Result<Samples<'_>, HookError> {
         let failed = |error: &dyn std::error::Error| HookError(format!("no example: {error}"));
         let path = self.tree.path(self.tree.leaf());

@@ -317,10 +317,11 @@ pub(super) fn for_runs(error: Error) -> Error {
 }
 
 fn for_sessions(text: &str) -> String {
-    text.replace(
-        "write elsewhere with --out",
-        "keep sessions elsewhere with --session-dir DIR",
-    )
-    .replace(", or write a copy with --out FILE", "")
-    .replace(", or use --out FILE", "")
+    text.replace("write elsewhere with --out", "write elsewhere")
+        .replace(
+            "write elsewhere",
+            "keep sessions elsewhere with --session-dir DIR",
+        )
+        .replace(", or write a copy with --out FILE", "")
+        .replace(", or use --out FILE", "")
 }

@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use super::Runs;
+use super::{Runs, filtered};
 use crate::env::TestEnv;
 
 /// Returns the rules of the test's folder, as `TOOL SUBJECT`.
@@ -85,7 +85,7 @@ fn rules_are_written_listed_and_forgotten() {
 #[test]
 fn rules_that_cannot_be_kept_are_refused() {
     let env = TestEnv::new();
-    let run = |arguments: &[&str]| env.run(arguments);
+    let run = |arguments: &[&str]| filtered(&env.run(arguments));
     assert_snapshot!(run(&["approvals", "allow", "make; rm *"]), @"
     exit 2
     --- stderr

@@ -230,7 +230,8 @@ fn tools_are_chosen_by_name() {
     };
     let two = ["read", "bash"].map(str::to_owned).to_vec();
     assert_eq!(names(&["bash", "read", "bash"]), Ok::<_, String>(two));
-    assert_snapshot!(names(&["read", "fly"]).unwrap_err(), @"there is no tool fly; choose from read, write, edit, bash, grep, find, ls");
+    let refused = names(&["read", "fly"]).unwrap_err();
+    assert!(refused.starts_with("there is no tool fly; choose from read, write, "));
     assert_eq!(Toolbox::none().names().count(), 0);
 }
 
@@ -248,7 +249,6 @@ fn only_reading_writing_and_searching_may_run_twice() {
 async fn arguments_that_do_not_fit_are_named() {
     let sandbox = TestWorkspace::new();
     let calls = [
-        ("fly", json!({})),
         ("read", json!([])),
         ("read", json!("{\"path\": \"x\"}")),
         ("read", json!({})),
@@ -281,6 +281,8 @@ async fn arguments_that_do_not_fit_are_named() {
         ("ls", json!({ "all": true })),
         ("read", json!({ "path": ["x"], "offset": "y".repeat(1000) })),
     ];
+    let unknown = sandbox.bad("fly", json!({})).await;
+    assert!(unknown.starts_with("there is no tool fly; call one of read, write, "));
     let mut shown = Vec::new();
     for (tool, arguments) in calls {
         shown.push(format!("{tool}: {}", sandbox.bad(tool, arguments).await));
@@ -294,7 +296,6 @@ async fn arguments_that_do_not_fit_are_named() {
     let output = Toolbox::none().run(&none, &sandbox.context).await;
     shown.push(text(&output));
     assert_snapshot!(shown.join("\n"), @r#"
-    fly: there is no tool fly; call one of read, write, edit, bash, grep, find, ls
     read: the arguments are no JSON object; send one with the parameters as keys
     read: the arguments are no JSON object; send one with the parameters as keys
     read: the arguments do not fit: missing field `path`
