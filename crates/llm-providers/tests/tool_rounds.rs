@@ -448,6 +448,54 @@ fn messages_can_send_the_key_as_a_bearer() {
 }
 
 #[test]
+fn refusals_name_the_setting_to_change() {
+    let refused = |settings: Value, query: &str, status, text: &str| {
+        let server = FaultServer::replaying(vec![Reply::json(
+            status,
+            &json!({"error": {"message": text}}),
+        )]);
+        let mut own = settings;
+        own["baseUrl"] = json!(format!("{}/v1{query}", server.url()));
+        let own = serde_json::from_value(json!({"providers": {"lab": own}})).expect("settings");
+        let catalog = Catalog::embedded().apply(&own).expect("good settings");
+        let found = catalog
+            .resolve(&Selection {
+                model: "lab/m".to_owned(),
+                ..Selection::default()
+            })
+            .expect("a model");
+        let http = HttpClient::new(HttpSettings::default()).expect("a client");
+        let provider = HttpProvider::new(http, found.provider, found.model, Secret::new(KEY));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
+        let request = Request::for_prompt("", "hi");
+        let answered = runtime.block_on(provider.stream(request, CancellationToken::new()));
+        answered.err().expect("an error").to_string()
+    };
+    let keyed = || json!({"apiKeyEnv": "LAB_KEY"});
+    assert_eq!(
+        refused(keyed(), "", 401, "Incorrect API key."),
+        "lab/m: Incorrect API key; check the key in LAB_KEY (status 401)"
+    );
+    assert_eq!(
+        refused(json!({}), "", 401, "Who are you?"),
+        "lab/m: Who are you?; name the variable with the key in providers.lab.apiKeyEnv (status 401)"
+    );
+    assert_eq!(
+        refused(
+            keyed(),
+            "?api-version=1999-01-01",
+            404,
+            "Resource not found"
+        ),
+        "lab/m: Resource not found; check the model, providers.lab.baseUrl and its api-version and \
+         providers.lab.wire (status 404)"
+    );
+}
+
+#[test]
 fn thinking_levels_are_sent_or_refused() {
     use llm_providers::{ProviderErrorKind, Reasoning};
     let asked = |model: &str, reasoning| {

@@ -380,10 +380,12 @@ pub fn block_on<F: Future>(future: F) -> Result<F::Output, Error> {
 fn failed(what: &str, failure: &Failure, report: ModelReport) -> Error {
     let hint = match failure {
         Failure::Provider(error) => match error.kind {
-            ProviderErrorKind::Auth => "; check the key",
             ProviderErrorKind::Unreachable => {
                 "; check the address and the network, or leave out --model to summarize by rule"
             }
+            // The error itself names the setting to change.
+            ProviderErrorKind::Auth => "",
+            ProviderErrorKind::InvalidRequest if error.status == Some(404) => "",
             ProviderErrorKind::InvalidRequest => "; check model, address and wire",
             _ => "; try again, name another --model, or use --fallback extractive",
         },

@@ -275,7 +275,7 @@ fn settings_of_providers_and_models() {
     let env = TestEnv::sample();
     let set = |pair| refused(&env, 2, &["doctor", "s.jsonl", "--set", pair]);
     assert_snapshot!(set("provider.lab.wire=chat"), @"error: settings (--set): provider is no setting; did you mean providers?");
-    assert_snapshot!(set("providers.lab.wire=grpc"), @r#"error: settings (--set): providers.lab.wire is "grpc", but must be "responses", "chat" or "messages""#);
+    assert_snapshot!(set("providers.lab.wire=grpc"), @r#"error: settings (--set): providers.lab.wire is "grpc", but must be "responses", "chat", "messages" or "gemini""#);
     assert_snapshot!(set("providers.lab.baseURL=x"), @"error: settings (--set): providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
     assert_snapshot!(set("providers.lab.wire=chat"), @"error: settings (--set): providers.lab.baseUrl: a new provider needs one, such as http://127.0.0.1:8000/v1");
     assert_snapshot!(set("providers.lab.baseUrl=10.0.0.2"), @r#"error: settings (--set): providers.lab.baseUrl: is "10.0.0.2" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);

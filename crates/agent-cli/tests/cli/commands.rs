@@ -131,6 +131,7 @@ fn help() {
               - chat:      Chat Completions and everything compatible
               - responses: OpenAI Responses
               - messages:  Anthropic Messages
+              - gemini:    Gemini
 
           --api-key-env <VAR>
               The environment variable that holds the key
@@ -142,10 +143,12 @@ fn help() {
               How much the model should think
 
               Possible values:
-              - off:    As little as it can
-              - low:    A little
-              - medium: Some
-              - high:   Much
+              - off:     As little as it can
+              - minimal: The least that counts as thinking
+              - low:     A little
+              - medium:  Some
+              - high:    Much
+              - xhigh:   Even more
 
           --record <FILE>
               Keep every exchange with a model in this file, for bug reports; keys are removed, the
@@ -256,6 +259,7 @@ fn help() {
               - chat:      Chat Completions and everything compatible
               - responses: OpenAI Responses
               - messages:  Anthropic Messages
+              - gemini:    Gemini
 
           --api-key-env <VAR>
               The environment variable that holds the key

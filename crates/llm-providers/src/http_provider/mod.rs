@@ -140,7 +140,7 @@ impl HttpProvider {
         }
         let base = &self.provider.base_url;
         let client = |call| OpenAi::new(call, base, headers.clone(), Expect::Events);
-        match self.provider.wire {
+        let data = match self.provider.wire {
             Wire::Responses => client(call)?.responses(body).await,
             Wire::Chat => client(call)?.chat(body).await,
             Wire::Messages => {
@@ -151,7 +151,32 @@ impl HttpProvider {
                 let url = joined(base, &gemini::path(&self.model.id));
                 call.post_for_events(&url, headers, body).await
             }
-        }
+        };
+        data.map_err(|error| self.advised(error))
+    }
+
+    /// Returns the error with the setting to change, where a wrong one is the likely cause.
+    fn advised(&self, mut error: ProviderError) -> ProviderError {
+        let name = &self.provider.name;
+        let advice = match (error.kind, error.status) {
+            (ProviderErrorKind::Auth, _) => match &self.provider.api_key_env {
+                Some(variable) => format!("check the key in {variable}"),
+                None => format!("name the variable with the key in providers.{name}.apiKeyEnv"),
+            },
+            // Not found, and not allowed there.
+            (ProviderErrorKind::InvalidRequest, Some(404 | 405)) => {
+                let version = match self.provider.base_url.contains('?') {
+                    true => " and its api-version",
+                    false => "",
+                };
+                format!(
+                    "check the model, providers.{name}.baseUrl{version} and providers.{name}.wire"
+                )
+            }
+            _ => return error,
+        };
+        error.message = format!("{}; {advice}", error.message.trim_end_matches('.'));
+        error
     }
 
     /// Fails where a native history stands in the place of messages, but nothing of it would be sent: everything

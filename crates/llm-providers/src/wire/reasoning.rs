@@ -3,22 +3,11 @@
 use crate::request::Reasoning;
 use crate::wire::{ReasoningField, Target, Wire};
 
-/// A level that is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Level {
-    Off,
-    Minimal,
-    Low,
-    Medium,
-    High,
-    XHigh,
-}
-
-impl Level {
+impl Reasoning {
     /// Returns the level as an effort; `least` is the smallest one that every model takes.
-    pub fn effort(self, least: &'static str) -> &'static str {
+    pub(crate) fn effort(self, least: &'static str) -> &'static str {
         match self {
-            Self::Off => least,
+            Self::Default | Self::Off => least,
             Self::Minimal => "minimal",
             Self::Low => "low",
             Self::Medium => "medium",
@@ -28,9 +17,9 @@ impl Level {
     }
 
     /// Returns the level as a budget, in tokens.
-    pub fn budget(self) -> u64 {
+    pub(crate) fn budget(self) -> u64 {
         match self {
-            Self::Off => 0,
+            Self::Default | Self::Off => 0,
             Self::Minimal => 1024,
             Self::Low => 2048,
             Self::Medium => 8192,
@@ -42,18 +31,13 @@ impl Level {
 
 /// Returns the level to send. A model that does not think has none, and to one that nothing is known of, only what was
 /// asked for is sent.
-pub(crate) fn level(reasoning: Reasoning, target: &Target<'_>) -> Option<Level> {
-    let thinks = target.capabilities.reasoning;
-    match reasoning {
-        Reasoning::Default => None,
-        Reasoning::Off => thinks.then_some(Level::Off),
-        _ if !thinks && target.known => None,
-        Reasoning::Minimal => Some(Level::Minimal),
-        Reasoning::Low => Some(Level::Low),
-        Reasoning::Medium => Some(Level::Medium),
-        Reasoning::High => Some(Level::High),
-        Reasoning::XHigh => Some(Level::XHigh),
-    }
+pub(crate) fn level(reasoning: Reasoning, target: &Target<'_>) -> Option<Reasoning> {
+    let takes = match reasoning {
+        Reasoning::Default => false,
+        Reasoning::Off => target.capabilities.reasoning,
+        _ => target.capabilities.reasoning || !target.known,
+    };
+    takes.then_some(reasoning)
 }
 
 /// Returns why a level cannot be sent, and what to change.

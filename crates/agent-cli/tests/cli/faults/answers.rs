@@ -96,8 +96,8 @@ fn status_401() {
     let bench = Bench::replying(vec![error(401, "invalid_request_error", message)]);
     assert_snapshot!(bench.fails(&["--set", "http.attempts=5"]), @"
     [auth]
-    warning: test/alpha (summary): Incorrect API key provided.
-    error: Compaction failed: test/alpha: Incorrect API key provided. (status 401); check the key; nothing was changed
+    warning: test/alpha (summary): Incorrect API key provided; check the key in TEST_KEY
+    error: Compaction failed: test/alpha: Incorrect API key provided; check the key in TEST_KEY (status 401); nothing was changed
     ");
     assert_eq!(bench.count(), 1);
 }
@@ -131,8 +131,8 @@ fn status_404() {
     )]);
     assert_snapshot!(bench.fails(&[]), @"
     [invalid_request]
-    warning: test/alpha (summary): The model `alpha` does not exist.
-    error: Compaction failed: test/alpha: The model `alpha` does not exist. (status 404); check model, address and wire; nothing was changed
+    warning: test/alpha (summary): The model `alpha` does not exist; check the model, providers.test.baseUrl and providers.test.wire
+    error: Compaction failed: test/alpha: The model `alpha` does not exist; check the model, providers.test.baseUrl and providers.test.wire (status 404); nothing was changed
     ");
 }
 

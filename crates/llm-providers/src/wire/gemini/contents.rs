@@ -44,8 +44,8 @@ pub(super) struct Part {
 #[serde(rename_all = "camelCase")]
 enum Data {
     Text(String),
-    #[serde(rename_all = "camelCase")]
-    InlineData {
+    #[serde(rename = "inlineData", rename_all = "camelCase")]
+    Image {
         mime_type: String,
         data: String,
     },
@@ -75,7 +75,7 @@ impl Part {
     }
 
     fn image(image: &ImageBlock) -> Self {
-        Self::from(Data::InlineData {
+        Self::from(Data::Image {
             mime_type: image.mime_type.clone(),
             data: image.data.to_string(),
         })

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Request, ToolChoice};
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
 use crate::wire::gemini::contents::{Entry, Part, contents};
 use crate::wire::parts::max_output;
-use crate::wire::reasoning::{Level, level};
+use crate::wire::reasoning::level;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -114,10 +114,10 @@ fn thinking(request: &Request, target: &Target<'_>) -> Option<ThinkingConfig> {
         None if !target.capabilities.reasoning => return None,
         None => (None, None),
         // Not every model can be told not to think; all take the lowest level and this budget.
-        Some(Level::Off | Level::Low) if by_level => (Some("LOW"), None),
-        Some(Level::Minimal) if by_level => (Some("MINIMAL"), None),
-        Some(Level::Medium) if by_level => (Some("MEDIUM"), None),
-        Some(Level::High | Level::XHigh) if by_level => (Some("HIGH"), None),
+        Some(Reasoning::Off | Reasoning::Low) if by_level => (Some("LOW"), None),
+        Some(Reasoning::Minimal) if by_level => (Some("MINIMAL"), None),
+        Some(Reasoning::Medium) if by_level => (Some("MEDIUM"), None),
+        Some(Reasoning::High | Reasoning::XHigh) if by_level => (Some("HIGH"), None),
         Some(level) => (None, Some(level.budget().max(512))),
     };
     Some(ThinkingConfig {

@@ -3,11 +3,11 @@
 use serde::Serialize;
 use session_model::json::RawJson;
 
-use crate::request::{Request, ToolChoice};
+use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::Target;
 use crate::wire::messages::conversation::{Entry, Message, Role, messages};
 use crate::wire::parts::{CacheControl, cache_control, max_output};
-use crate::wire::reasoning::{Level, level};
+use crate::wire::reasoning::level;
 
 /// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
 pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
@@ -161,7 +161,7 @@ fn effort(request: &Request, target: &Target<'_>) -> Option<&'static str> {
 /// Returns how much to think, where the model can, something is asked for, and the service takes it:
 /// it refuses thinking together with a required call, and in the middle of calls that began without thinking.
 fn thinking(request: &Request, target: &Target<'_>, body: &Body<'_>) -> Option<Thinking> {
-    let level = level(request.reasoning, target).filter(|level| *level != Level::Off)?;
+    let level = level(request.reasoning, target).filter(|level| *level != Reasoning::Off)?;
     let forced = request.tool_choice == ToolChoice::Required && !request.tools.is_empty();
     let unthought = match body.messages.as_slice() {
         [.., answer, results] => {

@@ -8,7 +8,7 @@ use crate::wire::WireError;
 use crate::wire::gemini::Decoder;
 use crate::wire::samples::{decoded, gathered};
 
-fn chunk(parts: Value, finish: Option<&str>) -> String {
+fn chunk(parts: &Value, finish: Option<&str>) -> String {
     let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
     if let Some(finish) = finish {
         candidate["finishReason"] = json!(finish);
@@ -30,23 +30,23 @@ fn answered(events: &[String]) -> Result<Answer, WireError> {
 #[test]
 fn signatures_stay_with_their_parts() {
     let answer = answered(&[
-        chunk(json!([{"text": "I ", "thought": true}]), None),
+        chunk(&json!([{"text": "I ", "thought": true}]), None),
         chunk(
-            json!([{"text": "think", "thought": true, "thoughtSignature": "T=="}]),
+            &json!([{"text": "think", "thought": true, "thoughtSignature": "T=="}]),
             None,
         ),
-        chunk(json!([{"text": "Hel"}]), None),
+        chunk(&json!([{"text": "Hel"}]), None),
         chunk(
-            json!([{"text": "lo"}, {"text": "", "thoughtSignature": "A+/="}]),
+            &json!([{"text": "lo"}, {"text": "", "thoughtSignature": "A+/="}]),
             None,
         ),
-        chunk(json!([{"text": "again"}]), None),
+        chunk(&json!([{"text": "again"}]), None),
         chunk(
-            json!([{"functionCall": {"name": "bash", "args": {"b": 1}}, "thoughtSignature": "C=="}]),
+            &json!([{"functionCall": {"name": "bash", "args": {"b": 1}}, "thoughtSignature": "C=="}]),
             None,
         ),
         chunk(
-            json!([{"functionCall": {"id": "x", "name": "bash"}}, {"text": ""}]),
+            &json!([{"functionCall": {"id": "x", "name": "bash"}}, {"text": ""}]),
             Some("STOP"),
         ),
     ]);
@@ -81,8 +81,8 @@ fn signatures_stay_with_their_parts() {
 fn answers_end_with_the_reason_of_their_last_chunk() {
     let end = |reason| {
         let events = [
-            chunk(json!([{"text": "hi"}]), None),
-            chunk(json!([]), Some(reason)),
+            chunk(&json!([{"text": "hi"}]), None),
+            chunk(&json!([]), Some(reason)),
         ];
         answered(&events).expect("an answer").stop_reason
     };
@@ -98,11 +98,11 @@ fn answers_end_with_the_reason_of_their_last_chunk() {
         StopReason::Other("PROHIBITED_CONTENT".to_owned())
     );
     assert!(blocked.usage.incomplete);
-    let cut = answered(&[chunk(json!([{"text": "hi"}]), None)]);
+    let cut = answered(&[chunk(&json!([{"text": "hi"}]), None)]);
     assert_eq!(cut, Err(WireError::EndedEarly));
     let error =
         r#"{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}"#;
-    let failed = answered(&[chunk(json!([{"text": "hi"}]), None), error.to_owned()]);
+    let failed = answered(&[chunk(&json!([{"text": "hi"}]), None), error.to_owned()]);
     assert!(matches!(failed, Err(WireError::Service(_))), "{failed:?}");
     let garbage = answered(&["<html>".to_owned()]);
     assert!(
