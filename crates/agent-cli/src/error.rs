@@ -7,7 +7,7 @@ use agent_session::summarize::ModelReport;
 use agent_tools::WorkspaceError;
 use serde::Serialize;
 use session_store::StoreError;
-use session_store::error::{cause, shown};
+use session_store::error::shown;
 
 /// What kind of failure an error is; decides the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -172,4 +172,34 @@ impl Error {
             reason: reason.into(),
         }
     }
+}
+
+/// Returns the cause of a failure, with what the user can do about it.
+fn cause(action: &str, source: &io::Error) -> String {
+    if action == "write to" {
+        // The work is done by the time that it is printed.
+        return format!("{source}; the command itself was carried out");
+    }
+    let advice = match (source.kind(), matches!(action, "open" | "read")) {
+        (io::ErrorKind::StorageFull, _) => {
+            "the disk is full; nothing was changed; make room, or write elsewhere with --out"
+        }
+        (io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge, _) => {
+            return format!(
+                "{source}; nothing was changed; raise the limit, or write elsewhere with --out"
+            );
+        }
+        (io::ErrorKind::PermissionDenied, true) => "permission denied; change the permissions",
+        (io::ErrorKind::PermissionDenied, false) => {
+            "permission denied; write elsewhere with --out, or change the permissions"
+        }
+        (io::ErrorKind::NotFound | io::ErrorKind::NotADirectory, false) => {
+            "no such folder; make it first, or write elsewhere with --out"
+        }
+        (io::ErrorKind::ReadOnlyFilesystem, _) => {
+            "the file system is read-only; write elsewhere with --out"
+        }
+        _ => return source.to_string(),
+    };
+    advice.to_owned()
 }
