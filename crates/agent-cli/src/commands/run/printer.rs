@@ -108,9 +108,7 @@ impl Printer {
         match &mut self.form {
             Form::Silent => {}
             Form::Text(_) if is_seen && is_whole_answer(event) => {}
-            Form::Text(_)
-                if self.is_interrupted
-                    && matches!(event, SessionEvent::TurnEnd { end: "aborted", .. }) => {}
+            Form::Text(_) if self.is_interrupted && is_abort(event) => {}
             Form::Text(progress) => {
                 for line in progress.lines(event) {
                     tell(&line);
@@ -125,6 +123,11 @@ impl Printer {
             }
         }
     }
+}
+
+/// Returns whether an event says that a turn was stopped.
+fn is_abort(event: &SessionEvent) -> bool {
+    matches!(event, SessionEvent::TurnEnd { end, .. } if *end == "aborted")
 }
 
 /// Returns whether an event is an answer that came to its own end.
