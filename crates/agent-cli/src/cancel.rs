@@ -11,8 +11,8 @@ use crate::error::Error;
 static CANCELLED: AtomicBool = AtomicBool::new(false);
 static TOKEN: LazyLock<CancellationToken> = LazyLock::new(CancellationToken::new);
 
-/// Lets Ctrl-C, SIGTERM and SIGHUP be noticed by [`check`] from now on. A second one ends the program at once, and
-/// the commands that it runs.
+/// Lets Ctrl-C, SIGTERM and SIGHUP be noticed by [`check`] from now on. A second one ends the program
+/// immediately, and the commands that it runs.
 pub fn listen() {
     // Without a handler the system's own applies, which is no worse than before.
     let _ = ctrlc::set_handler(|| {

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use clap::{Args, ValueEnum};
 use compaction_core::{Profile, Settings, TokenCount};
-use session_model::{Leaf, SessionTree};
+use session_model::{Leaf, ModelRef, SessionTree};
 
 use crate::error::Error;
 use crate::models::DEFAULT_WINDOW;
@@ -71,9 +71,16 @@ pub struct SessionArgs {
 /// The window of the model.
 #[derive(Debug, Clone, Args)]
 pub struct WindowArgs {
-    /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', or 200000.
-    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    /// The model's context window in tokens, also the summarizer's; unless given, the largest of the named models', else
+    /// that of the session's model, or 200000 if it is not known.
+    #[arg(long, value_name = "TOKENS", value_parser = tokens_at_least_one, allow_negative_numbers = true)]
     pub window: Option<NonZeroU64>,
+}
+
+/// Returns the number of tokens that an option names.
+pub(crate) fn tokens_at_least_one(text: &str) -> Result<NonZeroU64, String> {
+    text.parse()
+        .map_err(|_| "must be a number of tokens, at least 1".to_owned())
 }
 
 /// Where to write.
@@ -120,6 +127,24 @@ impl Global {
         }
         let loaded = load_layers(&self.settings_sources()?)?;
         Ok(self.loaded.get_or_init(|| loaded))
+    }
+
+    /// Returns the window that was given; else that of the session's model, where the catalog has it; else the one
+    /// that is assumed.
+    pub(crate) fn window(
+        &self,
+        args: &WindowArgs,
+        model: Option<&ModelRef>,
+    ) -> Result<TokenCount, Error> {
+        if let Some(window) = args.given() {
+            return Ok(window);
+        }
+        let catalog = self.app_settings()?.usable_catalog()?;
+        let known = model.and_then(|model| {
+            let name = format!("{}/{}", model.provider, model.model_id);
+            catalog.model(&name)?.capabilities.window
+        });
+        Ok(known.map_or(DEFAULT_WINDOW, TokenCount))
     }
 
     /// Returns all settings of a session in the folder `cwd`, with those of a script (and what messages call it)

@@ -425,7 +425,7 @@ pub struct CompactionResult {
     /// The summary, or the document of a handoff.
     pub summary: Option<String>,
     /// How much of what was taken out and can be checked (paths, errors, figures, names, addresses, commands) stays in
-    /// sight, in percent; none where nobody looked or nothing can be checked. The rest is found again by `recall`.
+    /// context, in percent; none where nobody looked or nothing can be checked. The rest is found again by `recall`.
     pub in_sight_percent: Option<f64>,
     /// What it cost in USD, where prices are known.
     pub cost_usd: Option<f64>,

@@ -55,7 +55,6 @@ pub struct RuleArgs {
     /// Take a * at the end as it stands.
     #[arg(long)]
     pub exact: bool,
-    /// The project.
     #[command(flatten)]
     pub project: ProjectArgs,
 }

@@ -8,16 +8,16 @@ use compaction_core::{
     BranchError, BranchInstructions, BranchOptions, BranchPlan, SummarizerLimits, TokenCount,
     branch_budget, plan_branch_summary,
 };
-use serde::Serialize;
-use session_model::{Diagnostic, EntryDraft, EntryId, SessionPath};
+use serde_json::json;
+use session_model::{Diagnostic, EntryDraft, SessionPath, build_context};
 
 use crate::commands::unreadable::Unreadable;
 use crate::commands::{Opened, Outcome};
 use crate::error::Error;
 use crate::models::{ModelArgs, Models, Wanted};
-use crate::options::{Global, OutputArgs, WindowArgs, named_leaf};
+use crate::options::{Global, OutputArgs, WindowArgs, named_leaf, tokens_at_least_one};
 use crate::ui::writing::{account, author};
-use crate::ui::{BOLD, clean, counted, first_line, styled, tokens, width};
+use crate::ui::{clean, counted, first_line, heading, tokens, width};
 use agent_session::summarize::{ModelReport, bill_in_details, seconds_in_details};
 use std::path::PathBuf;
 
@@ -39,36 +39,14 @@ pub struct BranchArgs {
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
     /// The most tokens of the branch that are summarized; window - branchSummary.reserveTokens unless given.
-    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens_at_least_one, allow_negative_numbers = true)]
     pub budget: Option<NonZeroU64>,
-    /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
-    /// Who writes the summary.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
-}
-
-#[derive(Serialize)]
-struct Document<'a> {
-    from_id: Option<&'a EntryId>,
-    target: Option<&'a EntryId>,
-    common_ancestor: Option<&'a EntryId>,
-    collected: &'a [EntryId],
-    tokens: TokenCount,
-    conversation: &'a str,
-    read_files: Vec<String>,
-    modified_files: Vec<String>,
-    new_leaf: Option<&'a EntryId>,
-    editor_text: Option<&'a str>,
-    summary_entry_id: Option<&'a EntryId>,
-    leaf_entry_id: Option<&'a EntryId>,
-    summary: Option<String>,
-    model: Option<&'a ModelReport>,
-    diagnostics: Vec<&'a Diagnostic>,
 }
 
 pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> {
@@ -83,7 +61,20 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         global.app_settings()?,
         wanted,
     )?;
-    let window = models.window;
+    let destination = args.output.destination("branch")?;
+    if !models.candidates.is_empty() {
+        destination.check()?;
+    }
+    let mut opened = Opened::open(&args.session, &destination)?;
+    let window = {
+        let tree = opened.session().tree();
+        let path = tree.path(named_leaf(tree, args.from.as_deref())?);
+        let context = build_context(&path, global.profile().context_rules());
+        match models.window {
+            Some(window) => window,
+            None => global.window(&args.window, context.model.as_ref())?,
+        }
+    };
     let budget = match args.budget {
         Some(budget) => TokenCount(budget.get()),
         // Where only the leaf moves, nothing has to fit.
@@ -92,11 +83,6 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
             Error::Usage(format!("{error}; raise --window or lower the reserve"))
         })?,
     };
-    let destination = args.output.destination("branch")?;
-    if !models.candidates.is_empty() {
-        destination.check()?;
-    }
-    let mut opened = Opened::open(&args.session, &destination)?;
     let options = BranchOptions {
         budget,
         profile: global.profile(),
@@ -142,30 +128,31 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         Some(EntryDraft::BranchSummary(draft)) => Some(draft.summary.clone()),
         _ => None,
     };
-    let document = Document {
-        from_id: plan.from.as_ref(),
-        target: plan.target.as_ref(),
-        common_ancestor: plan.common_ancestor.as_ref(),
-        collected: &plan.collected,
-        tokens: plan.tokens,
-        conversation: &plan.conversation,
-        read_files: plan.files.read_files(),
-        modified_files: plan.files.modified_files(),
-        new_leaf: plan.new_leaf.as_ref(),
-        editor_text: plan.editor_text.as_deref(),
-        summary_entry_id: id.filter(|_| summary.is_some()),
-        leaf_entry_id: id.filter(|_| summary.is_none()),
-        summary: summary_text,
-        model: report.of_models(),
-        diagnostics: opened
-            .session()
-            .decoded
-            .diagnostics
-            .iter()
-            .chain(&plan.diagnostics)
-            .collect(),
-    };
-    let mut text = text(&document, !ids.is_empty());
+    let noticed = opened.session().decoded.diagnostics.iter();
+    let diagnostics: Vec<&Diagnostic> = noticed.chain(&plan.diagnostics).collect();
+    let document = json!({
+        "from_id": plan.from,
+        "target": plan.target,
+        "common_ancestor": plan.common_ancestor,
+        "collected": plan.collected,
+        "tokens": plan.tokens,
+        "conversation": plan.conversation,
+        "read_files": plan.files.read_files(),
+        "modified_files": plan.files.modified_files(),
+        "new_leaf": plan.new_leaf,
+        "editor_text": plan.editor_text,
+        "summary_entry_id": id.filter(|_| summary.is_some()),
+        "leaf_entry_id": id.filter(|_| summary.is_none()),
+        "summary": summary_text,
+        "model": report.of_models(),
+        "diagnostics": diagnostics,
+    });
+    let mut text = text(
+        &plan,
+        summary_text.as_deref(),
+        &diagnostics,
+        !ids.is_empty(),
+    );
     if let Some(account) = account(&report) {
         text.push_str(&format!("   {}, {account}\n", author(&report)));
     }
@@ -184,7 +171,13 @@ fn summarized(
     let window = options.summarizer.window.scaled(1, 4);
     let cap = options.settings.extractive_max_tokens.min(window);
     let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, options.profile.counter());
-    let (plan, answers, report) = models.answer("Branch summary", path, plan_for, &by_rule)?;
+    let (plan, answers, report) = models.answer(
+        "Branch summary",
+        options.summarizer.window,
+        path,
+        plan_for,
+        &by_rule,
+    )?;
     let mut draft = plan.apply(&answers).map_err(|error| Error::Summary {
         message: format!("Branch summary failed: {error}"),
         report: Some(Box::new(report.clone())),
@@ -194,43 +187,37 @@ fn summarized(
     Ok((plan, Some(draft), report))
 }
 
-fn text(document: &Document<'_>, written: bool) -> String {
-    let place = document.new_leaf.map_or("the beginning", |id| id.as_str());
+fn text(
+    plan: &BranchPlan,
+    summary: Option<&str>,
+    diagnostics: &[&Diagnostic],
+    written: bool,
+) -> String {
+    let place = plan.new_leaf.as_deref().unwrap_or("the beginning");
     let verb = if written { "moved" } else { "would move" };
-    let mut out = format!(
-        "{}\n",
-        styled(
-            BOLD,
-            &format!(
-                "{verb} to {}, leaving {}",
-                clean(place),
-                counted(document.collected.len(), "entry")
-            )
-        )
-    );
-    if let Some(ancestor) = document.common_ancestor {
+    let left = counted(plan.collected.len(), "entry");
+    let mut out = heading(&format!("{verb} to {}, leaving {left}", clean(place)));
+    if let Some(ancestor) = &plan.common_ancestor {
         out.push_str(&format!("   branches off at  {}\n", clean(ancestor)));
     }
-    if let Some(text) = document.editor_text {
+    if let Some(text) = &plan.editor_text {
         let line = first_line(text, width().saturating_sub(24));
         out.push_str(&format!("   to be edited     \"{line}\"\n"));
     }
     out.push_str(&format!(
         "   left behind      {} tokens, {} changed and {} read; still in the file\n",
-        tokens(document.tokens),
-        counted(document.modified_files.len(), "file"),
-        document.read_files.len()
+        tokens(plan.tokens),
+        counted(plan.files.modified_files().len(), "file"),
+        plan.files.read_files().len()
     ));
-    if let Some(summary) = &document.summary {
+    if let Some(summary) = summary {
         out.push('\n');
         for line in summary.lines().take(30) {
-            out.push_str(&format!(
-                "   {}\n",
-                first_line(line, width().saturating_sub(4))
-            ));
+            let line = first_line(line, width().saturating_sub(4));
+            out.push_str(&format!("   {line}\n"));
         }
     }
-    for said in &document.diagnostics {
+    for said in diagnostics {
         out.push_str(&format!("   {}\n", clean(&said.to_string())));
     }
     out

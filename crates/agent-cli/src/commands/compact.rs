@@ -1,4 +1,4 @@
-//! `compact`: summarizes older history and keeps recent work word for word.
+//! `compact`: summarizes older history and keeps recent work verbatim.
 
 use std::time::Instant;
 
@@ -28,16 +28,13 @@ use agent_session::summarize::{
 };
 use agent_session::undoable::Replaceable;
 
-/// Compact a session: summarize older history, keep recent work word for word.
+/// Compact a session: summarize older history, keep recent work verbatim.
 #[derive(Debug, Args)]
 pub struct CompactArgs {
-    /// What is planned.
     #[command(flatten)]
     pub plan: PlanArgs,
-    /// Who writes the summary.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -89,7 +86,7 @@ pub(super) fn run_at(
         }
     };
     let lead = instead.as_ref().map(Replaceable::lead).unwrap_or_default();
-    let (context, tried) = {
+    let (context, window, tried) = {
         let tree = opened.session().tree();
         let leaf = match &instead {
             Some(instead) => instead.base,
@@ -97,11 +94,15 @@ pub(super) fn run_at(
         };
         let path = tree.path(leaf);
         let context = build_context(&path, global.profile().context_rules());
+        let window = match models.window {
+            Some(window) => window,
+            None => global.window(&args.plan.window, context.model.as_ref())?,
+        };
         let planning = Planning {
             path: &path,
             context: &context,
             args: &args.plan,
-            window: models.window,
+            window,
             global,
         };
         let tried = order.first(|strategy| {
@@ -116,7 +117,7 @@ pub(super) fn run_at(
             };
             Ok((tried, passed))
         })??;
-        (context, tried)
+        (context, window, tried)
     };
     let Tried {
         done,
@@ -170,7 +171,7 @@ pub(super) fn run_at(
             let drafts = [lead, compacted.applied.drafts.clone()].concat();
             let ids = opened.commit(&destination, &drafts, Some(&plan.leaf))?;
             let facts = ui::compaction::CardFacts {
-                window: models.window,
+                window,
                 written_to: written_to.as_deref(),
                 seconds,
                 report: &report,
@@ -275,7 +276,7 @@ pub(super) fn execute(
     let mut run = models.run(path, &mut watch);
     let compacting = compact(
         &candidates,
-        models.window,
+        planning.window,
         &plan_for,
         &request_for,
         &mut run,
@@ -347,7 +348,7 @@ fn outcome(
     )
 }
 
-/// Returns the share of what can be checked that stays in sight, in percent; `None` where nobody looked.
+/// Returns the share of what can be checked that stays in context, in percent; `None` where nobody looked.
 pub(super) fn in_sight_percent(applied: &AppliedCompaction) -> Option<f64> {
     applied.loss.as_ref()?.in_sight_percent()
 }

@@ -12,12 +12,11 @@ use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs};
-use crate::ui::{clean, first_line, tokens};
+use crate::ui::{clean, counted, first_line, tokens};
 
 /// Show the messages that the model would see.
 #[derive(Debug, Args)]
 pub struct ContextArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
     /// Show the messages as they would be sent: converted, calls and results paired.
@@ -80,30 +79,26 @@ pub(super) fn document(
     let counter = profile.counter();
     let mut diagnostics = known.to_vec();
     diagnostics.extend(context.diagnostics.iter().cloned());
+    let row = |entry_id, role: &str, message: &AgentMessage| Row {
+        entry_id,
+        role: role.to_owned(),
+        tokens: counter.message(message),
+        text: message.display_text(),
+    };
     let messages: Vec<Row> = match form {
         Form::AsSent => {
             let (messages, paired) = context.to_llm(RoleOrder::Any);
             diagnostics.extend(paired);
             let rows = messages.into_iter().map(|message| {
                 let role = message.role().to_owned();
-                let message = as_agent_message(message);
-                Row {
-                    entry_id: None,
-                    role,
-                    tokens: counter.message(&message),
-                    text: message.display_text(),
-                }
+                row(None, &role, &as_agent_message(message))
             });
             rows.collect()
         }
         Form::AsKept => {
-            let rows = context.messages().map(|(id, message)| Row {
-                entry_id: Some(id.clone()),
-                role: message.role().to_owned(),
-                tokens: counter.message(message),
-                text: message.display_text(),
-            });
-            rows.collect()
+            let rows = context.messages();
+            rows.map(|(id, message)| row(Some(id.clone()), message.role(), message))
+                .collect()
         }
     };
     Document {
@@ -137,8 +132,8 @@ fn text(document: &Document) -> String {
         |model| clean(&format!("{}/{}", model.provider, model.model_id)),
     );
     let mut out = format!(
-        "{} messages, ~{} tokens, {model}, thinking {}\n\n",
-        document.messages.len(),
+        "{}, ~{} tokens, {model}, thinking {}\n\n",
+        counted(document.messages.len(), "message"),
         tokens(document.tokens),
         clean(&document.thinking_level),
     );

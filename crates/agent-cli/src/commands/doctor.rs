@@ -14,7 +14,7 @@ use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::Global;
-use crate::ui::{BOLD, GOOD, counted, styled};
+use crate::ui::{GOOD, counted, heading, styled};
 
 /// Read every line of a session and report all damage.
 #[derive(Debug, Args)]
@@ -61,20 +61,9 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
         "bytes": session.decoded.bytes,
         "diagnostics": diagnostics,
     });
-    let mut text = format!(
-        "{}\n",
-        styled(
-            BOLD,
-            &format!(
-                "{} on {}",
-                counted(tree.len(), "entry"),
-                counted(
-                    usize::try_from(session.decoded.lines).unwrap_or(usize::MAX),
-                    "line"
-                )
-            )
-        )
-    );
+    let lines = usize::try_from(session.decoded.lines).unwrap_or(usize::MAX);
+    let (entries, lines) = (counted(tree.len(), "entry"), counted(lines, "line"));
+    let mut text = heading(&format!("{entries} on {lines}"));
     text.push_str(&match worst {
         None => format!("  {}\n", styled(GOOD, "no damage")),
         Some(_) => diagnostics_text(&diagnostics),

@@ -33,16 +33,13 @@ use std::path::PathBuf;
 /// Write a document from which a new session goes on, and begin that session with it.
 #[derive(Debug, Args)]
 pub struct HandoffArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
     /// What the document should focus on.
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub focus: Option<String>,
-    /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
-    /// Who writes the document.
     #[command(flatten)]
     pub model: ModelArgs,
     /// Write the new session to this file.
@@ -75,8 +72,12 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
         focus: args.focus.clone(),
     };
     let plan_for = |limits: SummarizerLimits| plan_handoff(&path, &context, &options(limits));
+    let window = match models.window {
+        Some(window) => window,
+        None => global.window(&args.window, context.model.as_ref())?,
+    };
     let own = SummarizerLimits {
-        window: models.window,
+        window,
         max_output: None,
     };
     let mut out = json!({ "diagnostics": all_diagnostics(&session, &context) });
@@ -86,7 +87,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
         return Ok(Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out));
     };
     let started = Instant::now();
-    let (document, report) = document(&models, &path, &context, &plan_for)?;
+    let (document, report) = document(&models, (&path, &context), window, &plan_for)?;
     refuse_failed_reads(session.tree(), &session.path)?;
     let tokens = TokenCount(document.chars().count() as u64 / 4);
     let written = match &args.out {
@@ -154,8 +155,8 @@ fn parent_of(path: &Path) -> Option<String> {
 /// Returns the document and the account of who wrote it.
 fn document(
     models: &Models,
-    path: &SessionPath<'_>,
-    context: &SessionContext,
+    (path, context): (&SessionPath<'_>, &SessionContext),
+    window: TokenCount,
     plan_for: &(dyn Fn(SummarizerLimits) -> Result<Option<HandoffPlan>, WindowTooSmall> + Sync),
 ) -> Result<(String, ModelReport), Error> {
     let plan_for = |limits| match plan_for(limits) {
@@ -167,10 +168,10 @@ fn document(
         |candidate: &Candidate| Request::for_context(path, context, &*candidate.provider, true).0;
     let job = HandoffJob {
         tokens: measure(path, context, Profile::Own).tokens,
-        window: models.window,
+        window,
         plan_for: &plan_for,
         request_for: &request_for,
-        cap: models.window.scaled(1, 4).min(TokenCount(8192)),
+        cap: window.scaled(1, 4).min(TokenCount(8192)),
     };
     let mut writing = Writing::default();
     let mut watch = |step: SummaryStep<'_>| writing.step(&step);

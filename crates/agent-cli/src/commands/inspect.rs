@@ -16,16 +16,14 @@ use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui::bar::{Bar, Category, Shares};
-use crate::ui::{BOLD, DIM, clean, counted, first_line, styled, tokens, width};
+use crate::ui::{DIM, clean, counted, first_line, heading, short_path, styled, tokens, width};
 use session_store::SessionFile;
 
 /// Show what a session holds: entries, branches, compactions, tokens, files, diagnostics.
 #[derive(Debug, Args)]
 pub struct InspectArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
 }
@@ -57,13 +55,13 @@ struct LargestRow {
 }
 
 pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error> {
-    let window = args.window.tokens();
     let profile = global.profile();
     let settings = global.load_settings()?;
     let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, profile.context_rules());
+    let window = global.window(&args.window, context.model.as_ref())?;
     let counter = profile.counter();
     let messages = context.messages().map(|(_, message)| &**message);
     let shares = Shares::of(messages, counter);
@@ -133,11 +131,11 @@ pub(super) fn run(args: &InspectArgs, global: &Global) -> Result<Outcome, Error>
         session: &session,
         context: &context,
         by_type,
-        compactions: &compactions,
-        branches: &branches,
-        files: &files,
-        largest: &largest,
-        diagnostics: &diagnostics,
+        compactions,
+        branches,
+        files,
+        largest,
+        diagnostics,
         bar,
         billed: measure.billed,
     };
@@ -220,11 +218,11 @@ struct Report<'a> {
     session: &'a SessionFile,
     context: &'a SessionContext,
     by_type: BTreeMap<&'a str, usize>,
-    compactions: &'a [CompactionRow],
-    branches: &'a [BranchRow],
-    files: &'a FileOps,
-    largest: &'a [LargestRow],
-    diagnostics: &'a [Diagnostic],
+    compactions: Vec<CompactionRow>,
+    branches: Vec<BranchRow>,
+    files: FileOps,
+    largest: Vec<LargestRow>,
+    diagnostics: Vec<Diagnostic>,
     bar: Bar,
     billed: Option<TokenCount>,
 }
@@ -233,72 +231,56 @@ impl Report<'_> {
     fn text(&self) -> String {
         let mut out = String::new();
         let mut row = |name: &str, text: String| {
-            out.push_str(&format!("{}{text}\n", styled(DIM, &format!("{name:<12}"))));
+            let name = styled(DIM, &format!("{name:<12}"));
+            out.push_str(&format!("{name}{}\n", clean(&text)));
         };
         let tree = self.session.tree();
         let name = tree.name().unwrap_or_else(|| "(no name)".to_owned());
         match tree.header() {
             Some(header) => {
-                row("session", clean(&format!("{name}   {}", header.id)));
-                row(
-                    "format",
-                    clean(&format!(
-                        "version {}, begun {}",
-                        header.version, header.timestamp
-                    )),
-                );
-                row("folder", clean(&header.cwd));
+                row("session", format!("{name}   {}", header.id));
+                let format = format!("version {}, begun {}", header.version, header.timestamp);
+                row("format", format);
+                row("folder", header.cwd.clone());
             }
-            None => row("session", clean(&format!("{name}   (its header is lost)"))),
+            None => row("session", format!("{name}   (its header is lost)")),
         }
         if let Some(model) = &self.context.model {
-            row(
-                "model",
-                clean(&format!(
-                    "{}/{}, thinking {}",
-                    model.provider, model.model_id, self.context.thinking_level
-                )),
-            );
+            let level = &self.context.thinking_level;
+            let name = format!("{}/{}", model.provider, model.model_id);
+            row("model", format!("{name}, thinking {level}"));
         }
         let types = EntryKind::ALL.iter().filter_map(|kind| {
             let count = self.by_type.get(kind.name())?;
             Some(format!("{count} {}", kind.name()))
         });
-        row(
-            "entries",
-            match tree.len() {
-                0 => "none".to_owned(),
-                count => format!("{count}: {}", types.collect::<Vec<_>>().join(", ")),
-            },
-        );
-        for branch in self.branches {
+        let types = types.collect::<Vec<_>>().join(", ");
+        let entries = match tree.len() {
+            0 => "none".to_owned(),
+            count => format!("{count}: {types}"),
+        };
+        row("entries", entries);
+        for branch in &self.branches {
             let label = branch.label.as_ref().map(|label| format!("  \"{label}\""));
             let mark = if branch.active { "@ active" } else { "  left" };
+            let (label, entries) = (label.unwrap_or_default(), counted(branch.entries, "entry"));
             row(
                 "branch",
-                format!(
-                    "{mark}  {}  {}{}",
-                    clean(&branch.leaf),
-                    counted(branch.entries, "entry"),
-                    clean(&label.unwrap_or_default())
-                ),
+                format!("{mark}  {}  {entries}{label}", branch.leaf),
             );
         }
-        for compaction in self.compactions {
-            row(
-                "compaction",
-                format!(
-                    "{}  {} tokens before, summary {}{}",
-                    clean(&compaction.entry_id),
-                    tokens(TokenCount(compaction.tokens_before)),
-                    tokens(compaction.summary_tokens),
-                    if compaction.on_path {
-                        ""
-                    } else {
-                        "  (on another branch)"
-                    }
-                ),
+        for compaction in &self.compactions {
+            let place = match compaction.on_path {
+                true => "",
+                false => "  (on another branch)",
+            };
+            let text = format!(
+                "{}  {} tokens before, summary {}{place}",
+                compaction.entry_id,
+                tokens(TokenCount(compaction.tokens_before)),
+                tokens(compaction.summary_tokens)
             );
+            row("compaction", text);
         }
         self.context_lines(&mut out);
         out
@@ -307,7 +289,7 @@ impl Report<'_> {
     fn context_lines(&self, out: &mut String) {
         out.push('\n');
         out.push_str(&self.bar.section("Context", self.billed, width()));
-        let room = width().saturating_sub(46).max(16);
+        let room = width().saturating_sub(47).max(16);
         for (place, row) in self.largest.iter().enumerate() {
             let title = if place == 0 { "Largest" } else { "" };
             out.push_str(&format!(
@@ -321,20 +303,22 @@ impl Report<'_> {
         let modified = self.files.modified_files();
         let read = self.files.read_files();
         if !(modified.is_empty() && read.is_empty()) {
-            out.push_str(&format!(
-                "\n{}\n",
-                styled(
-                    BOLD,
-                    &format!(
-                        "Files    {} changed, {} only read",
-                        modified.len(),
-                        read.len()
-                    )
-                )
-            ));
+            out.push('\n');
+            out.push_str(&heading(&format!(
+                "Files    {} changed, {} only read",
+                modified.len(),
+                read.len()
+            )));
             const SHOWN: usize = 12;
+            let header = self.session.tree().header();
+            let folder = header.map(|header| format!("{}/", header.cwd.trim_end_matches('/')));
             for path in modified.iter().take(SHOWN) {
-                out.push_str(&format!("  changed  {}\n", first_line(path, room + 30)));
+                // Paths in the session's folder are shown from there.
+                let within = folder
+                    .as_deref()
+                    .and_then(|folder| path.strip_prefix(folder));
+                let path = short_path(within.unwrap_or(path), width().saturating_sub(11));
+                out.push_str(&format!("  changed  {path}\n"));
             }
             if modified.len() > SHOWN {
                 out.push_str(&format!(
@@ -345,9 +329,9 @@ impl Report<'_> {
         }
         if !self.diagnostics.is_empty() {
             let count: u64 = self.diagnostics.iter().map(Diagnostic::count).sum();
-            let title = format!("Noticed  {count}");
-            out.push_str(&format!("\n{}\n", styled(BOLD, &title)));
-            out.push_str(&diagnostics_text(self.diagnostics));
+            out.push('\n');
+            out.push_str(&heading(&format!("Noticed  {count}")));
+            out.push_str(&diagnostics_text(&self.diagnostics));
         }
     }
 }

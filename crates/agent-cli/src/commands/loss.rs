@@ -1,4 +1,4 @@
-//! `loss`: what the compactions of a session put out of the model's sight, and what their summaries invented.
+//! `loss`: what the compactions of a session took out of the model's context, and what their summaries invented.
 
 use clap::{Args, ValueEnum};
 use compaction_core::{
@@ -13,13 +13,14 @@ use crate::commands::{Outcome, migrated};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs};
-use crate::ui::{BOLD, DIM, GOOD, WARN, clean, counted, first_line, rule, styled, tokens, width};
+use crate::ui::{
+    DIM, GOOD, WARN, clean, counted, first_line, heading, rule, styled, tokens, width,
+};
 use session_store::SessionFile;
 
-/// Show what compactions put out of the model's sight, and what their summaries invented.
+/// Show what compactions took out of the model's context, and what their summaries invented.
 #[derive(Debug, Args)]
 pub struct LossArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
     /// Show what other summaries would keep in as many tokens as the session's own: `extractive` for the built-in
@@ -77,7 +78,7 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     }
     if report.compactions.is_empty() && report.edits.is_empty() {
         let reason =
-            "no compaction and no pruning on the path, so nothing is out of sight".to_owned();
+            "no compaction and no pruning on the path, so nothing is out of context".to_owned();
         return Ok(Outcome::nothing_to_do(reason, document));
     }
     let mut text = String::new();
@@ -91,7 +92,7 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     if report.compactions.len() + report.edits.len() > 1 {
         text.push_str(&of_all(&report.totals, ours.as_ref()));
     }
-    let hint = "what is out of sight is in the session: recall SESSION WORDS finds it, undo takes a compaction back\n";
+    let hint = "what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back\n";
     text.push_str(&styled(DIM, hint));
     Ok(Outcome::done(&document, text))
 }
@@ -110,7 +111,7 @@ fn of_compaction(number: usize, loss: &CompactionLoss, ours: Option<&OurLoss>) -
         tokens(loss.loss.removed_tokens),
         tokens(loss.summary_tokens)
     );
-    let mut text = format!("{}\n", styled(BOLD, &rule(&title, width())));
+    let mut text = heading(&rule(&title, width()));
     let kept = match ours {
         Some(OurLoss::Kept { loss, .. }) => Some(&loss.loss),
         Some(OurLoss::None { .. }) | None => None,
@@ -146,8 +147,8 @@ fn of_edits(loss: &EditLoss) -> String {
         counted(loss.entries, "entry"),
         tokens(loss.loss.removed_tokens)
     );
-    let title = styled(BOLD, &rule(&title, width()));
-    format!("{title}\n{}", of_loss(&loss.loss, None))
+    let title = heading(&rule(&title, width()));
+    format!("{title}{}", of_loss(&loss.loss, None))
 }
 
 /// Returns what stands below the figures of a summary about ours in its place.
@@ -176,15 +177,15 @@ fn of_all(totals: &TotalLoss, ours: Option<&OurReport>) -> String {
         "all of them, held against the context as it is now  {} taken out",
         tokens(totals.loss.removed_tokens)
     );
-    let title = styled(BOLD, &rule(&title, width()));
+    let title = heading(&rule(&title, width()));
     let ours = ours.map(|ours| &ours.totals.loss);
-    format!("{title}\n{}", of_loss(&totals.loss, ours))
+    format!("{title}{}", of_loss(&totals.loss, ours))
 }
 
-/// Returns one line for each kind of which there was something, what ours would keep beside it.
+/// Returns one line for each kind of which there was something, and next to it what ours would keep.
 fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
     let mut text = String::new();
-    let beside = |share: Option<(usize, usize)>| match share {
+    let next_to = |share: Option<(usize, usize)>| match share {
         Some((left, total)) if total > 0 => {
             format!("   ours {:>3}%  {left} of {total}", left * 100 / total)
         }
@@ -197,8 +198,8 @@ fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
                 plural(kind),
                 found.in_context,
                 found.total,
-                "in sight",
-                &beside(ours.and_then(|ours| {
+                "in context",
+                &next_to(ours.and_then(|ours| {
                     let found = ours.kinds.get(kind.name())?;
                     Some((found.in_context, found.total))
                 })),
@@ -210,9 +211,9 @@ fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
     let stated = ours.map(|ours| ours.rules);
     for (name, found, ours) in [messages, ("your rules", loss.rules, stated)] {
         if found.total > 0 {
-            let beside = beside(ours.map(|ours| (ours.verbatim, ours.total)));
-            let how = "word for word";
-            text.push_str(&line(name, found.verbatim, found.total, how, &beside));
+            let next_to = next_to(ours.map(|ours| (ours.verbatim, ours.total)));
+            let how = "verbatim";
+            text.push_str(&line(name, found.verbatim, found.total, how, &next_to));
         }
     }
     let gone = loss.kinds.values().map(|kind| kind.gone).sum::<usize>();
@@ -252,13 +253,13 @@ fn of_missing(missing: &Missing) -> String {
     }
 }
 
-fn line(name: &str, left: usize, total: usize, how: &str, beside: &str) -> String {
+fn line(name: &str, left: usize, total: usize, how: &str, next_to: &str) -> String {
     let percent = left * 100 / total;
     let filled = left * 10 / total;
     let bar = format!("[{}{}]", "=".repeat(filled), ".".repeat(10 - filled));
     let style = if left == total { GOOD } else { DIM };
     format!(
-        "   {name:<14}{} {percent:>3}%  {left} of {total} {how}{beside}\n",
+        "   {name:<14}{} {percent:>3}%  {left} of {total} {how}{next_to}\n",
         styled(style, &bar)
     )
 }

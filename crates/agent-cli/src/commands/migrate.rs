@@ -8,16 +8,16 @@ use crate::commands::{Destination, Outcome, migrated};
 use crate::error::Error;
 use crate::files::{open_session, replace, write_new};
 use crate::options::{Global, OutputArgs};
-use crate::ui::{BOLD, counted, styled};
+use crate::ui::{counted, heading};
 use serde_json::json;
 use session_store::{Contents, STDIN_IN_PLACE, SessionLock};
 
 /// Write a session of version 1 or 2 as version 3.
 #[derive(Debug, Args)]
+#[command(mut_arg("in_place", |arg| arg.help("Replace the session; the old file stays as FILE.v1.bak or FILE.v2.bak")))]
 pub struct MigrateArgs {
     /// The session file.
     pub session: PathBuf,
-    /// Where to write; --in-place keeps the old file as FILE.v1.bak or FILE.v2.bak.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -54,16 +54,8 @@ pub(super) fn run(args: &MigrateArgs, _: &Global) -> Result<Outcome, Error> {
         Destination::DryRun => "would be migrated",
         Destination::Out(_) | Destination::InPlace => "migrated",
     };
-    let mut text = format!(
-        "{}\n",
-        styled(
-            BOLD,
-            &format!(
-                "{done}: version {version} -> 3, {}",
-                counted(session.tree().len(), "entry")
-            )
-        )
-    );
+    let entries = counted(session.tree().len(), "entry");
+    let mut text = heading(&format!("{done}: version {version} -> 3, {entries}"));
     if let Some(backup) = &backup {
         text.push_str(&format!("   old file kept as {}\n", backup.display()));
     }

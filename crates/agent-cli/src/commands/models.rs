@@ -25,9 +25,7 @@ const NAMES: usize = 36;
 
 pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.app_settings()?;
-    let catalog = settings
-        .catalog()
-        .map_err(|error| Error::Usage(format!("settings: {error}")))?;
+    let catalog = settings.usable_catalog()?;
     if let Some(name) = &args.provider
         && catalog.provider(name).is_none()
     {

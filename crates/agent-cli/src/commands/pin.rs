@@ -1,25 +1,23 @@
-//! `pin`: keeps a text or an entry word for word through every compaction; lists and removes pins.
+//! `pin`: keeps a text or an entry verbatim through every compaction; lists and removes pins.
 
 use clap::{ArgGroup, Args};
 use compaction_core::{PinError, PinTarget, Pins, TokenCount, threshold};
-use serde::Serialize;
-use serde_json::json;
-use session_model::{Diagnostic, EntryDraft, EntryId};
+use serde_json::{Value, json};
+use session_model::{EntryDraft, EntryId, build_context};
 
 use crate::commands::{Destination, Opened, Outcome};
 use crate::error::Error;
 use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
-use crate::ui::{BOLD, clean, counted, first_line, styled, tokens};
+use crate::ui::{clean, counted, first_line, heading, tokens};
 use session_store::SessionFile;
 
-/// Keep a text or an entry word for word through every compaction; list and remove such pins.
+/// Keep a text or an entry verbatim through every compaction; list and remove such pins.
 #[derive(Debug, Args)]
 #[command(
     group(ArgGroup::new("what").required(true).args(["entry", "text", "list", "remove"])),
     override_usage = "agent-cli pin [OPTIONS] <SESSION> <ENTRY-ID | --text TEXT | --list | --remove ENTRY-ID>"
 )]
 pub struct PinArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
     /// The entry to pin: a message, a tool result or a summary. `agent-cli tree` lists the ids.
@@ -37,7 +35,6 @@ pub struct PinArgs {
     /// The window, of which the budget is a share.
     #[command(flatten)]
     pub window: WindowArgs,
-    /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
 }
@@ -46,7 +43,7 @@ pub struct PinArgs {
 const SHOWN: usize = 60;
 
 /// What is to be done.
-enum Deed {
+enum PinRequest {
     List,
     Add(PinTarget),
     Remove(EntryId),
@@ -63,54 +60,36 @@ struct Change {
     tokens: TokenCount,
     /// Tokens of all pins afterwards.
     used: TokenCount,
-    verb: Verb,
+    /// `pinned` or `unpinned`, also the name of the member.
+    verb: &'static str,
 }
-
-/// How a change is called.
-struct Verb {
-    /// The name of its member.
-    member: &'static str,
-    done: &'static str,
-    would: &'static str,
-}
-
-const PINNED: Verb = Verb {
-    member: "pinned",
-    done: "pinned",
-    would: "would be pinned",
-};
-
-const UNPINNED: Verb = Verb {
-    member: "unpinned",
-    done: "unpinned",
-    would: "would be unpinned",
-};
 
 pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
-    let deed = match (&args.entry, &args.text, &args.remove) {
-        (Some(id), _, _) => Deed::Add(PinTarget::Entry(EntryId::new(id))),
-        (None, Some(text), _) => Deed::Add(PinTarget::Text(text.clone())),
-        (None, None, Some(id)) => Deed::Remove(EntryId::new(id)),
-        (None, None, None) => Deed::List,
+    let request = match (&args.entry, &args.text, &args.remove) {
+        (Some(id), _, _) => PinRequest::Add(PinTarget::Entry(EntryId::new(id))),
+        (None, Some(text), _) => PinRequest::Add(PinTarget::Text(text.clone())),
+        (None, None, Some(id)) => PinRequest::Remove(EntryId::new(id)),
+        (None, None, None) => PinRequest::List,
     };
-    let destination = match deed {
-        Deed::List => Destination::DryRun,
-        Deed::Add(_) | Deed::Remove(_) => args.output.destination("pin")?,
+    let destination = match request {
+        PinRequest::List => Destination::DryRun,
+        PinRequest::Add(_) | PinRequest::Remove(_) => args.output.destination("pin")?,
     };
-    let window = args.window.tokens();
     let settings = global.load_settings()?.compaction;
     let mut opened = Opened::open(&args.session.session, &destination)?;
     let profile = global.profile();
     let tree = opened.session().tree();
     let path = tree.path(args.session.leaf(tree)?);
+    let context = build_context(&path, profile.context_rules());
+    let window = global.window(&args.window, context.model.as_ref())?;
     let threshold = threshold(window, &settings, &profile.rules());
     let budget = settings.pins.budget(window, threshold.as_ref());
     let pins = Pins::of(&path, budget, profile.counter());
     // A leaf that is given decides which pins hold; it does not move the session.
     let leaf = tree.path(tree.leaf()).leaf_id().map(EntryId::new);
-    let change = match deed {
-        Deed::List => return Ok(list(&pins, opened.session())),
-        Deed::Add(target) => {
+    let change = match request {
+        PinRequest::List => return Ok(list(&pins, opened.session())),
+        PinRequest::Add(target) => {
             let added = pins.add(&path, &target, profile.counter());
             added.map(|new| Change {
                 used: pins.used() + new.tokens,
@@ -121,22 +100,22 @@ pub(super) fn run(args: &PinArgs, global: &Global) -> Result<Outcome, Error> {
                 draft: new.draft,
                 text: new.text,
                 tokens: new.tokens,
-                verb: PINNED,
+                verb: "pinned",
             })
         }
-        Deed::Remove(id) => pins.remove(&path, &id).map(|(draft, freed)| Change {
+        PinRequest::Remove(id) => pins.remove(&path, &id).map(|(draft, freed)| Change {
             used: pins.used().saturating_sub(freed),
             text: text_of(&pins, &id),
             entry_id: Some(id),
             draft,
             tokens: freed,
-            verb: UNPINNED,
+            verb: "unpinned",
         }),
     };
     let change = match change {
         Ok(change) => change,
         Err(error @ (PinError::Twice(_) | PinError::NotPinned(_))) => {
-            let document = json!(Listed::of(&pins, opened.session()));
+            let document = document(&pins, opened.session());
             return Ok(Outcome::nothing_to_do(error.to_string(), document));
         }
         Err(error @ PinError::Unknown(_)) => {
@@ -170,58 +149,34 @@ fn changed(
         "budget_tokens": pins.budget,
         "diagnostics": session.decoded.diagnostics,
     });
-    document[verb.member] = json!(entry_id);
+    document[verb] = json!(entry_id);
     let name = entry_id.map_or_else(|| "a text".to_owned(), |id| clean(&id));
-    let said = if written.is_some() {
-        verb.done
-    } else {
-        verb.would
-    };
+    let would = if written.is_some() { "" } else { "would be " };
     let size = counted(change.tokens.0 as usize, "token");
-    let headline = styled(BOLD, &format!("{said}: {name}   {size}"));
+    let headline = heading(&format!("{would}{verb}: {name}   {size}"));
     let shown = first_line(&text, SHOWN);
     let text = format!(
-        "{headline}\n   text         {shown}\n{}",
+        "{headline}   text         {shown}\n{}",
         budget_line(change.used, pins)
     );
     Outcome::done(&document, text)
 }
 
-/// The pins of a session.
-#[derive(Serialize)]
-struct Listed<'a> {
-    pins: Vec<Row<'a>>,
-    used_tokens: TokenCount,
-    budget_tokens: TokenCount,
-    diagnostics: &'a [Diagnostic],
-}
-
-#[derive(Serialize)]
-struct Row<'a> {
-    entry_id: &'a EntryId,
-    tokens: TokenCount,
-    text: &'a str,
-}
-
-impl<'a> Listed<'a> {
-    fn of(pins: &'a Pins, session: &'a SessionFile) -> Self {
-        let rows = pins.pins.iter().map(|(pin, tokens)| Row {
-            entry_id: &pin.entry_id,
-            tokens: *tokens,
-            text: &pin.text,
-        });
-        Self {
-            pins: rows.collect(),
-            used_tokens: pins.used(),
-            budget_tokens: pins.budget,
-            diagnostics: &session.decoded.diagnostics,
-        }
-    }
+/// Returns the document of the pins of a session.
+fn document(pins: &Pins, session: &SessionFile) -> Value {
+    let rows = pins.pins.iter().map(
+        |(pin, tokens)| json!({ "entry_id": pin.entry_id, "tokens": tokens, "text": pin.text }),
+    );
+    json!({
+        "pins": rows.collect::<Vec<_>>(),
+        "used_tokens": pins.used(),
+        "budget_tokens": pins.budget,
+        "diagnostics": session.decoded.diagnostics,
+    })
 }
 
 fn list(pins: &Pins, session: &SessionFile) -> Outcome {
-    let headline = counted(pins.pins.len(), "pin");
-    let mut text = format!("{}\n", styled(BOLD, &headline));
+    let mut text = heading(&counted(pins.pins.len(), "pin"));
     let kept = pins.kept();
     for ((pin, size), kept) in pins.pins.iter().zip(&kept) {
         let mark = match kept {
@@ -236,7 +191,7 @@ fn list(pins: &Pins, session: &SessionFile) -> Outcome {
         ));
     }
     text.push_str(&budget_line(pins.used(), pins));
-    Outcome::done(&Listed::of(pins, session), text)
+    Outcome::done(&document(pins, session), text)
 }
 
 fn budget_line(used: TokenCount, pins: &Pins) -> String {

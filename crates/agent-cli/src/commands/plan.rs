@@ -32,10 +32,8 @@ use agent_session::summarize::ModelReport;
 /// Show what a compaction would do, without doing it.
 #[derive(Debug, Args)]
 pub struct PlanArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
     /// What the summary should focus on.
@@ -157,8 +155,8 @@ impl Planning<'_> {
 pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session.session)?;
     let path = session.tree().path(args.session.leaf(session.tree())?);
-    let window = args.window.tokens();
     let context = build_context(&path, global.profile().context_rules());
+    let window = global.window(&args.window, context.model.as_ref())?;
     let mut order = Order::of(args, global)?;
     let planning = Planning {
         path: &path,
@@ -213,7 +211,7 @@ fn passed_over(strategy: Strategy, planned: &Planned) -> Option<Passed> {
     Some(Passed::nothing(strategy, reason, &ModelReport::default()))
 }
 
-/// Returns what the summary of the rules would put out of sight, and why it would be refused for that.
+/// Returns what the summary of the rules would take out of the context, and why it would be refused for that.
 fn by_rule(plan: &CompactionPlan) -> (Option<ContextLoss>, Option<ApplyError>) {
     let answers = plan.answer_by_rule();
     match plan.apply(&answers) {

@@ -19,7 +19,6 @@ use session_store::SessionFile;
 /// Find again what was said, on every branch, also what a compaction took out of the context.
 #[derive(Debug, Args)]
 pub struct RecallArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
     /// The words to look for; with --regex a pattern.
@@ -42,7 +41,7 @@ pub struct RecallArgs {
     pub chars: Option<NonZeroUsize>,
 }
 
-/// How many characters of an entry are read at once.
+/// How many characters of an entry are read in one call.
 const READ: usize = 8000;
 
 pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {

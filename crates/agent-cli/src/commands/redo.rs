@@ -16,12 +16,10 @@ use agent_session::undoable::{Later, NoReplacing, replaceable};
 /// Bring again what was undone last, or compact by another strategy in the place of the newest compaction.
 #[derive(Debug, Args)]
 pub struct RedoArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
     /// Compact by this strategy in the place of the newest compaction, or of the one that was undone last:
-    /// context-full, extractive, restore or prune-only; of several, parted by commas, each takes over where the one
-    /// before brings nothing.
+    /// comma-separated strategies, tried in order until one succeeds: context-full, restore, extractive, prune-only.
     #[arg(long, value_name = "NAMES")]
     pub strategy: Option<String>,
     /// Where restore reads the files that were touched; the session's own folder unless given.
@@ -38,18 +36,15 @@ pub struct RedoArgs {
     /// Leave behind what came after the newest compaction; it stays in the file.
     #[arg(long, requires = "strategy")]
     pub leave_later: bool,
-    /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
-    /// Who writes the summary.
     #[command(flatten)]
     pub model: ModelArgs,
-    /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
 }
 
-/// How it is said that what came later is left behind.
+/// How the user asks that what came later is left behind.
 const LEAVE: &str = "give --leave-later";
 
 pub(super) fn run(args: &RedoArgs, global: &Global) -> Result<Outcome, Error> {

@@ -4,7 +4,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
-use llm_providers::{Redactor, Secret};
 use serde::Serialize;
 use serde_json::json;
 
@@ -16,8 +15,9 @@ use crate::models::block_on;
 use crate::options::Global;
 use crate::settings::AppSettings;
 use crate::ui::{BAD, BOLD, DIM, GOOD, clean, columns, counted, first_line, styled, width};
+use agent_session::rights::redactor;
 use agent_tools::Workspace;
-use agent_tools::mcp::{Report, ServerEnvironment, Servers, Tell, configured, secrets};
+use agent_tools::mcp::{Report, ServerEnvironment, Servers, Tell, configured};
 use std::path::PathBuf;
 
 /// Start the servers of tools that are configured, list what they bring, and end them.
@@ -60,15 +60,11 @@ pub(super) fn run(args: &ServersArgs, global: &Global) -> Result<Outcome, Error>
 fn reports(settings: &AppSettings, workspace: &Workspace) -> Result<Vec<Report>, Error> {
     let configs = configured(&settings.mcp_servers);
     let secret_variables = secret_variables(settings)?;
-    let values = secret_variables
-        .iter()
-        .filter_map(|name| Secret::new(&std::env::var(name).ok()?));
-    let mut hidden: Vec<Secret> = values.collect();
-    hidden.extend(secrets(&configs));
+    let redactor = Arc::new(redactor(&secret_variables, &configs));
     let around = ServerEnvironment {
         workspace: workspace.root().to_owned(),
         secret_variables,
-        redactor: Arc::new(Redactor::new(&hidden)),
+        redactor,
     };
     let tell: Tell = Arc::new(|_| {});
     let reports = block_on(async {

@@ -36,7 +36,6 @@ pub struct SessionsListArgs {
     /// List the sessions of every directory.
     #[arg(long)]
     pub all: bool,
-    /// Where sessions are.
     #[command(flatten)]
     pub dir: SessionDirArgs,
 }
@@ -100,7 +99,7 @@ fn row_json(row: &SessionRow) -> Value {
         "name": row.name,
         "first_prompt": row.first_prompt,
         "locked": row.locked,
-        "born": row.persisted,
+        "persisted": row.persisted,
         "pending": row.pending,
     })
 }

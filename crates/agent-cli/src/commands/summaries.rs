@@ -20,7 +20,6 @@ use crate::ui::{BOLD, DIM, clean, styled, tokens};
 /// List the summaries of a session: who wrote each, when, by which strategy, what it took, and how it ended.
 #[derive(Debug, Args)]
 pub struct SummariesArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
 }
@@ -62,7 +61,7 @@ struct Row {
     plan_hash: Option<String>,
     /// The hash of the prompts; none where nobody read one.
     prompt_hash: Option<String>,
-    /// How much of what can be checked stayed in sight, in percent.
+    /// How much of what can be checked stayed in context, in percent.
     in_sight_percent: Option<f64>,
 }
 
@@ -203,14 +202,14 @@ fn text(row: &Row) -> String {
     let mut line = |name: &str, parts: Vec<Option<String>>| {
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         if !parts.is_empty() {
-            out.push_str(&format!("   {name:<9}{}\n", clean(&parts.join(", "))));
+            out.push_str(&format!("   {name:<11}{}\n", clean(&parts.join(", "))));
         }
     };
     let by = row.by.clone();
     line(
         "by",
         vec![
-            Some(by.unwrap_or_else(|| "nobody says".to_owned())),
+            Some(by.unwrap_or_else(|| "unknown".to_owned())),
             row.strategy.as_ref().map(|name| format!("strategy {name}")),
             row.trigger.clone(),
         ],
@@ -259,7 +258,7 @@ fn text(row: &Row) -> String {
     let in_sight = row.in_sight_percent;
     let in_sight =
         in_sight.map(|percent| format!("{}% of what can be checked", whole_percent(percent)));
-    line("in sight", vec![in_sight]);
+    line("in context", vec![in_sight]);
     let plan = row.plan_hash.as_ref().map(|hash| format!("plan {hash}"));
     let prompt = row.prompt_hash.as_ref();
     let hashes: Vec<String> = plan
@@ -267,7 +266,7 @@ fn text(row: &Row) -> String {
         .chain(prompt.map(|hash| format!("prompt {hash}")))
         .collect();
     if !hashes.is_empty() {
-        let hashes = format!("   {:<9}{}\n", "hashes", clean(&hashes.join(", ")));
+        let hashes = format!("   {:<11}{}\n", "hashes", clean(&hashes.join(", ")));
         out.push_str(&styled(DIM, &hashes));
     }
     out

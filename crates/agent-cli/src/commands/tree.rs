@@ -18,7 +18,6 @@ use crate::ui::{BOLD, DIM, GOOD, clean, first_line, styled, tokens, width};
 /// Show the turns and branches of a session.
 #[derive(Debug, Args)]
 pub struct TreeArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
 }

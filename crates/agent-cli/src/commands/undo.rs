@@ -14,10 +14,8 @@ use agent_session::undoable::{REDO, UNDO, id_of, newest_redoable, newest_undoabl
 /// Go back to before the newest compaction or change of branch.
 #[derive(Debug, Args)]
 pub struct UndoArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
-    /// Where to write.
     #[command(flatten)]
     pub output: OutputArgs,
 }

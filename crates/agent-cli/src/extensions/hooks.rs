@@ -12,9 +12,9 @@ use crate::settings::{AppSettings, CommandSetting, HookSetting, KeyPath};
 use crate::ui::clean;
 use agent_session::keys::{Signed, clean_json};
 
-/// What hooks are made with, beside their own settings.
+/// What hooks are made with, in addition to their own settings.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct HookHouse {
+pub(crate) struct HookEnvironment {
     /// The user's home, from which folders are named.
     pub home: Option<PathBuf>,
     /// The environment variables that hold keys.
@@ -29,12 +29,12 @@ pub(crate) struct HookHouse {
 /// [`Error::Usage`] with the key of what cannot be used.
 pub(crate) fn command_hooks(
     settings: &AppSettings,
-    house: &HookHouse,
+    environment: &HookEnvironment,
 ) -> Result<Vec<CommandHook>, Error> {
     let hooks = settings.hooks.iter();
     let enabled = hooks.filter(|(_, setting)| is_enabled(setting));
     enabled
-        .map(|(name, setting)| command_hook(name, setting, house))
+        .map(|(name, setting)| command_hook(name, setting, environment))
         .collect()
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn is_enabled(setting: &HookSetting) -> bool {
 pub(crate) fn command_hook(
     name: &str,
     setting: &HookSetting,
-    house: &HookHouse,
+    environment: &HookEnvironment,
 ) -> Result<CommandHook, Error> {
     let key = KeyPath::of_names(["hooks", name]);
     let wrong = |said: String| Error::Usage(clean(&format!("{key}: {said}")));
@@ -82,10 +82,10 @@ pub(crate) fn command_hook(
         }
     };
     let folder = match &setting.folder {
-        Some(folder) => Some(folder_of(folder, house.home.as_deref()).map_err(wrong)?),
+        Some(folder) => Some(folder_of(folder, environment.home.as_deref()).map_err(wrong)?),
         None => None,
     };
-    let redactor = house.redactor.clone();
+    let redactor = environment.redactor.clone();
     let mut hook = CommandHook::new(name, setting.points.clone().unwrap_or_default(), command);
     if let Some(seconds) = setting.timeout_seconds {
         hook.timeout = Duration::from_secs(seconds.get());
@@ -93,7 +93,7 @@ pub(crate) fn command_hook(
     hook.on_failure = setting.on_failure.unwrap_or_default();
     hook.matcher = matcher;
     hook.folder = folder;
-    hook.secret_variables = house.secret_variables.clone();
+    hook.secret_variables = environment.secret_variables.clone();
     hook.cleaner = Some(Cleaner::new(move |document| {
         clean_json(document, &redactor, Signed::Cleaned)
     }));
@@ -152,8 +152,8 @@ mod tests {
         serde_json::from_value(json!({ "hooks": hooks })).unwrap()
     }
 
-    fn house() -> HookHouse {
-        HookHouse {
+    fn environment() -> HookEnvironment {
+        HookEnvironment {
             home: Some(PathBuf::from("/home/me")),
             secret_variables: vec!["LAB_ACCESS".to_owned()],
             redactor: Arc::default(),
@@ -162,7 +162,9 @@ mod tests {
 
     fn refused(hook: &Value) -> String {
         let settings = settings(&json!({ "guard": hook }));
-        command_hooks(&settings, &house()).unwrap_err().to_string()
+        command_hooks(&settings, &environment())
+            .unwrap_err()
+            .to_string()
     }
 
     #[test]
@@ -175,7 +177,7 @@ mod tests {
             },
             "off": { "enabled": false },
         });
-        let hooks = command_hooks(&settings(&hooks), &house()).unwrap();
+        let hooks = command_hooks(&settings(&hooks), &environment()).unwrap();
         let [a, b] = hooks.as_slice() else {
             panic!("{hooks:?}");
         };
@@ -207,7 +209,7 @@ mod tests {
         assert_snapshot!(refused(&json!({ "points": at, "command": "true", "folder": "" })), @"hooks.guard: folder is empty; name one, or leave it out for all sessions");
         assert_snapshot!(refused(&json!({ "points": at, "command": "true", "folder": "~you/x" })), @"hooks.guard: folder is ~you/x; name it from the root, or with ~/");
         let dotted = settings(&json!({ "a.b\u{1b}": {} }));
-        assert_snapshot!(command_hooks(&dotted, &house()).unwrap_err(), @r#"hooks."a.b ": has no command; set command to a line for the shell, or to a program and its arguments"#);
+        assert_snapshot!(command_hooks(&dotted, &environment()).unwrap_err(), @r#"hooks."a.b ": has no command; set command to a line for the shell, or to a program and its arguments"#);
     }
 
     #[test]

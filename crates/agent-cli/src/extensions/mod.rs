@@ -7,9 +7,7 @@ use crate::settings::AppSettings;
 
 /// Returns the environment variables that hold keys, as the settings name them.
 pub(crate) fn secret_variables(settings: &AppSettings) -> Result<Vec<String>, Error> {
-    let catalog = settings
-        .catalog()
-        .map_err(|error| Error::Usage(error.to_string()))?;
+    let catalog = settings.usable_catalog()?;
     let mut variables = agent_session::rights::secret_variables(&catalog);
     variables.extend(settings.compaction.remote_token_env.clone());
     Ok(variables)

@@ -28,9 +28,7 @@ pub fn live_models(
 ) -> Result<LiveModels, Error> {
     let name = name.or(settings.model.as_deref());
     let name = name.ok_or_else(|| Error::Usage(NO_MODEL.to_owned()))?;
-    let catalog = settings
-        .catalog()
-        .map_err(|error| Error::Usage(format!("settings: {error}")))?;
+    let catalog = settings.usable_catalog()?;
     let http = http::http_client(settings, record)?;
     let model = name.to_owned();
     let main = catalog.resolve(&Selection { model, ..given });
@@ -67,7 +65,7 @@ pub fn live_models(
         former: Vec::new(),
         others,
         policy: http::policy(settings),
-        // A running session is better off with a summary by rule than with none.
+        // A running session is better off with an extractive summary than with none.
         fallback: Fallback::Extractive,
     })
 }

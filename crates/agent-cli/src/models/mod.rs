@@ -32,8 +32,9 @@ pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
 pub struct Models {
     /// In the order in which they are tried; none when the built-in rules write.
     pub candidates: Vec<Candidate>,
-    /// The window of the session's model: as given, or the largest of the named models'.
-    pub window: TokenCount,
+    /// The window of the session's model: as given, or the largest of the named models'; `None` where nothing names
+    /// one.
+    pub window: Option<TokenCount>,
     /// When failed requests are sent again.
     pub policy: RetryPolicy,
     /// What happens when every candidate fails.
@@ -66,16 +67,14 @@ impl Models {
             // No catalog, no key, no certificates, no network.
             return Ok(Self {
                 candidates: Vec::new(),
-                window: given.unwrap_or(DEFAULT_WINDOW),
+                window: given,
                 policy: RetryPolicy::NEVER,
                 fallback: Fallback::Extractive,
                 http: None,
             });
         }
         let http = http::http_client(settings, args.record.as_deref())?;
-        let catalog = settings
-            .catalog()
-            .map_err(|error| Error::Usage(format!("settings: {error}")))?;
+        let catalog = settings.usable_catalog()?;
         let mut resolved: Vec<Resolved> = Vec::new();
         for name in &named {
             let selection = Selection {
@@ -99,7 +98,7 @@ impl Models {
                 ui::clean(&first.model.full_name())
             ));
         }
-        let window = given.or(own.map(TokenCount)).unwrap_or(DEFAULT_WINDOW);
+        let window = given.or(own.map(TokenCount)).or(Some(DEFAULT_WINDOW));
         let mut candidates = candidates(&resolved, args.native, settings, &http)?;
         if let Some(endpoint) = endpoint {
             let first_summary = candidates
@@ -136,7 +135,7 @@ impl Wanted {
     /// Returns whether a strategy asks models.
     pub fn by(strategy: Strategy) -> Self {
         match strategy {
-            Strategy::Extractive => Self::No("strategy extractive writes by rule"),
+            Strategy::Extractive => Self::No("the strategy extractive asks no model"),
             Strategy::PruneOnly => Self::No("strategy prune-only writes no summary"),
             Strategy::Off => Self::No("the strategy is off"),
             Strategy::ContextFull | Strategy::Handoff | Strategy::Restore => Self::Yes,
@@ -327,10 +326,11 @@ impl Models {
         }
     }
 
-    /// Has a plan answered by the first candidate that can, or by rule. Returns the plan as it was asked.
+    /// Has a plan answered by the first candidate that can, or by the extractive summarizer. Returns the plan as it was asked.
     pub fn answer<P: Foldable>(
         &self,
         what: &str,
+        window: TokenCount,
         path: &SessionPath<'_>,
         plan_for: &(dyn Fn(SummarizerLimits) -> Result<P, String> + Sync),
         by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
@@ -338,7 +338,7 @@ impl Models {
         let mut writing = Writing::default();
         let mut watch = |step: SummaryStep<'_>| writing.step(&step);
         let mut run = self.run(path, &mut watch);
-        let answering = answer_plan(&self.candidates, self.window, plan_for, by_rule, &mut run);
+        let answering = answer_plan(&self.candidates, window, plan_for, by_rule, &mut run);
         match block_on(answering)? {
             Ok((plan, answers)) => Ok((plan, answers, self.account(run.report))),
             Err(error) => Err(no_summary(what, error, self.account(run.report))),
@@ -381,7 +381,7 @@ fn failed(what: &str, failure: &Failure, report: ModelReport) -> Error {
     let hint = match failure {
         Failure::Provider(error) => match error.kind {
             ProviderErrorKind::Unreachable => {
-                "; check the address and the network, or leave out --model to summarize by rule"
+                "; check the address and the network, or leave out --model for an extractive summary"
             }
             // The error itself names the setting to change.
             ProviderErrorKind::Auth => "",

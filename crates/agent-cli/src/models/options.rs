@@ -8,7 +8,7 @@ use llm_providers::Wire;
 /// Who writes summaries.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ModelArgs {
-    /// Let this model write the summary, for example openai/gpt-5; `agent-cli models` lists what is known.
+    /// Let this model write the summary, for example openai/gpt-5.4; `agent-cli models` lists what is known.
     /// Given several times: the next one takes over when one fails. Without it the built-in rules write,
     /// with no key and no network.
     #[arg(long = "model", value_name = "PROVIDER/MODEL")]

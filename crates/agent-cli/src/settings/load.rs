@@ -1,4 +1,4 @@
-//! The layers of settings put on one another, each checked by itself, so that an error names the place to mend.
+//! The layers of settings put on one another, each checked by itself, so that an error names the place to fix.
 
 use std::collections::BTreeMap;
 
@@ -21,12 +21,8 @@ use crate::error::Error;
 pub struct Loaded {
     /// The settings.
     pub settings: AppSettings,
-    /// What the layers set, without what is built in.
-    pub tree: Value,
-    /// Where each value of `tree` comes from, by its dotted key; a list is one value.
+    /// Where each value that a layer sets comes from, by its dotted key; a list is one value.
     pub origins: BTreeMap<String, Origin>,
-    /// The files that were looked at.
-    pub files: Vec<SettingsFile>,
 }
 
 impl Loaded {
@@ -78,12 +74,7 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, Error> {
             Layer::Script => refuse_what_projects_may_not(part, "a script", sources)?,
             Layer::Default | Layer::Global | Layer::File | Layer::Environment | Layer::Set => {}
         }
-        let settings = read(&part.tree.value).map_err(|(path, said)| part.error(&path, &said))?;
-        let checked = settings.check();
-        checked.map_err(|(key, said)| match KeyPath::parse(&key) {
-            Some(path) => part.error(&path, &said),
-            None => part.error(&KeyPath::default(), &said),
-        })?;
+        check(&part.tree.value).map_err(|(path, said)| part.error(&path, &said))?;
         note_origins(part, &tree, &mut origins);
         merge(&mut tree, part.tree.value.clone());
     }
@@ -97,21 +88,25 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, Error> {
     servers.map_err(|(key, said)| nearest_error(&key, &said, &parts))?;
     Ok(Loaded {
         settings,
-        tree,
         origins: origins
             .into_iter()
             .map(|(path, origin): (KeyPath, Origin)| (path.to_string(), origin))
             .collect(),
-        files,
     })
 }
 
-/// Returns the settings that a tree spells, or where it does not and why.
+/// Returns the settings that a tree holds, or where it does not and why.
 fn read(tree: &Value) -> Result<AppSettings, (KeyPath, String)> {
     if let Some(misplaced) = fault::of_misplaced(tree) {
         return Err(misplaced);
     }
     serde_path_to_error::deserialize(tree).map_err(|error| fault::of_reading(&error, tree))
+}
+
+/// Returns where a tree holds something that cannot be used, and why.
+pub(super) fn check(tree: &Value) -> Result<(), (KeyPath, String)> {
+    let checked = read(tree)?.check();
+    checked.map_err(|(key, said)| (KeyPath::parse(&key).unwrap_or_default(), said))
 }
 
 /// Returns the parts in the order of their layers.

@@ -18,6 +18,7 @@ use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, Pr
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::error::Error;
 pub use agent_session::instructions::InstructionSettings;
 pub use agent_session::runtime::Limits;
 pub use agent_tools::mcp::ServerSetting;
@@ -34,7 +35,7 @@ pub(crate) use fault::unknown;
 pub(crate) use keys::{keys_of, values};
 pub(crate) use path::KeyPath;
 
-/// All settings of the program, as `settings.json` spells them.
+/// All settings of the program, as `settings.json` has them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct AppSettings {
@@ -62,7 +63,7 @@ pub struct AppSettings {
     pub instructions: InstructionSettings,
     /// Programs that are asked or told at points in the life of a session, by name; they run in the order of their names.
     pub hooks: BTreeMap<String, HookSetting>,
-    /// Servers of the Model Context Protocol whose tools stand beside the agent's own, by name.
+    /// Servers of the Model Context Protocol whose tools are offered in addition to the agent's own, by name.
     pub mcp_servers: BTreeMap<String, ServerSetting>,
 }
 
@@ -109,7 +110,7 @@ pub struct ToolSettings {
     pub bash: BashPolicy,
     /// The same for other tools, by name; those of servers are named server__tool, and server__* is all of one server.
     pub policies: BTreeMap<String, BashPolicy>,
-    /// Folders beside the workspace that files may be read and changed in.
+    /// Folders in addition to the workspace that files may be read and changed in.
     pub folders: Vec<String>,
     /// How long a command may take, in seconds.
     #[schemars(range(min = 1))]
@@ -193,6 +194,15 @@ impl AppSettings {
             providers: self.providers.clone(),
             models: self.models.clone(),
         })
+    }
+
+    /// Returns the same catalog, for commands.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] with the setting.
+    pub(crate) fn usable_catalog(&self) -> Result<Catalog, Error> {
+        self.catalog()
+            .map_err(|error| Error::Usage(format!("settings: {error}")))
     }
 
     /// Returns the first value that its schema cannot refuse: its key, and what is wrong.

@@ -116,12 +116,12 @@ impl KeyPath {
         })
     }
 
-    /// Returns the key without quotes, as errors of the catalog spell it.
+    /// Returns the key without quotes, as errors of the catalog write it.
     pub fn plain(&self) -> String {
-        self.spelt(|_| false)
+        self.written(|_| false)
     }
 
-    fn spelt(&self, quoted: impl Fn(&str) -> bool) -> String {
+    fn written(&self, quoted: impl Fn(&str) -> bool) -> String {
         let mut text = String::new();
         for step in &self.0 {
             match step {
@@ -143,7 +143,7 @@ impl KeyPath {
 
 impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.spelt(|name| name.is_empty() || name.contains(['.', '"', '['])))
+        f.write_str(&self.written(|name| name.is_empty() || name.contains(['.', '"', '['])))
     }
 }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_spelt_as_they_are_read() {
+    fn keys_are_written_as_they_are_read() {
         for key in ["a.b", r#"models."a/b-1.0".window"#, r#""a.b""#] {
             let path = KeyPath::parse(key).expect("a key");
             assert_eq!(path.to_string(), key);

@@ -137,7 +137,7 @@ pub(super) fn allowed(node: &Value) -> String {
 /// What is allowed somewhere, in words.
 #[derive(Default)]
 struct Allowed {
-    /// Values, spelt as JSON.
+    /// Values, written as JSON.
     values: Vec<String>,
     /// Kinds of values.
     kinds: Vec<String>,

@@ -15,7 +15,7 @@ pub const VARIABLE_PREFIX: &str = "AGENT_CLI__";
 /// The variable that names the folder of the global settings.
 pub const CONFIG_DIR_VARIABLE: &str = "AGENT_CLI_CONFIG_DIR";
 
-/// A layer of settings; each goes before those above it.
+/// A layer of settings; each overrides those above it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Layer {

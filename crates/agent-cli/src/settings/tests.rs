@@ -106,11 +106,12 @@ fn with_set(pairs: &[&str]) -> Result<AppSettings, String> {
 fn nothing_is_needed() {
     let nothing = load_layers(&Sources::default()).expect("defaults");
     assert_eq!(nothing.settings, AppSettings::default());
-    assert_eq!(nothing.tree, json!({}));
-    assert!(nothing.origins.is_empty() && nothing.files.is_empty());
+    assert!(nothing.origins.is_empty());
+    assert!(Sources::default().files().is_empty());
     let empty = Place::new().load();
     assert_eq!(empty.settings, AppSettings::default());
-    let states: Vec<FileState> = empty.files.iter().map(|file| file.state).collect();
+    let files = Place::new().sources.files();
+    let states: Vec<FileState> = files.iter().map(|file| file.state).collect();
     assert_eq!(states, [FileState::Missing; 2]);
 }
 
@@ -190,7 +191,7 @@ fn every_value_says_where_it_comes_from() {
     "#);
     assert_eq!(loaded.origin("compaction.strategy").layer, Layer::Default);
     assert_eq!(loaded.origin("compaction.enabled").layer, Layer::Set);
-    assert_eq!(loaded.tree["compaction"]["enabled"], true);
+    assert!(loaded.settings.compaction.enabled);
 }
 
 #[test]
@@ -279,21 +280,21 @@ fn a_settings_jsonl_is_refused() {
 fn a_value_out_of_range() {
     let said = |text: &str| Place::new().global(text).error();
     assert_snapshot!(said("{\n\n\"compaction\": {\n\n\n\n\"thresholdPercent\": 200}}"), @"settings [DIR]/config/settings.json, line 7: compaction.thresholdPercent is 200, but must be at most 100 (or -1 for none)");
-    assert_snapshot!(said(r#"{"compaction": {"background": {"atPercent": 49}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.atPercent is 49, but must be 50 to 99");
+    assert_snapshot!(said(r#"{"compaction": {"background": {"atPercent": 49}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.atPercent is 49, but must be a whole number from 50 to 99");
     assert_snapshot!(said(r#"{"compaction": {"background": {"atPercent": 300}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.atPercent is 300, but must be a whole number from 50 to 99");
     assert_snapshot!(said(r#"{"compaction": {"background": {"graceSeconds": 301}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.graceSeconds is 301, but must be 0 to 300");
-    assert_snapshot!(said(r#"{"compaction": {"keepRecentTokens": 0}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.keepRecentTokens is 0, but must be at least 1");
+    assert_snapshot!(said(r#"{"compaction": {"keepRecentTokens": 0}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.keepRecentTokens is 0, but must be a whole number, at least 1");
     assert_snapshot!(said(r#"{"compaction": {"keepRecentTokens": -5}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.keepRecentTokens is -5, but must be a whole number, at least 1");
-    assert_snapshot!(said(r#"{"compaction": {"idleTimeoutSeconds": 5}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.idleTimeoutSeconds is 5, but must be 60 to 3600");
-    assert_snapshot!(said(r#"{"http": {"attempts": 0}}"#), @"settings [DIR]/config/settings.json, line 1: http.attempts is 0, but must be at least 1");
-    assert_snapshot!(said(r#"{"tools": {"bashTimeoutSeconds": 0}}"#), @"settings [DIR]/config/settings.json, line 1: tools.bashTimeoutSeconds is 0, but must be at least 1");
+    assert_snapshot!(said(r#"{"compaction": {"idleTimeoutSeconds": 5}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.idleTimeoutSeconds is 5, but must be a whole number from 60 to 3600");
+    assert_snapshot!(said(r#"{"http": {"attempts": 0}}"#), @"settings [DIR]/config/settings.json, line 1: http.attempts is 0, but must be a whole number, at least 1");
+    assert_snapshot!(said(r#"{"tools": {"bashTimeoutSeconds": 0}}"#), @"settings [DIR]/config/settings.json, line 1: tools.bashTimeoutSeconds is 0, but must be a whole number, at least 1");
     assert_snapshot!(said(r#"{"instructions": {"maxBytes": 1000001}}"#), @"settings [DIR]/config/settings.json, line 1: instructions.maxBytes is 1000001, but must be at most 1000000");
-    assert_snapshot!(said(r#"{"tools": {"outputBytes": 10}}"#), @"settings [DIR]/config/settings.json, line 1: tools.outputBytes is 10, but must be at least 1000");
+    assert_snapshot!(said(r#"{"tools": {"outputBytes": 10}}"#), @"settings [DIR]/config/settings.json, line 1: tools.outputBytes is 10, but must be a whole number, at least 1000");
     // It is an error also where another layer sets it right.
     let place = Place::new()
         .global("{\"http\": {\"attempts\": 0}}")
         .set(&["http.attempts=1"]);
-    assert_snapshot!(place.error(), @"settings [DIR]/config/settings.json, line 1: http.attempts is 0, but must be at least 1");
+    assert_snapshot!(place.error(), @"settings [DIR]/config/settings.json, line 1: http.attempts is 0, but must be a whole number, at least 1");
 }
 
 #[test]
@@ -482,7 +483,7 @@ fn what_a_model_or_a_provider_lacks_may_stand_in_another_layer() {
     let project = r#"{"models": {"lab/big": {"window": 8000}}}"#;
     assert_snapshot!(Place::new().project(project).error(), @"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models.lab/big: no provider lab; add providers.lab, or name one of anthropic, cerebras, deepseek, fireworks, gemini, groq, llama.cpp, lmstudio, mistral, ollama, openai, openrouter, together, vllm, xai");
     let settings = r#"{"models": {"openai/gpt-6.2-sol": {"window": 0}}}"#;
-    assert_snapshot!(Place::new().global(settings).error(), @"settings [DIR]/config/settings.json, line 1: models.openai/gpt-6.2-sol.window: is 0, but must be at least 1 token");
+    assert_snapshot!(Place::new().global(settings).error(), @r#"settings [DIR]/config/settings.json, line 1: models."openai/gpt-6.2-sol".window is 0, but must be a whole number, at least 1"#);
 }
 
 #[test]
@@ -491,7 +492,7 @@ fn variables_and_options() {
     assert_snapshot!(said("AGENT_CLI__compaction__keepRecentTokens", "many"), @r#"settings (AGENT_CLI__compaction__keepRecentTokens): compaction.keepRecentTokens is "many", but must be a whole number, at least 1"#);
     assert_snapshot!(said("AGENT_CLI__compaction__keepRecentToken", "1"), @"settings (AGENT_CLI__compaction__keepRecentToken): compaction.keepRecentToken is no setting; did you mean compaction.keepRecentTokens?");
     assert_snapshot!(said("AGENT_CLI__compaction_enabled", "1"), @"settings (AGENT_CLI__compaction_enabled): compaction_enabled is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, tools");
-    assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be at least 1");
+    assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be a whole number, at least 1");
     let place = Place::new().env(&[
         (
             "AGENT_CLI__compaction__strategy",
@@ -534,7 +535,7 @@ fn variables_switch_on_and_off_by_1_0_true_and_false() {
     assert_snapshot!(said(name, "2"), @"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is 2, but must be true or false");
     assert_snapshot!(said(name, ""), @r#"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is "", but must be true or false"#);
     // Elsewhere a number stays one.
-    assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be at least 1");
+    assert_snapshot!(said("AGENT_CLI__http__attempts", "0"), @"settings (AGENT_CLI__http__attempts): http.attempts is 0, but must be a whole number, at least 1");
 }
 
 #[test]
@@ -683,8 +684,7 @@ fn the_schema_takes_what_the_program_takes() {
         let mut taken_by_key = 0;
         for value in &values {
             let tree = path.tree(value.clone());
-            let settings: Result<AppSettings, _> = serde_json::from_value(tree.clone());
-            let fits = settings.is_ok_and(|settings| settings.check().is_ok());
+            let fits = super::load::check(&tree).is_ok();
             // Only the catalog knows how large a window must be.
             let of_catalog = key.name.starts_with("models.") && *value == json!(0);
             if !of_catalog {
@@ -713,8 +713,7 @@ fn bounds_of_the_schema_are_those_of_the_program() {
         let node = super::schema::find(&schema, &path).expect("a schema");
         let fits = |value: i64| {
             let tree = path.tree(json!(value));
-            let settings: Result<AppSettings, _> = serde_json::from_value(tree);
-            settings.is_ok_and(|settings| settings.check().is_ok())
+            super::load::check(&tree).is_ok()
         };
         for (bound, beyond) in [("minimum", -1), ("maximum", 1)] {
             if let Some(bound) = node[bound].as_i64().filter(|bound| *bound < 1 << 31) {

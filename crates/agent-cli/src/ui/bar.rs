@@ -46,51 +46,21 @@ impl Category {
         }
     }
 
-    /// Returns the letter that stands for it.
-    pub const fn letter(self) -> char {
+    /// Returns the letter that stands for it, its name for people, its name for programs, and its colour.
+    const fn traits(self) -> (char, &'static str, &'static str, AnsiColor) {
         match self {
-            Self::System => 'S',
-            Self::Summary => 'm',
-            Self::User => 'U',
-            Self::Answers => 'A',
-            Self::Outputs => 'O',
-            Self::Other => 'x',
-        }
-    }
-
-    /// Returns its name for people.
-    pub const fn label(self) -> &'static str {
-        match self {
-            Self::System => "prompt",
-            Self::Summary => "summary",
-            Self::User => "you",
-            Self::Answers => "answers",
-            Self::Outputs => "outputs",
-            Self::Other => "other",
+            Self::System => ('S', "prompt", "system", AnsiColor::Cyan),
+            Self::Summary => ('m', "summary", "summary", AnsiColor::Magenta),
+            Self::User => ('U', "you", "user", AnsiColor::Green),
+            Self::Answers => ('A', "answers", "assistant", AnsiColor::Blue),
+            Self::Outputs => ('O', "outputs", "tool_output", AnsiColor::Yellow),
+            Self::Other => ('x', "other", "other", AnsiColor::White),
         }
     }
 
     /// Returns its name for programs.
     pub const fn key(self) -> &'static str {
-        match self {
-            Self::System => "system",
-            Self::Summary => "summary",
-            Self::User => "user",
-            Self::Answers => "assistant",
-            Self::Outputs => "tool_output",
-            Self::Other => "other",
-        }
-    }
-
-    const fn style(self) -> Style {
-        match self {
-            Self::System => AnsiColor::Cyan.on_default(),
-            Self::Summary => AnsiColor::Magenta.on_default(),
-            Self::User => AnsiColor::Green.on_default(),
-            Self::Answers => AnsiColor::Blue.on_default(),
-            Self::Outputs => AnsiColor::Yellow.on_default(),
-            Self::Other => AnsiColor::White.on_default(),
-        }
+        self.traits().2
     }
 }
 
@@ -193,12 +163,12 @@ impl Bar {
                 }
                 sum += tokens;
                 let end = cell_of(sum).max(row.len() + 1).min(cells);
-                let style = if goes {
-                    category.style().dimmed()
-                } else {
-                    category.style()
+                let (letter, _, _, colour) = category.traits();
+                let style = match goes {
+                    true => colour.on_default().dimmed(),
+                    false => colour.on_default(),
                 };
-                row.resize(end, (category.letter(), style));
+                row.resize(end, (letter, style));
             }
             if goes && cut && row.len() < cells {
                 row.push(('|', AnsiColor::Red.on_default().bold()));
@@ -236,12 +206,8 @@ impl Bar {
         let shares = self.goes.with(&self.stays);
         let present = Category::ALL.into_iter().filter_map(|category| {
             let count = shares.get(category);
-            let name = format!(
-                "{} {} {}",
-                category.letter(),
-                category.label(),
-                tokens(count)
-            );
+            let (letter, label, ..) = category.traits();
+            let name = format!("{letter} {label} {}", tokens(count));
             (count > TokenCount::ZERO).then_some(name)
         });
         let filled = shares.total();

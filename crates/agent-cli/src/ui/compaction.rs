@@ -13,7 +13,7 @@ use crate::ui::{
 };
 use agent_session::summarize::ModelReport;
 
-/// What the card tells beside the plan and its outcome.
+/// What the card shows in addition to the plan and its outcome.
 pub struct CardFacts<'a> {
     /// The window.
     pub window: TokenCount,
@@ -98,12 +98,12 @@ fn facts_lines(
     let kept = kept.filter(|entry| entry.disposition == Disposition::Kept);
     let kept: TokenCount = kept.map(|entry| entry.tokens).sum();
     let mut out = format!("{}\n", styled(GOOD, &rule(&title, width)));
-    let mut row = |name: &str, text: String| out.push_str(&format!("   {name:<12}{text}\n"));
+    let mut row = |name: &str, text: String| out.push_str(&crate::ui::row("   ", name, &text));
     if let Some(first) = plan.first_kept() {
         row(
             "kept",
             format!(
-                "{} word for word ({}), from {}",
+                "{} verbatim ({}), from {}",
                 counted(count(Disposition::Kept), "entry"),
                 tokens(kept),
                 clean(first)
@@ -135,14 +135,8 @@ fn facts_lines(
     for note in facts.notes {
         row("note", clean(note));
     }
-    if let Some(line) = ledger::line(&applied.ledger, applied.tokens_after) {
-        row("ledger", line);
-    }
-    if let Some(line) = ledger::read_in_part(&applied.ledger) {
-        row("long", line);
-    }
-    if let Some(line) = ledger::pins_left_out(&applied.ledger) {
-        row("pins", line);
+    for (name, text) in ledger::rows(&applied.ledger, applied.tokens_after) {
+        row(name, text);
     }
     row(
         "files",
@@ -168,7 +162,7 @@ fn facts_lines(
         );
     }
     if let Some(in_sight) = applied.loss.as_ref().and_then(in_sight) {
-        row("in sight", in_sight);
+        row("in context", in_sight);
     }
     row(
         "lost",
@@ -177,9 +171,12 @@ fn facts_lines(
             Some(unreadable) => clean(unreadable),
         },
     );
+    // A command that is to be copied stays on one line.
     if let Some(path) = facts.written_to {
-        row("read", format!("agent-cli context {path}"));
-        row("undo", format!("agent-cli undo {path} --in-place"));
+        out.push_str(&format!("   read        agent-cli context {path}\n"));
+        out.push_str(&format!(
+            "   undo        agent-cli undo {path} --in-place\n"
+        ));
     }
     out
 }
@@ -189,7 +186,7 @@ pub fn whole_percent(percent: f64) -> String {
     format!("{:.0}", percent.floor())
 }
 
-/// Returns how much of what can be checked stays in sight; `None` where nothing can be checked.
+/// Returns how much of what can be checked stays in context; `None` where nothing can be checked.
 pub fn in_sight(loss: &ContextLoss) -> Option<String> {
     let percent = loss.in_sight_percent()?;
     let total = loss.total();

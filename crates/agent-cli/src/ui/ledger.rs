@@ -18,9 +18,23 @@ pub fn document(ledger: &LedgerBlock, after: TokenCount) -> Value {
     })
 }
 
+/// Returns what people are shown of a ledger: the name of each row, and its text.
+pub fn rows(
+    ledger: &LedgerBlock,
+    after: TokenCount,
+) -> impl Iterator<Item = (&'static str, String)> {
+    let rows = [
+        ("ledger", line(ledger, after)),
+        ("long", read_in_part(ledger)),
+        ("pins", pins_left_out(ledger)),
+    ];
+    rows.into_iter()
+        .filter_map(|(name, text)| Some((name, text?)))
+}
+
 /// Returns its tokens, its share of the context after, and how many facts of each kind it holds; none where there is
 /// no ledger.
-pub fn line(ledger: &LedgerBlock, after: TokenCount) -> Option<String> {
+fn line(ledger: &LedgerBlock, after: TokenCount) -> Option<String> {
     if ledger.text.is_empty() {
         return None;
     }
@@ -43,7 +57,7 @@ pub fn line(ledger: &LedgerBlock, after: TokenCount) -> Option<String> {
 }
 
 /// Returns what is said of pins that exceed their budget; none where all fit.
-pub fn pins_left_out(ledger: &LedgerBlock) -> Option<String> {
+fn pins_left_out(ledger: &LedgerBlock) -> Option<String> {
     let left = ledger.pins_left_out.len();
     (left > 0).then(|| {
         format!(
@@ -54,7 +68,7 @@ pub fn pins_left_out(ledger: &LedgerBlock) -> Option<String> {
 }
 
 /// Returns what is said where history was too long to be read whole; none where it was.
-pub fn read_in_part(ledger: &LedgerBlock) -> Option<String> {
+fn read_in_part(ledger: &LedgerBlock) -> Option<String> {
     let from = ledger.read_from.as_ref()?;
     Some(format!(
         "of what came before entry {from} only your words were read; recall finds the rest"

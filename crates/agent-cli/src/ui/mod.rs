@@ -31,6 +31,11 @@ pub fn styled(style: Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// Returns a line in the style of headings.
+pub fn heading(text: &str) -> String {
+    format!("{}\n", styled(BOLD, text))
+}
+
 /// Returns the word that opens an error message.
 pub fn error_label() -> String {
     styled(BAD, "error")
@@ -75,6 +80,57 @@ pub fn split_columns(text: &str, room: usize) -> (&str, &str) {
         used > room
     });
     text.split_at(end.map_or(text.len(), |(at, _)| at))
+}
+
+/// Returns the words of a line in lines of at most `width` columns; a longer word is cut where the line ends.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => {
+                let mut rest = word;
+                while !rest.is_empty() {
+                    let (line, after) = split_columns(rest, width.max(2));
+                    lines.push(line.to_owned());
+                    rest = after;
+                }
+            }
+        }
+    }
+    lines
+}
+
+/// How wide the names of rows are.
+const NAMES: usize = 12;
+
+/// Returns a name with a text next to it, in as many lines as the screen needs.
+pub fn row(indent: &str, name: &str, text: &str) -> String {
+    let room = width().saturating_sub(indent.len() + NAMES);
+    let mut name = name;
+    let lines = wrapped(text, room).into_iter();
+    lines
+        .map(|line| format!("{indent}{:<NAMES$}{line}\n", std::mem::take(&mut name)))
+        .collect()
+}
+
+/// Returns a path in at most `room` columns, shortened in the middle: its end says most.
+pub fn short_path(path: &str, room: usize) -> String {
+    let path = clean(path);
+    if columns(&path) <= room {
+        return path;
+    }
+    let head = room.saturating_sub(3) / 3;
+    let mut left = room.saturating_sub(3 + head);
+    let tail = path.char_indices().rev().map_while(|(at, letter)| {
+        left = left.checked_sub(letter.width().unwrap_or_default())?;
+        Some(at)
+    });
+    let start = tail.last().unwrap_or(path.len());
+    format!("{}...{}", split_columns(&path, head).0, &path[start..])
 }
 
 /// Returns the first line of a text that is not empty, cleaned, in at most `room` columns.

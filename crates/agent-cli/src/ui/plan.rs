@@ -8,7 +8,7 @@ use session_model::SessionContext;
 use crate::ui::bar::{Bar, Category, Shares};
 use crate::ui::compaction::in_sight;
 use crate::ui::{
-    BOLD, DIM, clean, counted, first_line, ledger, restored, rule, styled, tokens, width,
+    BOLD, DIM, clean, counted, first_line, ledger, restored, row, rule, styled, tokens, width,
 };
 
 /// Returns the shares of what goes and of what stays.
@@ -64,15 +64,18 @@ pub fn compaction_text(
     out.push('\n');
     out.push_str(&fates(plan, context));
     for note in notes {
-        out.push_str(&format!("  {:<12}{}\n", "note", clean(note)));
+        out.push_str(&row("  ", "note", &clean(note)));
     }
     if let Some((loss, refused)) = by_rule {
         if let Some(in_sight) = in_sight(loss) {
-            let line = format!("  {:<12}if the rules write: {in_sight}\n", "in sight");
-            out.push_str(&line);
+            out.push_str(&row(
+                "  ",
+                "in context",
+                &format!("if the rules write: {in_sight}"),
+            ));
         }
         if let Some(refused) = refused {
-            out.push_str(&format!("  {:<12}it would be: {refused}\n", "refused"));
+            out.push_str(&row("  ", "refused", &format!("it would be: {refused}")));
         }
     }
     out.push_str(&requests(plan));
@@ -92,25 +95,25 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         (count, sum)
     };
     let mut out = String::new();
-    let mut row = |name: &str, (count, sum): (usize, TokenCount), note: String| {
+    let mut entries = |name: &str, (count, sum): (usize, TokenCount), note: String| {
         if count > 0 {
             let figures = format!("{:>12} {:>8}", counted(count, "entry"), tokens(sum));
             let line = format!("  {name:<12}{figures}   {note}");
             out.push_str(&format!("{}\n", line.trim_end()));
         }
     };
-    // Strategies that keep nothing word for word have no such place.
+    // Strategies that keep nothing verbatim have no such place.
     let kept_from = plan.first_kept().map(|first| {
         let text = first_text(context, plan.cut.first_kept(), width.saturating_sub(56));
-        format!("word for word, from {} {text}", clean(first))
+        format!("verbatim, from {} {text}", clean(first))
     });
-    row("keep", of(Disposition::Kept), kept_from.unwrap_or_default());
-    row(
+    entries("keep", of(Disposition::Kept), kept_from.unwrap_or_default());
+    entries(
         "elide",
         of(Disposition::Pruned),
         "too large for what is kept".to_owned(),
     );
-    row("summarize", of(Disposition::Summarized), String::new());
+    entries("summarize", of(Disposition::Summarized), String::new());
     let turn = plan.turn_start().map(|id| {
         let place = plan.entries.iter().position(|entry| entry.entry_id == *id);
         let text = place.map(|place| first_text(context, place, width.saturating_sub(60)));
@@ -120,12 +123,12 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
             text.unwrap_or_default()
         )
     });
-    row(
+    entries(
         "summarize",
         of(Disposition::TurnPrefix),
         turn.unwrap_or_default(),
     );
-    row(
+    entries(
         "update",
         of(Disposition::PreviousSummary),
         "the summary of the compaction before".to_owned(),
@@ -136,40 +139,30 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
     );
     if read + modified > 0 {
         let names = format!("{modified} changed, {read} only read; all named in the entry");
-        out.push_str(&format!("  {:<12}{names}\n", "files"));
+        out.push_str(&row("  ", "files", &names));
     }
-    if let Some(restored) = &plan.restored {
-        for text in restored::lines(restored) {
-            out.push_str(&format!("  {:<12}{text}\n", "bring back"));
-        }
+    for text in plan.restored.iter().flat_map(restored::lines) {
+        out.push_str(&row("  ", "bring back", &text));
     }
     let after = plan.tokens_after(&plan.ledger.text) + plan.summary_cap;
-    if let Some(line) = ledger::line(&plan.ledger, after) {
-        out.push_str(&format!("  {:<12}{line}\n", "ledger"));
-    }
-    if let Some(line) = ledger::read_in_part(&plan.ledger) {
-        out.push_str(&format!("  {:<12}{line}\n", "long"));
-    }
-    if let Some(line) = ledger::pins_left_out(&plan.ledger) {
-        out.push_str(&format!("  {:<12}{line}\n", "pins"));
+    for (name, text) in ledger::rows(&plan.ledger, after) {
+        out.push_str(&row("  ", name, &text));
     }
     let pinned = plan.entries.iter().filter(|entry| entry.pinned).count();
     if pinned > 0 {
-        let line = format!(
-            "{} among what is summarized, kept word for word",
-            counted(pinned, "pin")
-        );
-        out.push_str(&format!("  {:<12}{line}\n", "pinned"));
+        let pins = counted(pinned, "pin");
+        let text = format!("{pins} among what is summarized, kept verbatim");
+        out.push_str(&row("  ", "pinned", &text));
     }
     let kept = &plan.keep;
     if kept.effective != kept.asked {
-        out.push_str(&format!(
-            "  {:<12}asked {}, effective {} (half the trigger, measured usage), kept {}\n",
-            "recent",
+        let text = format!(
+            "asked {}, effective {} (half the trigger, measured usage), kept {}",
             tokens(kept.asked),
             tokens(kept.effective),
             tokens(kept.kept)
-        ));
+        );
+        out.push_str(&row("  ", "recent", &text));
     }
     out
 }
@@ -200,12 +193,12 @@ fn requests(plan: &CompactionPlan) -> String {
             parts => format!(" (part {} of {parts})", request.part),
         };
         let size = counter.text(&request.prompt(None)) + counter.text(&request.system);
-        out.push_str(&format!(
-            "  {:<12}{name}{part}: {} tokens in, at most {} out\n",
-            "request",
+        let text = format!(
+            "{name}{part}: {} tokens in, at most {} out",
             tokens(size),
             tokens(request.max_output)
-        ));
+        );
+        out.push_str(&row("  ", "request", &text));
     }
     out.push_str(&styled(
         DIM,

@@ -103,8 +103,8 @@ impl Drop for Writing {
 /// Returns who wrote a summary, for the title of a card.
 pub fn author(report: &ModelReport) -> String {
     match &report.answered_by {
-        None if report.failed.is_empty() => "by rule, no model".to_owned(),
-        None => "by rule, because no model did".to_owned(),
+        None if report.failed.is_empty() => "extractive, no model".to_owned(),
+        None => "extractive fallback: all models failed".to_owned(),
         Some(name) => match report.way {
             Some(way) if way.starts_with("native") => format!("by {}, natively", clean(name)),
             _ => format!("by {}", clean(name)),

@@ -14,6 +14,13 @@ fn refused(env: &TestEnv, code: i32, arguments: &[&str]) -> String {
     unchanged_by(env, || checked(&env.run(arguments), code))
 }
 
+/// Returns what is printed about arguments that are none, which changes nothing.
+fn misused(env: &TestEnv, arguments: &[&str]) -> String {
+    let output = unchanged_by(env, || env.run(arguments));
+    assert_eq!(output.code, Some(2), "{output}");
+    output.stderr
+}
+
 /// Like [`refused`], for a session that no command can use: all must say the same.
 fn refused_by_all(env: &TestEnv, code: i32, session: &str) -> String {
     let said = refused(env, code, &["inspect", session]);
@@ -205,8 +212,12 @@ fn unknown_leaf() {
 #[test]
 fn window_of_zero() {
     let env = TestEnv::sample();
-    let said = refused(&env, 2, &["plan", "s.jsonl", "--window", "0"]);
-    assert_snapshot!(said, @"error: --window is 0, but must be at least 1; name the model's context window in tokens");
+    let said = misused(&env, &["plan", "s.jsonl", "--window", "0"]);
+    assert_snapshot!(said, @"
+    error: invalid value '0' for '--window <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
+    ");
     for arguments in [
         vec!["inspect", "s.jsonl", "--window", "0"],
         vec!["compact", "s.jsonl", "--in-place", "--window", "0"],
@@ -221,18 +232,30 @@ fn window_of_zero() {
             "0",
         ],
     ] {
-        assert_eq!(refused(&env, 2, &arguments), said, "{arguments:?}");
+        assert_eq!(misused(&env, &arguments), said, "{arguments:?}");
     }
-    let said = refused(&env, 2, &["plan", "s.jsonl", "--window", "-1"]);
-    assert_snapshot!(said, @"error: --window is -1, but must be at least 1; name the model's context window in tokens");
+    let said = misused(&env, &["plan", "s.jsonl", "--window", "-1"]);
+    assert_snapshot!(said, @"
+    error: invalid value '-1' for '--window <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
+    ");
 }
 
 #[test]
 fn negative_budget() {
     let env = TestEnv::sample();
     let branch = ["branch", "s.jsonl", "--to", "e2", "--in-place", "--budget"];
-    assert_snapshot!(refused(&env, 2, &[&branch[..], &["-5"]].concat()), @"error: --budget is -5, but must be at least 1; name the tokens that may be summarized");
-    assert_snapshot!(refused(&env, 2, &[&branch[..], &["0"]].concat()), @"error: --budget is 0, but must be at least 1; name the tokens that may be summarized");
+    assert_snapshot!(misused(&env, &[&branch[..], &["-5"]].concat()), @"
+    error: invalid value '-5' for '--budget <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
+    ");
+    assert_snapshot!(misused(&env, &[&branch[..], &["0"]].concat()), @"
+    error: invalid value '0' for '--budget <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
+    ");
     let said = refused(
         &env,
         2,
@@ -279,7 +302,7 @@ fn settings_of_providers_and_models() {
     assert_snapshot!(set("providers.lab.baseURL=x"), @"error: settings (--set): providers.lab.baseURL is no setting; did you mean providers.lab.baseUrl?");
     assert_snapshot!(set("providers.lab.wire=chat"), @"error: settings (--set): providers.lab.baseUrl: a new provider needs one, such as http://127.0.0.1:8000/v1");
     assert_snapshot!(set("providers.lab.baseUrl=10.0.0.2"), @r#"error: settings (--set): providers.lab.baseUrl: is "10.0.0.2" (relative URL without a base); write http:// or https:// with a host, such as http://127.0.0.1:8000/v1"#);
-    assert_snapshot!(set("models.openai/gpt-9.window=0"), @"error: settings (--set): models.openai/gpt-9.window: is 0, but must be at least 1 token");
+    assert_snapshot!(set("models.openai/gpt-9.window=0"), @"error: settings (--set): models.openai/gpt-9.window is 0, but must be a whole number, at least 1");
     assert_snapshot!(set("models.openai/gpt-6.2-sol.window=9"), @"error: settings (--set): models.openai/gpt-6.2-sol is no setting; models.openai/gpt-6 has adaptiveThinking, images, maxOutput, nativeInBand, nativeStandalone, prices, reasoning, tools, window; a name with dots stands in double quotes");
     assert_snapshot!(set("models.\"openai/gpt-6.2-sol.window=9"), @r#"error: --set models."openai/gpt-6.2-sol.window: a name with dots stands in double quotes as a whole: models."a/b-1.0".window"#);
     assert_snapshot!(set("models.openai/gpt-9.prices=[{}]"), @"error: settings (--set): models.openai/gpt-9.prices[0] needs input");

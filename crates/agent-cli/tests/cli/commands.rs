@@ -66,23 +66,23 @@ fn help() {
       inspect      Show what a session holds: entries, branches, compactions, tokens, files, diagnostics
       context      Show the messages that the model would see
       plan         Show what a compaction would do, without doing it
-      compact      Compact a session: summarize older history, keep recent work word for word
+      compact      Compact a session: summarize older history, keep recent work verbatim
       branch       Go to another point of the session, with or without a summary of what is left
       handoff      Write a document from which a new session goes on, and begin that session with it
       recall       Find again what was said, on every branch, also what a compaction took out of the
                    context
-      loss         Show what compactions put out of the model's sight, and what their summaries invented
+      loss         Show what compactions took out of the model's context, and what their summaries
+                   invented
       summaries    List the summaries of a session: who wrote each, when, by which strategy, what it
                    took, and how it ended
       compare      Show what several strategies would make of a session, side by side
-      rpc          Drive a living session from a program: requests on standard input, answers and events
-                   on standard output, a JSON object a line (docs/reference/rpc.md)
+      rpc          Drive a running session from a program: requests on standard input, answers and
+                   events on standard output, a JSON object a line (docs/reference/rpc.md)
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       redo         Bring again what was undone last, or compact by another strategy in the place of the
                    newest compaction
-      pin          Keep a text or an entry word for word through every compaction; list and remove such
-                   pins
+      pin          Keep a text or an entry verbatim through every compaction; list and remove such pins
       migrate      Write a session of version 1 or 2 as version 3
       doctor       Read every line of a session and report all damage
       models       List the models that are known: window, prices, abilities, and whether a key is set
@@ -115,7 +115,7 @@ fn help() {
               - json: One JSON event a line
 
           --model <PROVIDER/MODEL>
-              The model, for example openai/gpt-5; `model` of the settings unless given
+              The model, for example openai/gpt-5.4; `model` of the settings unless given
 
           --provider <NAME|scripted:FILE>
               The provider of --model; or scripted:FILE to play a script instead of asking a model
@@ -176,7 +176,7 @@ fn help() {
               The folder that the tools work in; this one unless given
 
           --tools <NAMES>
-              The tools of the model, parted by commas, those of servers as SERVER__TOOL or SERVER__*;
+              The tools of the model, comma-separated, those of servers as SERVER__TOOL or SERVER__*;
               none for none
 
           --allow <TOOL>
@@ -218,7 +218,7 @@ fn help() {
     assert_snapshot!(help(&["help", "compact"]), @"
     exit 0
     --- stdout
-    Compact a session: summarize older history, keep recent work word for word
+    Compact a session: summarize older history, keep recent work verbatim
 
     Usage: agent-cli compact [OPTIONS] <SESSION>
 
@@ -232,7 +232,7 @@ fn help() {
 
           --window <TOKENS>
               The model's context window in tokens, also the summarizer's; unless given, the largest of
-              the named models', or 200000
+              the named models', else that of the session's model, or 200000 if it is not known
 
           --focus <TEXT>
               What the summary should focus on
@@ -245,8 +245,8 @@ fn help() {
               Where restore reads the files that were touched; the session's own folder unless given
 
           --model <PROVIDER/MODEL>
-              Let this model write the summary, for example openai/gpt-5; `agent-cli models` lists what
-              is known. Given several times: the next one takes over when one fails. Without it the
+              Let this model write the summary, for example openai/gpt-5.4; `agent-cli models` lists
+              what is known. Given several times: the next one takes over when one fails. Without it the
               built-in rules write, with no key and no network
 
           --base-url <URL>
@@ -281,7 +281,7 @@ fn help() {
               not when the reason is a mistake such as a wrong key or address
 
               Possible values:
-              - extractive: The built-in rules write it, whatever the reason, and it is said
+              - extractive: The built-in rules write it, whatever the reason, and a notice is printed
               - none:       It is an error
 
           --record <FILE>
@@ -344,15 +344,15 @@ fn inspect() {
     [mUAAAOOOOOOOOOOOOOOOOOOOOOOOO.....................................!rrrrrrrrrrr]
     m summary 45   U you 72   A answers 451   O outputs 2.4k   . free 3.8k
     ! trigger 6.8k   r reserve 1.2k
-    Largest  e14          2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
-             e21           160  assistant          #21 lorem ipsum dolor sit amet ...
-             e24           122  assistant          #24 lorem ipsum dolor sit amet ...
-             e23            83  toolResult bash    #23 lorem ipsum dolor sit amet ...
-             e15            68  assistant          #15 lorem ipsum dolor sit amet ...
+    Largest  e14          2.3k  toolResult bash    #14 lorem ipsum dolor sit amet...
+             e21           160  assistant          #21 lorem ipsum dolor sit amet...
+             e24           122  assistant          #24 lorem ipsum dolor sit amet...
+             e23            83  toolResult bash    #23 lorem ipsum dolor sit amet...
+             e15            68  assistant          #15 lorem ipsum dolor sit amet...
 
     Files    2 changed, 0 only read
-      changed  /project/notes.md
-      changed  /project/src/lib.rs
+      changed  notes.md
+      changed  src/lib.rs
     "#);
     let at = ["inspect", "s.jsonl", "--leaf", "e17"];
     assert_snapshot!(shown(&[&at[..], &window].concat()), @r#"
@@ -371,14 +371,14 @@ fn inspect() {
     [mUAOOOOOOOOOOOOOOOOOOOOOO.........................................!rrrrrrrrrrr]
     m summary 45   U you 69   A answers 166   O outputs 2.3k   . free 4.2k
     ! trigger 6.8k   r reserve 1.2k
-    Largest  e14          2.3k  toolResult bash    #14 lorem ipsum dolor sit amet ...
-             e15            68  assistant          #15 lorem ipsum dolor sit amet ...
-             e11            45  compactionSummary  #11 lorem ipsum dolor sit amet ...
-             e10            37  assistant          #10 lorem ipsum dolor sit amet ...
-             e7             29  user               #7 lorem ipsum dolor sit amet l...
+    Largest  e14          2.3k  toolResult bash    #14 lorem ipsum dolor sit amet...
+             e15            68  assistant          #15 lorem ipsum dolor sit amet...
+             e11            45  compactionSummary  #11 lorem ipsum dolor sit amet...
+             e10            37  assistant          #10 lorem ipsum dolor sit amet...
+             e7             29  user               #7 lorem ipsum dolor sit amet ...
 
     Files    1 changed, 0 only read
-      changed  /project/src/lib.rs
+      changed  src/lib.rs
     "#);
     assert_snapshot!(shown(&["inspect", "s.jsonl", "--leaf", "root"]), @r#"
     exit 0
@@ -480,15 +480,16 @@ fn plan() {
     trigger: window 8000 - reserve 1200 = 6800
 
     -- preview [ID]: nothing has changed yet -----------------------------------
-      keep           4 entries      383   word for word, from e21 "#21 lorem ipsum dolor..."
+      keep           4 entries      383   verbatim, from e21 "#21 lorem ipsum dolor..."
       summarize      8 entries     2.5k
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
-      ledger      182 tokens, 8.0% of the context after: 1 first message, 1 latest message, 2 files, 2 messages
-      in sight    if the rules write: 100% of 3 facts that can be checked
+      ledger      180 tokens, 7.9% of the context after: 1 first message, 1 latest
+                  message, 2 files, 2 messages
+      in context  if the rules write: 100% of 3 facts that can be checked
       request     history: 945 tokens in, at most 960 out
-      request     turn prefix: 292 tokens in, at most 600 out
+      request     turn prefix: 290 tokens in, at most 600 out
       without a model the rules answer these: no network, no cost
     "##);
     assert_snapshot!(shown(&["plan", "s.jsonl"]), @"
@@ -534,12 +535,13 @@ fn dry_runs() {
     m summary #   A answers #   O outputs #   . free #   ! trigger #
     r reserve #
 
-    -- would be compacted  # -> #  (-#)  by rule, no model  [TIME]
-       kept        # entries word for word (#), from e21
+    -- would be compacted  # -> #  (-#)  extractive, no model  [TIME]
+       kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages, # literal
+       ledger      # tokens, #% of the context after: # first message, # latest
+                   message, # files, # messages, # literal
        files       # changed, # read, all named
-       in sight    #% of # facts that can be checked
+       in context  #% of # facts that can be checked
        lost        nothing: every entry is still in the file
     ");
     let branch = ["branch", "s.jsonl", "--to", "e16", "--dry-run"];
@@ -598,12 +600,13 @@ fn compact_in_place_and_undo_give_the_context_back() {
     m summary #   A answers #   O outputs #   . free #   ! trigger #
     r reserve #
 
-    -- compacted  # -> #  (-#)  by rule, no model  [TIME]
-       kept        # entries word for word (#), from e21
+    -- compacted  # -> #  (-#)  extractive, no model  [TIME]
+       kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
-       ledger      # tokens, #% of the context after: # first message, # latest message, # files, # messages, # literal
+       ledger      # tokens, #% of the context after: # first message, # latest
+                   message, # files, # messages, # literal
        files       # changed, # read, all named
-       in sight    #% of # facts that can be checked
+       in context  #% of # facts that can be checked
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
        undo        agent-cli undo s.jsonl --in-place
@@ -828,16 +831,16 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
     [U|AOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOO!OOOOOOOOOOOOOOOOOOOO]
     U you 22   A answers 14   O outputs 230.4k   ! trigger 170.0k   r reserve 30.0k
 
-    After   ~467 of 200.0k window   169.5k left
+    After   ~461 of 200.0k window   169.5k left
     [mAO...............................................................!rrrrrrrrrrr]
-    m summary 125   A answers 14   O outputs 324   . free 169.5k   ! trigger 170.0k
+    m summary 123   A answers 14   O outputs 324   . free 169.5k   ! trigger 170.0k
     r reserve 30.0k
 
-    -- compacted  230.4k -> 467  (-230.0k)  by rule, no model  [TIME] ----------------
-       kept        1 entry word for word (14), from e2
+    -- compacted  230.4k -> 465  (-230.0k)  extractive, no model  [TIME] -------------
+       kept        1 entry verbatim (14), from e2
        elided      1 entry that did not fit
-       summarized  0 entries + 1 of the turn in progress into 125 tokens
-       ledger      63 tokens, 13.4% of the context after: 1 first message
+       summarized  0 entries + 1 of the turn in progress into 123 tokens
+       ledger      62 tokens, 13.3% of the context after: 1 first message
        files       0 changed, 0 read, all named
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl

@@ -282,7 +282,9 @@ fn what_a_setting_means() {
     assert_snapshot!(explain(&["compaction.reserveTokens", "--window", "0"]), @"
     exit 2
     --- stderr
-    error: --window is 0, but must be at least 1; name the model's context window in tokens
+    error: invalid value '0' for '--window <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
     ");
     let all = explain(&[]);
     for key in [

@@ -276,7 +276,7 @@ fn a_payload_is_given_as_it_stands() {
     assert_snapshot!(test(&env, &["tool_call"]), @"
     exit 0
     --- stdout
-    echo  not run: its pattern or its folder does not fit; --only runs it all the same
+    echo  not run: its pattern or its folder does not fit; --only runs it anyway
     the call would run
     ");
     env.write("payload.json", "{ \"mine\":\n [1, 2] }\n");

@@ -23,24 +23,24 @@ fn people_see_what_is_out_of_sight_and_what_was_invented() {
     assert_eq!(shown.code, Some(0), "{shown}");
     assert_snapshot!(shown.stdout, @r#"
     -- compaction #1  k1  46 taken out, summary 22 ---------------------------------
-       paths         [==========] 100%  2 of 2 in sight
-       figures       [..........]   0%  0 of 1 in sight
-       names         [..........]   0%  0 of 1 in sight
-       addresses     [..........]   0%  0 of 1 in sight
-       your messages [..........]   0%  0 of 1 word for word
-       your rules    [==========] 100%  1 of 1 word for word
+       paths         [==========] 100%  2 of 2 in context
+       figures       [..........]   0%  0 of 1 in context
+       names         [..........]   0%  0 of 1 in context
+       addresses     [..........]   0%  0 of 1 in context
+       your messages [..........]   0%  0 of 1 verbatim
+       your rules    [==========] 100%  1 of 1 verbatim
     -- compaction #2  k2  8 taken out, summary 11 ----------------------------------
-       your messages [..........]   0%  0 of 1 word for word
+       your messages [..........]   0%  0 of 1 verbatim
        invented     1 quote that the user never said
                     "please rewrite everything in Go"
     -- all of them, held against the context as it is now  54 taken out ------------
-       paths         [..........]   0%  0 of 2 in sight
-       figures       [..........]   0%  0 of 1 in sight
-       names         [..........]   0%  0 of 1 in sight
-       addresses     [..........]   0%  0 of 1 in sight
-       your messages [..........]   0%  0 of 2 word for word
-       your rules    [..........]   0%  0 of 1 word for word
-    what is out of sight is in the session: recall SESSION WORDS finds it, undo takes a compaction back
+       paths         [..........]   0%  0 of 2 in context
+       figures       [..........]   0%  0 of 1 in context
+       names         [..........]   0%  0 of 1 in context
+       addresses     [..........]   0%  0 of 1 in context
+       your messages [..........]   0%  0 of 2 verbatim
+       your rules    [..........]   0%  0 of 1 verbatim
+    what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back
     "#);
 }
 
@@ -227,21 +227,21 @@ fn people_see_ours_beside_and_why_there_is_none() {
     assert_eq!(shown.code, Some(0), "{shown}");
     assert_snapshot!(shown.stdout, @"
     -- compaction #1  k1  3.3k taken out, summary 511 ------------------------------
-       paths         [..........]   0%  0 of 2 in sight   ours 100%  2 of 2
-       figures       [..........]   0%  0 of 1 in sight   ours 100%  1 of 1
-       your messages [..........]   0%  0 of 1 word for word   ours   0%  0 of 1
-       your rules    [..........]   0%  0 of 1 word for word   ours 100%  1 of 1
-       ours         summary 293, 237 of it ledger
+       paths         [..........]   0%  0 of 2 in context   ours 100%  2 of 2
+       figures       [..........]   0%  0 of 1 in context   ours 100%  1 of 1
+       your messages [..........]   0%  0 of 1 verbatim   ours   0%  0 of 1
+       your rules    [..........]   0%  0 of 1 verbatim   ours 100%  1 of 1
+       ours         summary 292, 235 of it ledger
     -- compaction #2  k3  6.5k taken out, summary 511 ------------------------------
-       paths         [..........]   0%  0 of 1 in sight   ours 100%  1 of 1
-       your messages [..........]   0%  0 of 2 word for word   ours   0%  0 of 2
-       ours         summary 437, 380 of it ledger
+       paths         [..........]   0%  0 of 1 in context   ours 100%  1 of 1
+       your messages [..........]   0%  0 of 2 verbatim   ours   0%  0 of 2
+       ours         summary 438, 381 of it ledger
     -- all of them, held against the context as it is now  9.8k taken out ----------
-       paths         [..........]   0%  0 of 3 in sight   ours 100%  3 of 3
-       figures       [..........]   0%  0 of 1 in sight   ours 100%  1 of 1
-       your messages [..........]   0%  0 of 3 word for word   ours   0%  0 of 3
-       your rules    [..........]   0%  0 of 1 word for word   ours 100%  1 of 1
-    what is out of sight is in the session: recall SESSION WORDS finds it, undo takes a compaction back
+       paths         [..........]   0%  0 of 3 in context   ours 100%  3 of 3
+       figures       [..........]   0%  0 of 1 in context   ours 100%  1 of 1
+       your messages [..........]   0%  0 of 3 verbatim   ours   0%  0 of 3
+       your rules    [..........]   0%  0 of 1 verbatim   ours 100%  1 of 1
+    what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back
     ");
     env.write("s.jsonl", LINES);
     let shown = env.run(&["loss", "s.jsonl", "--against", "extractive"]);
@@ -293,8 +293,11 @@ fn the_card_says_what_loss_says_afterwards() {
     let told = env.run(&["loss", "c.jsonl", "--json"]).json();
     assert_eq!(document["loss"]["kinds"], told["compactions"][0]["kinds"]);
     let card = env.run(&[&["compact", "s.jsonl", "--dry-run"], &rules[..]].concat());
-    let line = card.stdout.lines().find(|line| line.contains("in sight"));
-    assert_snapshot!(line.expect("a line").trim(), @"in sight    59% of 221 facts that can be checked, 23 of 23 rules; recall finds the other 90");
+    let line = card
+        .stdout
+        .lines()
+        .find(|line| line.contains("in context "));
+    assert_snapshot!(line.expect("a line").trim(), @"in context  58% of 221 facts that can be checked, 23 of 23 rules; recall");
     // What is said is what is stored.
     let summaries = env.run(&["summaries", "c.jsonl", "--json"]).json();
     let last = summaries["summaries"]
@@ -378,11 +381,11 @@ fn each_summary_says_where_it_comes_from() {
     let shown = env.run(&["summaries", "t.jsonl"]);
     assert_snapshot!(shown.stdout, @"
     compaction  k1  at an unknown time
-       by       nobody says
-       tokens   10 before, summary 22
+       by         unknown
+       tokens     10 before, summary 22
     compaction  k2  at an unknown time
-       by       nobody says
-       tokens   10 before, summary 11
+       by         unknown
+       tokens     10 before, summary 11
     ");
     // One that was taken back is listed, and marked.
     env.run(&["undo", "s.jsonl", "--in-place"]).success();

@@ -20,5 +20,6 @@ mod recall;
 mod restore;
 mod rpc;
 mod run;
+mod screen;
 mod sessions;
 mod store;

@@ -79,7 +79,7 @@ fn the_next_strategy_takes_over_when_one_fails() {
     );
     let shown = bench.env.run(&["summaries", "s.jsonl"]).success();
     let line = shown.lines().find(|line| line.contains("before "));
-    assert_snapshot!(line.unwrap_or_default().trim(), @"before   context-full failed: Compaction failed: test/alpha: no healthy upstream (status 503); try again, name another --model, or use --fallback extractive");
+    assert_snapshot!(line.unwrap_or_default().trim(), @"before     context-full failed: Compaction failed: test/alpha: no healthy upstream (status 503); try again, name another --model, or use --fallback extractive");
 }
 
 #[test]

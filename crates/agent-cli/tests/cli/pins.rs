@@ -198,7 +198,9 @@ fn what_cannot_be_pinned_is_refused() {
     nothing to do: entry e5 is not pinned; list the pins to see what is
     error: no entry nope in this session; agent-cli tree lists the ids
     error: pin writes: say where with --out FILE, --in-place or --dry-run
-    error: --window is 0, but must be at least 1; name the model's context window in tokens
+    error: invalid value '0' for '--window <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
     ");
     for arguments in [
         &["pin", "s.jsonl"][..],

@@ -128,7 +128,6 @@ fn the_list_for_programs() {
     assert_eq!(rows.len(), 3);
     assert_snapshot!(format!("{:#}", rows[0]), @r#"
     {
-      "born": true,
       "bytes": 2048,
       "cwd": "/elsewhere",
       "first_prompt": "hello",
@@ -138,6 +137,7 @@ fn the_list_for_programs() {
       "name": null,
       "path": "[DIR]/data/elsewhere-1a4416d4a0ae53d2/2026-01-01T00-00-00-000Z_7a.jsonl",
       "pending": 1,
+      "persisted": true,
       "started": "2026-01-01T00:00:00.000Z"
     }
     "#);

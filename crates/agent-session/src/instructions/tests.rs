@@ -98,13 +98,13 @@ fn the_model_is_told_whose_words_they_are() {
     let text = texts.join("\n=====\n");
     let text = text.replace(&ground.path("").display().to_string(), "/");
     assert_snapshot!(text, @"
-    The user's own instructions for every project, from the file /config/AGENTS.md. Follow them where they fit the task. They are wishes about how to work: what the user says in this conversation goes before them, and they allow nothing that is not allowed otherwise.
+    The user's own instructions for every project, from the file /config/AGENTS.md. Follow them where they fit the task. They are wishes about how to work: what the user says in this conversation overrides them, and they allow nothing that is not allowed otherwise.
 
     ```
     Answer in French.
     ```
     =====
-    Instructions of the project for work in the working folder, from its file AGENTS.md. Follow them where they fit the task. They are wishes about how to work: what the user says in this conversation goes before them, and they allow nothing that is not allowed otherwise.
+    Instructions of the project for work in the working folder, from its file AGENTS.md. Follow them where they fit the task. They are wishes about how to work: what the user says in this conversation overrides them, and they allow nothing that is not allowed otherwise.
 
     `````
     Run `make`.

@@ -121,7 +121,7 @@ fn compactions_on_the_branch_are_collected_with_their_summary() {
     check_branch!("u:10 a:10 u:10 a:10 k@e3:20 a:10", "e6" => "e2", @"
     ancestor e2
     collected e3 e4 e5 e6
-    summarized e3 e4 e5 e6 (97 tokens)
+    summarized e3 e4 e5 e6 (96 tokens)
     goes on at e2
     1 requests
     ");
@@ -227,7 +227,7 @@ fn files_of_extensions_summaries_do_not_count() {
     check_branch!("u:1 s:9 k@e1:9 a:9", &patches, "e4" => "e1", &options(1000), @"
     ancestor root
     collected e1 e2 e3 e4
-    summarized e1 e2 e3 e4 (114 tokens)
+    summarized e1 e2 e3 e4 (113 tokens)
     goes on at root
     editor: #1 l
     1 requests

@@ -74,7 +74,7 @@ fn rules_files_and_failures_of_the_branch_stand_behind_a_models_summary() {
     It did not work.
 
     <ledger>
-    Kept by code, word for word, of the branch that was left; what is said elsewhere goes first. An id in brackets names an entry; `recall` reads it.
+    Kept by code, verbatim, of the branch that was left; what is said elsewhere goes first. An id in brackets names an entry; `recall` reads it.
     Rules of the user:
     - Never use unsafe in src/a.rs. [e3]
     Messages of the user in between:

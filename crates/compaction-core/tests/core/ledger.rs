@@ -224,7 +224,7 @@ fn a_block_reads_from_the_most_important_on() {
 
 
     <ledger>
-    Kept by code, word for word. An id in brackets names an entry; the tool `recall` reads it in full.
+    Kept by code, verbatim. An id in brackets names an entry; the tool `recall` reads it in full.
     First message of the user:
     <ledger-text id="e1">
     Build the importer. Never touch src/api.rs.

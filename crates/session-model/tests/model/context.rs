@@ -844,7 +844,7 @@ fn places_on_a_path_are_found_by_id_and_by_kind() {
 #[test]
 fn summaries_are_told_in_the_words_of_the_prompts() {
     insta::assert_snapshot!(llm("u:2 k@e1:3 s:3", RoleOrder::Any), @"
-    user: Earlier parts of this conversation are no longer here word for word. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#2 lorem ips⏎</summary>
+    user: Earlier parts of this conversation are no longer here verbatim. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#2 lorem ips⏎</summary>
     user: #1 lorem
     user: The conversation went another way for a while and then came back to this point. This summary says what happened there:⏎⏎<summary>⏎#3 lorem ips⏎</summary>
     ");
@@ -894,7 +894,7 @@ fn a_call_without_a_result_gets_a_marked_one() {
 #[test]
 fn a_result_without_a_call_is_told_as_text() {
     insta::assert_snapshot!(llm("u:2 call:t:2 res:t:2 k@e3:3 a:2", RoleOrder::Any), @"
-    user: Earlier parts of this conversation are no longer here word for word. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#4 lorem ips⏎</summary>
+    user: Earlier parts of this conversation are no longer here verbatim. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#4 lorem ips⏎</summary>
     user: [output of an earlier bash call that is no longer in this conversation] + #3 lorem
     assistant: #5 lorem
     ! result t (bash) answers no call of this context; it is told as text
@@ -914,7 +914,7 @@ fn a_result_after_a_message_of_the_user_is_moved_up_to_its_call() {
 #[test]
 fn a_compaction_between_a_call_and_its_result_does_not_part_them() {
     insta::assert_snapshot!(llm("u:2 a:2 call:t:2 k@e3:3 res:t:2 a:2", RoleOrder::Any), @"
-    user: Earlier parts of this conversation are no longer here word for word. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#4 lorem ips⏎</summary>
+    user: Earlier parts of this conversation are no longer here verbatim. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#4 lorem ips⏎</summary>
     assistant: <call t>
     toolResult: #5 lorem
     assistant: #6 lorem
@@ -924,7 +924,7 @@ fn a_compaction_between_a_call_and_its_result_does_not_part_them() {
 #[test]
 fn a_compaction_that_hides_the_call_leaves_the_result_as_text() {
     insta::assert_snapshot!(llm("u:2 call:t:2 k=k@k:3 res:t:2 a:2", RoleOrder::Any), @"
-    user: Earlier parts of this conversation are no longer here word for word. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#3 lorem ips⏎</summary>
+    user: Earlier parts of this conversation are no longer here verbatim. This summary stands in their place; treat it as what happened:⏎⏎<summary>⏎#3 lorem ips⏎</summary>
     user: [output of an earlier bash call that is no longer in this conversation] + #4 lorem
     assistant: #5 lorem
     ! result t (bash) answers no call of this context; it is told as text

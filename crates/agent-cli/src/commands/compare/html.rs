@@ -33,7 +33,7 @@ pub(super) fn page(session: &str, rows: &[Row]) -> String {
         }
     }
     page.push_str(
-        "<p>Shares are of what would leave the context: what can still be read word for word. The session was not changed.</p>\n</body></html>",
+        "<p>Shares are of what would leave the context: what can still be read verbatim. The session was not changed.</p>\n</body></html>",
     );
     page
 }

@@ -28,7 +28,6 @@ use std::path::PathBuf;
 /// Show what several strategies would make of a session, side by side.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The session.
     #[command(flatten)]
     pub session: SessionArgs,
     /// Comma-separated strategies: context-full, restore, extractive, prune-only.
@@ -39,7 +38,6 @@ pub struct CompareArgs {
         default_value = "context-full,extractive,prune-only"
     )]
     pub strategies: Vec<String>,
-    /// The window.
     #[command(flatten)]
     pub window: WindowArgs,
     /// What the summaries should focus on.
@@ -57,7 +55,7 @@ pub struct CompareArgs {
 }
 
 /// What a strategy would make of the session.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct Row {
     /// The strategy.
     strategy: &'static str,
@@ -85,7 +83,7 @@ struct Row {
     cost_usd: Option<f64>,
     /// How long it took.
     seconds: f64,
-    /// What would be put out of sight.
+    /// What would leave the context.
     #[serde(flatten)]
     loss: ContextLoss,
 }
@@ -256,11 +254,15 @@ fn row(
         strategy: Some(strategy.name().to_owned()),
         workspace: workspace.filter(|_| strategy == Strategy::Restore),
     };
+    let window = match models.window {
+        Some(window) => window,
+        None => global.window(&args.window, context.model.as_ref())?,
+    };
     let planning = Planning {
         path,
         context,
         args: &plan_args,
-        window: models.window,
+        window,
         global,
     };
     let found = restoring::find(&planning, strategy)?;
@@ -283,19 +285,10 @@ fn row(
     let counter = global.profile().counter();
     let mut row = Row {
         strategy: strategy.name(),
-        nothing_to_do: None,
-        failed: None,
-        by: None,
         tokens_before: before,
         tokens_after: before,
-        summary_tokens: TokenCount::ZERO,
-        ledger_tokens: TokenCount::ZERO,
         estimate,
-        requests_sent: 0,
-        usage: Usage::default(),
-        cost_usd: None,
-        seconds: 0.0,
-        loss: ContextLoss::default(),
+        ..Row::default()
     };
     let account = |row: &mut Row, report: &ModelReport| {
         row.requests_sent = report.requests_sent;

@@ -63,7 +63,7 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
         }),
         line("seconds", &|row| format!("{:.1}", row.seconds)),
     ];
-    lines.push(line("in sight", &|row| {
+    lines.push(line("in context", &|row| {
         share(row.loss.in_sight(), row.loss.total())
     }));
     for kind in LiteralKind::ALL {
@@ -113,7 +113,7 @@ pub(super) fn text(rows: &[Row]) -> String {
             text.push_str(&format!("{}\n", clean(&remark)));
         }
     }
-    let hint = "shares are of what would leave the context: what can still be read word for word; nothing was changed\n";
+    let hint = "shares are of what would leave the context: what can still be read verbatim; nothing was changed\n";
     text.push_str(&styled(DIM, hint));
     text
 }

@@ -10,7 +10,7 @@ use super::show::{Row, rows};
 use super::{named, value_text};
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::options::{Global, WindowArgs};
+use crate::options::{Global, WindowArgs, tokens_at_least_one};
 use crate::settings::{Key, KeyPath, Loaded, keys, keys_of};
 use crate::ui::{BOLD, DIM, clean, columns, padded, styled};
 
@@ -24,6 +24,7 @@ pub struct ConfigExplainArgs {
         long,
         value_name = "TOKENS",
         requires = "key",
+        value_parser = tokens_at_least_one,
         allow_negative_numbers = true
     )]
     pub window: Option<NonZeroU64>,

@@ -6,10 +6,10 @@ use hooks::OnFailure;
 use serde::Serialize;
 use serde_json::json;
 
-use super::house;
+use super::environment;
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::extensions::hooks::{HookHouse, command_hook, is_enabled};
+use crate::extensions::hooks::{HookEnvironment, command_hook, is_enabled};
 use crate::options::Global;
 use crate::settings::{CommandSetting, HookSetting, KeyPath, Loaded, Origin};
 use crate::ui::{BAD, BOLD, DIM, clean, styled};
@@ -32,10 +32,10 @@ struct Row<'a> {
 
 pub(super) fn run(global: &Global) -> Result<Outcome, Error> {
     let loaded = global.load_layers()?;
-    let house = house(&loaded.settings, global)?;
+    let environment = environment(&loaded.settings, global)?;
     let hooks = loaded.settings.hooks.iter();
     let rows: Vec<Row<'_>> = hooks
-        .map(|(name, setting)| row(name, setting, loaded, &house))
+        .map(|(name, setting)| row(name, setting, loaded, &environment))
         .collect();
     let document = json!({ "hooks": rows });
     let text = match rows.is_empty() {
@@ -50,9 +50,9 @@ fn row<'a>(
     name: &'a str,
     setting: &'a HookSetting,
     loaded: &'a Loaded,
-    house: &HookHouse,
+    environment: &HookEnvironment,
 ) -> Row<'a> {
-    let hook = command_hook(name, setting, house);
+    let hook = command_hook(name, setting, environment);
     let timeout = setting.timeout_seconds.map(NonZeroU64::get);
     let own = KeyPath::of_names(["hooks", name]);
     let of_command = loaded.origin(&KeyPath::of_names(["hooks", name, "command"]).to_string());

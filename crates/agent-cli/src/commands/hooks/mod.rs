@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use crate::commands::Outcome;
 use crate::commands::hooks::trial::HooksTestArgs;
 use crate::error::Error;
-use crate::extensions::hooks::HookHouse;
+use crate::extensions::hooks::HookEnvironment;
 use crate::extensions::secret_variables;
 use crate::options::Global;
 use crate::settings::AppSettings;
@@ -42,10 +42,10 @@ pub(super) fn run(args: &HooksArgs, global: &Global) -> Result<Outcome, Error> {
     }
 }
 
-fn house(settings: &AppSettings, global: &Global) -> Result<HookHouse, Error> {
+fn environment(settings: &AppSettings, global: &Global) -> Result<HookEnvironment, Error> {
     let secret_variables = secret_variables(settings)?;
     let servers = agent_tools::mcp::configured(&settings.mcp_servers);
-    Ok(HookHouse {
+    Ok(HookEnvironment {
         home: global.settings_sources()?.home,
         redactor: Arc::new(redactor(&secret_variables, &servers)),
         secret_variables,

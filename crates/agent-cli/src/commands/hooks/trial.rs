@@ -1,4 +1,4 @@
-//! `hooks test`: the hooks of a point are run, and it is shown what came of it.
+//! `hooks test`: the hooks of a point are run, and what came of it is shown.
 
 use std::io::Read;
 use std::path::Path;
@@ -8,8 +8,8 @@ use hooks::{CommandHook, CommandRun, HookContext, HookEvent, HookPoint};
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::environment;
 use super::event::with_event;
-use super::house;
 use super::merged::meaning;
 use crate::commands::Outcome;
 use crate::error::Error;
@@ -92,7 +92,7 @@ impl Trial {
 
 pub(super) fn run(args: &HooksTestArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.app_settings()?;
-    let hooks = command_hooks(settings, &house(settings, global)?)?;
+    let hooks = command_hooks(settings, &environment(settings, global)?)?;
     let hooks = chosen(hooks, args)?;
     let payload = args.payload.as_deref().map(payload).transpose()?;
     if hooks.is_empty() {

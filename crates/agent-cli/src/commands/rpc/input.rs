@@ -1,4 +1,4 @@
-//! Requests as they come: lines of standard input, read beside everything else, none of them longer than it may be.
+//! Requests as they come: lines of standard input, read concurrently with everything else, none of them longer than it may be.
 
 use std::io::{BufRead, BufReader, Read};
 

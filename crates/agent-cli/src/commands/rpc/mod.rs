@@ -1,4 +1,4 @@
-//! `rpc`: a living session that a program drives, by requests on standard input and lines on standard output.
+//! `rpc`: a running session that a program drives, by requests on standard input and lines on standard output.
 
 mod driver;
 mod input;
@@ -15,7 +15,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::commands::Outcome;
-use crate::commands::run::{GoOn, Prepared, RunArgs, User, for_runs};
+use crate::commands::run::{Prepared, ResumeCommand, RunArgs, User, for_runs};
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
@@ -27,11 +27,10 @@ use translate::Models;
 
 pub use reference::{reference, schema_text};
 
-/// Drive a living session from a program: requests on standard input, answers and events on standard output, a
+/// Drive a running session from a program: requests on standard input, answers and events on standard output, a
 /// JSON object a line (docs/reference/rpc.md).
 #[derive(Debug, Args)]
 pub struct RpcArgs {
-    /// Options of the session.
     #[command(flatten)]
     pub run: RunArgs,
 }
@@ -44,7 +43,7 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
                 .to_owned(),
         ));
     }
-    let prepared = match Prepared::of(args, global, User::There) {
+    let prepared = match Prepared::of(args, global, User::Interactive) {
         Ok(prepared) => prepared,
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),
@@ -60,7 +59,7 @@ pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
     let (finished, ended) = block_on(both)?;
     let (id, path) = &ended.session;
     let path = path.as_ref().filter(|path| FileStore::exists(path));
-    let go_on = path.map(|path| GoOn::of(args, global).command(id, path, &prepared.cwd));
+    let go_on = path.map(|path| ResumeCommand::of(args, global).command(id, path, &prepared.cwd));
     if ended.interrupted {
         let hint = go_on.map_or(String::new(), |go_on| format!("; to go on: {go_on}"));
         return Err(Error::Stopped(format!("stopped{hint}")));

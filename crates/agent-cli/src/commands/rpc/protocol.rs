@@ -49,7 +49,7 @@ pub(super) enum Request {
         /// The strategy; that of the settings unless given.
         strategy: Option<Strategy>,
     },
-    /// Stops compactions and branch summaries. Answered at once; the compaction has an answer of its own.
+    /// Stops compactions and branch summaries. Answered immediately; the compaction has its own answer.
     AbortCompaction {},
     /// Switches automatic compaction on or off for this run.
     SetAutoCompaction {
@@ -103,7 +103,7 @@ pub(super) enum Request {
         #[serde(default)]
         leave_later: bool,
     },
-    /// Keeps something word for word through every compaction: an entry or a text, one of them.
+    /// Keeps something verbatim through every compaction: an entry or a text, one of them.
     Pin {
         /// The entry.
         entry_id: Option<String>,
@@ -171,7 +171,7 @@ impl From<Approval> for Decision {
     }
 }
 
-/// The id of a request, as it was spelt: a string or a number.
+/// The id of a request, exactly as written: a string or a number.
 pub(super) type Id = Box<RawValue>;
 
 /// The one answer to a request.

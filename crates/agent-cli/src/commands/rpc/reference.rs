@@ -16,7 +16,7 @@ use agent_session::runtime::{
 fn id_schema() -> Value {
     json!({
         "type": ["string", "number", "null"],
-        "description": "Comes back in the response, as it was spelt.",
+        "description": "Comes back unchanged in the response.",
     })
 }
 

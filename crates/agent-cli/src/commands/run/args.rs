@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use crate::models::WireArg;
+use crate::options::tokens_at_least_one;
 
-/// Options of a session that is lived in: `agent-cli -p PROMPT`.
+/// Options of a running session: `agent-cli -p PROMPT`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
 #[command(next_help_heading = "Running a session")]
 pub struct RunArgs {
@@ -17,7 +18,7 @@ pub struct RunArgs {
     /// What is printed: text, or one JSON event a line (docs/reference/events.md).
     #[arg(long, value_enum, value_name = "MODE")]
     pub mode: Option<ModeArg>,
-    /// The model, for example openai/gpt-5; `model` of the settings unless given.
+    /// The model, for example openai/gpt-5.4; `model` of the settings unless given.
     #[arg(long, value_name = "PROVIDER/MODEL")]
     pub model: Option<String>,
     /// The provider of --model; or scripted:FILE to play a script instead of asking a model (docs/reference/scripts.md).
@@ -33,7 +34,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "VAR")]
     pub api_key_env: Option<String>,
     /// The model's context window in tokens.
-    #[arg(long, value_name = "TOKENS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "TOKENS", value_parser = tokens_at_least_one, allow_negative_numbers = true)]
     pub window: Option<NonZeroU64>,
     /// How much the model should think.
     #[arg(long, value_enum, value_name = "HOW MUCH")]
@@ -62,7 +63,7 @@ pub struct RunArgs {
     /// The folder that the tools work in; this one unless given.
     #[arg(long, value_name = "DIR")]
     pub cwd: Option<PathBuf>,
-    /// The tools of the model, parted by commas, those of servers as SERVER__TOOL or SERVER__*; none for none.
+    /// The tools of the model, comma-separated, those of servers as SERVER__TOOL or SERVER__*; none for none.
     #[arg(long, value_name = "NAMES")]
     pub tools: Option<String>,
     /// Let the model use this tool without asking, for this run: bash, SERVER__TOOL, or SERVER__* for all of a server.

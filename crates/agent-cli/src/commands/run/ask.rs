@@ -78,8 +78,8 @@ impl Asker {
         })
     }
 
-    /// Hears what the session tells, and asks what has to be asked.
-    pub fn heard(&mut self, event: &SessionEvent) {
+    /// Takes an event of the session, and asks what has to be asked.
+    pub fn observe(&mut self, event: &SessionEvent) {
         if let SessionEvent::ApprovalRequest {
             call_id,
             tool,

@@ -88,9 +88,9 @@ impl Driver {
             tokio::select! {
                 event = self.events.recv() => match event {
                     Some(event) => {
-                        self.heard(&event);
+                        self.observe(&event);
                         while let Some(event) = self.events.try_recv() {
-                            self.heard(&event);
+                            self.observe(&event);
                         }
                         self.act().await;
                     }
@@ -101,16 +101,17 @@ impl Driver {
                 }
                 () = cancel.cancelled(), if !self.interrupted => {
                     self.interrupted = true;
+                    self.printer.is_interrupted = true;
                     self.close();
                 }
             }
         }
     }
 
-    fn heard(&mut self, event: &SessionEvent) {
+    fn observe(&mut self, event: &SessionEvent) {
         self.printer.print(event);
         if let Some(asker) = &mut self.asker {
-            asker.heard(event);
+            asker.observe(event);
         }
         if let SessionEvent::SessionStart {
             session_id, path, ..
@@ -168,7 +169,7 @@ impl Driver {
         } = self.phase
             && (what == Asked::Work || !kept)
         {
-            // What is refused at once leaves the session at rest.
+            // What is refused immediately leaves the session at rest.
             self.rest();
         }
         if self.phase == Phase::Closing {
@@ -214,7 +215,7 @@ impl Driver {
         self.unheard += usize::from(matches!(command, Command::Prompt { .. }));
         let asked = match &command {
             Command::Prompt { .. } | Command::Resume => Some(Asked::Turn),
-            // A label is written at once, and nothing is stopped where nothing runs.
+            // A label is written immediately, and nothing is stopped where nothing runs.
             Command::Label { .. }
             | Command::LabelEntry { .. }
             | Command::Pin(_)

@@ -28,25 +28,25 @@ pub(super) struct Given {
     pub answers: usize,
     pub summaries: usize,
     /// What was done since the newest answer of the script, the oldest first.
-    deeds: Vec<Deed>,
+    traces: Vec<Trace>,
 }
 
 /// What a session shows of something that its user did.
 #[derive(Debug, PartialEq, Eq)]
-enum Deed {
+enum Trace {
     /// This, told apart by a hash: a session may hold more text than memory does.
-    Said(u64),
+    Message(u64),
     Compacted,
     Moved,
     Labelled,
     HandedOff,
 }
 
-impl Deed {
-    fn said(text: &str) -> Self {
+impl Trace {
+    fn message(text: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         text.hash(&mut hasher);
-        Self::Said(hasher.finish())
+        Self::Message(hasher.finish())
     }
 }
 
@@ -59,8 +59,8 @@ impl Given {
         queued: &[Queued],
     ) -> Self {
         let mut given = Self::in_file(tree, entries);
-        let waiting = queued.iter().map(|queued| Deed::said(&queued.text));
-        given.deeds.extend(waiting);
+        let waiting = queued.iter().map(|queued| Trace::message(&queued.text));
+        given.traces.extend(waiting);
         let mut before = handoff(tree).zip(parent(tree));
         for _ in 0..MAX_PARENTS {
             let Some((handoff_here, file)) = before else {
@@ -100,37 +100,37 @@ impl Given {
                     return;
                 };
                 if let AgentMessage::User(message) = &**message {
-                    self.deeds
-                        .push(Deed::said(&message.content.joined_text("")));
+                    self.traces
+                        .push(Trace::message(&message.content.joined_text("")));
                 } else if let AgentMessage::Assistant(answer) = &**message
                     && answer.provider == "scripted"
                     && answer.stop_reason != StopReason::Aborted
                 {
                     self.answers += 1;
-                    self.deeds.clear();
+                    self.traces.clear();
                 }
             }
             EntryKind::Compaction => {
                 self.summaries += usize::from(holds(tree, index, SCRIPTED));
-                self.deeds.push(Deed::Compacted);
+                self.traces.push(Trace::Compacted);
             }
             EntryKind::BranchSummary => {
                 self.summaries += usize::from(holds(tree, index, SCRIPTED));
-                self.deeds.push(Deed::Moved);
+                self.traces.push(Trace::Moved);
             }
             EntryKind::CustomMessage if handoff_at(tree, index).is_some() => {
                 self.summaries += usize::from(holds(tree, index, SCRIPTED_DOCUMENT));
-                self.deeds.push(Deed::HandedOff);
+                self.traces.push(Trace::HandedOff);
             }
             EntryKind::Custom => {
                 if let Ok(entry) = tree.entry(index)
                     && let EntryBody::Custom { custom_type, .. } = &entry.body
                     && custom_type == LEAF_ENTRY
                 {
-                    self.deeds.push(Deed::Moved);
+                    self.traces.push(Trace::Moved);
                 }
             }
-            EntryKind::Label => self.deeds.push(Deed::Labelled),
+            EntryKind::Label => self.traces.push(Trace::Labelled),
             EntryKind::CustomMessage
             | EntryKind::ThinkingLevelChange
             | EntryKind::ModelChange
@@ -145,8 +145,8 @@ impl Given {
     /// Puts what was given in the file before in front.
     fn follow(&mut self, mut before: Self) {
         if self.answers == 0 {
-            before.deeds.append(&mut self.deeds);
-            self.deeds = before.deeds;
+            before.traces.append(&mut self.traces);
+            self.traces = before.traces;
         }
         self.answers += before.answers;
         self.summaries += before.summaries;
@@ -155,22 +155,22 @@ impl Given {
     /// Returns what of `due` the session does not show as done. What left no trace (a compaction that had nothing to
     /// do, an abort) was done where the message after it was said.
     pub fn left_of(&self, mut due: VecDeque<ScriptAction>) -> VecDeque<ScriptAction> {
-        let mut deeds = self.deeds.iter();
+        let mut traces = self.traces.iter();
         let mut done = 0;
         let mut without_trace = false;
         for (place, action) in due.iter().enumerate() {
-            let mut rest = deeds.clone();
+            let mut rest = traces.clone();
             let is_say = matches!(action, ScriptAction::Say { .. });
-            let shown = *action == ScriptAction::Abort || rest.any(|deed| deed.shows(action));
+            let shown = *action == ScriptAction::Abort || rest.any(|trace| trace.shows(action));
             match (shown, is_say) {
                 (true, true) => {
                     without_trace = false;
                     done = place + 1;
-                    deeds = rest;
+                    traces = rest;
                 }
                 (true, false) if !without_trace => {
                     done = place + 1;
-                    deeds = rest;
+                    traces = rest;
                 }
                 (true, false) => {}
                 (false, true) => break,
@@ -182,10 +182,10 @@ impl Given {
     }
 }
 
-impl Deed {
+impl Trace {
     fn shows(&self, action: &ScriptAction) -> bool {
         match action {
-            ScriptAction::Say { text, .. } => *self == Self::said(text),
+            ScriptAction::Say { text, .. } => *self == Self::message(text),
             ScriptAction::Compact { .. } => *self == Self::Compacted,
             ScriptAction::Navigate { .. } => *self == Self::Moved,
             ScriptAction::Label { .. } => *self == Self::Labelled,

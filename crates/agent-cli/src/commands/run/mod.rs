@@ -11,6 +11,7 @@ mod printer;
 mod progress;
 pub(super) mod rights;
 mod script;
+mod stream;
 mod which;
 
 use std::io::{IsTerminal, Write};
@@ -36,13 +37,13 @@ pub(super) use other::other_models;
 pub(super) use prepare::{Prepared, User};
 use printer::{Form, Printer, tell};
 use progress::Progress;
-pub(super) use which::GoOn;
+pub(super) use which::ResumeCommand;
 
 #[cfg(test)]
 mod tests;
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
-    let prepared = match Prepared::of(args, global, User::Away) {
+    let prepared = match Prepared::of(args, global, User::Headless) {
         Ok(prepared) => prepared,
         Err(Error::NothingToDo(reason)) => return Ok(Outcome::nothing_to_do(reason, json!({}))),
         Err(error) => return Err(for_runs(error)),
@@ -81,7 +82,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     let both = async { futures_util::future::join(prepared.session.run(), driver.drive()).await };
     let (finished, ()) = block_on(both)?;
     let ended = Ended {
-        go_on: go_on(&driver, &GoOn::of(args, global), &prepared.cwd),
+        go_on: go_on(&driver, &ResumeCommand::of(args, global), &prepared.cwd),
         cwd: prepared.cwd.display().to_string(),
         is_text: args.mode.unwrap_or_default() == ModeArg::Text && !global.json,
         finished,
@@ -91,7 +92,7 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
 }
 
 /// Returns the command that goes on with the session, where something of it is on the disk.
-fn go_on(driver: &Driver, go_on: &GoOn, cwd: &Path) -> Option<String> {
+fn go_on(driver: &Driver, go_on: &ResumeCommand, cwd: &Path) -> Option<String> {
     let (id, path) = &driver.session;
     let path = path.as_ref().filter(|path| FileStore::exists(path))?;
     Some(go_on.command(id, path, cwd))
@@ -162,7 +163,7 @@ impl Ended {
                 self.print_partial()?;
                 Err(Error::Failure(format!("{limit}{}", self.hint(" -p ..."))))
             }
-            None if self.driver.printer.said_nothing() => Ok(Outcome::nothing_to_do(
+            None if self.driver.printer.had_no_turn() => Ok(Outcome::nothing_to_do(
                 match &self.go_on {
                     Some(go_on) => {
                         format!("the session ends in an answer; to go on: {go_on} -p TEXT")
@@ -181,9 +182,9 @@ impl Ended {
     /// Prints what was answered before the turn failed, and what it took.
     fn print_partial(&self) -> Result<(), Error> {
         self.tell_spent();
-        match self.driver.printer.answer() {
-            answer if self.is_text && !answer.is_empty() => print_answer(answer),
-            _ => Ok(()),
+        match self.driver.printer.unseen_answer() {
+            Some(answer) if self.is_text && !answer.is_empty() => print_answer(answer),
+            Some(_) | None => Ok(()),
         }
     }
 
@@ -201,7 +202,10 @@ impl Ended {
             if let Some(go_on) = &self.go_on {
                 tell(&styled(DIM, &format!("to go on: {go_on} -p ...")));
             }
-            print_answer(self.driver.printer.answer())?;
+            self.driver
+                .printer
+                .unseen_answer()
+                .map_or(Ok(()), print_answer)?;
         }
         Ok(Outcome::done(&self.document(Some(end)), String::new()))
     }
@@ -222,11 +226,11 @@ impl Ended {
     }
 
     fn tell_spent(&self) {
-        if !self.is_text {
-            return;
-        }
         let usage = &self.finished.usage;
         let read = usage.input + usage.cache_read + usage.cache_write;
+        if !self.is_text || read + usage.output == 0 {
+            return;
+        }
         let cost = match self.finished.cost_usd {
             Some(cost) => format!(", ${cost:.3}"),
             None => String::new(),
@@ -275,7 +279,7 @@ fn waited(compactions: &CompactionTotals) -> Option<String> {
     }
     let ready = match prepared {
         0 => String::new(),
-        _ => format!(", {prepared} of them prepared beside the work"),
+        _ => format!(", {prepared} of them prepared in the background"),
     };
     let compactions = counted(*automatic, "automatic compaction");
     Some(format!(

@@ -17,10 +17,10 @@ use session_model::{EntryKind, SessionTree, build_context};
 use crate::commands::run::folders::workspace;
 use crate::commands::run::rights::{allowed, policies, secret_variables, toolbox};
 use crate::commands::run::script::{ScriptFile, scratch_copy};
-use crate::commands::run::which::Which;
+use crate::commands::run::which::SessionSource;
 use crate::commands::run::{ModeArg, RunArgs, ThinkingArg};
 use crate::error::Error;
-use crate::extensions::hooks::{HookHouse, command_hooks, hook_set};
+use crate::extensions::hooks::{HookEnvironment, command_hooks, hook_set};
 use crate::options::Global;
 use crate::settings::{AppSettings, Sources};
 use agent_session::builder::default_system_prompt;
@@ -37,9 +37,9 @@ use session_store::catalog::sessions_root;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::commands) enum User {
     /// Nobody: all is said in advance, and what would have to be asked is not allowed.
-    Away,
+    Headless,
     /// Somebody.
-    There,
+    Interactive,
 }
 
 /// A session that can run.
@@ -96,8 +96,8 @@ impl Prepared {
                 .or(settings.session.dir.as_deref().map(Path::new)),
         )?;
         let prompt = prompt(args)?;
-        let which = Which::of(args, &root, &here)?;
-        if user == User::Away && prompt.is_none() && script.is_none() {
+        let which = SessionSource::of(args, &root, &here)?;
+        if user == User::Headless && prompt.is_none() && script.is_none() {
             which.check_work()?;
         }
         let own = match &args.cwd {
@@ -138,17 +138,17 @@ impl Prepared {
                 VecDeque::new(),
             ),
         };
-        if user == User::Away && prompt.is_none() && due.is_empty() {
+        if user == User::Headless && prompt.is_none() && due.is_empty() {
             which.check_work()?;
         }
         let secret_variables = secret_variables(args, &settings)?;
         let redactor = Arc::new(redactor(&secret_variables, &servers));
-        let house = HookHouse {
+        let environment = HookEnvironment {
             home: global.settings_sources()?.home,
             secret_variables: secret_variables.clone(),
             redactor: redactor.clone(),
         };
-        let hooks = hook_set(command_hooks(&settings, &house)?);
+        let hooks = hook_set(command_hooks(&settings, &environment)?);
         let reasoning = reasoning(args, &which, &*models.model.provider)?;
         let cwd = match copied {
             true => scratch_copy(&cwd)?,
@@ -164,13 +164,14 @@ impl Prepared {
             .try_fold(workspace, |workspace, folder| {
                 workspace.with_readable(&folder)
             })?;
-        let can_ask =
-            user == User::Away && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+        let can_ask = user == User::Headless
+            && std::io::stdin().is_terminal()
+            && std::io::stderr().is_terminal();
         let memory = ApprovalStore::of(sources.config_dir.as_deref(), workspace.root());
         // A script is the user's own; but a user who is there is asked.
-        let trusted = script.is_some() && user == User::Away;
+        let trusted = script.is_some() && user == User::Headless;
         let policies = policies(&settings, trusted, &allowed)?;
-        let approvals = Approvals::new(policies, can_ask || user == User::There);
+        let approvals = Approvals::new(policies, can_ask || user == User::Interactive);
         let approvals = approvals.with_named(&allowed);
         let approvals = approvals.remembering(memory);
         let system_prompt = system_prompt(args, &settings, &cwd);
@@ -268,7 +269,7 @@ fn models(
     args: &RunArgs,
     window: Option<TokenCount>,
     settings: &AppSettings,
-    which: &Which,
+    which: &SessionSource,
 ) -> Result<LiveModels, Error> {
     let given = match (&args.provider, &args.model) {
         (Some(provider), Some(model)) => Some(format!("{provider}/{model}")),
@@ -300,7 +301,7 @@ pub(super) fn selection(args: &RunArgs, window: Option<TokenCount>) -> Selection
 }
 
 /// Returns the model that answered in the session last; scripts are named by their file.
-fn before(which: &Which) -> Option<String> {
+fn before(which: &SessionSource) -> Option<String> {
     let tree = which.tree()?;
     let context = build_context(&tree.path(tree.leaf()), Profile::Own.context_rules());
     let model = context.model.filter(|model| model.provider != "scripted")?;
@@ -336,7 +337,7 @@ fn instructions(
 }
 
 /// Returns how much the model should think: what the user says, or as before in the session where this model can.
-fn reasoning(args: &RunArgs, which: &Which, provider: &dyn Provider) -> Result<Reasoning, Error> {
+fn reasoning(args: &RunArgs, which: &SessionSource, provider: &dyn Provider) -> Result<Reasoning, Error> {
     let asked = match args.thinking {
         None => {
             let before = which.tree().and_then(level_before);

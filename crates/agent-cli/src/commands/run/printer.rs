@@ -1,8 +1,9 @@
 //! What a run prints: progress for people on standard error, or every event as a line of JSON on standard output.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::commands::run::progress::Progress;
+use crate::commands::run::stream::Stream;
 use agent_session::event::SessionEvent;
 
 /// What is printed, and what is remembered for the end.
@@ -12,6 +13,10 @@ pub(super) struct Printer {
     turns: usize,
     broke_off: bool,
     failed: Option<io::Error>,
+    /// The user has cancelled, and is told so at the end.
+    pub is_interrupted: bool,
+    /// Shows answers as they come.
+    stream: Option<Stream<io::Stdout>>,
 }
 
 /// How a run is told.
@@ -26,12 +31,16 @@ pub(super) enum Form {
 
 impl Printer {
     pub fn new(form: Form) -> Self {
+        let streams = matches!(form, Form::Text(_)) && io::stdout().is_terminal();
+        let stream = streams.then(|| Stream::new(io::stdout()));
         Self {
             form,
             answer: String::new(),
             turns: 0,
             broke_off: false,
             failed: None,
+            is_interrupted: false,
+            stream,
         }
     }
 
@@ -40,8 +49,14 @@ impl Printer {
         self.answer.trim_end()
     }
 
+    /// Returns the same text, unless it is on the screen already.
+    pub fn unseen_answer(&self) -> Option<&str> {
+        let is_seen = self.stream.as_ref().is_some_and(Stream::has_answer);
+        (!is_seen).then(|| self.answer())
+    }
+
     /// Returns whether there was no turn.
-    pub fn said_nothing(&self) -> bool {
+    pub fn had_no_turn(&self) -> bool {
         self.turns == 0
     }
 
@@ -75,19 +90,25 @@ impl Printer {
             self.answer.clear();
         }
         if let SessionEvent::Answer {
-            text, error: None, ..
-        } = event
-        {
-            self.answer.clone_from(text);
-        }
-        if let SessionEvent::Answer {
-            entry_id, error, ..
+            text,
+            entry_id,
+            error,
+            ..
         } = event
         {
             self.broke_off = entry_id.is_some() && error.is_some();
+            if error.is_none() {
+                self.answer.clone_from(text);
+            }
         }
+        if let Some(stream) = &mut self.stream {
+            stream.observe(event);
+        }
+        let is_seen = self.unseen_answer().is_none();
         match &mut self.form {
             Form::Silent => {}
+            Form::Text(_) if is_seen && is_whole_answer(event) => {}
+            Form::Text(_) if self.is_interrupted && is_abort(event) => {}
             Form::Text(progress) => {
                 for line in progress.lines(event) {
                     tell(&line);
@@ -102,6 +123,16 @@ impl Printer {
             }
         }
     }
+}
+
+/// Returns whether an event says that a turn was stopped.
+fn is_abort(event: &SessionEvent) -> bool {
+    matches!(event, SessionEvent::TurnEnd { end, .. } if *end == "aborted")
+}
+
+/// Returns whether an event is an answer that came to its own end.
+fn is_whole_answer(event: &SessionEvent) -> bool {
+    matches!(event, SessionEvent::Answer { error: None, stop_reason, .. } if stop_reason != "length")
 }
 
 /// Prints a line for people. Whether somebody reads it does not matter to the work.

@@ -6,10 +6,10 @@ use compaction_core::TokenCount;
 use serde_json::Value;
 
 use crate::ui::compaction::whole_percent;
-use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens};
+use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens, wrapped};
 use agent_session::event::{CompactionResult, InstructionFile, SessionEvent};
 
-use lines::{cut, filled, wrapped};
+use lines::{cut, filled};
 
 /// What people were not told yet.
 pub(super) struct Progress {
@@ -115,12 +115,39 @@ impl Progress {
         let width = (self.width)();
         let mark = |parts: &[String]| styled(DIM, &filled(parts, "   ", width));
         match event {
-            SessionEvent::SessionStart { .. } => Some(header(event, self.in_copy, width)),
+            SessionEvent::SessionStart {
+                session_id,
+                path,
+                cwd,
+                model,
+                window,
+                entries,
+            } => {
+                let window = (*window > 0).then(|| format!("window {}", tokens(TokenCount(*window))));
+                let copy = if self.in_copy { "a copy " } else { "" };
+                let so_far = (*entries > 0).then(|| format!("{} so far", counted(*entries, "entry")));
+                let parts = [
+                    Some(clean(model)),
+                    window,
+                    Some(format!("in {copy}{}", clean(cwd))),
+                    Some(session(session_id, path.as_deref())),
+                    so_far,
+                ];
+                let parts: Vec<String> = parts.into_iter().flatten().collect();
+                Some(styled(DIM, &filled(&parts, "", width)))
+            }
             SessionEvent::Message { text, .. } => {
                 let room = width.saturating_sub(2);
                 Some(styled(BOLD, &format!("> {}", cut(text, room))))
             }
-            SessionEvent::Answer { .. } => answer(event, width),
+            // The end of the turn reports an error.
+            SessionEvent::Answer { error: Some(_), .. } => None,
+            SessionEvent::Answer { stop_reason, .. } if stop_reason == "length" => {
+                Some(warning("the answer was cut off by its output cap"))
+            }
+            SessionEvent::Answer {
+                text, tool_calls, ..
+            } => (*tool_calls > 0 && !text.trim().is_empty()).then(|| cut(text, width)),
             SessionEvent::ToolStart {
                 call_id,
                 name,
@@ -130,10 +157,19 @@ impl Progress {
                 self.calls.push(call);
                 None
             }
-            SessionEvent::ToolEnd { call_id, name, .. } => {
+            SessionEvent::ToolEnd {
+                call_id,
+                name,
+                is_error,
+                seconds,
+                output,
+                ..
+            } => {
                 let place = self.calls.iter().position(|(id, _)| id == call_id);
                 let call = place.map(|place| self.calls.swap_remove(place).1);
-                tool_end(event, &call.unwrap_or_else(|| name.clone()), width)
+                let error = is_error.then_some(output.as_str());
+                let call = call.unwrap_or_else(|| name.clone());
+                Some(tool_end(&call, *seconds, error, width))
             }
             SessionEvent::Retry {
                 error,
@@ -253,33 +289,6 @@ fn warning(text: &str) -> String {
     format!("{}: {}", styled(WARN, "warning"), clean(text))
 }
 
-fn header(event: &SessionEvent, in_copy: bool, width: usize) -> String {
-    let SessionEvent::SessionStart {
-        session_id,
-        path,
-        cwd,
-        model,
-        window,
-        entries,
-    } = event
-    else {
-        return String::new();
-    };
-    let mut parts = vec![clean(model)];
-    if *window > 0 {
-        parts.push(format!("window {}", tokens(TokenCount(*window))));
-    }
-    parts.push(match in_copy {
-        true => format!("in a copy {}", clean(cwd)),
-        false => format!("in {}", clean(cwd)),
-    });
-    parts.push(session(session_id, path.as_deref()));
-    if *entries > 0 {
-        parts.push(format!("{} so far", counted(*entries, "entry")));
-    }
-    styled(DIM, &filled(&parts, "", width))
-}
-
 /// Returns how people call a session: by the beginning of its id, as lists do, or by a name that they gave.
 fn session(id: &str, path: Option<&str>) -> String {
     /// As much of an id as tells sessions apart that did not begin in the same moment.
@@ -294,53 +303,22 @@ fn session(id: &str, path: Option<&str>) -> String {
     }
 }
 
-fn answer(event: &SessionEvent, width: usize) -> Option<String> {
-    let SessionEvent::Answer {
-        text,
-        tool_calls,
-        stop_reason,
-        error,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    match error {
-        // The end of the turn tells.
-        Some(_) => None,
-        None if stop_reason == "length" => {
-            Some(warning("the answer was cut off by its output cap"))
-        }
-        None if *tool_calls > 0 && !text.trim().is_empty() => Some(cut(text, width)),
-        None => None,
-    }
-}
-
-fn tool_end(event: &SessionEvent, call: &str, width: usize) -> Option<String> {
-    let SessionEvent::ToolEnd {
-        is_error,
-        seconds,
-        output,
-        ..
-    } = event
-    else {
-        return None;
-    };
-    let time = match *seconds < 1.0 {
+fn tool_end(call: &str, seconds: f64, error: Option<&str>, width: usize) -> String {
+    let time = match seconds < 1.0 {
         true => String::new(),
         false => format!("  {seconds:.1}s"),
     };
     let room = width.saturating_sub(2 + time.len());
     let line = styled(DIM, &format!("  {}{time}", first_line(call, room)));
-    Some(match is_error {
-        false => line,
-        true => {
+    match error {
+        None => line,
+        Some(error) => {
             // Long enough for advice.
-            let why = cut(output, 2 * width.saturating_sub(6));
+            let why = cut(error, 2 * width.saturating_sub(6));
             let why = wrapped(&why, width.saturating_sub(6)).join("\n      ");
             format!("{line}\n    {} {why}", styled(WARN, "x"))
         }
-    })
+    }
 }
 
 /// Returns a call as people read it, on one line: the tool, and what it is about.
@@ -373,7 +351,7 @@ fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
         _ => "compacted",
     };
     let by = match result.summarizer.as_str() {
-        "rules" => "by rule".to_owned(),
+        "rules" => "extractive".to_owned(),
         model => format!("by {}", clean(model)),
     };
     let mut title = format!("{verb}  {before} -> {after}");
@@ -396,10 +374,10 @@ fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
         let kept = counted(result.kept_entries, "entry");
         let mut parts = vec![
             format!("   {} summarized", result.summarized_entries),
-            format!("{kept} kept word for word"),
+            format!("{kept} kept verbatim"),
         ];
         if let Some(percent) = result.in_sight_percent {
-            parts.push(format!("{}% in sight", whole_percent(percent)));
+            parts.push(format!("{}% in context", whole_percent(percent)));
         }
         if result.shortened_entries > 0 {
             parts.push(format!("{} shortened", result.shortened_entries));

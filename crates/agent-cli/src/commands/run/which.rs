@@ -1,4 +1,4 @@
-//! Which session runs, and how somebody goes on with it later.
+//! SessionSource session runs, and how somebody goes on with it later.
 
 use agent_session::runtime::carried_pins;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use session_store::catalog::{find, folder_for, is_kept, newest};
 use session_store::{FileStore, MemoryStore, OpenSession, SessionFile, SessionStore};
 
 /// The session that arguments name. Nothing of it is made yet.
-pub(super) enum Which {
+pub(super) enum SessionSource {
     /// A new one among those of its folder.
     New,
     /// A new one in this file.
@@ -30,7 +30,7 @@ pub(super) enum Which {
     Fork(Box<SessionFile>),
 }
 
-impl Which {
+impl SessionSource {
     /// Returns the session that the arguments name, open and locked where it is there; `here` is the folder whose
     /// sessions are looked through.
     pub fn of(args: &RunArgs, root: &Path, here: &Path) -> Result<Self, Error> {
@@ -179,8 +179,8 @@ impl Which {
     }
 }
 
-/// Returns a value as it is spelt on the command line.
-fn spelt(value: &impl ValueEnum) -> Option<String> {
+/// Returns a value as the command line has it.
+fn value_name(value: &impl ValueEnum) -> Option<String> {
     let value = value.to_possible_value()?;
     Some(value.get_name().to_owned())
 }
@@ -195,20 +195,20 @@ fn named(root: &Path, id: &str, option: &str) -> Result<PathBuf, Error> {
 }
 
 /// How somebody goes on with a session: the options that name it and its model.
-pub(in crate::commands) struct GoOn {
+pub(in crate::commands) struct ResumeCommand {
     options: String,
     by_id: bool,
     names_folder: bool,
 }
 
-impl GoOn {
+impl ResumeCommand {
     pub fn of(args: &RunArgs, global: &Global) -> Self {
         let text = |path: &PathBuf| path.display().to_string();
         let given = [
             ("--provider", args.provider.clone()),
             ("--model", args.model.clone()),
             ("--base-url", args.base_url.clone()),
-            ("--wire", args.wire.as_ref().and_then(spelt)),
+            ("--wire", args.wire.as_ref().and_then(value_name)),
             ("--api-key-env", args.api_key_env.clone()),
             ("--window", args.window.map(|window| window.to_string())),
             ("--settings", global.settings.as_ref().map(text)),

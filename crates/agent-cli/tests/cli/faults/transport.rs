@@ -14,7 +14,7 @@ fn connection_refused() {
     assert_snapshot!(bench.fails(&[]), @"
     [unreachable]
     warning: test/alpha (summary): cannot connect: tcp connect error: Connection refused (os error 111)
-    error: Compaction failed: test/alpha: cannot connect: tcp connect error: Connection refused (os error 111); check the address and the network, or leave out --model to summarize by rule; nothing was changed
+    error: Compaction failed: test/alpha: cannot connect: tcp connect error: Connection refused (os error 111); check the address and the network, or leave out --model for an extractive summary; nothing was changed
     ");
     assert_eq!(bench.count(), 0);
 }

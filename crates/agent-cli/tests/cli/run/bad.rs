@@ -38,7 +38,11 @@ fn models_that_cannot_be_asked() {
     assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--model", "nope/x"]), @"error: no provider nope; add it to the settings under providers, or give --base-url");
     assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--model", "openai/gpt-5.4"]), @"error: no key for openai: set OPENAI_API_KEY, or name another variable with --api-key-env");
     assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--model", "openai/gpt-5.4", "--api-key-env", "MY_KEY"]), @"error: no key for openai: set MY_KEY, or name another variable with --api-key-env");
-    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--model", "gpt-5.4", "--window", "0"]), @"error: --window must be at least 1; name the model's context window in tokens");
+    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--model", "gpt-5.4", "--window", "0"]), @"
+    error: invalid value '0' for '--window <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
+    ");
 }
 
 /// A session of a model goes on with that model where none is named.
@@ -100,7 +104,11 @@ fn options_that_cannot_be() {
     assert_snapshot!(refused(&runs, 2, &[]), @"error: say what to do: -p PROMPT runs a session; --help lists the commands over session files");
     assert_snapshot!(runs.refused(2, &["-p", ""]), @"error: the prompt is empty; say what to do with -p TEXT");
     assert_snapshot!(runs.refused(2, &["-p", " \n\t"]), @"error: the prompt is empty; say what to do with -p TEXT");
-    assert_snapshot!(runs.refused(2, &["-p", "hi", "--window", "0"]), @"error: --window must be at least 1; name the model's context window in tokens");
+    assert_snapshot!(runs.refused(2, &["-p", "hi", "--window", "0"]), @"
+    error: invalid value '0' for '--window <TOKENS>': must be a number of tokens, at least 1
+
+    For more information, try '--help'.
+    ");
     assert_snapshot!(runs.refused(2, &["-p", "hi", "--tools", "read,axe"]), @"error: --tools: there is no tool axe; choose from [TOOLS]; or none alone, for no tools");
     assert_snapshot!(runs.refused(2, &["-p", "hi", "--allow", "axe"]), @"error: --allow axe: there is no such tool; choose from [TOOLS], or SERVER__TOOL or SERVER__* for those of a server");
     assert_snapshot!(runs.refused(2, &["-p", "hi", "--cwd", "nowhere"]), @"error: --cwd nowhere: there is no such folder; name one to work in");

@@ -62,7 +62,7 @@ fn a_script_goes_on_behind_a_handoff() {
     The first document.
 
     <ledger>
-    Kept by code, word for word. An id in brackets names an entry of the session before.
+    Kept by code, verbatim. An id in brackets names an entry of the session before.
     First message of the user:
     - p1 [ID]
     Latest message of the user:
@@ -77,7 +77,7 @@ fn a_script_goes_on_behind_a_handoff() {
     The second document.
 
     <ledger>
-    Kept by code, word for word. An id in brackets names an entry of the session before.
+    Kept by code, verbatim. An id in brackets names an entry of the session before.
     First message of the user:
     - p1 [ID]
     Messages of the user in between:

@@ -194,7 +194,7 @@ fn plain(text: &str) -> String {
         (r"[\d.]+k? -> [\d.]+k?", "[N] -> [N]"),
         (r"\b\d+\.\d+s\b", "[TIME]"),
         // Ids have more tokens or fewer, and leave room for more facts or less.
-        (r"\b\d+% in sight", "[N]% in sight"),
+        (r"\b\d+% in context", "[N]% in context"),
         (r" -{3,}\n", " ---\n"),
         // A new tool changes no test of messages.
         (

@@ -73,7 +73,7 @@ fn a_run_with_everything() {
     Nothing else.
     -- [ID] is labelled "the end"
     -- compacted  [N] -> [N]  manual  [TIME]  by scripted/all ---
-       5 summarized, 3 entries kept word for word, [N]% in sight
+       5 summarized, 3 entries kept verbatim, [N]% in context
     -- back to [ID], with a summary of what was left
     > and now?
     Now nothing is left.
@@ -302,7 +302,6 @@ fn a_turn_that_fails() {
     --- stderr
     scripted/script, window 128.0k, in [DIR], session [SESSION]
     > hi
-    [N] read, [N] written
     error: scripted/script: no money
     to go on: agent-cli --resume [SESSION] --provider scripted:script.jsonl
     ");

@@ -29,7 +29,7 @@ impl Person {
     }
 
     fn is_asked(&mut self, call_id: &str, subject: &str) {
-        self.asker.heard(&SessionEvent::ApprovalRequest {
+        self.asker.observe(&SessionEvent::ApprovalRequest {
             call_id: call_id.to_owned(),
             tool: "bash".to_owned(),
             subject: subject.to_owned(),
@@ -37,7 +37,7 @@ impl Person {
     }
 
     fn ended(&mut self, call_id: &str, decision: Option<&'static str>) {
-        self.asker.heard(&SessionEvent::ApprovalEnd {
+        self.asker.observe(&SessionEvent::ApprovalEnd {
             call_id: call_id.to_owned(),
             decision: decision.map(Into::into),
         });

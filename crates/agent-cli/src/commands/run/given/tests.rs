@@ -5,8 +5,8 @@ use llm_providers::ScriptDelivery;
 
 use super::*;
 
-/// Returns what is left of `due` after `deeds`, both in words; what is said stands as it is.
-fn left(due: &str, deeds: &str) -> String {
+/// Returns what is left of `due` after `traces`, both in words; what is said stands as it is.
+fn left(due: &str, traces: &str) -> String {
     let action = |word: &str| match word {
         "compact" => ScriptAction::Compact { focus: None },
         "handoff" => ScriptAction::Handoff { focus: None },
@@ -26,14 +26,14 @@ fn left(due: &str, deeds: &str) -> String {
         },
     };
     let deed = |word: &str| match word {
-        "compact" => Deed::Compacted,
-        "handoff" => Deed::HandedOff,
-        "navigate" => Deed::Moved,
-        "label" => Deed::Labelled,
-        text => Deed::said(text),
+        "compact" => Trace::Compacted,
+        "handoff" => Trace::HandedOff,
+        "navigate" => Trace::Moved,
+        "label" => Trace::Labelled,
+        text => Trace::message(text),
     };
     let given = Given {
-        deeds: deeds.split_whitespace().map(deed).collect(),
+        traces: traces.split_whitespace().map(deed).collect(),
         ..Given::default()
     };
     let words: Vec<&str> = due.split_whitespace().collect();

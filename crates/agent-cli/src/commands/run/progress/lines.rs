@@ -1,6 +1,6 @@
 //! Texts in lines that fit the screen.
 
-use crate::ui::{columns, first_line, split_columns};
+use crate::ui::{columns, first_line};
 
 /// Returns parts with commas between them, in lines of at most `width` columns where no part is longer; lines
 /// behind the first begin with `indent`.
@@ -26,28 +26,6 @@ pub(super) fn filled(parts: &[String], indent: &str, width: usize) -> String {
         used += length;
     }
     text
-}
-
-/// Returns the words of a line in lines of at most `width` columns; a longer word is cut where the line ends.
-pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split(' ') {
-        match lines.last_mut() {
-            Some(line) if columns(line) + 1 + columns(word) <= width => {
-                line.push(' ');
-                line.push_str(word);
-            }
-            _ => {
-                let mut rest = word;
-                while !rest.is_empty() {
-                    let (line, after) = split_columns(rest, width.max(2));
-                    lines.push(line.to_owned());
-                    rest = after;
-                }
-            }
-        }
-    }
-    lines
 }
 
 /// Returns the first line of a text, and dots where more follows.
