@@ -337,7 +337,11 @@ fn instructions(
 }
 
 /// Returns how much the model should think: what the user says, or as before in the session where this model can.
-fn reasoning(args: &RunArgs, which: &SessionSource, provider: &dyn Provider) -> Result<Reasoning, Error> {
+fn reasoning(
+    args: &RunArgs,
+    which: &SessionSource,
+    provider: &dyn Provider,
+) -> Result<Reasoning, Error> {
     let asked = match args.thinking {
         None => {
             let before = which.tree().and_then(level_before);

@@ -123,9 +123,11 @@ impl Progress {
                 window,
                 entries,
             } => {
-                let window = (*window > 0).then(|| format!("window {}", tokens(TokenCount(*window))));
+                let window =
+                    (*window > 0).then(|| format!("window {}", tokens(TokenCount(*window))));
                 let copy = if self.in_copy { "a copy " } else { "" };
-                let so_far = (*entries > 0).then(|| format!("{} so far", counted(*entries, "entry")));
+                let so_far =
+                    (*entries > 0).then(|| format!("{} so far", counted(*entries, "entry")));
                 let parts = [
                     Some(clean(model)),
                     window,

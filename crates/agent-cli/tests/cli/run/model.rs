@@ -144,7 +144,6 @@ fn a_model_that_refuses() {
     --- stderr
     test/alpha, window 32.0k, in [DIR], session [SESSION]
     > hi
-    [N] read, [N] written
     error: test/alpha: who are you; check the key in TEST_KEY (status 401)
     to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2'
     ");
