@@ -36,7 +36,7 @@ pub struct FileLog {
 pub(crate) enum Place {
     /// In memory and, once there is something worth it, in the pending file.
     Unpersisted {
-        log: InMemoryLog,
+        log: Box<InMemoryLog>,
         /// Held from the first write on.
         lock: Option<SessionLock>,
         /// Some entry must not be lost.

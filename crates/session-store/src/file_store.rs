@@ -59,7 +59,7 @@ impl Store<FileLog> {
         };
         let place = Place::Unpersisted {
             is_worth_keeping: !held.session.tree().is_empty(),
-            log: held.session,
+            log: Box::new(held.session),
             lock: Some(lock),
         };
         let log = FileLog::over(path, place, pending, files);
@@ -129,7 +129,7 @@ impl Store<FileLog> {
 
     fn unpersisted(path: &Path, header: &HeaderDraft, files: Arc<dyn FileLayer>) -> Self {
         let place = Place::Unpersisted {
-            log: InMemoryLog::of_header(header),
+            log: Box::new(InMemoryLog::of_header(header)),
             lock: None,
             is_worth_keeping: false,
         };

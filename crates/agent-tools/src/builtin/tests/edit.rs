@@ -193,7 +193,7 @@ fn a_file_that_changed_meanwhile_is_not_replaced() {
             fs::rename(sandbox.path("other"), sandbox.path("file")).unwrap();
         }),
         ("gone", |sandbox| {
-            fs::remove_file(sandbox.path("file")).unwrap()
+            fs::remove_file(sandbox.path("file")).unwrap();
         }),
     ];
     for (name, change) in changes {
