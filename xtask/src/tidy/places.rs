@@ -33,10 +33,7 @@ impl Place {
     }
 
     fn lines(&self) -> usize {
-        self.sources
-            .iter()
-            .map(|source| source.text.lines().count())
-            .sum()
+        self.sources.iter().map(source::Source::lines).sum()
     }
 }
 

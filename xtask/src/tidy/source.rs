@@ -10,7 +10,7 @@ use crate::run::{Outcome, read, root};
 
 /// What counts as product code, for the report.
 pub const RULE: &str = "lines of .rs files below src/, without files under tests/ or examples/, tests.rs, tests_*.rs, \
-                        *_tests.rs and modules declared #[cfg(test)]";
+                        *_tests.rs and modules under #[cfg(test)]";
 
 /// One file of a crate.
 pub struct Source {
@@ -20,6 +20,21 @@ pub struct Source {
     pub modules: Vec<String>,
     pub text: String,
     pub tokens: TokenStream,
+}
+
+impl Source {
+    /// Returns the number of lines, top-level items under `#[cfg(test)]` aside.
+    pub fn lines(&self) -> usize {
+        let mut in_tests = false;
+        let counted = self.text.lines().filter(|line| {
+            in_tests |= *line == "#[cfg(test)]";
+            let counts = !in_tests;
+            let ends = *line == "}" || line.ends_with(';');
+            in_tests &= !ends || line.starts_with(' ');
+            counts
+        });
+        counted.count()
+    }
 }
 
 /// Returns true for a file that holds tests, by its path.
@@ -128,7 +143,19 @@ fn is_cfg_test(group: &Group, before: &[TokenTree]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_test, without_tests};
+    use super::{Source, is_test, without_tests};
+
+    #[test]
+    fn lines_of_tests_do_not_count() {
+        let text = "//! A.\n#[cfg(test)]\nmod a;\nfn b() {\n}\n\n#[cfg(test)]\nmod c {\n    use d;\n}\nfn e() {}\n";
+        let source = Source {
+            shown: String::new(),
+            modules: Vec::new(),
+            text: text.to_owned(),
+            tokens: text.parse().unwrap(),
+        };
+        assert_eq!(source.lines(), 5);
+    }
 
     #[test]
     fn what_is_compiled_for_tests_alone_is_left_out() {
