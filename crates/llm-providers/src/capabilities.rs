@@ -16,8 +16,8 @@ pub struct Capabilities {
     pub images: bool,
     /// Whether it thinks.
     pub reasoning: bool,
-    /// Whether it decides itself how much it thinks and takes an effort, not a budget (newer models of the
-    /// Messages wire).
+    /// Whether it decides itself how much it thinks and takes a level, not a budget (newer models of the Messages
+    /// and the Gemini wire).
     pub adaptive_thinking: bool,
     /// Whether the standalone form of native compaction works.
     pub native_standalone: bool,

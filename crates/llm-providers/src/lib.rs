@@ -2,8 +2,8 @@
 //!
 //! A [`Provider`] takes a [`Request`] and gives a stream of [`Event`]s that ends
 //! with [`Event::Done`], or a [`ProviderError`]. Which provider it is may be
-//! chosen at run time: [`HttpProvider`] speaks OpenAI Responses, Chat Completions
-//! and Anthropic Messages ([`Wire`]), [`RemoteEndpoint`] asks a service for
+//! chosen at run time: [`HttpProvider`] speaks OpenAI Responses, Chat Completions,
+//! Anthropic Messages and Gemini ([`Wire`]), [`RemoteEndpoint`] asks a service for
 //! summaries, and [`Scripted`] answers from a list of turns or from a file ([`Script`]).
 //! [`complete`] sees one request to its end under a [`RetryPolicy`].
 //!

@@ -1,4 +1,4 @@
-//! What the Chat and the Messages wire have in common: plain parts of content, arguments, call ids, endings.
+//! What the wires have in common: plain parts of content, arguments, call ids, endings.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
