@@ -547,16 +547,8 @@ fn thinking_levels_are_sent_or_refused() {
             Reasoning::Low,
             "models.\"mistral/devstral-2512\".reasoning",
         ),
-        (
-            "gemini/gemini-3.8-flash",
-            Reasoning::XHigh,
-            "--thinking high",
-        ),
-        (
-            "anthropic/claude-next",
-            Reasoning::Minimal,
-            "--thinking low",
-        ),
+        ("gemini/gemini-3.8-flash", Reasoning::XHigh, "ask for high"),
+        ("anthropic/claude-next", Reasoning::Minimal, "ask for low"),
     ] {
         let (error, body) = asked(model, reasoning);
         assert_eq!(error.kind, ProviderErrorKind::InvalidRequest, "{model}");

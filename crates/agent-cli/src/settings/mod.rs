@@ -13,7 +13,9 @@ mod variables;
 
 use std::collections::BTreeMap;
 
+use clap::ValueEnum;
 use compaction_core::{BranchSummarySettings, CompactionSettings, Settings};
+use llm_providers::Reasoning;
 use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, ProviderOverride};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +43,8 @@ pub(crate) use path::KeyPath;
 pub struct AppSettings {
     /// The model of the session, as `provider/model`.
     pub model: Option<String>,
+    /// How much the model thinks, unless `--thinking` or the session says; as the provider has it unless set.
+    pub thinking: Option<Thinking>,
     /// What is added to the built-in system prompt.
     pub system_prompt: Option<String>,
     /// Compaction.
@@ -65,6 +69,38 @@ pub struct AppSettings {
     pub hooks: BTreeMap<String, HookSetting>,
     /// Servers of the Model Context Protocol whose tools are offered in addition to the agent's own, by name.
     pub mcp_servers: BTreeMap<String, ServerSetting>,
+}
+
+/// How much a model thinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Thinking {
+    /// As little as it can.
+    Off,
+    /// The least that counts as thinking.
+    Minimal,
+    /// A little.
+    Low,
+    /// Some.
+    Medium,
+    /// Much.
+    High,
+    /// Even more.
+    #[value(name = "xhigh")]
+    XHigh,
+}
+
+impl From<Thinking> for Reasoning {
+    fn from(level: Thinking) -> Self {
+        match level {
+            Thinking::Off => Self::Off,
+            Thinking::Minimal => Self::Minimal,
+            Thinking::Low => Self::Low,
+            Thinking::Medium => Self::Medium,
+            Thinking::High => Self::High,
+            Thinking::XHigh => Self::XHigh,
+        }
+    }
 }
 
 /// The settings under `session`.

@@ -48,7 +48,7 @@ pub(crate) fn refusal(reasoning: Reasoning, target: &Target<'_>) -> Option<Strin
         Reasoning::Off if target.known => return None,
         Reasoning::Off => {
             return Some(format!(
-                "nothing is known of {model}, so it cannot be told not to think; leave out --thinking, or set \
+                "nothing is known of {model}, so it cannot be told not to think; leave out the level, or set \
                  models.\"{provider}/{model}\".reasoning"
             ));
         }
@@ -56,20 +56,20 @@ pub(crate) fn refusal(reasoning: Reasoning, target: &Target<'_>) -> Option<Strin
     }
     if target.known && !target.capabilities.reasoning {
         return Some(format!(
-            "{model} does not think, so no thinking level can be sent; leave out --thinking, or set \
+            "{model} does not think, so no thinking level can be sent; leave out the level, or set \
              models.\"{provider}/{model}\".reasoning"
         ));
     }
     match (target.wire, reasoning) {
         (Wire::Chat, _) if target.compat.reasoning_field == ReasoningField::None => Some(format!(
-            "no field for a thinking level is known of {provider}; leave out --thinking, or set \
+            "no field for a thinking level is known of {provider}; leave out the level, or set \
              providers.{provider}.compat.reasoningField"
         )),
         (Wire::Gemini, Reasoning::XHigh) if target.thinks_by_level() => {
-            Some("the highest thinking level of Gemini is high; set --thinking high".to_owned())
+            Some("the highest thinking level of Gemini is high; ask for high".to_owned())
         }
         (Wire::Messages, Reasoning::Minimal) if target.thinks_by_level() => Some(format!(
-            "the lowest thinking level of {model} is low; set --thinking low"
+            "the lowest thinking level of {model} is low; ask for low"
         )),
         _ => None,
     }

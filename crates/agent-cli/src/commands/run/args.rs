@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 
 use crate::models::WireArg;
 use crate::options::tokens_at_least_one;
+use crate::settings::Thinking;
 
 /// Options of a running session: `agent-cli -p PROMPT`.
 #[derive(Debug, Clone, Default, PartialEq, Args)]
@@ -38,7 +39,7 @@ pub struct RunArgs {
     pub window: Option<NonZeroU64>,
     /// How much the model should think.
     #[arg(long, value_enum, value_name = "HOW MUCH")]
-    pub thinking: Option<ThinkingArg>,
+    pub thinking: Option<Thinking>,
     /// Keep every exchange with a model in this file, for bug reports; keys are removed, the session's text is not.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
@@ -85,24 +86,6 @@ pub enum ModeArg {
     Text,
     /// One JSON event a line.
     Json,
-}
-
-/// How much a model thinks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ThinkingArg {
-    /// As little as it can.
-    Off,
-    /// The least that counts as thinking.
-    Minimal,
-    /// A little.
-    Low,
-    /// Some.
-    Medium,
-    /// Much.
-    High,
-    /// Even more.
-    #[value(name = "xhigh")]
-    XHigh,
 }
 
 impl RunArgs {

@@ -30,7 +30,7 @@ use agent_session::event::CompactionTotals;
 use agent_session::runtime::{Command, Finished};
 use session_store::{Delivery, FileStore};
 
-pub(crate) use args::{ModeArg, RunArgs, ThinkingArg};
+pub(crate) use args::{ModeArg, RunArgs};
 use ask::Asker;
 use driver::{Driver, Phase};
 pub(super) use other::other_models;

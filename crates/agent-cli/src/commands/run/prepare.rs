@@ -18,11 +18,12 @@ use crate::commands::run::folders::workspace;
 use crate::commands::run::rights::{allowed, policies, secret_variables, toolbox};
 use crate::commands::run::script::{ScriptFile, scratch_copy};
 use crate::commands::run::which::SessionSource;
-use crate::commands::run::{ModeArg, RunArgs, ThinkingArg};
+use crate::commands::run::{ModeArg, RunArgs};
 use crate::error::Error;
 use crate::extensions::hooks::{HookEnvironment, command_hooks, hook_set};
 use crate::options::Global;
-use crate::settings::{AppSettings, Sources};
+use crate::settings::{AppSettings, Sources, Thinking};
+use crate::ui::note;
 use agent_session::builder::default_system_prompt;
 use agent_session::instructions::{Instructions, Places};
 use agent_session::models::LiveModels;
@@ -149,7 +150,7 @@ impl Prepared {
             redactor: redactor.clone(),
         };
         let hooks = hook_set(command_hooks(&settings, &environment)?);
-        let reasoning = reasoning(args, &which, &*models.model.provider)?;
+        let reasoning = reasoning(args, &settings, &which, &*models.model.provider)?;
         let cwd = match copied {
             true => scratch_copy(&cwd)?,
             false => cwd,
@@ -336,43 +337,35 @@ fn instructions(
     Ok(Instructions::of(&settings.instructions, places))
 }
 
-/// Returns how much the model should think: what the user says, or as before in the session where this model can.
+/// Returns how much the model should think: what the user says now, or as before in the session, or what the settings say.
+///
+/// # Errors
+/// The reason why the model cannot be told `--thinking`; of another level it is a note.
 fn reasoning(
     args: &RunArgs,
+    settings: &AppSettings,
     which: &SessionSource,
     provider: &dyn Provider,
 ) -> Result<Reasoning, Error> {
-    let asked = match args.thinking {
-        None => {
-            let before = which.tree().and_then(level_before);
-            let before = before.filter(|level| provider.refuses_reasoning(*level).is_none());
-            return Ok(before.unwrap_or(Reasoning::Default));
-        }
-        Some(ThinkingArg::Off) => Reasoning::Off,
-        Some(ThinkingArg::Minimal) => Reasoning::Minimal,
-        Some(ThinkingArg::Low) => Reasoning::Low,
-        Some(ThinkingArg::Medium) => Reasoning::Medium,
-        Some(ThinkingArg::High) => Reasoning::High,
-        Some(ThinkingArg::XHigh) => Reasoning::XHigh,
+    let before = which.tree().and_then(level_before);
+    let Some(level) = args.thinking.or(before).or(settings.thinking) else {
+        return Ok(Reasoning::Default);
     };
-    match provider.refuses_reasoning(asked) {
-        Some(reason) => Err(Error::Usage(reason)),
-        None => Ok(asked),
+    match provider.refuses_reasoning(level.into()) {
+        None => Ok(level.into()),
+        Some(reason) if args.thinking.is_some() => Err(Error::Usage(reason)),
+        Some(reason) => {
+            let from = before.map_or("settings", |_| "session");
+            note(&format!("{reason}; the level of the {from} is not sent"));
+            Ok(Reasoning::Default)
+        }
     }
 }
 
 /// Returns how much the model of a session has thought, where the session says so.
-fn level_before(tree: &SessionTree) -> Option<Reasoning> {
+fn level_before(tree: &SessionTree) -> Option<Thinking> {
     let path = tree.path(tree.leaf());
     path.newest(EntryKind::ThinkingLevelChange)?;
     let context = build_context(&path, Profile::Own.context_rules());
-    match context.thinking_level.as_str() {
-        "off" => Some(Reasoning::Off),
-        "minimal" => Some(Reasoning::Minimal),
-        "low" => Some(Reasoning::Low),
-        "medium" => Some(Reasoning::Medium),
-        "high" => Some(Reasoning::High),
-        "xhigh" => Some(Reasoning::XHigh),
-        _ => None,
-    }
+    serde_json::from_value(context.thinking_level.into()).ok()
 }

@@ -148,3 +148,25 @@ fn a_model_that_refuses() {
     to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2'
     ");
 }
+
+#[test]
+fn a_level_of_thinking_is_sent_or_refused_with_a_reason() {
+    let asked = Asked::replying(vec![streams::chat_stream("Hello.")]);
+    assert_snapshot!(asked.run(&["-p", "hi", "--thinking", "high"]), @"
+    exit 2
+    --- stderr
+    error: no field for a thinking level is known of test; leave out the level, or set providers.test.compat.reasoningField
+    ");
+    assert_snapshot!(asked.run(&["-p", "hi", "--set", "thinking=high"]), @"
+    exit 0
+    --- stdout
+    Hello.
+    --- stderr
+    note: no field for a thinking level is known of test; leave out the level, or set providers.test.compat.reasoningField; the level of the settings is not sent
+    test/alpha, window 32.0k, in [DIR], session [SESSION]
+    > hi
+    [N] read, [N] written
+    to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'thinking=high' --set 'http.attempts=2' -p ...
+    ");
+    assert_eq!(asked.bodies()[0]["reasoning_effort"], Value::Null);
+}
