@@ -853,7 +853,7 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
        ## Original Request
        First request: in the ledger below.
        ## Context Needed to Continue
-       - Made by rule, without a model (extractive). Quotes are exact, and an id ...
+       - Made by code, without a model (extractive). Quotes are exact, and an id ...
     ");
     assert!(tokens(&env) < Some(170_000));
     let added: Vec<Value> = env.lines("s.jsonl").split_off(4);

@@ -338,7 +338,7 @@ fn a_gate_refuses_and_writes_nothing() {
     };
     let refused = gate("100", "0");
     assert_eq!(refused.code, Some(1), "{refused}");
-    assert_snapshot!(refused.stderr.trim(), @"error: Compaction failed: only 49% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept");
+    assert_snapshot!(refused.stderr.trim(), @"error: Compaction failed: only 49% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept");
     assert!(env.listing() == before, "something was written");
     assert_eq!(gate("20", "2000").code, Some(0));
 }

@@ -9,7 +9,7 @@ use super::facts::{Facts, Item, LeftOut};
 use super::ledger_dedup::{BELOW, FIRST_BELOW, Part};
 
 /// Opens the line that says how the summary was made.
-pub(super) const MADE: &str = "Made by rule, without a model (extractive)";
+pub(super) const MADE: &str = "Made by code, without a model (extractive)";
 /// Opens the quote of a summary that had no sections.
 pub(super) const EARLIER: &str = "Earlier summary:";
 /// Opens the goal that an earlier summary gave in its own words.

@@ -17,7 +17,7 @@ const CLOSING: &str = "</ledger>";
 const HEADING: &str = "Names from what is left out, in no order (may be out of date since):";
 
 /// What stands above what the user said.
-const SAID_HEADING: &str = "Said by the user, word for word:";
+const SAID_HEADING: &str = "Exact words of the user, quoted:";
 
 /// The most that one message of the user takes, in tokens: more is not cheap. A rule may take what there is.
 const MESSAGE: TokenCount = TokenCount(96);

@@ -42,7 +42,7 @@ pub enum ApplyError {
     },
     /// Too little of what can be checked stays in context (`compaction.verify.mode = gate`).
     #[error(
-        "only {percent}% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for {minimum}%; lower it, or set compaction.verify.mode=repair to accept what can be kept"
+        "only {percent}% of what can be checked would stay in context; compaction.verify.minimumPercent asks for {minimum}%; lower it, or set compaction.verify.mode=repair to accept what can be kept"
     )]
     Unverified {
         /// The share that stays in context, in percent.

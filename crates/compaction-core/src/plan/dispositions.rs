@@ -234,7 +234,7 @@ pub(super) fn say_what_comes_back(
     for entry in entries {
         let id = &entry.entry_id;
         if entry.disposition == Disposition::Summarized {
-            entry.reason = "nothing stays word for word";
+            entry.reason = "nothing stays verbatim";
         }
         if pending == Some(id) {
             entry.comes_back = Some(ComesBack::Calls);

@@ -192,7 +192,7 @@ fn what_the_user_said_is_repaired_first() {
     let (said, names) = said.split_once("Names from").expect("names");
     insta::assert_snapshot!(said, @"
 
-    Said by the user, word for word:
+    Exact words of the user, quoted:
     - Never <b>push</b> to main. [e1]
     ");
     assert!(names.contains("name_number_0"), "{names}");
