@@ -336,7 +336,7 @@ fn one_turn_that_is_too_large_is_shortened_where_it_stands() {
     });
 }
 
-/// Returns a house whose summaries are refused unless all that can be checked stays in sight, which nothing can bring
+/// Returns a house whose summaries are refused unless all that can be checked stays in context, which nothing can bring
 /// about.
 fn gated(strategy: Value) -> House {
     let mut house = house(&summaries(), strategy);
@@ -357,8 +357,8 @@ fn a_summary_that_keeps_too_little_is_not_stored() {
         let before = house.files();
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
-        progress: scripted/script (summary): only 0% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
-        compacted: Compaction failed: only 33% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
+        progress: scripted/script (summary): only 0% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
+        compacted: Compaction failed: only 33% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
         ");
         assert_eq!(house.files(), before);
         life.close().await;
@@ -372,7 +372,7 @@ fn the_next_strategy_takes_over_when_a_summary_keeps_too_little() {
         let mut life = house.open_session(OUTPUT);
         assert_snapshot!(life.command_and(compact()).await, @"
         compaction manual context-full
-        progress: scripted/script (summary): only 0% of what can be checked would stay in sight; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
+        progress: scripted/script (summary): only 0% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept
         compacted prune-only by rules
         ");
         life.close().await;
