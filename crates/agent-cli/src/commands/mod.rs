@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
+mod gc;
 mod handoff;
 mod hooks;
 mod inspect;
@@ -157,6 +158,7 @@ commands! {
     Pin: pin::PinArgs,
     Migrate: migrate::MigrateArgs,
     Doctor: doctor::DoctorArgs,
+    Gc: gc::GcArgs,
     Models: models::ModelsArgs,
     Sessions: sessions::SessionsArgs,
     Servers: servers::ServersArgs,
