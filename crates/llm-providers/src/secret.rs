@@ -97,6 +97,30 @@ impl Redactor {
         clean
     }
 
+    /// Takes keys out of a text that came in pieces: what is left of a piece stays in it. Returns whether there was one.
+    pub(crate) fn clean_pieces(&self, pieces: &mut [String]) -> bool {
+        let whole = pieces.concat();
+        let places = self.places(&whole, SHORTEST, whole.len());
+        let mut start = 0;
+        for piece in pieces {
+            let end = start + piece.len();
+            let mut at = start;
+            piece.clear();
+            for (from, to) in &places {
+                if *to > start && *from < end {
+                    if *from >= start {
+                        piece.push_str(&whole[at..*from]);
+                        piece.push_str(REMOVED);
+                    }
+                    at = end.min(*to);
+                }
+            }
+            piece.push_str(&whole[at..end]);
+            start = end;
+        }
+        !places.is_empty()
+    }
+
     /// Returns the places of keys in `text`, none over another; of those that begin at one place the longest.
     /// Only places before `end` count.
     fn places(&self, text: &str, shortest: usize, end: usize) -> Vec<(usize, usize)> {

@@ -199,7 +199,7 @@ fn list_folder(folder: &Path, rows: &mut Vec<SessionRow>) -> Result<(), StoreErr
 }
 
 /// Returns what is in a folder; nothing when there is no such folder.
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let failed = |error| StoreError::io("read", folder, error);
     let found = match std::fs::read_dir(folder) {
         Ok(found) => found,

@@ -28,6 +28,7 @@
 
 mod append;
 pub mod catalog;
+mod cleanup;
 #[cfg(any(test, feature = "conformance"))]
 pub mod conformance_tests;
 pub mod error;
@@ -57,6 +58,7 @@ mod traits;
 mod writer;
 
 pub use append::SyncPolicy;
+pub use cleanup::{Cleanup, CleanupRule, KeptOutput, OutputTotal, find_unused, remove_unused};
 pub use error::{Advice, StoreError};
 pub use file::SessionFile;
 pub use file_catalog::FileCatalog;

@@ -16,7 +16,7 @@ pub(crate) const PENDING: &str = ".pending.jsonl";
 const LOCK: &str = ".lock";
 
 /// How the name of the folder of cut outputs ends, behind the name of the session.
-const OUTPUTS: &str = ".outputs";
+pub(crate) const OUTPUTS: &str = ".outputs";
 
 /// Returns where the pending file of `session` is.
 pub fn pending_path(session: &Path) -> PathBuf {

@@ -128,11 +128,12 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     out["written_to"] = json!(written.map(|place| place.display().to_string()));
     out["model"] = json!(report.of_models());
     let mut text = format!(
-        "{}\n\n{document}\n\n",
+        "{}\n\n{}\n\n",
         ui::styled(
             ui::BOLD,
             &ui::rule(&format!("handoff  {}", author(&report)), ui::width())
-        )
+        ),
+        ui::clean_lines(&document)
     );
     if let Some(account) = account(&report) {
         text.push_str(&format!("   {account}\n"));

@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
+mod gc;
 mod handoff;
 mod hooks;
 mod inspect;
@@ -157,6 +158,7 @@ commands! {
     Pin: pin::PinArgs,
     Migrate: migrate::MigrateArgs,
     Doctor: doctor::DoctorArgs,
+    Gc: gc::GcArgs,
     Models: models::ModelsArgs,
     Sessions: sessions::SessionsArgs,
     Servers: servers::ServersArgs,
@@ -220,7 +222,7 @@ fn run(cli: &Cli) -> ExitCode {
             if cli.global.json {
                 print_error(kind, &error.to_string(), error.fault(), error.report());
             }
-            anstream::eprintln!("{}: {error}", crate::ui::error_label());
+            crate::ui::tell(&format!("{}: {error}", crate::ui::error_label()));
             ExitCode::from(kind.exit_code())
         }
     }
@@ -260,14 +262,12 @@ fn print(outcome: &Outcome, as_json: bool) -> Result<Option<ErrorKind>, Error> {
         Err(error) => return Err(Error::io("write to", "standard output", error)),
     }
     if let Some(reason) = &outcome.failed {
-        anstream::eprintln!("{}: {reason}", crate::ui::error_label());
+        crate::ui::tell(&format!("{}: {reason}", crate::ui::error_label()));
         return Ok(Some(ErrorKind::Failure));
     }
     Ok(outcome.nothing_to_do.as_ref().map(|reason| {
-        anstream::eprintln!(
-            "nothing to do: {}",
-            reason.trim_start_matches("nothing to do: ")
-        );
+        let reason = reason.trim_start_matches("nothing to do: ");
+        crate::ui::tell(&format!("nothing to do: {reason}"));
         ErrorKind::NothingToDo
     }))
 }

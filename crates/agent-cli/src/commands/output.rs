@@ -81,12 +81,12 @@ impl Opened {
         unreadable::refuse_failed_reads(read.tree(), &read.path)?;
         if let Some(skipped) = skipped {
             let place = parent.as_deref().unwrap_or("the beginning");
-            anstream::eprintln!(
+            crate::ui::tell(&format!(
                 "{} {} cannot be read; what is written follows {} instead",
                 crate::ui::severity_label(Severity::Warning),
                 crate::ui::clean(&skipped),
                 crate::ui::clean(place)
-            );
+            ));
         }
         let (lines, ids) = self.session().stamp(drafts, parent.as_ref());
         match (self, destination) {

@@ -17,10 +17,10 @@ const LONGEST_END: u64 = 256 * 1024 * 1024;
 
 /// Says that nothing was written, because `out` holds it.
 pub(super) fn notice(out: &Path) {
-    anstream::eprintln!(
+    crate::ui::tell(&format!(
         "note {} holds this result already; nothing was written",
         crate::ui::clean(&out.display().to_string())
-    );
+    ));
 }
 
 /// Returns the ids that the entries `lines` have in `out`, when `out` is a regular file that holds exactly the

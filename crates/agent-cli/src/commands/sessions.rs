@@ -62,7 +62,7 @@ pub(super) fn run(args: &SessionsArgs, _: &Global) -> Result<Outcome, Error> {
     }
 }
 
-fn root(args: &SessionDirArgs) -> Result<PathBuf, Error> {
+pub(super) fn root(args: &SessionDirArgs) -> Result<PathBuf, Error> {
     Ok(sessions_root(args.session_dir.as_deref())?)
 }
 
@@ -175,7 +175,7 @@ fn short_ids<'a>(ids: &[&'a str]) -> BTreeMap<&'a str, &'a str> {
 }
 
 /// Returns a number of bytes for people: `950 B`, `31 kB`, `1.2 MB`.
-fn size(bytes: u64) -> String {
+pub(super) fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),
         1_000..999_500 => format!("{} kB", (bytes + 500) / 1_000),

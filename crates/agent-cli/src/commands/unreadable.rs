@@ -7,7 +7,7 @@ use session_model::{Diagnostic, SessionTree, Severity};
 
 use crate::commands::shell_name;
 use crate::error::Error;
-use crate::ui::{clean, counted, severity_label};
+use crate::ui::{clean, counted, severity_label, tell};
 use session_store::SessionFile;
 
 /// How many lines are named.
@@ -36,7 +36,7 @@ impl Unreadable {
         };
         if let Some(text) = unreadable.text() {
             let label = severity_label(Severity::Warning);
-            anstream::eprintln!("{label} {}", clean(&text));
+            tell(&format!("{label} {}", clean(&text)));
         }
         Ok(unreadable)
     }

@@ -1,6 +1,8 @@
 //! The layers of settings put on one another, each checked by itself, so that an error names the place to fix.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read;
 
 use llm_providers::catalog::CatalogError;
 use serde_json::{Map, Value};
@@ -164,6 +166,9 @@ fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Error> 
     Ok(parts)
 }
 
+/// The most bytes of a settings file.
+const LONGEST: u64 = 16_000_000;
+
 /// Returns what a file holds.
 fn read_file(file: &SettingsFile) -> Result<Tree, Error> {
     let shown = file.path.display();
@@ -179,7 +184,13 @@ fn read_file(file: &SettingsFile) -> Result<Tree, Error> {
         let text = format!("settings {shown}: is a device or a pipe, but must be a file");
         return Err(usage(&text));
     }
-    let bytes = std::fs::read(&file.path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    let opened = File::open(&file.path).map_err(unreadable)?;
+    let read = opened.take(LONGEST + 1).read_to_end(&mut bytes);
+    if read.map_err(unreadable)? as u64 > LONGEST {
+        let text = format!("settings {shown}: has more than 16 MB, but must be shorter");
+        return Err(usage(&text));
+    }
     let text = std::str::from_utf8(&bytes).map_err(|error| {
         let before = &bytes[..error.valid_up_to()];
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;

@@ -10,6 +10,8 @@ pub mod restored;
 pub mod writing;
 
 pub use agent_session::wording::{counted, tokens};
+use std::io::Write;
+
 use anstyle::{AnsiColor, Style};
 use session_model::Severity;
 pub use session_model::text::{clean, clean_lines};
@@ -50,9 +52,14 @@ pub fn severity_label(severity: Severity) -> String {
     }
 }
 
+/// Prints a line for the user to standard error. Whether somebody can read it does not matter to the work.
+pub fn tell(line: &str) {
+    let _ = writeln!(anstream::stderr(), "{line}");
+}
+
 /// Prints a note for the user to standard error.
 pub fn note(text: &str) {
-    anstream::eprintln!("{}: {text}", styled(DIM, "note"));
+    tell(&format!("{}: {text}", styled(DIM, "note")));
 }
 
 /// Returns the columns that there are: the terminal's, within 40 and 110; 80 without one.

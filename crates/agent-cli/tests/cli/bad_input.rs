@@ -758,6 +758,27 @@ fn printing_to_a_full_disk() {
     assert_snapshot!(checked(&output, 1), @"error: cannot write to standard output: No space left on device (os error 28); the command itself was carried out");
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn f13_printing_errors_and_notes_to_a_full_disk_changes_no_exit_code() {
+    let env = TestEnv::sample();
+    env.write("bad.jsonl", "{\n");
+    let plan = [
+        ["inspect", "s.jsonl", "--json"],
+        ["undo", "s.jsonl", "--dry-run"],
+        ["inspect", "bad.jsonl", "--json"],
+        ["inspect", "none.jsonl", "--json"],
+        ["inspect", "s.jsonl", "--wrong"],
+    ];
+    let codes = plan.map(|arguments| {
+        let full = || std::fs::File::create("/dev/full").expect("the full device");
+        let mut command = env.command(BINARY);
+        command.args(arguments).stdout(full()).stderr(full());
+        unchanged_by(&env, || env.output(&mut command)).code
+    });
+    assert_eq!(codes, [1, 1, 4, 4, 2].map(Some));
+}
+
 /// Ctrl-C while the session is still being read; the mask tells when the program listens.
 #[cfg(target_os = "linux")]
 #[test]

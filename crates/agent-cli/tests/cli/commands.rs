@@ -85,6 +85,7 @@ fn help() {
       pin          Keep a text or an entry verbatim through every compaction; list and remove such pins
       migrate      Write a session of version 1 or 2 as version 3
       doctor       Read every line of a session and report all damage
+      gc           List the kept outputs of calls that no session refers to; with --yes remove them
       models       List the models that are known: window, prices, abilities, and whether a key is set
       sessions     List the sessions that a running agent keeps, and say where they are
       servers      Start the servers of tools that are configured, list what they bring, and end them

@@ -387,3 +387,25 @@ fn a_session_in_which_no_user_says_anything_is_compacted_or_left_with_a_word() {
         env.run(&["doctor", strategy]).success();
     }
 }
+
+#[test]
+fn f8_the_document_of_a_handoff_steers_no_terminal() {
+    let env = TestEnv::new();
+    let mut session = Session::in_folder(env.folder());
+    session.user(
+        "u",
+        "Always keep \u{9b}2J the \u{202e}file \u{2066}names.\rNever push.",
+    );
+    session.answer("a", &json!([{"type":"text","text":"done"}]), "stop");
+    env.write("s.jsonl", session.text());
+    let shown = env.run(&["handoff", "s.jsonl", "--dry-run"]).success();
+    assert!(
+        shown.contains("Always keep  2J the  file  names."),
+        "{shown}"
+    );
+    let steers = |letter: &char| {
+        letter.is_control() && *letter != '\n'
+            || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    assert_eq!(shown.chars().find(steers), None, "{shown:?}");
+}

@@ -105,6 +105,7 @@ fn done() {
         vec!["models"],
         vec!["sessions", "list", "--session-dir", "none"],
         vec!["sessions", "path", "--session-dir", "none"],
+        vec!["gc", "--session-dir", "none"],
         vec!["models", "--provider", "ollama"],
         vec!["completions", "bash"],
     ] {

@@ -221,10 +221,13 @@ impl AgentSession {
         if matches!(end, AnswerEnd::CutOff | AnswerEnd::Overflow(_)) {
             self.failed.clone_from(&id);
         }
-        if let SessionEvent::Answer { entry_id, .. } = &mut event {
+        let written = self.append_kept(vec![entry]).await;
+        // One that could not be written waits in memory; whoever reads the event would look for it in vain.
+        if let SessionEvent::Answer { entry_id, .. } = &mut event
+            && written.is_ok()
+        {
             *entry_id = id.map(|id| id.to_string());
         }
-        let written = self.append_kept(vec![entry]).await;
         self.events.send(event);
         written
     }

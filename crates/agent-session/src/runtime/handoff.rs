@@ -57,9 +57,15 @@ impl AgentSession {
         let from = self.store.id().to_owned();
         let pins = carry_pins(&self.path(), &new.tree().path(new.leaf()));
         let entries = std::iter::once(draft).chain(pins);
-        new.append(entries.map(Into::into).collect()).await?;
         // Written immediately: the document is all that the new session has.
-        new.persist().await?;
+        let written = match new.append(entries.map(Into::into).collect()).await {
+            Ok(_) => new.persist().await,
+            Err(error) => Err(error),
+        };
+        if let Err(error) = written {
+            self.remove_successor(new).await;
+            return Err(error);
+        }
         let new = self.with_queue(new).await?;
         self.notify(Notification::SessionShutdown { reason: "handoff" });
         self.switch_store(new);
@@ -95,10 +101,15 @@ impl AgentSession {
             return Ok(new);
         };
         move_queue(&mut *new, &mut *self.store).await?;
+        self.remove_successor(new).await;
+        Err(error)
+    }
+
+    /// Removes a new session that cannot take over.
+    async fn remove_successor(&mut self, new: OpenSession) {
         if let Some(locator) = new.locator().cloned() {
             drop(new);
             let _ = self.catalog.remove(&locator).await;
         }
-        Err(error)
     }
 }

@@ -1,5 +1,7 @@
 //! A record of exchanges for bug reports, without the keys.
 
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,13 +134,84 @@ impl Drop for Exchange {
     fn drop(&mut self) {
         if let Some(mut open) = self.0.take() {
             let body = String::from_utf8_lossy(&open.body);
+            let body = clean_events(&body, &open.redactor);
             open.document
                 .insert("answer_body".to_owned(), parsed(&body));
-            // A key that came back in pieces is whole again here.
+            // A key that came back in pieces of the transport is whole again here.
             let line = open
                 .redactor
                 .clean(&Value::Object(open.document).to_string());
             open.recorder.write(&line);
+        }
+    }
+}
+
+/// The texts that stand at one place of the events of a stream: which event, where in it, and what.
+type Texts = Vec<(usize, String, String)>;
+
+/// Returns a stream without the keys that several of its events hold together: in the texts that stand at one place
+/// of events of one type.
+fn clean_events<'a>(body: &'a str, redactor: &Redactor) -> Cow<'a, str> {
+    let mut lines: Vec<Cow<'_, str>> = body.split('\n').map(Cow::from).collect();
+    let mut events = BTreeMap::new();
+    let mut texts: BTreeMap<String, Texts> = BTreeMap::new();
+    for (number, line) in lines.iter().enumerate() {
+        let data = line.strip_prefix("data:");
+        if let Some(event) = data.and_then(|data| serde_json::from_str::<Value>(data).ok()) {
+            let kind = event["type"].as_str().unwrap_or_default();
+            collect(number, kind, "", &event, &mut texts);
+            events.insert(number, event);
+        }
+    }
+    let mut changed = BTreeSet::new();
+    for at_place in texts.into_values() {
+        let mut pieces: Vec<String> = at_place.iter().map(|(.., text)| text.clone()).collect();
+        if !redactor.clean_pieces(&mut pieces) {
+            continue;
+        }
+        for ((number, pointer, before), piece) in at_place.into_iter().zip(pieces) {
+            if piece != before
+                && let Some(event) = events.get_mut(&number)
+                && let Some(text) = event.pointer_mut(&pointer)
+            {
+                *text = Value::from(piece);
+                changed.insert(number);
+            }
+        }
+    }
+    if changed.is_empty() {
+        return Cow::Borrowed(body);
+    }
+    for number in changed {
+        lines[number] = Cow::from(format!("data: {}", events[&number]));
+    }
+    Cow::Owned(lines.join("\n"))
+}
+
+/// Collects the texts in an event, under its type and their places.
+fn collect(
+    number: usize,
+    kind: &str,
+    pointer: &str,
+    value: &Value,
+    texts: &mut BTreeMap<String, Texts>,
+) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => {
+            let place = texts.entry(format!("{kind} {pointer}")).or_default();
+            place.push((number, pointer.to_owned(), text.clone()));
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                collect(number, kind, &format!("{pointer}/{index}"), item, texts);
+            }
+        }
+        Value::Object(members) => {
+            for (name, member) in members {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                collect(number, kind, &format!("{pointer}/{name}"), member, texts);
+            }
         }
     }
 }

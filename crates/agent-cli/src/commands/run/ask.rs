@@ -5,8 +5,9 @@
 
 use std::collections::VecDeque;
 use std::io;
+use std::sync::mpsc::{SyncSender, sync_channel};
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{Receiver, channel};
 
 use crate::ui::{BOLD, DIM, clean, clean_lines, styled};
 use agent_session::event::SessionEvent;
@@ -27,8 +28,8 @@ pub(super) struct Asker {
     /// The question for which a line is being read.
     reading: Option<u64>,
     tell: Box<dyn FnMut(&str)>,
-    wanted: std::sync::mpsc::Sender<u64>,
-    lines: UnboundedReceiver<(u64, Option<String>)>,
+    wanted: SyncSender<u64>,
+    lines: Receiver<(u64, Option<String>)>,
 }
 
 /// A question.
@@ -57,13 +58,14 @@ impl Asker {
     }
 
     fn new(mut read: ReadLine, tell: Box<dyn FnMut(&str)>) -> io::Result<Self> {
-        let (wanted, wants) = std::sync::mpsc::channel();
-        let (sender, lines): (UnboundedSender<_>, _) = unbounded_channel();
+        // One line is read at a time.
+        let (wanted, wants) = sync_channel(1);
+        let (sender, lines) = channel(1);
         let reader = std::thread::Builder::new().name("answers".to_owned());
         reader.spawn(move || {
             for number in wants {
                 let line = read().unwrap_or_default();
-                if sender.send((number, line)).is_err() {
+                if sender.blocking_send((number, line)).is_err() {
                     return;
                 }
             }
@@ -149,7 +151,7 @@ impl Asker {
             return;
         };
         (self.tell)("allow? y once, a always here, n no, never: ");
-        if self.reading.is_none() && self.wanted.send(number).is_ok() {
+        if self.reading.is_none() && self.wanted.try_send(number).is_ok() {
             self.reading = Some(number);
         }
     }

@@ -24,7 +24,7 @@ use crate::commands::Outcome;
 use crate::error::Error;
 use crate::models::block_on;
 use crate::options::Global;
-use crate::ui::{DIM, clean, clean_lines, counted, styled, tokens};
+use crate::ui::{DIM, clean, clean_lines, counted, styled, tell, tokens};
 use agent_session::TurnEnd;
 use agent_session::event::CompactionTotals;
 use agent_session::runtime::{Command, Finished};
@@ -35,7 +35,7 @@ use ask::Asker;
 use driver::{Driver, Phase};
 pub(super) use other::other_models;
 pub(super) use prepare::{Prepared, User};
-use printer::{Form, Printer, tell};
+use printer::{Form, Printer};
 use progress::Progress;
 pub(super) use which::ResumeCommand;
 

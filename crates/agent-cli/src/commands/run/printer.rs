@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 
 use crate::commands::run::progress::Progress;
 use crate::commands::run::stream::Stream;
+use crate::ui::tell;
 use agent_session::event::SessionEvent;
 
 /// What is printed, and what is remembered for the end.
@@ -133,9 +134,4 @@ fn is_abort(event: &SessionEvent) -> bool {
 /// Returns whether an event is an answer that came to its own end.
 fn is_whole_answer(event: &SessionEvent) -> bool {
     matches!(event, SessionEvent::Answer { error: None, stop_reason, .. } if stop_reason != "length")
-}
-
-/// Prints a line for people. Whether somebody reads it does not matter to the work.
-pub(super) fn tell(line: &str) {
-    let _ = writeln!(anstream::stderr(), "{line}");
 }

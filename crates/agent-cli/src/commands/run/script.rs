@@ -19,6 +19,12 @@ impl ScriptFile {
                 "--provider scripted: names no script; say scripted:FILE".to_owned(),
             ));
         }
+        // A pipe may never be written to, and a device never ends.
+        if std::fs::metadata(path).is_ok_and(|about| !about.is_file() && !about.is_dir()) {
+            let file = path.display();
+            let text = format!("cannot read the script {file}: it is no regular file; name one");
+            return Err(Error::Usage(text));
+        }
         let text = std::fs::read_to_string(path).map_err(|error| {
             let why = match error.kind() {
                 std::io::ErrorKind::NotFound => "there is no such file".to_owned(),

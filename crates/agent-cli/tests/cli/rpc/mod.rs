@@ -6,7 +6,7 @@ mod ends;
 mod lines;
 
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -32,8 +32,12 @@ impl Client {
 
     /// Starts the program with these arguments.
     pub fn of(runs: &Runs, arguments: &[&str]) -> Self {
-        let mut child = runs
-            .bare(arguments)
+        Self::spawn(&mut runs.bare(arguments))
+    }
+
+    /// Starts a program.
+    pub fn spawn(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -269,3 +269,16 @@ fn a_session_folder_that_is_read_only() {
     assert_snapshot!(there, @"error: cannot create the lock [DIR]/folder/s.jsonl.lock: permission denied; keep sessions elsewhere with --session-dir DIR, or change the permissions");
     assert_snapshot!(new, @"error: the message is not kept: cannot create the lock [DIR]/folder/new.jsonl.lock: permission denied; keep sessions elsewhere with --session-dir DIR, or change the permissions");
 }
+
+#[cfg(unix)]
+#[test]
+fn f12_scripts_and_settings_that_never_end_are_refused() {
+    let runs = Runs::of(TWICE);
+    let made = std::process::Command::new("mkfifo")
+        .arg(runs.env.path("pipe"))
+        .status();
+    assert!(made.expect("mkfifo runs").success());
+    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:pipe"]), @"error: cannot read the script pipe: it is no regular file; name one");
+    assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:/dev/zero"]), @"error: cannot read the script /dev/zero: it is no regular file; name one");
+    assert_snapshot!(runs.refused(2, &["-p", "hi", "--settings", "/dev/zero"]), @"error: settings /dev/zero: has more than 16 MB, but must be shorter");
+}

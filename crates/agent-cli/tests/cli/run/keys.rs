@@ -1,9 +1,13 @@
 //! Keys of the environment: whatever a run does with them, they are nowhere afterwards.
 
-use serde_json::json;
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use test_support::{FaultServer, streams};
 
 use super::Runs;
 use crate::env::BINARY;
+use crate::rpc::Client;
 
 /// Two keys: one whose variable tells, and one of a provider that the settings name.
 const TOKEN: &str = "tok-0123456789-abcdefghijklmnop";
@@ -191,5 +195,177 @@ fn a_key_that_is_said_or_stands_in_a_file_is_in_no_session_event_or_hook() {
     let said = std::fs::read_to_string(runs.session()).expect("a session");
     for once in ["Log in with", "Logs in with"] {
         assert_eq!(said.matches(once).count(), 1, "{once} in {said}");
+    }
+}
+
+/// Returns the token in pieces: split in two behind each of its bytes, and split behind every byte.
+fn splits() -> Vec<Vec<&'static str>> {
+    let letters: Vec<usize> = (0..TOKEN.len()).collect();
+    let mut splits: Vec<Vec<&str>> = (1..TOKEN.len())
+        .map(|at| vec![&TOKEN[..at], &TOKEN[at..]])
+        .collect();
+    splits.push(letters.iter().map(|at| &TOKEN[*at..=*at]).collect());
+    splits
+}
+
+/// Returns a server whose model says the token in thinking, text and arguments, in pieces of every length.
+fn splitting() -> FaultServer {
+    let mut deltas = vec![json!({ "role": "assistant", "content": null })];
+    for member in ["reasoning_content", "content"] {
+        for pieces in splits() {
+            let pieces = [&["<"], &*pieces, &["> "]].concat();
+            deltas.extend(pieces.iter().map(|piece| json!({ member: piece })));
+        }
+    }
+    for (index, pieces) in splits().iter().enumerate() {
+        let call = |members: Value| json!({ "tool_calls": [members] });
+        let id = format!("call_{index}");
+        let function = json!({ "name": "read", "arguments": "{\"path\":\"no/" });
+        deltas.push(call(
+            json!({ "index": index, "id": id, "type": "function", "function": function }),
+        ));
+        deltas.extend(
+            pieces
+                .iter()
+                .chain(&["\"}"])
+                .map(|piece| call(json!({ "index": index, "function": { "arguments": piece } }))),
+        );
+    }
+    let chunk = |delta: &Value, finish: Value| {
+        let choice = json!({ "index": 0, "delta": delta, "finish_reason": finish });
+        json!({ "id": "c", "object": "chat.completion.chunk", "created": 1, "model": "m", "choices": [choice] }).to_string()
+    };
+    let mut events: Vec<String> = deltas
+        .iter()
+        .map(|delta| chunk(delta, Value::Null))
+        .collect();
+    events.extend([chunk(&json!({}), json!("tool_calls")), "[DONE]".to_owned()]);
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    let first = streams::sse_reply(&events);
+    FaultServer::start(move |nth, _| match nth {
+        0 => first.clone(),
+        _ => streams::chat_stream("Done."),
+    })
+}
+
+/// Adds the strings of a document to what stood at the same places of those before.
+fn concatenate(at: &str, value: &Value, texts: &mut BTreeMap<String, String>) {
+    match value {
+        Value::String(text) => texts.entry(at.to_owned()).or_default().push_str(text),
+        Value::Array(items) => items.iter().for_each(|item| concatenate(at, item, texts)),
+        Value::Object(members) => {
+            let kind = members
+                .get("type")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
+            for (name, member) in members {
+                concatenate(&format!("{at} {kind}/{name}"), member, texts);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Returns all that a file tells whoever puts its pieces together: itself, and the strings at each place of its lines;
+/// those of a record's bodies as well.
+fn put_together(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    let mut texts = BTreeMap::new();
+    for line in text.lines() {
+        let Ok(value) = serde_json::from_str::<Value>(line) else {
+            continue;
+        };
+        concatenate("", &value, &mut texts);
+        let body = value["answer_body"].as_str().unwrap_or_default();
+        let events = body
+            .lines()
+            .filter_map(|line| serde_json::from_str(line.strip_prefix("data:")?).ok());
+        events.for_each(|event: Value| concatenate("event", &event, &mut texts));
+    }
+    texts
+        .values()
+        .fold(text.into_owned(), |all, text| all + "\n" + text)
+}
+
+#[test]
+#[cfg(unix)]
+fn a_key_that_is_split_at_any_byte_is_nowhere_in_concatenated_output() {
+    for mode in ["terminal", "text", "json", "rpc"] {
+        let runs = Runs::of("");
+        let server = splitting();
+        let points = hooks::HookPoint::ALL.map(hooks::HookPoint::name);
+        let log = format!("cat >> '{}'", runs.env.path("log").display());
+        let settings = json!({ "hooks": { "log": { "points": points, "command": log } } });
+        runs.env.write("config/settings.json", settings.to_string());
+        let url = server.url();
+        let model = format!(
+            "--model test/alpha --wire chat --window 64000 --base-url {url} --api-key-env TEST_KEY --record record.jsonl"
+        );
+        let model: Vec<&str> = model.split(' ').collect();
+        let asked = [&["-p", "go"], &*model].concat();
+        let mut command = match mode {
+            "terminal" => runs.around(
+                "script",
+                &[
+                    "-qec",
+                    &format!("{BINARY} {}", asked.join(" ")),
+                    "/dev/null",
+                ],
+            ),
+            "text" => runs.bare(&asked),
+            "json" => runs.bare(&[&*asked, &["--mode", "json"]].concat()),
+            _ => runs.bare(&[&["rpc"], &*model].concat()),
+        };
+        command.env("TEST_KEY", TOKEN);
+        let mut texts = BTreeMap::new();
+        match mode {
+            "rpc" => {
+                let mut client = Client::spawn(&mut command);
+                let mut lines: Vec<Value> = Vec::new();
+                client.call("prompt", json!({ "text": "go" }));
+                while lines.last().is_none_or(|line| line["type"] != "idle") {
+                    lines.push(client.wait(|_| true));
+                }
+                lines.push(client.call("get_context", json!({})));
+                lines.extend(client.end().1);
+                let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+                texts.insert("rpc".to_owned(), lines.into_bytes());
+            }
+            _ => match command.output() {
+                Err(error) if mode == "terminal" => {
+                    test_support::skip(&format!("no program `script`: {error}"));
+                    continue;
+                }
+                output => {
+                    let output = output.expect("the program runs");
+                    assert!(output.status.success(), "{mode}: {output:?}");
+                    texts.insert("stdout".to_owned(), output.stdout);
+                    texts.insert("stderr".to_owned(), output.stderr);
+                }
+            },
+        }
+        texts.extend(runs.files());
+        let holds = |name: &str| {
+            let found = texts.iter().find(|(path, _)| path.contains(name));
+            let (_, bytes) = found.unwrap_or_else(|| panic!("{mode}: no {name}"));
+            put_together(bytes).matches("[secret removed]").count()
+        };
+        for (name, bytes) in &texts {
+            let text = put_together(bytes);
+            assert!(
+                !text.contains(TOKEN),
+                "{mode}: the key is in {name}: {text}"
+            );
+        }
+        // It went through each of them.
+        let shown = match mode {
+            "text" => vec!["stderr"],
+            "terminal" | "json" => vec!["stdout"],
+            _ => vec!["rpc"],
+        };
+        for name in [&["record.jsonl", "log", "Z_"], &*shown].concat() {
+            let times = holds(name);
+            assert!(times >= TOKEN.len(), "{mode}: {times} times in {name}");
+        }
     }
 }

@@ -234,3 +234,44 @@ fn f3_a_pending_file_without_an_owner_is_refused_and_kept() {
     std::fs::remove_file(runs.env.path("s.pending.jsonl")).expect("removed");
     runs.play(&["--session", "s.jsonl", "-p", "more"]).success();
 }
+
+#[cfg(unix)]
+#[test]
+fn gc_removes_outputs_of_removed_sessions_and_only_with_yes() {
+    let call = json!({ "name": "bash", "arguments": { "command": "seq 20000" } });
+    let call = json!({ "answer": { "calls": [call] } });
+    let end = json!({ "answer": { "text": "Done." } });
+    let runs = Runs::of(&format!("{call}\n{end}\n"));
+    runs.play(&["-p", "go", "--allow", "bash"]).success();
+    let gc = |options: &[&str]| {
+        let output = runs.run(&[&["gc", "--json"], options].concat());
+        assert_eq!(output.code, Some(0), "{output}");
+        output.json()
+    };
+    // The session names its output, however old it is.
+    let named = gc(&["--older-than", "0", "--max-size", "0", "--yes"]);
+    assert_eq!(
+        (&named["bytes"], &named["left"]["referenced"]["files"]),
+        (&json!(0), &json!(1))
+    );
+    std::fs::remove_file(runs.session()).expect("the session is removed");
+    assert_eq!(gc(&["--yes"])["left"]["recent"]["files"], 1);
+    let dry = runs.unchanged_by(|| gc(&["--older-than", "0"]));
+    assert_eq!(
+        (&dry["removed"], &dry["bytes"]),
+        (&json!(false), &json!(108_894))
+    );
+    let text = runs.unchanged_by(|| runs.run(&["gc", "--max-size", "0"]));
+    let text = text.success();
+    assert!(
+        text.ends_with("1 output, 109 kB, can be removed; --yes removes them\n"),
+        "{text}"
+    );
+    let removed = gc(&["--older-than", "0", "--yes"]);
+    assert_eq!(
+        (&removed["removed"], &removed["files"]),
+        (&json!(true), &dry["files"])
+    );
+    assert!(runs.files().keys().all(|name| !name.contains(".outputs")));
+    assert_eq!(gc(&["--older-than", "0"])["files"], json!([]));
+}

@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use super::*;
-use session_store::{Locator, MemoryStore};
+use session_store::{AppendFile, Locator, MemoryStore};
 
 const TWO_TURNS: &str = "u:300 a:1200 u:300 a:1200";
 
@@ -261,5 +261,38 @@ fn the_file_of_a_session_that_takes_over_is_kept_from_tools() {
         assert!(workspace.resolve(&copy).is_err());
         let outputs = session.tool_context.overflow.unwrap();
         assert_eq!(outputs, Path::new(&format!("{copy}.outputs")));
+    });
+}
+
+/// Files that can be appended to; no whole one can be written.
+#[derive(Debug)]
+struct NoNewFiles;
+
+impl FileLayer for NoNewFiles {
+    fn open(&self, path: &Path, new: bool) -> std::io::Result<Box<dyn AppendFile>> {
+        SystemFiles.open(path, new)
+    }
+
+    fn fill(
+        &self,
+        _: &std::fs::File,
+        _: &mut dyn FnMut(&mut dyn std::io::Write) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::StorageFull.into())
+    }
+}
+
+#[test]
+fn bug10_a_handoff_that_cannot_be_written_leaves_no_file() {
+    run(async {
+        let mut house = House::new(&[summary("the document"), answer("a")].concat());
+        house.files = Arc::new(NoNewFiles);
+        let mut life = house.open_session(TWO_TURNS);
+        let before = house.files();
+        let told = life.command_and(handoff()).await;
+        assert!(told.contains("the disk is full"), "{told}");
+        assert_eq!(house.files(), before);
+        life.ask("two").await;
+        life.close().await;
     });
 }

@@ -58,7 +58,8 @@ use agent_tools::approval::Approvals;
 use agent_tools::{Tool, ToolContext, ToolLimits, ToolMeta, ToolOutput, Toolbox, Workspace};
 use session_store::pending::read_pending;
 use session_store::{
-    Delivery, FileCatalog, FileStore, OpenSession, SessionFile, SessionStore, SyncPolicy,
+    Delivery, FileCatalog, FileLayer, FileStore, OpenSession, SessionFile, SessionStore,
+    SyncPolicy, SystemFiles,
 };
 
 /// What was asked of a model.
@@ -156,6 +157,8 @@ struct House {
     redactor: Arc<Redactor>,
     system_prompt: String,
     limits: super::Limits,
+    /// What further sessions are written through.
+    files: Arc<dyn FileLayer>,
     /// What the model that answers was asked.
     asked: Asked,
     /// What the model that summarizes was asked.
@@ -197,6 +200,7 @@ impl House {
             redactor: Arc::default(),
             system_prompt: "be brief".to_owned(),
             limits: super::Limits::default(),
+            files: Arc::new(SystemFiles),
             asked,
             summaries,
         }
@@ -347,7 +351,7 @@ impl House {
     fn config(&self, store: OpenSession) -> SessionConfig {
         SessionConfig {
             store,
-            catalog: Arc::new(FileCatalog::new(self.sessions())),
+            catalog: Arc::new(FileCatalog::through(self.sessions(), self.files.clone())),
             models: self.models.clone(),
             settings: self.settings.clone(),
             hooks: self.hooks.clone(),

@@ -111,6 +111,32 @@ fn an_answer_that_cannot_be_written_is_written_with_the_next_prompt() {
 }
 
 #[test]
+fn f7_the_event_of_an_answer_names_no_entry_that_was_not_written() {
+    run(async {
+        let house = House::new(&[answer("a"), answer(&words(40))].concat());
+        let mut life = house.live();
+        let named = |life: &Life<'_>| match life.heard.iter().rev().find_map(|event| match event {
+            SessionEvent::Answer { entry_id, .. } => Some(entry_id.clone()),
+            _ => None,
+        }) {
+            Some(entry_id) => entry_id,
+            None => panic!("no answer was reported"),
+        };
+        life.ask("one").await;
+        let id = named(&life).expect("an answer that is written has an id");
+        let text = std::fs::read_to_string(life.path()).unwrap();
+        assert!(text.contains(&format!(r#""id":"{id}""#)), "{id} in {text}");
+        life.say("two");
+        life.until(is_text).await;
+        let before = spoil(life.path());
+        life.rest().await;
+        assert_eq!(named(&life), None);
+        restore(life.path(), &before);
+        assert_eq!(life.close().await.unsaved, None);
+    });
+}
+
+#[test]
 fn results_that_cannot_be_written_follow_their_calls_later() {
     run(async {
         let read = json!([{ "name": "read", "arguments": { "path": "a.txt" } }]);

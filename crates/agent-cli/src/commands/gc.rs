@@ -1,0 +1,99 @@
+//! `gc`: removes the full outputs of calls that no session refers to.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::commands::Outcome;
+use crate::commands::sessions::{SessionDirArgs, root, size};
+use crate::error::Error;
+use crate::options::Global;
+use crate::ui::{clean, counted};
+use session_store::{CleanupRule, KeptOutput, OutputTotal, find_unused, remove_unused};
+
+/// List the kept outputs of calls that no session refers to; with --yes remove them.
+///
+/// An output that an entry of any kept session names is never removed, nor one of a session that is open. Sessions
+/// outside of the folder of sessions are not read.
+#[derive(Debug, Args)]
+pub struct GcArgs {
+    /// Remove what is listed.
+    #[arg(long)]
+    pub yes: bool,
+    /// The age from which an output is removed.
+    #[arg(long, value_name = "DAYS", default_value_t = 30)]
+    pub older_than: u32,
+    /// Remove younger ones too, the oldest first, while all outputs take more than this.
+    #[arg(long, value_name = "MEGABYTES")]
+    pub max_size: Option<u32>,
+    #[command(flatten)]
+    pub dir: SessionDirArgs,
+}
+
+const DAY: u64 = 24 * 60 * 60;
+
+pub(super) fn run(args: &GcArgs, _: &Global) -> Result<Outcome, Error> {
+    let root: PathBuf = root(&args.dir)?;
+    let rule = CleanupRule {
+        older_than: Duration::from_secs(u64::from(args.older_than) * DAY),
+        most_bytes: args.max_size.map(|size| u64::from(size) * 1_000_000),
+    };
+    let clean_up = if args.yes { remove_unused } else { find_unused };
+    let cleanup = clean_up(&root, rule, SystemTime::now())?;
+    let bytes: u64 = cleanup.unused.iter().map(|output| output.bytes).sum();
+    let left = [
+        ("referenced", "sessions refer to", cleanup.referenced),
+        ("locked", "belong to open sessions", cleanup.locked),
+        ("recent", "are newer", cleanup.recent),
+    ];
+    let document = json!({
+        "root": root.to_string_lossy(),
+        "removed": args.yes,
+        "files": cleanup.unused.iter().map(output_json).collect::<Vec<_>>(),
+        "bytes": bytes,
+        "left": left.iter().map(|(name, _, total)| {
+            ((*name).to_owned(), json!({ "files": total.files, "bytes": total.bytes }))
+        }).collect::<serde_json::Map<String, Value>>(),
+    });
+    let left: Vec<String> = left.iter().filter_map(left_text).collect();
+    let left = match left.is_empty() {
+        true => String::new(),
+        false => format!("left: {}\n", left.join(", ")),
+    };
+    let count = counted(cleanup.unused.len(), "output");
+    let size = size(bytes);
+    let end = match (cleanup.unused.is_empty(), args.yes) {
+        (true, _) => "no output can be removed".to_owned(),
+        (false, true) => format!("removed {count}, {size}"),
+        (false, false) => format!("{count}, {size}, can be removed; --yes removes them"),
+    };
+    let lines: String = cleanup.unused.iter().map(line).collect();
+    Ok(Outcome::done(&document, format!("{lines}{end}\n{left}")))
+}
+
+fn written(output: &KeptOutput) -> Option<String> {
+    let at = Timestamp::try_from(output.modified).ok()?;
+    Some(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+fn output_json(output: &KeptOutput) -> Value {
+    json!({
+        "path": output.path.to_string_lossy(),
+        "bytes": output.bytes,
+        "modified": written(output),
+    })
+}
+
+fn line(output: &KeptOutput) -> String {
+    let written = written(output).unwrap_or_default();
+    let day = written.get(..10).unwrap_or_default();
+    let path = clean(&output.path.display().to_string());
+    format!("  {day:10}  {:>7}  {path}\n", size(output.bytes))
+}
+
+fn left_text((_, why, total): &(&str, &str, OutputTotal)) -> Option<String> {
+    (total.files > 0).then(|| format!("{} ({}) that {why}", total.files, size(total.bytes)))
+}
