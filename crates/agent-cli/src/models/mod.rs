@@ -1,9 +1,12 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
 mod http;
+mod listed;
 mod live;
 mod options;
 
+pub(crate) use listed::usable_catalog;
+pub use listed::{asked_provider, refresh};
 pub use live::live_models;
 pub use options::{FallbackArg, ModelArgs, NativeArg, WireArg};
 
@@ -74,7 +77,7 @@ impl Models {
             });
         }
         let http = http::http_client(settings, args.record.as_deref())?;
-        let catalog = settings.usable_catalog()?;
+        let catalog = usable_catalog(settings)?;
         let mut resolved: Vec<Resolved> = Vec::new();
         for name in &named {
             let selection = Selection {

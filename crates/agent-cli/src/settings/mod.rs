@@ -18,7 +18,6 @@ use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, Pr
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
 pub use agent_session::instructions::InstructionSettings;
 pub use agent_session::runtime::Limits;
 pub use agent_tools::mcp::ServerSetting;
@@ -190,19 +189,18 @@ impl AppSettings {
     /// Returns the catalog of providers and models as these settings change it, or the first setting that
     /// cannot be used; settings that were loaded can.
     pub fn catalog(&self) -> Result<Catalog, CatalogError> {
-        Catalog::embedded().apply(&Overrides {
+        self.changed(Catalog::embedded())
+    }
+
+    /// Returns a catalog as these settings change it.
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
+    pub fn changed(&self, catalog: Catalog) -> Result<Catalog, CatalogError> {
+        catalog.apply(&Overrides {
             providers: self.providers.clone(),
             models: self.models.clone(),
         })
-    }
-
-    /// Returns the same catalog, for commands.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] with the setting.
-    pub(crate) fn usable_catalog(&self) -> Result<Catalog, Error> {
-        self.catalog()
-            .map_err(|error| Error::Usage(format!("settings: {error}")))
     }
 
     /// Returns the first value that its schema cannot refuse: its key, and what is wrong.

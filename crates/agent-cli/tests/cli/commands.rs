@@ -11,6 +11,7 @@ pub const VERSION_1: &str = r#"{"type":"session","id":"old","timestamp":"2025-01
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use test_support::{FaultServer, Reply};
 
 use crate::env::{Output, SMALL, TestEnv, without_figures, without_ids};
 
@@ -1252,7 +1253,7 @@ fn models() {
         let lines = text.lines().map(str::trim_end);
         lines.collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!(run(&["HAIKU"], &[]), @"
+    assert_snapshot!(run(&["HAIKU", "--provider", "anthropic"], &[]), @"
     exit 0
     --- stdout
                                    window   output     $ in    $ out  can
@@ -1263,7 +1264,7 @@ fn models() {
     can: t tools, i images, r reasoning, n native compaction
     ");
     let keys = [("OPENROUTER_API_KEY", "sk-secret"), ("OLLAMA_API_KEY", "")];
-    assert_snapshot!(run(&["o", "--provider", "openrouter"], &keys), @"
+    assert_snapshot!(run(&["KIMI-K3", "--provider", "openrouter"], &keys), @"
     exit 0
     --- stdout
                                              window   output     $ in    $ out  can
@@ -1296,6 +1297,53 @@ fn models() {
         "{all}"
     );
     assert!(!all.contains("sk-secret"), "{all}");
+}
+
+#[test]
+fn a_provider_is_asked_for_its_models() {
+    let env = TestEnv::new();
+    let list = json!({"data": [{"id": "new", "context_length": 64_000}, {"id": "newer"}]});
+    let server = FaultServer::replaying(vec![Reply::json(200, &list)]);
+    let command = |arguments: &[&str]| {
+        let mut command = env.command(crate::env::BINARY);
+        command
+            .args(["models", "--provider", "lab"])
+            .args(["--set", &format!("providers.lab.baseUrl={}", server.url())])
+            .args(["--set", "providers.lab.apiKeyEnv=LAB_KEY"])
+            .args(arguments)
+            .env("XDG_CACHE_HOME", env.path("cache"));
+        command
+    };
+    let key = ["--set", "providers.lab.keyOptional=false"];
+    let refused = env.output(command(&["--refresh"]).args(key));
+    assert_snapshot!(refused, @"
+    exit 2
+    --- stderr
+    error: no key for lab: set LAB_KEY, or name another variable with --api-key-env
+    ");
+    assert_eq!(server.received().len(), 0);
+    let asked = env.output(command(&["--refresh", "--json"]).env("LAB_KEY", "sk-planted-0123456789"));
+    assert_eq!(asked.stderr, "note: lab lists 2 models\n");
+    let request = &server.received()[0];
+    assert_eq!(request.path, "/models");
+    assert_eq!(request.header("authorization"), Some("Bearer sk-planted-0123456789"));
+    // From then on they are known, and nothing is asked.
+    let document = env.output(&mut command(&["--json"])).json();
+    let models = document["models"].as_array().expect("models").iter();
+    let facts: Vec<_> = models
+        .map(|model| json!([model["name"], model["window"], model["origin"]]))
+        .collect();
+    let expected = [
+        json!(["lab/new", 64_000, "service"]),
+        json!(["lab/newer", null, "service"]),
+    ];
+    assert_eq!(facts, expected);
+    assert_eq!(server.received().len(), 1);
+    env.write("cache/agent-cli/models/lab.json", "{");
+    let told = env.output(&mut command(&[]));
+    assert!(told.stderr.contains("write it again with agent-cli models --refresh"), "{told}");
+    let unnamed = env.run(&["models", "--refresh"]);
+    assert_eq!(unnamed.code, Some(2), "{unnamed}");
 }
 
 #[test]
