@@ -160,8 +160,9 @@ pub struct HttpTimeouts {
     pub total_timeout_seconds: u64,
     /// How often a request is sent in all.
     #[schemars(range(min = 1))]
-    pub attempts: u32,
-    /// How long all delays before new attempts of one request may take, in seconds.
+    pub attempts: Option<u32>,
+    /// How long all delays before new attempts of one request may take, in seconds; while the network or the service is
+    /// away for less, no turn is lost.
     pub retry_budget_seconds: u64,
 }
 
@@ -171,8 +172,8 @@ impl Default for HttpTimeouts {
             connect_timeout_seconds: 10,
             idle_timeout_seconds: 300,
             total_timeout_seconds: 3600,
-            attempts: 5,
-            retry_budget_seconds: 180,
+            attempts: None,
+            retry_budget_seconds: 300,
         }
     }
 }
