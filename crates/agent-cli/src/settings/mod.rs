@@ -74,6 +74,9 @@ pub struct SessionSettings {
     pub dir: Option<String>,
     /// When what was written is forced onto the disk.
     pub sync: SyncSetting,
+    /// The model that a session goes on with, as `provider/model`, where its own cannot be asked; that is an error unless
+    /// set.
+    pub fallback_model: Option<String>,
 }
 
 /// When what was written to a session is forced onto the disk.
@@ -158,7 +161,7 @@ pub struct HttpTimeouts {
     /// How long one answer may take, in seconds.
     #[schemars(range(min = 1))]
     pub total_timeout_seconds: u64,
-    /// How often a request is sent in all.
+    /// How often a request is sent in all; unless set, as often as the budget allows.
     #[schemars(range(min = 1))]
     pub attempts: Option<u32>,
     /// How long all delays before new attempts of one request may take, in seconds; while the network or the service is
