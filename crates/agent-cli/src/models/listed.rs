@@ -55,25 +55,29 @@ pub fn refresh(provider: &ProviderInfo, settings: &AppSettings) -> Result<usize,
 /// # Errors
 /// [`Error::Usage`] with the setting that cannot be used.
 pub(crate) fn usable_catalog(settings: &AppSettings) -> Result<Catalog, Error> {
-    let changed = settings.changed(with_answers(Catalog::embedded()));
-    changed.map_err(|error| Error::Usage(format!("settings: {error}")))
+    let changed = |catalog| {
+        let changed = settings.changed(catalog);
+        changed.map_err(|error| Error::Usage(format!("settings: {error}")))
+    };
+    let catalog = changed(Catalog::embedded())?;
+    let answers = answers(&catalog);
+    match answers.is_empty() {
+        true => Ok(catalog),
+        false => changed(Catalog::embedded().with_listed(answers)),
+    }
 }
 
-/// Returns the catalog with what providers have answered. A file that cannot be used is left out, and a notice is
-/// printed.
-fn with_answers(catalog: Catalog) -> Catalog {
+/// Returns what the providers of a catalog have answered. A file that cannot be used is left out, and a notice is printed.
+fn answers(catalog: &Catalog) -> Vec<ModelInfo> {
     let Some(folder) = folder().filter(|folder| folder.is_dir()) else {
-        return catalog;
+        return Vec::new();
     };
-    let answers: Vec<ModelInfo> = catalog
-        .providers()
-        .flat_map(|provider| {
-            let own = |model: &ModelInfo| model.provider == provider.name;
-            let answers = read(&folder.join(file_name(&provider.name)));
-            answers.into_iter().filter(own).collect::<Vec<_>>()
-        })
-        .collect();
-    catalog.with_listed(answers)
+    let answers = catalog.providers().flat_map(|provider| {
+        let own = |model: &ModelInfo| model.provider == provider.name;
+        let answers = read(&folder.join(file_name(&provider.name)));
+        answers.into_iter().filter(own).collect::<Vec<_>>()
+    });
+    answers.collect()
 }
 
 fn read(path: &Path) -> Vec<ModelInfo> {

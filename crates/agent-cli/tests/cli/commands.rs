@@ -1256,24 +1256,26 @@ fn models() {
     assert_snapshot!(run(&["HAIKU", "--provider", "anthropic"], &[]), @"
     exit 0
     --- stdout
-                                   window   output     $ in    $ out  can
+                                           window   output     $ in    $ out  can   from
     anthropic  key ANTHROPIC_API_KEY is not set  https://api.anthropic.com
-      anthropic/claude-haiku-4-5   200.0k    64.0k     1.00     5.00  tir-
-      anthropic/claude-haiku-5-5     1.0M   128.0k     0.10+    0.50+ tir-
+      anthropic/claude-haiku-4-5           200.0k    64.0k     1.00     5.00  tir-  checked
+      anthropic/claude-haiku-4-5-20251001   200.0k    64.0k     1.00     5.00  tir-  generated
+      anthropic/claude-haiku-5-5             1.0M   128.0k     0.10+    0.50+ tir-  checked
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction
+    from: checked by hand, generated from a public list, service or settings
     ");
     let keys = [("OPENROUTER_API_KEY", "sk-secret"), ("OLLAMA_API_KEY", "")];
     assert_snapshot!(run(&["KIMI-K3", "--provider", "openrouter"], &keys), @"
     exit 0
     --- stdout
-                                             window   output     $ in    $ out  can
+                                      window   output     $ in    $ out  can   from
     openrouter  key OPENROUTER_API_KEY is set  https://openrouter.ai/api/v1
-      openrouter/anthropic/claude-opus-5.5     1.0M   128.0k     4.00    20.00  tir-
-      openrouter/moonshotai/kimi-k3            1.0M   131.1k     3.00    15.00  tir-
+      openrouter/moonshotai/kimi-k3     1.0M   131.1k     3.00    15.00  tir-  checked
       any model that it has, as openrouter/MODEL
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction
+    from: checked by hand, generated from a public list, service or settings
     ");
     assert_snapshot!(run(&["ollama"], &keys), @"
     exit 0
@@ -1322,11 +1324,15 @@ fn a_provider_is_asked_for_its_models() {
     error: no key for lab: set LAB_KEY, or name another variable with --api-key-env
     ");
     assert_eq!(server.received().len(), 0);
-    let asked = env.output(command(&["--refresh", "--json"]).env("LAB_KEY", "sk-planted-0123456789"));
+    let asked =
+        env.output(command(&["--refresh", "--json"]).env("LAB_KEY", "sk-planted-0123456789"));
     assert_eq!(asked.stderr, "note: lab lists 2 models\n");
     let request = &server.received()[0];
     assert_eq!(request.path, "/models");
-    assert_eq!(request.header("authorization"), Some("Bearer sk-planted-0123456789"));
+    assert_eq!(
+        request.header("authorization"),
+        Some("Bearer sk-planted-0123456789")
+    );
     // From then on they are known, and nothing is asked.
     let document = env.output(&mut command(&["--json"])).json();
     let models = document["models"].as_array().expect("models").iter();
@@ -1341,7 +1347,11 @@ fn a_provider_is_asked_for_its_models() {
     assert_eq!(server.received().len(), 1);
     env.write("cache/agent-cli/models/lab.json", "{");
     let told = env.output(&mut command(&[]));
-    assert!(told.stderr.contains("write it again with agent-cli models --refresh"), "{told}");
+    assert!(
+        told.stderr
+            .contains("write it again with agent-cli models --refresh"),
+        "{told}"
+    );
     let unnamed = env.run(&["models", "--refresh"]);
     assert_eq!(unnamed.code, Some(2), "{unnamed}");
 }
@@ -1356,12 +1366,13 @@ fn models_follow_the_settings() {
     );
     let arguments = ["models", "--provider", "lab", "--settings", "settings.json"];
     assert_snapshot!(env.run(&arguments).success(), @"
-                window   output     $ in    $ out  can
+                window   output     $ in    $ out  can   from
     lab  key LAB_KEY is not set  http://10.0.0.2:8000/v1
-      lab/big    32.0k        ?    0.123     2.00  t---
+      lab/big    32.0k        ?    0.123     2.00  t---  settings
       any model that it has, as lab/MODEL
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction
+    from: checked by hand, generated from a public list, service or settings
     ");
     let document = env.json(&arguments);
     let model = &document["models"][0];

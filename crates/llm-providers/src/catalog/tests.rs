@@ -412,10 +412,10 @@ fn models_that_are_not_found_are_answered_with_what_was_meant() {
     --model is "openai/"; write PROVIDER/MODEL; agent-cli models lists them
     --model is "/gpt"; write PROVIDER/MODEL; agent-cli models lists them
     openai has no model gpt-6.2-soll in the catalog; did you mean openai/gpt-6.2-sol or openai/gpt-6.1-sol or openai/gpt-5.6-sol; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-6.2-soll".window in the settings
-    openai has no model gpt-oss-120b in the catalog; did you mean groq/openai/gpt-oss-120b; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-oss-120b".window in the settings
+    openai has no model gpt-oss-120b in the catalog; did you mean groq/openai/gpt-oss-120b or openrouter/openai/gpt-oss-120b or together/openai/gpt-oss-120b; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-oss-120b".window in the settings
     openai has no model zzzzzz in the catalog; one that is not listed needs its window: --window TOKENS, or models."openai/zzzzzz".window in the settings
     no provider opnai; did you mean openai; add it to the settings under providers, or give --base-url
-    no model claude-opus-55; did you mean anthropic/claude-opus-5 or anthropic/claude-opus-5-5; write PROVIDER/MODEL
+    no model claude-opus-55; did you mean anthropic/claude-opus-5 or anthropic/claude-opus-5-5 or anthropic/claude-opus-4-5; write PROVIDER/MODEL
     no model something-else; write PROVIDER/MODEL
     several providers have twin: groq/twin, xai/twin; write one of them
     "#);
