@@ -210,7 +210,7 @@ fn a_session_goes_on_with_its_own_model_or_not_at_all() {
     assert_eq!(asked.session(), before);
     assert_eq!(asked.server.received().len(), 1);
     let output = resumed(&["session.fallbackModel=lab/beta"]);
-    assert_eq!(output.success(), "Hello.\n");
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), "Hello.\n"));
     assert!(
         output
             .stderr
