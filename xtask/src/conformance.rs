@@ -38,7 +38,7 @@ pub fn installed() -> Option<PathBuf> {
 }
 
 /// Installs pi from the lock file into a folder of the build, if it is not there.
-fn install() -> Outcome<PathBuf> {
+pub fn install() -> Outcome<PathBuf> {
     if let Some(folder) = installed() {
         return Ok(folder);
     }

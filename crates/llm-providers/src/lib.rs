@@ -73,7 +73,7 @@ pub use complete::{Progress, compact_native, complete};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use http_provider::HttpProvider;
 pub use native::{NativeAnswer, NativeForm, NativeRequest, Trimmed, trim};
-pub use native_history::NativeHistory;
+pub use native_history::{NativeHistory, is_replayed_on};
 pub use provider::{BoxFuture, EventStream, Provider};
 pub use remote::{EndpointError, RemoteEndpoint};
 pub use request::{Reasoning, Request, Tool, ToolChoice};

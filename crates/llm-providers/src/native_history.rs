@@ -38,8 +38,13 @@ impl NativeHistory {
     /// model is of the same family: the ids are equal but for a trailing date or `-latest`. Nobody else can read the
     /// opaque item.
     pub fn replays_on(&self, provider: &str, model: &str) -> bool {
-        self.provider == provider && model_family(&self.model) == model_family(model)
+        is_replayed_on(&self.provider, &self.model, provider, model)
     }
+}
+
+/// Returns true when `model` of `provider` reads the native history that `maker` of `made_by` makes.
+pub fn is_replayed_on(made_by: &str, maker: &str, provider: &str, model: &str) -> bool {
+    made_by == provider && model_family(maker) == model_family(model)
 }
 
 /// Returns the family of a model id: the id without a trailing `-latest`, `-YYYY-MM-DD` or `-YYYYMMDD`.

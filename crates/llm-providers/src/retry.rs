@@ -7,7 +7,7 @@ use crate::error::{ProviderError, ProviderErrorKind};
 /// How often and how long to try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// How often a request is sent in all, the first time included.
+    /// How often a request is sent in all, the first time included; `u32::MAX` for as often as the budget allows.
     pub attempts: u32,
     /// The first delay is at most this long; each further one may be twice as long.
     pub base: Duration,
@@ -22,11 +22,11 @@ pub struct RetryPolicy {
 impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
-            attempts: 5,
+            attempts: u32::MAX,
             base: Duration::from_secs(1),
             longest: Duration::from_secs(30),
             max_retry_after: Duration::from_secs(120),
-            budget: Duration::from_secs(180),
+            budget: Duration::from_secs(300),
         }
     }
 }
@@ -54,21 +54,25 @@ impl RetryPolicy {
         budget: Duration::ZERO,
     };
 
-    /// Returns the policy for a request that another model can take over: a service that asks for more than
-    /// 30 seconds is left.
+    /// Returns the policy for a request that another model can take over: it waits 30 seconds at most.
     #[must_use]
     pub fn with_alternative(self) -> Self {
+        let most = Duration::from_secs(30);
         Self {
-            max_retry_after: self.max_retry_after.min(Duration::from_secs(30)),
+            max_retry_after: self.max_retry_after.min(most),
+            budget: self.budget.min(most),
             ..self
         }
     }
 
-    /// Returns how often a request that fails with `kind` is sent in all.
+    /// Returns how often a request may fail with `kind`.
     fn attempts_for(&self, kind: ProviderErrorKind) -> u32 {
         let most = match kind {
-            ProviderErrorKind::RateLimited | ProviderErrorKind::Overloaded => u32::MAX,
-            ProviderErrorKind::Interrupted | ProviderErrorKind::Unreachable => 3,
+            // The network or the service comes back; only the budget ends the attempts.
+            ProviderErrorKind::RateLimited
+            | ProviderErrorKind::Overloaded
+            | ProviderErrorKind::Interrupted
+            | ProviderErrorKind::Unreachable => u32::MAX,
             // A minute of silence is not cured by many more; garbage may be a slip of a proxy.
             ProviderErrorKind::Timeout | ProviderErrorKind::Malformed => 2,
             ProviderErrorKind::ContextOverflow
@@ -83,13 +87,15 @@ impl RetryPolicy {
 
     /// Returns how long to wait before the request is sent again, or why it is not.
     ///
-    /// `sent` counts the times it was sent, `waited` is the sum of the delays so far, and `random` is a number
-    /// from 0 to 1. Our own delays spread over the whole range up to the exponential bound ("full jitter"), so
-    /// that many clients do not come back at the same time; what the service asks for is the least that is waited, and
-    /// the jitter comes on top of it.
+    /// `sent` counts the times it was sent, `alike` those that failed as `error` says, `waited` is the sum of the
+    /// delays so far, and `random` is a number from 0 to 1. Our own delays spread over the upper half of the
+    /// exponential bound ("equal jitter"), so that many clients do not come back at the same time and the budget
+    /// bounds the attempts; the last delay takes what remains of the budget. What the service asks for is the least
+    /// that is waited, and the jitter comes on top of it.
     pub fn delay(
         &self,
         sent: u32,
+        alike: u32,
         waited: Duration,
         error: &ProviderError,
         random: f64,
@@ -98,18 +104,19 @@ impl RetryPolicy {
         if attempts == 1 && self.attempts > 1 {
             return Err(RetryStop::Permanent);
         }
-        if sent >= attempts {
+        if alike >= attempts || sent >= self.attempts {
             return Err(RetryStop::Attempts);
         }
         let doublings = sent.saturating_sub(1).min(16);
         let bound = self.base.saturating_mul(1 << doublings).min(self.longest);
-        let jitter = bound.mul_f64(random.clamp(0.0, 1.0));
+        let random = random.clamp(0.0, 1.0);
+        let left = self.budget.saturating_sub(waited);
         let delay = match error.retry_after {
             Some(asked) if asked > self.max_retry_after => return Err(RetryStop::MaxRetryAfter),
-            Some(asked) => asked.saturating_add(jitter.min(self.base)),
-            None => jitter,
+            Some(asked) => asked.saturating_add(bound.min(self.base).mul_f64(random)),
+            None => bound.mul_f64(f64::midpoint(1.0, random)).min(left),
         };
-        match waited.saturating_add(delay) > self.budget {
+        match delay > left || left.is_zero() {
             true => Err(RetryStop::Budget),
             false => Ok(delay),
         }
@@ -142,37 +149,38 @@ mod tests {
     }
 
     #[test]
-    fn delays_double_up_to_the_longest_and_spread_over_the_whole_range() {
-        let policy = RetryPolicy {
-            attempts: 20,
-            budget: seconds(10_000),
-            ..RetryPolicy::default()
-        };
+    fn delays_double_up_to_the_longest_and_spread_over_the_upper_half() {
+        let policy = RetryPolicy::default();
         let overloaded = error(Kind::Overloaded, None);
         let bounds: Vec<u64> = (1..8)
-            .filter_map(|sent| policy.delay(sent, Duration::ZERO, &overloaded, 1.0).ok())
+            .filter_map(|sent| {
+                policy
+                    .delay(sent, sent, Duration::ZERO, &overloaded, 1.0)
+                    .ok()
+            })
             .map(|delay| delay.as_secs())
             .collect();
         assert_eq!(bounds, [1, 2, 4, 8, 16, 30, 30]);
-        let least = policy.delay(5, Duration::ZERO, &overloaded, 0.0);
-        assert_eq!(least, Ok(Duration::ZERO));
+        let least = policy.delay(5, 5, Duration::ZERO, &overloaded, 0.0);
+        assert_eq!(least, Ok(seconds(8)));
     }
 
     #[test]
     fn what_the_service_asks_for_is_the_least_that_is_waited() {
         let policy = RetryPolicy::default();
         let asked = error(Kind::RateLimited, Some(seconds(7)));
-        assert_eq!(policy.delay(1, Duration::ZERO, &asked, 0.0), Ok(seconds(7)));
-        assert_eq!(policy.delay(4, Duration::ZERO, &asked, 1.0), Ok(seconds(8)));
+        let delay = |sent, random| policy.delay(sent, sent, Duration::ZERO, &asked, random);
+        assert_eq!(delay(1, 0.0), Ok(seconds(7)));
+        assert_eq!(delay(4, 1.0), Ok(seconds(8)));
     }
 
     #[test]
     fn max_retry_after_is_short_where_another_model_can_take_over() {
         let policy = RetryPolicy::default();
         let asked = error(Kind::RateLimited, Some(seconds(31)));
-        assert!(policy.delay(1, Duration::ZERO, &asked, 0.5).is_ok());
+        assert!(policy.delay(1, 1, Duration::ZERO, &asked, 0.5).is_ok());
         let other = policy.with_alternative();
-        let given_up = other.delay(1, Duration::ZERO, &asked, 0.5);
+        let given_up = other.delay(1, 1, Duration::ZERO, &asked, 0.5);
         assert_eq!(given_up, Err(RetryStop::MaxRetryAfter));
     }
 
@@ -183,17 +191,17 @@ mod tests {
             (1..10)
                 .take_while(|sent| {
                     policy
-                        .delay(*sent, Duration::ZERO, &error(kind, None), 0.0)
+                        .delay(*sent, *sent, Duration::ZERO, &error(kind, None), 0.0)
                         .is_ok()
                 })
                 .count()
                 + 1
         };
         let table = [
-            (Kind::RateLimited, 5),
-            (Kind::Overloaded, 5),
-            (Kind::Interrupted, 3),
-            (Kind::Unreachable, 3),
+            (Kind::RateLimited, 10),
+            (Kind::Overloaded, 10),
+            (Kind::Interrupted, 10),
+            (Kind::Unreachable, 10),
             (Kind::Timeout, 2),
             (Kind::Malformed, 2),
             (Kind::ContextOverflow, 1),
@@ -208,14 +216,42 @@ mod tests {
         }
         let auth = error(Kind::Auth, None);
         assert_eq!(
-            policy.delay(1, Duration::ZERO, &auth, 0.0),
+            policy.delay(1, 1, Duration::ZERO, &auth, 0.0),
             Err(RetryStop::Permanent)
         );
         let busy = error(Kind::Overloaded, None);
         assert_eq!(
-            RetryPolicy::NEVER.delay(1, Duration::ZERO, &busy, 0.0),
+            RetryPolicy::NEVER.delay(1, 1, Duration::ZERO, &busy, 0.0),
             Err(RetryStop::Attempts)
         );
+    }
+
+    /// Returns how long a request waits in all that always fails so, and how often it is sent.
+    fn exhausted(kind: Kind, random: f64) -> (Duration, u32) {
+        let (policy, error) = (RetryPolicy::default(), error(kind, None));
+        let (mut waited, mut sent) = (Duration::ZERO, 1);
+        while let Ok(delay) = policy.delay(sent, sent, waited, &error, random) {
+            waited += delay;
+            sent += 1;
+        }
+        (waited, sent)
+    }
+
+    #[test]
+    fn a_lost_connection_is_waited_for_until_the_budget_is_used_up() {
+        for kind in [Kind::Unreachable, Kind::Interrupted, Kind::Overloaded] {
+            assert_eq!(exhausted(kind, 1.0), (seconds(300), 15), "{kind:?}");
+            assert_eq!(exhausted(kind, 0.0), (seconds(300), 25), "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn failures_of_another_kind_do_not_use_up_the_attempts_of_a_timeout() {
+        let timeout = error(Kind::Timeout, None);
+        let policy = RetryPolicy::default();
+        assert!(policy.delay(9, 1, seconds(60), &timeout, 0.5).is_ok());
+        let stopped = policy.delay(9, 2, seconds(60), &timeout, 0.5);
+        assert_eq!(stopped, Err(RetryStop::Attempts));
     }
 
     proptest! {
@@ -225,7 +261,7 @@ mod tests {
             let error = error(Kind::RateLimited, asked.map(seconds));
             let mut waited = Duration::ZERO;
             for (sent, random) in (1..).zip(randoms) {
-                match policy.delay(sent, waited, &error, random) {
+                match policy.delay(sent, sent, waited, &error, random) {
                     Ok(delay) => waited += delay,
                     Err(_) => break,
                 }

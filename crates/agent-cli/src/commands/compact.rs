@@ -243,7 +243,7 @@ pub(super) fn execute(
         Planned::Compaction(first) => first,
     };
     let mut candidates = match Wanted::by(first.strategy) {
-        Wanted::Yes => models.candidates.clone(),
+        Wanted::Yes => models.in_order(context.model.as_ref()),
         // Another strategy of the list asks them.
         Wanted::No(_) => Vec::new(),
     };

@@ -177,7 +177,7 @@ fn document(
     let mut writing = Writing::default();
     let mut watch = |step: SummaryStep<'_>| writing.step(&step);
     let mut run = models.run(path, &mut watch);
-    match block_on(handoff(&job, &models.candidates, &mut run))? {
+    match block_on(handoff(&job, &models.in_order(None), &mut run))? {
         Ok(document) => Ok((document, models.account(run.report))),
         Err(error) => Err(no_summary("Handoff", error, models.account(run.report))),
     }

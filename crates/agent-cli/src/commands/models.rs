@@ -1,4 +1,4 @@
-//! `models`: the models that are known, where they are, what they can do and cost. Asks nobody.
+//! `models`: the models that are known, where they are, what they can do and cost. Only `--refresh` asks a provider.
 
 use clap::Args;
 use compaction_core::TokenCount;
@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::models::{asked_provider, refresh, usable_catalog};
 use crate::options::Global;
-use crate::ui::{BOLD, DIM, GOOD, WARN, clean, columns, padded, styled, tokens, width};
+use crate::ui::{BOLD, DIM, GOOD, WARN, clean, columns, note, padded, styled, tokens, width};
 
 /// List the models that are known: window, prices, abilities, and whether a key is set.
 #[derive(Debug, Args)]
@@ -18,14 +19,18 @@ pub struct ModelsArgs {
     /// Show only models of this provider.
     #[arg(long, value_name = "NAME")]
     pub provider: Option<String>,
+    /// Ask the provider for its models first, the one of --provider or else that of the model in the settings, and keep the
+    /// answer in the user's cache folder.
+    #[arg(long)]
+    pub refresh: bool,
 }
 
 /// The widest column of names, so that rows fit 80 columns; a longer name pushes its own row only.
-const NAMES: usize = 36;
+const NAMES: usize = 34;
 
 pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> {
     let settings = global.app_settings()?;
-    let catalog = settings.usable_catalog()?;
+    let mut catalog = usable_catalog(settings)?;
     if let Some(name) = &args.provider
         && catalog.provider(name).is_none()
     {
@@ -33,6 +38,12 @@ pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> 
         let names = names.collect::<Vec<_>>().join(", ");
         let text = format!("no provider {name}; the catalog has {names}");
         return Err(Error::Usage(text));
+    }
+    if args.refresh {
+        let provider = asked_provider(args.provider.as_deref(), &catalog, settings)?;
+        let count = refresh(&provider, settings)?;
+        note(&format!("{} lists {count} models", clean(&provider.name)));
+        catalog = usable_catalog(settings)?;
     }
     let found = found(&catalog, args);
     let models = found.iter().flat_map(|found| &found.models);
@@ -138,6 +149,7 @@ fn model_json(model: &ModelInfo) -> Value {
         "native_in_band": can.native_in_band,
         "prices": prices.collect::<Vec<_>>(),
         "source": model.source,
+        "origin": model.origin,
         "date": model.date,
     })
 }
@@ -148,7 +160,7 @@ fn found<'a>(catalog: &'a Catalog, args: &ModelsArgs) -> Vec<Found<'a>> {
     let wanted = |provider: &&ProviderInfo| {
         args.provider
             .as_ref()
-            .is_none_or(|name| *name == provider.name)
+            .is_none_or(|name| *name == provider.name || provider.aliases.contains(name))
     };
     let found = catalog.providers().filter(wanted).filter_map(|provider| {
         let models = catalog.models().filter(|model| {
@@ -174,7 +186,7 @@ fn text(found: &[Found<'_>]) -> String {
     let dim = |line: &str| format!("{}\n", styled(DIM, line));
     if widest.is_some() {
         text.push_str(&dim(&format!(
-            "  {:width$}  {:>7}  {:>7}  {:>7}  {:>7}  can",
+            "  {:width$}  {:>7}  {:>7}  {:>7}  {:>7}  can   from",
             "", "window", "output", "$ in", "$ out"
         )));
     }
@@ -192,6 +204,9 @@ fn text(found: &[Found<'_>]) -> String {
         ));
         text.push_str(&dim(
             "can: t tools, i images, r reasoning, n native compaction",
+        ));
+        text.push_str(&dim(
+            "from: checked by hand, generated from a public list, service or settings",
         ));
     }
     text
@@ -217,12 +232,13 @@ fn row(model: &ModelInfo, width: usize) -> String {
         .into_iter()
         .collect();
     format!(
-        "  {}  {:>7}  {:>7}  {:>8} {:>8} {letters}\n",
+        "  {}  {:>7}  {:>7}  {:>8} {:>8} {letters}  {}\n",
         padded(&clean(&model.full_name()), width),
         size(can.window),
         size(can.max_output),
         dollars(base.map(|tier| tier.input)),
         dollars(base.map(|tier| tier.output)),
+        model.origin.name(),
     )
 }
 

@@ -3,11 +3,12 @@
 pub(crate) mod hooks;
 
 use crate::error::Error;
+use crate::models::usable_catalog;
 use crate::settings::AppSettings;
 
 /// Returns the environment variables that hold keys, as the settings name them.
 pub(crate) fn secret_variables(settings: &AppSettings) -> Result<Vec<String>, Error> {
-    let catalog = settings.usable_catalog()?;
+    let catalog = usable_catalog(settings)?;
     let mut variables = agent_session::rights::secret_variables(&catalog);
     variables.extend(settings.compaction.remote_token_env.clone());
     Ok(variables)

@@ -101,7 +101,7 @@ pub(super) fn policy(settings: &AppSettings) -> RetryPolicy {
     let http = &settings.http;
     let budget = Duration::from_secs(http.retry_budget_seconds);
     RetryPolicy {
-        attempts: http.attempts,
+        attempts: http.attempts.unwrap_or(u32::MAX),
         budget,
         max_retry_after: RetryPolicy::default().max_retry_after.min(budget),
         ..RetryPolicy::default()

@@ -7,7 +7,7 @@ use compaction_core::TokenCount;
 use llm_providers::HttpClient;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
 
-use super::{NativeArg, candidates, http, remote, usage};
+use super::{NativeArg, candidates, http, remote, usable_catalog, usage};
 use crate::error::Error;
 use crate::settings::AppSettings;
 use agent_session::models::{LiveModel, LiveModels};
@@ -28,7 +28,7 @@ pub fn live_models(
 ) -> Result<LiveModels, Error> {
     let name = name.or(settings.model.as_deref());
     let name = name.ok_or_else(|| Error::Usage(NO_MODEL.to_owned()))?;
-    let catalog = settings.usable_catalog()?;
+    let catalog = usable_catalog(settings)?;
     let http = http::http_client(settings, record)?;
     let model = name.to_owned();
     let main = catalog.resolve(&Selection { model, ..given });

@@ -1,9 +1,12 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
 mod http;
+mod listed;
 mod live;
 mod options;
 
+pub(crate) use listed::usable_catalog;
+pub use listed::{asked_provider, refresh};
 pub use live::live_models;
 pub use options::{FallbackArg, ModelArgs, NativeArg, WireArg};
 
@@ -15,14 +18,14 @@ use llm_providers::{
     HttpClient, HttpProvider, NativeForm, Provider, ProviderErrorKind, RemoteEndpoint, RetryPolicy,
     Secret, Wire,
 };
-use session_model::SessionPath;
+use session_model::{ModelRef, SessionPath};
 
 use crate::error::Error;
 use crate::settings::AppSettings;
 use crate::ui::{self, writing::Writing};
 use agent_session::summarize::{
     Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryStep, Way,
-    answer_plan,
+    answer_plan, in_order,
 };
 
 /// The window that is assumed where none is known.
@@ -30,8 +33,10 @@ pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
 
 /// Who may write summaries, and within what.
 pub struct Models {
-    /// In the order in which they are tried; none when the built-in rules write.
+    /// Those that are named, in the order of their names; none when the built-in rules write.
     pub candidates: Vec<Candidate>,
+    /// Native forms are asked for by name, whatever model the session has.
+    native_is_named: bool,
     /// The window of the session's model: as given, or the largest of the named models'; `None` where nothing names
     /// one.
     pub window: Option<TokenCount>,
@@ -67,6 +72,7 @@ impl Models {
             // No catalog, no key, no certificates, no network.
             return Ok(Self {
                 candidates: Vec::new(),
+                native_is_named: false,
                 window: given,
                 policy: RetryPolicy::NEVER,
                 fallback: Fallback::Extractive,
@@ -74,7 +80,7 @@ impl Models {
             });
         }
         let http = http::http_client(settings, args.record.as_deref())?;
-        let catalog = settings.usable_catalog()?;
+        let catalog = usable_catalog(settings)?;
         let mut resolved: Vec<Resolved> = Vec::new();
         for name in &named {
             let selection = Selection {
@@ -101,15 +107,11 @@ impl Models {
         let window = given.or(own.map(TokenCount)).or(Some(DEFAULT_WINDOW));
         let mut candidates = candidates(&resolved, args.native, settings, &http)?;
         if let Some(endpoint) = endpoint {
-            let first_summary = candidates
-                .iter()
-                .position(|candidate| candidate.way == Way::Summary)
-                .unwrap_or(candidates.len());
-            let endpoint = remote(endpoint, settings, &http)?;
-            candidates.insert(first_summary, endpoint);
+            candidates.push(remote(endpoint, settings, &http)?);
         }
         Ok(Self {
             policy: http::policy(settings),
+            native_is_named: args.native != NativeArg::Auto,
             candidates,
             window,
             fallback: match args.fallback {
@@ -178,27 +180,25 @@ fn usage(error: &CatalogError) -> Error {
     Error::Usage(error.to_string())
 }
 
-/// Returns the candidates in their order: every native form first, then summaries in words.
+/// Returns the candidates, model by model: its native forms, then its summary in words.
 fn candidates(
     resolved: &[Resolved],
     native: NativeArg,
     settings: &AppSettings,
     http: &HttpClient,
 ) -> Result<Vec<Candidate>, Error> {
-    let mut natives = Vec::new();
-    let mut summaries = Vec::new();
+    let mut candidates = Vec::new();
     for one in resolved {
         let candidate = candidate(one, http)?;
         for form in native_forms(native, settings.compaction.remote_enabled, one)? {
-            natives.push(Candidate {
+            candidates.push(Candidate {
                 way: Way::Native(form),
                 ..candidate.clone()
             });
         }
-        summaries.push(candidate);
+        candidates.push(candidate);
     }
-    natives.append(&mut summaries);
-    Ok(natives)
+    Ok(candidates)
 }
 
 fn native_forms(
@@ -309,6 +309,13 @@ fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candid
 }
 
 impl Models {
+    /// Returns the candidates in the order in which they are asked for the summary of a session in which `answering`
+    /// answers.
+    pub fn in_order(&self, answering: Option<&ModelRef>) -> Vec<Candidate> {
+        let answering = answering.filter(|_| !self.native_is_named);
+        in_order(self.candidates.clone(), answering)
+    }
+
     /// Returns a run over the session of `path` that Ctrl-C ends.
     pub fn run<'a>(
         &self,
@@ -338,7 +345,8 @@ impl Models {
         let mut writing = Writing::default();
         let mut watch = |step: SummaryStep<'_>| writing.step(&step);
         let mut run = self.run(path, &mut watch);
-        let answering = answer_plan(&self.candidates, window, plan_for, by_rule, &mut run);
+        let candidates = self.in_order(None);
+        let answering = answer_plan(&candidates, window, plan_for, by_rule, &mut run);
         match block_on(answering)? {
             Ok((plan, answers)) => Ok((plan, answers, self.account(run.report))),
             Err(error) => Err(no_summary(what, error, self.account(run.report))),

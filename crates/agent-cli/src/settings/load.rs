@@ -250,7 +250,7 @@ pub(super) fn leaves(tree: &Value) -> Vec<KeyPath> {
 
 /// What a project or a script may not set: a repository that was cloned must not be able to send a key or a session
 /// elsewhere, to choose who gets it, which of its files go there unasked, to let commands run, or to spend more.
-const NOT_FOR_PROJECTS: [&[&str]; 20] = [
+const NOT_FOR_PROJECTS: [&[&str]; 21] = [
     &["model"],
     &["providers"],
     &["compaction", "model"],
@@ -264,6 +264,7 @@ const NOT_FOR_PROJECTS: [&[&str]; 20] = [
     &["tools", "policies"],
     &["tools", "folders"],
     &["session", "dir"],
+    &["session", "fallbackModel"],
     &["http"],
     &["limits", "turns"],
     &["limits", "costUsd"],

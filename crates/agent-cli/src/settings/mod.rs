@@ -20,7 +20,6 @@ use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, Pr
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::error::Error;
 pub use agent_session::instructions::InstructionSettings;
 pub use agent_session::runtime::Limits;
 pub use agent_tools::mcp::ServerSetting;
@@ -111,6 +110,9 @@ pub struct SessionSettings {
     pub dir: Option<String>,
     /// When what was written is forced onto the disk.
     pub sync: SyncSetting,
+    /// The model that a session goes on with, as `provider/model`, where its own cannot be asked; that is an error unless
+    /// set.
+    pub fallback_model: Option<String>,
 }
 
 /// When what was written to a session is forced onto the disk.
@@ -195,10 +197,11 @@ pub struct HttpTimeouts {
     /// How long one answer may take, in seconds.
     #[schemars(range(min = 1))]
     pub total_timeout_seconds: u64,
-    /// How often a request is sent in all.
+    /// How often a request is sent in all; unless set, as often as the budget allows.
     #[schemars(range(min = 1))]
-    pub attempts: u32,
-    /// How long all delays before new attempts of one request may take, in seconds.
+    pub attempts: Option<u32>,
+    /// How long all delays before new attempts of one request may take, in seconds; while the network or the service is
+    /// away for less, no turn is lost.
     pub retry_budget_seconds: u64,
 }
 
@@ -208,8 +211,8 @@ impl Default for HttpTimeouts {
             connect_timeout_seconds: 10,
             idle_timeout_seconds: 300,
             total_timeout_seconds: 3600,
-            attempts: 5,
-            retry_budget_seconds: 180,
+            attempts: None,
+            retry_budget_seconds: 300,
         }
     }
 }
@@ -226,19 +229,18 @@ impl AppSettings {
     /// Returns the catalog of providers and models as these settings change it, or the first setting that
     /// cannot be used; settings that were loaded can.
     pub fn catalog(&self) -> Result<Catalog, CatalogError> {
-        Catalog::embedded().apply(&Overrides {
+        self.changed(Catalog::embedded())
+    }
+
+    /// Returns a catalog as these settings change it.
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
+    pub fn changed(&self, catalog: Catalog) -> Result<Catalog, CatalogError> {
+        catalog.apply(&Overrides {
             providers: self.providers.clone(),
             models: self.models.clone(),
         })
-    }
-
-    /// Returns the same catalog, for commands.
-    ///
-    /// # Errors
-    /// [`Error::Usage`] with the setting.
-    pub(crate) fn usable_catalog(&self) -> Result<Catalog, Error> {
-        self.catalog()
-            .map_err(|error| Error::Usage(format!("settings: {error}")))
     }
 
     /// Returns the first value that its schema cannot refuse: its key, and what is wrong.

@@ -11,6 +11,7 @@ pub const VERSION_1: &str = r#"{"type":"session","id":"old","timestamp":"2025-01
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
+use test_support::{FaultServer, Reply};
 
 use crate::env::{Output, SMALL, TestEnv, without_figures, without_ids};
 
@@ -1253,27 +1254,29 @@ fn models() {
         let lines = text.lines().map(str::trim_end);
         lines.collect::<Vec<_>>().join("\n")
     };
-    assert_snapshot!(run(&["HAIKU"], &[]), @"
+    assert_snapshot!(run(&["HAIKU", "--provider", "anthropic"], &[]), @"
     exit 0
     --- stdout
-                                   window   output     $ in    $ out  can
+                                           window   output     $ in    $ out  can   from
     anthropic  key ANTHROPIC_API_KEY is not set  https://api.anthropic.com
-      anthropic/claude-haiku-4-5   200.0k    64.0k     1.00     5.00  tir-
-      anthropic/claude-haiku-5-5     1.0M   128.0k     0.10+    0.50+ tir-
+      anthropic/claude-haiku-4-5           200.0k    64.0k     1.00     5.00  tir-  checked
+      anthropic/claude-haiku-4-5-20251001   200.0k    64.0k     1.00     5.00  tir-  generated
+      anthropic/claude-haiku-5-5             1.0M   128.0k     0.10+    0.50+ tir-  checked
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction
+    from: checked by hand, generated from a public list, service or settings
     ");
     let keys = [("OPENROUTER_API_KEY", "sk-secret"), ("OLLAMA_API_KEY", "")];
-    assert_snapshot!(run(&["o", "--provider", "openrouter"], &keys), @"
+    assert_snapshot!(run(&["KIMI-K3", "--provider", "openrouter"], &keys), @"
     exit 0
     --- stdout
-                                             window   output     $ in    $ out  can
+                                      window   output     $ in    $ out  can   from
     openrouter  key OPENROUTER_API_KEY is set  https://openrouter.ai/api/v1
-      openrouter/anthropic/claude-opus-5.5     1.0M   128.0k     4.00    20.00  tir-
-      openrouter/moonshotai/kimi-k3            1.0M   131.1k     3.00    15.00  tir-
+      openrouter/moonshotai/kimi-k3     1.0M   131.1k     3.00    15.00  tir-  checked
       any model that it has, as openrouter/MODEL
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction
+    from: checked by hand, generated from a public list, service or settings
     ");
     assert_snapshot!(run(&["ollama"], &keys), @"
     exit 0
@@ -1300,6 +1303,61 @@ fn models() {
 }
 
 #[test]
+fn a_provider_is_asked_for_its_models() {
+    let env = TestEnv::new();
+    let list = json!({"data": [{"id": "new", "context_length": 64_000}, {"id": "newer"}]});
+    let server = FaultServer::replaying(vec![Reply::json(200, &list)]);
+    let command = |arguments: &[&str]| {
+        let mut command = env.command(crate::env::BINARY);
+        command
+            .args(["models", "--provider", "lab"])
+            .args(["--set", &format!("providers.lab.baseUrl={}", server.url())])
+            .args(["--set", "providers.lab.apiKeyEnv=LAB_KEY"])
+            .args(arguments)
+            .env("XDG_CACHE_HOME", env.path("cache"));
+        command
+    };
+    let key = ["--set", "providers.lab.keyOptional=false"];
+    let refused = env.output(command(&["--refresh"]).args(key));
+    assert_snapshot!(refused, @"
+    exit 2
+    --- stderr
+    error: no key for lab: set LAB_KEY, or name another variable with --api-key-env
+    ");
+    assert_eq!(server.received().len(), 0);
+    let asked =
+        env.output(command(&["--refresh", "--json"]).env("LAB_KEY", "sk-planted-0123456789"));
+    assert_eq!(asked.stderr, "note: lab lists 2 models\n");
+    let request = &server.received()[0];
+    assert_eq!(request.path, "/models");
+    assert_eq!(
+        request.header("authorization"),
+        Some("Bearer sk-planted-0123456789")
+    );
+    // From then on they are known, and nothing is asked.
+    let document = env.output(&mut command(&["--json"])).json();
+    let models = document["models"].as_array().expect("models").iter();
+    let facts: Vec<_> = models
+        .map(|model| json!([model["name"], model["window"], model["origin"]]))
+        .collect();
+    let expected = [
+        json!(["lab/new", 64_000, "service"]),
+        json!(["lab/newer", null, "service"]),
+    ];
+    assert_eq!(facts, expected);
+    assert_eq!(server.received().len(), 1);
+    env.write("cache/agent-cli/models/lab.json", "{");
+    let told = env.output(&mut command(&[]));
+    assert!(
+        told.stderr
+            .contains("write it again with agent-cli models --refresh"),
+        "{told}"
+    );
+    let unnamed = env.run(&["models", "--refresh"]);
+    assert_eq!(unnamed.code, Some(2), "{unnamed}");
+}
+
+#[test]
 fn models_follow_the_settings() {
     let env = TestEnv::new();
     env.write(
@@ -1309,12 +1367,13 @@ fn models_follow_the_settings() {
     );
     let arguments = ["models", "--provider", "lab", "--settings", "settings.json"];
     assert_snapshot!(env.run(&arguments).success(), @"
-                window   output     $ in    $ out  can
+                window   output     $ in    $ out  can   from
     lab  key LAB_KEY is not set  http://10.0.0.2:8000/v1
-      lab/big    32.0k        ?    0.123     2.00  t---
+      lab/big    32.0k        ?    0.123     2.00  t---  settings
       any model that it has, as lab/MODEL
     $ per million tokens, + more for large prompts; ? not known
     can: t tools, i images, r reasoning, n native compaction
+    from: checked by hand, generated from a public list, service or settings
     ");
     let document = env.json(&arguments);
     let model = &document["models"][0];

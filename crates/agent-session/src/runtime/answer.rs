@@ -128,6 +128,8 @@ struct Stream {
     /// Hold back what may be the beginning of a key, since a key may be split over deltas.
     text: PieceRedactor,
     thinking: PieceRedactor,
+    /// An earlier attempt broke off, and what it is billed is not known.
+    is_incomplete: bool,
 }
 
 impl Stream {
@@ -136,12 +138,13 @@ impl Stream {
             said: String::new(),
             text: events.piece_redactor(),
             thinking: events.piece_redactor(),
+            is_incomplete: false,
         }
     }
 }
 
-/// What came of a request, and the text that was there when it broke off.
-type Received = (Result<Answer, ProviderError>, String);
+/// What came of a request, and the stream as it was when it ended.
+type Received = (Result<Answer, ProviderError>, Stream);
 
 struct Asking {
     model: LiveModel,
@@ -155,6 +158,7 @@ impl Asking {
         let stream = Arc::new(Mutex::new(Stream::new(&self.events)));
         let received = stream.clone();
         let events = self.events.clone();
+        let spend = |usage: &Usage| self.spend(usage);
         let mut progress = move |progress: Progress<'_>| {
             let mut stream = received.lock().unwrap_or_else(PoisonError::into_inner);
             match progress {
@@ -170,7 +174,15 @@ impl Asking {
                 // Calls are told when they run.
                 Progress::Event(Piece::ToolCall { .. } | Piece::Done(_)) => {}
                 Progress::Retry { error, delay, sent } => {
-                    *stream = Stream::new(&events);
+                    let lost = error.billed();
+                    let is_incomplete = lost.as_ref().is_some_and(|usage| usage.incomplete);
+                    *stream = Stream {
+                        is_incomplete: stream.is_incomplete || is_incomplete,
+                        ..Stream::new(&events)
+                    };
+                    if let Some(usage) = lost {
+                        spend(&usage);
+                    }
                     events.send(SessionEvent::Retry {
                         error: error.to_string(),
                         delay_seconds: delay.as_secs_f64(),
@@ -181,15 +193,18 @@ impl Asking {
         };
         let provider = &*self.model.provider;
         let result = complete(provider, request, &self.policy, &self.cancel, &mut progress).await;
-        let mut stream = stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut stream = std::mem::replace(
+            &mut *stream.lock().unwrap_or_else(PoisonError::into_inner),
+            Stream::new(&self.events),
+        );
         let text = stream.thinking.finish();
         self.events.delta(SessionEvent::ThinkingDelta { text });
         let text = stream.text.finish();
         self.events.delta(SessionEvent::TextDelta { text });
-        (result, std::mem::take(&mut stream.said))
+        (result, stream)
     }
 
-    fn response(&self, (result, said): Received) -> ModelResponse {
+    fn response(&self, (result, stream): Received) -> ModelResponse {
         let message = AssistantMessage {
             content: Content::Blocks(Vec::new()),
             api: self.model.api.clone(),
@@ -201,12 +216,17 @@ impl Asking {
             timestamp: None,
         };
         match result {
-            Ok(answer) => self.whole(message, answer),
-            Err(error) => self.broken(message, &error, said),
+            Ok(answer) => self.whole(message, answer, stream.is_incomplete),
+            Err(error) => self.broken(message, &error, stream),
         }
     }
 
-    fn whole(&self, message: AssistantMessage, answer: Answer) -> ModelResponse {
+    fn whole(
+        &self,
+        message: AssistantMessage,
+        answer: Answer,
+        is_incomplete: bool,
+    ) -> ModelResponse {
         let calls = answer.content.iter();
         let calls = calls.filter(|block| matches!(block, Block::ToolCall(_)));
         let calls = calls.count() > 0;
@@ -222,7 +242,10 @@ impl Asking {
         ModelResponse {
             message: AssistantMessage {
                 content: Content::Blocks(content.collect()),
-                usage: Some(answer.usage),
+                usage: Some(Usage {
+                    incomplete: answer.usage.incomplete || is_incomplete,
+                    ..answer.usage
+                }),
                 stop_reason,
                 ..message
             },
@@ -235,7 +258,7 @@ impl Asking {
         &self,
         message: AssistantMessage,
         error: &ProviderError,
-        said: String,
+        stream: Stream,
     ) -> ModelResponse {
         let (end, stop_reason) = match error.kind {
             ProviderErrorKind::Cancelled => (AnswerEnd::Aborted, StopReason::Aborted),
@@ -244,15 +267,12 @@ impl Asking {
             }
             _ => (AnswerEnd::Failed(error.to_string()), StopReason::Error),
         };
-        let unknown = || Usage {
-            incomplete: error.kind.may_be_billed(),
-            ..Usage::default()
-        };
-        let billed = error.usage.as_deref().copied().unwrap_or_else(unknown);
+        let mut billed = error.billed().unwrap_or_default();
         let cost_usd = self.spend(&billed).filter(|_| error.usage.is_some());
-        let content = match said.is_empty() {
+        billed.incomplete |= stream.is_incomplete;
+        let content = match stream.said.is_empty() {
             true => Vec::new(),
-            false => vec![Block::text(said)],
+            false => vec![Block::text(stream.said)],
         };
         ModelResponse {
             message: AssistantMessage {

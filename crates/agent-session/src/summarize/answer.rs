@@ -165,7 +165,7 @@ async fn ask(
         Progress::Retry { error, delay, .. } => {
             written = 0;
             retries += 1;
-            billed.extend(error.usage.as_deref());
+            billed.extend(error.billed());
             watch(SummaryStep::Retry { error, delay });
         }
     };
@@ -173,7 +173,7 @@ async fn ask(
     let answered = complete(provider, request, &run.policy, &run.cancel, &mut progress).await;
     match &answered {
         Ok(answer) => billed.push(answer.usage),
-        Err(error) => billed.extend(error.usage.as_deref()),
+        Err(error) => billed.extend(error.billed()),
     }
     run.count(candidate, retries, &billed);
     Ok(answered?)

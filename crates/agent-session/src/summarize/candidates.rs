@@ -3,9 +3,27 @@
 use std::time::Instant;
 
 use compaction_core::{Summarizer, SummarizerLimits, TokenCount};
-use llm_providers::{BoxFuture, RetryPolicy};
+use llm_providers::{BoxFuture, is_replayed_on};
+use session_model::ModelRef;
 
 use crate::summarize::{Candidate, Failure, Fallback, NoSummary, Run, Way};
+
+/// Returns the candidates in the order in which they are asked: as given, so that a model is asked for its native forms
+/// and then for a summary in words before the next model. A native form that `answering`, the model of the session,
+/// cannot replay is left out. The remote endpoint comes before the first summary in words.
+pub fn in_order(candidates: Vec<Candidate>, answering: Option<&ModelRef>) -> Vec<Candidate> {
+    let is_endpoint =
+        |candidate: &Candidate| matches!(candidate.summarizer, Summarizer::Remote { .. });
+    let is_replayed = |candidate: &Candidate| {
+        let (provider, model) = (candidate.provider.name(), candidate.provider.model());
+        answering.is_none_or(|by| is_replayed_on(provider, model, &by.provider, &by.model_id))
+    };
+    let (endpoints, mut models): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_endpoint);
+    models.retain(|candidate| in_words(candidate) || is_replayed(candidate));
+    let place = models.iter().position(in_words).unwrap_or(models.len());
+    models.splice(place..place, endpoints);
+    models
+}
 
 /// Asks one candidate. A trait and not an asynchronous closure, so that the future can be sent to another thread.
 pub(super) trait Asking<T>: Sync {
@@ -31,7 +49,10 @@ pub(super) async fn first_answer<T>(
         if !wanted(candidate) {
             continue;
         }
-        run.policy = policy_for(policy, candidates, place);
+        run.policy = match candidates[place + 1..].iter().any(wanted) {
+            true => policy.with_alternative(),
+            false => policy,
+        };
         let started = Instant::now();
         let done = asking.ask(candidate, run).await;
         run.report.seconds += started.elapsed().as_secs_f64();
@@ -90,12 +111,84 @@ pub(super) fn rules_limits(window: TokenCount) -> SummarizerLimits {
     }
 }
 
-/// Returns the policy for a candidate: less patient where another model comes after it.
-fn policy_for(policy: RetryPolicy, candidates: &[Candidate], place: usize) -> RetryPolicy {
-    let name = candidates[place].name();
-    let later = &candidates[place + 1..];
-    match later.iter().any(|other| other.name() != name) {
-        true => policy.with_alternative(),
-        false => policy,
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use compaction_core::Summarizer;
+    use llm_providers::catalog::ModelInfo;
+    use llm_providers::{HttpClient, HttpProvider, HttpSettings, NativeForm, RemoteEndpoint};
+    use session_model::ModelRef;
+
+    use super::in_order;
+    use crate::summarize::{Candidate, Way};
+
+    fn candidates() -> Vec<Candidate> {
+        let http = HttpClient::new(HttpSettings::default()).expect("a client");
+        let catalog = llm_providers::catalog::Catalog::embedded();
+        let of = |provider: &str, model: &str, way| {
+            let info = ModelInfo::unlisted(provider, model);
+            let provider = catalog.provider(provider).expect("a provider").clone();
+            let provider = HttpProvider::new(http.clone(), provider, info, None);
+            Candidate {
+                way,
+                ..Candidate::of(Arc::new(provider))
+            }
+        };
+        let url = "http://127.0.0.1:1/";
+        let endpoint = RemoteEndpoint::new(http.clone(), url, None, false).expect("an endpoint");
+        vec![
+            of("anthropic", "claude", Way::Native(NativeForm::InBand)),
+            of("anthropic", "claude", Way::Summary),
+            of("openai", "gpt", Way::Native(NativeForm::Standalone)),
+            of("openai", "gpt", Way::Native(NativeForm::InBand)),
+            of("openai", "gpt", Way::Summary),
+            Candidate {
+                summarizer: Summarizer::Remote {
+                    endpoint: url.to_owned(),
+                },
+                ..Candidate::of(Arc::new(endpoint))
+            },
+        ]
+    }
+
+    fn order(answering: Option<(&str, &str)>) -> Vec<String> {
+        let answering = answering.map(|(provider, model)| ModelRef {
+            provider: provider.to_owned(),
+            model_id: model.to_owned(),
+        });
+        let named = |candidate: &Candidate| {
+            let name = candidate.provider.name();
+            format!("{name} {}", candidate.way.name())
+        };
+        let ordered = in_order(candidates(), answering.as_ref());
+        ordered.iter().map(named).collect()
+    }
+
+    #[test]
+    fn each_model_is_asked_in_every_form_before_the_next_model() {
+        let expected = [
+            "anthropic native in-band",
+            "remote summary",
+            "anthropic summary",
+            "openai native standalone",
+            "openai native in-band",
+            "openai summary",
+        ];
+        assert_eq!(order(None), expected);
+    }
+
+    #[test]
+    fn a_native_form_is_asked_for_only_where_the_sessions_model_replays_it() {
+        let expected = [
+            "remote summary",
+            "anthropic summary",
+            "openai native standalone",
+            "openai native in-band",
+            "openai summary",
+        ];
+        assert_eq!(order(Some(("openai", "gpt-2026-01-01"))), expected);
+        let expected = ["remote summary", "anthropic summary", "openai summary"];
+        assert_eq!(order(Some(("openai", "gpt-mini"))), expected);
     }
 }

@@ -27,6 +27,7 @@ use session_model::Usage;
 use candidates::{Asking, first_answer, in_words, rules_limits};
 
 pub use answer::answer_all;
+pub use candidates::in_order;
 pub use handoff::{HandoffJob, handoff};
 pub use native::native_tokens_before;
 pub(crate) use provenance::add_details;

@@ -79,7 +79,7 @@ async fn ask(
     let mut progress = |progress: Progress<'_>| {
         if let Progress::Retry { error, delay, .. } = progress {
             retries += 1;
-            billed.extend(error.usage.as_deref());
+            billed.extend(error.billed());
             watch(SummaryStep::Retry { error, delay });
         }
     };
@@ -88,7 +88,7 @@ async fn ask(
         compact_native(provider, &request, &run.policy, &run.cancel, &mut progress).await;
     match &answered {
         Ok(answer) => billed.push(answer.usage),
-        Err(error) => billed.extend(error.usage.as_deref()),
+        Err(error) => billed.extend(error.billed()),
     }
     run.count(candidate, retries, &billed);
     answered

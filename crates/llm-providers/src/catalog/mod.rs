@@ -1,6 +1,6 @@
 //! Providers and models as data: where they are, what they can do, what they cost.
 //!
-//! [`Catalog::embedded`] reads two files that are part of the program, [`Catalog::apply`] puts a user's
+//! [`Catalog::embedded`] reads three files that are part of the program, [`Catalog::apply`] puts a user's
 //! [`Overrides`] on top, and [`Catalog::resolve`] turns a [`Selection`] into a provider and a model. What is
 //! not in the catalog is not guessed from names. Each model says where its facts come from and when they were
 //! read; a price that is announced to end is not entered, the lasting one is.
@@ -20,6 +20,7 @@
 
 mod base_url;
 mod error;
+mod generated;
 mod headers;
 mod nearest;
 mod overrides;
@@ -75,6 +76,9 @@ pub struct ProviderInfo {
     /// The base of its URLs, for example `https://api.openai.com/v1`; without a slash at the end, and without
     /// `/v1` for the messages wire, which adds it. May end in `?api-version=VERSION`.
     pub base_url: String,
+    /// Other names of it, which other programs write into sessions.
+    #[serde(default)]
+    pub aliases: Vec<String>,
     /// The wire.
     pub wire: Wire,
     /// The environment variable that holds the key; `None` where none is sent.
@@ -146,6 +150,33 @@ pub struct PriceTier {
     pub cache_write: Option<f64>,
 }
 
+/// Who says what is known of a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FactOrigin {
+    /// A person compared the facts with their source.
+    #[default]
+    Checked,
+    /// `cargo xtask models` copied them from a public list.
+    Generated,
+    /// The provider listed the model.
+    Service,
+    /// The settings.
+    Settings,
+}
+
+impl FactOrigin {
+    /// Returns the name that output uses.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Checked => "checked",
+            Self::Generated => "generated",
+            Self::Service => "service",
+            Self::Settings => "settings",
+        }
+    }
+}
+
 /// A model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -166,12 +197,23 @@ pub struct ModelInfo {
     /// When they were read, as `YYYY-MM-DD`.
     #[serde(default)]
     pub date: String,
+    /// Who says so.
+    #[serde(default)]
+    pub origin: FactOrigin,
 }
 
 impl ModelInfo {
     /// Returns `provider/id`, as people and settings name the model.
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.provider, self.id)
+    }
+
+    /// Returns a model of which only the name is known. It is offered tools, since a server that has none says so.
+    pub fn unlisted(provider: &str, id: &str) -> Self {
+        Self {
+            source: String::new(),
+            ..overrides::new_model(provider, id)
+        }
     }
 
     /// Returns whether the catalog or the settings list the model, so that what it can do is known.
@@ -220,8 +262,9 @@ static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
             .into_iter()
             .map(|provider| (provider.name.clone(), provider))
             .collect(),
-        models: models
-            .into_iter()
+        // What was checked takes the place of what was copied.
+        models: generated::models()
+            .chain(models)
             .map(|model| (model.full_name(), model))
             .collect(),
     }
@@ -243,14 +286,44 @@ impl Catalog {
         self.models.values()
     }
 
-    /// Returns a provider.
+    /// Returns a provider by its name, or else by another name of it.
     pub fn provider(&self, name: &str) -> Option<&ProviderInfo> {
-        self.providers.get(name)
+        let is_alias = |provider: &&ProviderInfo| provider.aliases.iter().any(|own| own == name);
+        let named = self.providers.get(name);
+        named.or_else(|| self.providers.values().find(is_alias))
+    }
+
+    /// Returns the catalog with the models that a provider lists. What was checked stays; what was copied from a
+    /// public list stays where the provider says nothing.
+    #[must_use]
+    pub fn with_listed(mut self, listed: impl IntoIterator<Item = ModelInfo>) -> Self {
+        for mut model in listed {
+            let name = model.full_name();
+            match self.models.get(&name) {
+                Some(known) if known.origin != FactOrigin::Generated => continue,
+                Some(known) => {
+                    let said = model.capabilities;
+                    model.capabilities = Capabilities {
+                        window: said.window.or(known.capabilities.window),
+                        max_output: said.max_output.or(known.capabilities.max_output),
+                        ..known.capabilities
+                    };
+                    if model.prices.is_empty() {
+                        model.prices.clone_from(&known.prices);
+                    }
+                }
+                None => {}
+            }
+            self.models.insert(name, model);
+        }
+        self
     }
 
     /// Returns a listed model by `provider/id`.
     pub fn model(&self, full_name: &str) -> Option<&ModelInfo> {
-        self.models.get(full_name)
+        let (provider, id) = full_name.split_once('/')?;
+        let provider = &self.provider(provider)?.name;
+        self.models.get(&format!("{provider}/{id}"))
     }
 }
 

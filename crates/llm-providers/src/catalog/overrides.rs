@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::CatalogError;
-use super::{Catalog, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo, base_url};
+use super::{
+    Catalog, FactOrigin, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo, base_url,
+};
 use crate::capabilities::Capabilities;
 use crate::wire::{
     CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField, Wire,
@@ -174,28 +176,29 @@ impl Catalog {
 
     fn apply_model(&mut self, name: &str, change: &ModelOverride) -> Result<(), CatalogError> {
         let key = |field: &str| format!("models.{name}{field}");
-        let (provider, id) = match name.split_once('/') {
+        let (given, id) = match name.split_once('/') {
             Some((provider, id)) if !provider.is_empty() && !id.is_empty() => (provider, id),
             _ => {
                 let reason = "a model is named PROVIDER/MODEL";
                 return Err(CatalogError::setting(key(""), reason));
             }
         };
-        if !self.providers.contains_key(provider) {
+        let Some(provider) = self.provider(given).map(|known| known.name.clone()) else {
             let names: Vec<&str> = self.providers.keys().map(String::as_str).collect();
             let reason = format!(
-                "no provider {provider}; add providers.{provider}, or name one of {}",
+                "no provider {given}; add providers.{given}, or name one of {}",
                 names.join(", ")
             );
             return Err(CatalogError::setting(key(""), reason));
-        }
-        let is_new = !self.models.contains_key(name);
+        };
+        let full_name = format!("{provider}/{id}");
+        let is_new = !self.models.contains_key(&full_name);
         if is_new && change.window.is_none() {
             let reason = "a new model needs its window, in tokens";
             return Err(CatalogError::setting(key(".window"), reason));
         }
-        let known = self.models.get(name).cloned();
-        let mut model = known.unwrap_or_else(|| new_model(provider, id));
+        let known = self.models.get(&full_name).cloned();
+        let mut model = known.unwrap_or_else(|| new_model(&provider, id));
         for (field, value) in [
             (".window", change.window),
             (".maxOutput", change.max_output),
@@ -230,8 +233,9 @@ impl Catalog {
         }
         if !is_new {
             model.source.push_str("; changed in the settings");
+            model.origin = FactOrigin::Settings;
         }
-        self.models.insert(name.to_owned(), model);
+        self.models.insert(full_name, model);
         Ok(())
     }
 }
@@ -255,6 +259,7 @@ impl CompatOverride {
 pub(super) fn new_provider(name: &str) -> ProviderInfo {
     ProviderInfo {
         name: name.to_owned(),
+        aliases: Vec::new(),
         base_url: String::new(),
         wire: Wire::Chat,
         api_key_env: None,
@@ -267,7 +272,7 @@ pub(super) fn new_provider(name: &str) -> ProviderInfo {
     }
 }
 
-/// Returns a model of which only the name is known. It is offered tools, since a server that has none says so.
+/// Returns a model that the settings name.
 pub(super) fn new_model(provider: &str, id: &str) -> ModelInfo {
     ModelInfo {
         provider: provider.to_owned(),
@@ -279,6 +284,7 @@ pub(super) fn new_model(provider: &str, id: &str) -> ModelInfo {
         prices: Vec::new(),
         source: "settings".to_owned(),
         date: String::new(),
+        origin: FactOrigin::Settings,
     }
 }
 

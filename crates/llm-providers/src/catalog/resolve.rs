@@ -2,7 +2,7 @@
 
 use super::error::CatalogError;
 use super::nearest::nearest;
-use super::overrides::{checked_variable, forget_secrets, new_model, new_provider};
+use super::overrides::{checked_variable, forget_secrets, new_provider};
 use super::{Catalog, ModelInfo, ProviderInfo, base_url};
 use crate::wire::Wire;
 
@@ -70,10 +70,7 @@ impl Catalog {
             provider.any_model || selection.base_url.is_some() || selection.window.is_some();
         let mut model = match listed {
             Some(model) => model.clone(),
-            None if known => ModelInfo {
-                source: String::new(),
-                ..new_model(&provider.name, &id)
-            },
+            None if known => ModelInfo::unlisted(&provider.name, &id),
             None => {
                 return Err(CatalogError::UnlistedModel {
                     nearest: self.near(&provider.name, &id),
@@ -108,7 +105,7 @@ impl Catalog {
             let reason = format!("is {text:?}; write PROVIDER/MODEL; agent-cli models lists them");
             return Err(CatalogError::option("--model", reason));
         }
-        if let Some(provider) = first.and_then(|name| self.providers.get(name)) {
+        if let Some(provider) = first.and_then(|name| self.provider(name)) {
             return Ok((provider.clone(), rest.to_owned()));
         }
         let with_url = selection.base_url.is_some();

@@ -5,10 +5,12 @@ use std::collections::BTreeSet;
 
 use session_model::Usage;
 
-use super::overrides::check_prices;
+use super::overrides::{check_prices, new_model};
 use super::{
-    Catalog, CatalogError, ModelInfo, Overrides, ProviderInfo, Resolved, Selection, base_url,
+    Catalog, CatalogError, FactOrigin, ModelInfo, Overrides, ProviderInfo, Resolved, Selection,
+    base_url, generated,
 };
+use crate::capabilities::Capabilities;
 use crate::wire::{MaxTokensField, Wire};
 
 fn overrides(json: &str) -> Overrides {
@@ -84,7 +86,8 @@ fn embedded_models_are_sane() {
     let text = include_str!("models.json");
     let list: Vec<ModelInfo> = serde_json::from_str(text).expect("the models parse");
     let catalog = Catalog::embedded();
-    assert_eq!(catalog.models().count(), list.len(), "names are unique");
+    let names: BTreeSet<String> = list.iter().map(ModelInfo::full_name).collect();
+    assert_eq!(names.len(), list.len(), "names are unique");
     for model in &list {
         let name = model.full_name();
         let provider = catalog.provider(&model.provider);
@@ -129,6 +132,86 @@ fn embedded_models_are_sane() {
             provider.name
         );
     }
+}
+
+#[test]
+fn generated_models_are_sane() {
+    let file = generated::file();
+    assert!(!file.source.is_empty() && !file.license.is_empty());
+    let catalog = Catalog::embedded();
+    let models: Vec<ModelInfo> = generated::models().collect();
+    assert!(models.len() >= 300, "{}", models.len());
+    for model in &models {
+        let name = model.full_name();
+        assert!(catalog.provider(&model.provider).is_some(), "{name}");
+        let can = model.capabilities;
+        let window = can.window.unwrap_or(0);
+        assert!(window >= 4000, "{name}");
+        assert!(
+            can.max_output.is_none_or(|cap| (1..=window).contains(&cap)),
+            "{name}"
+        );
+        assert_eq!(check_prices(&model.prices), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn checked_figures_win_over_generated_ones_and_over_a_providers_own() {
+    let checked: Vec<ModelInfo> =
+        serde_json::from_str(include_str!("models.json")).expect("the models parse");
+    let generated: BTreeSet<String> = generated::models().map(|model| model.full_name()).collect();
+    let both = checked
+        .iter()
+        .find(|model| generated.contains(&model.full_name()))
+        .expect("a model that is in both files");
+    let listed = |id: &str| ModelInfo {
+        source: "service".to_owned(),
+        origin: FactOrigin::Service,
+        capabilities: Capabilities {
+            window: Some(5000),
+            ..Capabilities::default()
+        },
+        ..new_model(&both.provider, id)
+    };
+    let catalog = Catalog::embedded().with_listed([listed(&both.id), listed("new")]);
+    assert_eq!(catalog.model(&both.full_name()), Some(both));
+    let new = catalog.model(&format!("{}/new", both.provider));
+    assert_eq!(new.and_then(|model| model.capabilities.window), Some(5000));
+    let copied = generated::models().find(|model| catalog.model(&model.full_name()) == Some(model));
+    let copied = copied.expect("a model that is only generated");
+    let said = ModelInfo {
+        provider: copied.provider.clone(),
+        ..listed(&copied.id)
+    };
+    let catalog = catalog.with_listed([said]);
+    let found = catalog.model(&copied.full_name()).expect("the model");
+    assert_eq!(found.capabilities.window, Some(5000));
+    assert_eq!(found.prices, copied.prices);
+    assert_eq!(found.origin, FactOrigin::Service);
+}
+
+#[test]
+fn providers_have_the_names_that_pi_writes_into_sessions() {
+    let google = resolved(&named("google/gemini-3.8-flash"));
+    assert_eq!(google.provider.name, "gemini");
+    assert!(google.listed);
+    for name in [
+        "anthropic",
+        "openai",
+        "google",
+        "deepseek",
+        "xai",
+        "groq",
+        "cerebras",
+        "openrouter",
+        "mistral",
+        "fireworks",
+        "together",
+    ] {
+        assert!(Catalog::embedded().provider(name).is_some(), "{name}");
+    }
+    let changed = applied(r#"{"models": {"google/new": {"window": 9000}}}"#).expect("a catalog");
+    assert!(changed.model("gemini/new").is_some());
 }
 
 #[test]
@@ -329,10 +412,10 @@ fn models_that_are_not_found_are_answered_with_what_was_meant() {
     --model is "openai/"; write PROVIDER/MODEL; agent-cli models lists them
     --model is "/gpt"; write PROVIDER/MODEL; agent-cli models lists them
     openai has no model gpt-6.2-soll in the catalog; did you mean openai/gpt-6.2-sol or openai/gpt-6.1-sol or openai/gpt-5.6-sol; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-6.2-soll".window in the settings
-    openai has no model gpt-oss-120b in the catalog; did you mean groq/openai/gpt-oss-120b; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-oss-120b".window in the settings
+    openai has no model gpt-oss-120b in the catalog; did you mean groq/openai/gpt-oss-120b or openrouter/openai/gpt-oss-120b or together/openai/gpt-oss-120b; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-oss-120b".window in the settings
     openai has no model zzzzzz in the catalog; one that is not listed needs its window: --window TOKENS, or models."openai/zzzzzz".window in the settings
     no provider opnai; did you mean openai; add it to the settings under providers, or give --base-url
-    no model claude-opus-55; did you mean anthropic/claude-opus-5 or anthropic/claude-opus-5-5; write PROVIDER/MODEL
+    no model claude-opus-55; did you mean anthropic/claude-opus-5 or anthropic/claude-opus-5-5 or anthropic/claude-opus-4-5; write PROVIDER/MODEL
     no model something-else; write PROVIDER/MODEL
     several providers have twin: groq/twin, xai/twin; write one of them
     "#);

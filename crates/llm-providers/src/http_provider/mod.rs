@@ -1,6 +1,7 @@
 //! A provider behind HTTP: a wire, an address, a key, a model.
 
 mod events;
+mod listed;
 mod native;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

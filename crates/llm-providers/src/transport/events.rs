@@ -38,9 +38,23 @@ impl Call {
         headers: HeaderMap,
         body: &RawJson,
     ) -> Result<String, ProviderError> {
-        let stream_error = StreamErrorCell::default();
         let accept = HeaderValue::from_static("application/json");
-        let request = self.post(url, headers, accept, body)?;
+        self.text(self.post(url, headers, accept, body)?).await
+    }
+
+    /// Gets the text at `url`.
+    pub async fn get_for_text(
+        &self,
+        url: &str,
+        headers: HeaderMap,
+    ) -> Result<String, ProviderError> {
+        let request = self.http.client_for(url)?.get(url).headers(headers).build();
+        let request = request.map_err(|error| self.transport_error(error))?;
+        self.text(request).await
+    }
+
+    async fn text(&self, request: reqwest::Request) -> Result<String, ProviderError> {
+        let stream_error = StreamErrorCell::default();
         let response = self.send(request, Expect::Json, &stream_error).await?;
         let bytes = read_bounded(response, self.http.settings.answer_limit).await;
         match stream_error.take() {

@@ -268,7 +268,7 @@ fn row(
     let found = restoring::find(&planning, strategy)?;
     let planned = planning.plan(planning.own_limits(), &found)?;
     let mut estimate = None;
-    if let Some(candidate) = models.candidates.first() {
+    if let Some(candidate) = models.in_order(context.model.as_ref()).first() {
         let limits = candidate.limits(planning.window);
         if let Planned::Compaction(plan) = planning.plan(limits, &found)? {
             let asked = Estimate::of(&plan, candidate);

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::extensions::hooks::{HookEnvironment, command_hooks, hook_set};
 use crate::options::Global;
 use crate::settings::{AppSettings, Sources, Thinking};
-use crate::ui::note;
+use crate::ui::{clean, note};
 use agent_session::builder::default_system_prompt;
 use agent_session::instructions::{Instructions, Places};
 use agent_session::models::LiveModels;
@@ -282,11 +282,29 @@ fn models(
     let record = args.record.as_deref();
     let by_name =
         |model: Option<&str>| live_models(model, selection(args, window), record, settings);
-    match (before, &settings.model) {
-        // The session goes on with its own model, if it can be asked from here.
-        (Some(before), Some(_)) => by_name(Some(&before)).or_else(|_| by_name(None)),
-        (Some(before), None) => by_name(Some(&before)),
-        (None, _) => by_name(given.as_deref()),
+    let Some(before) = before else {
+        return by_name(given.as_deref());
+    };
+    // The session goes on with its own model; another one takes over only where the user says so.
+    let error = match by_name(Some(&before)) {
+        Ok(models) => return Ok(models),
+        Err(error) => error,
+    };
+    let what = format!(
+        "the session's model {} cannot be asked: {error}",
+        clean(&before)
+    );
+    match &settings.session.fallback_model {
+        Some(other) => {
+            note(&format!(
+                "{what}; {} of session.fallbackModel takes over",
+                clean(other)
+            ));
+            by_name(Some(other))
+        }
+        None => Err(Error::Usage(format!(
+            "{what}; or go on with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings"
+        ))),
     }
 }
 

@@ -142,3 +142,54 @@ fn a_key_over_plain_http() {
     let bench = Bench::replying(vec![Reply::Reset]).at("http://models.example:8000/v1".to_owned());
     assert_snapshot!(bench.fails_as(&mut bench.compact(&[]), 2, "usage"), @"error: test: the key would be sent unencrypted to [SERVER]; use https or a loopback address, or allow it with providers.test.allowInsecure next to baseUrl in the settings");
 }
+
+/// Asks both models of the example in the docs, of which the first is overloaded; returns the paths in their order.
+fn asked_in_order(answering: (&str, &str)) -> Vec<String> {
+    let bench = Bench::new(|_, request| match request.path.as_str() {
+        "/v1/messages" => Reply::text(503, "text/plain", "no healthy upstream"),
+        "/responses/compact" => Reply::text(404, "text/plain", "not found"),
+        _ => streams::responses_stream(SUMMARY),
+    });
+    let session = String::from_utf8(bench.env.read("s.jsonl")).expect("a session is text");
+    let (provider, model) = answering;
+    let session = session
+        .replace(
+            r#""provider":"test""#,
+            &format!(r#""provider":"{provider}""#),
+        )
+        .replace(r#""model":"test""#, &format!(r#""model":"{model}""#));
+    assert!(session.contains(model), "{session}");
+    bench.env.write("s.jsonl", session);
+    let mut command = bench.env.command(crate::env::BINARY);
+    command
+        .args(["compact", "s.jsonl", "--in-place", "--json"])
+        .args(crate::env::SMALL)
+        .args(["--model", "anthropic/claude-sonnet-5-5"])
+        .args(["--model", "openai/gpt-5.4"])
+        .args(["--set", "http.attempts=1"]);
+    for provider in ["anthropic", "openai"] {
+        let url = bench.server.url();
+        command
+            .args(["--set", &format!("providers.{provider}.baseUrl={url}")])
+            .args(["--set", &format!("providers.{provider}.apiKeyEnv=TEST_KEY")]);
+    }
+    let output = bench.run(command.env("TEST_KEY", crate::faults::KEY));
+    assert_eq!(output.json()["model"]["answered_by"], "openai/gpt-5.4");
+    let received = bench.server.received();
+    received
+        .iter()
+        .map(|request| request.path.clone())
+        .collect()
+}
+
+#[test]
+fn models_are_asked_in_the_order_of_their_names() {
+    assert_eq!(
+        asked_in_order(("openai", "gpt-5.4"))[..2],
+        ["/v1/messages", "/responses/compact"]
+    );
+    assert_eq!(
+        asked_in_order(("anthropic", "claude-sonnet-5-5")),
+        ["/v1/messages", "/responses"]
+    );
+}

@@ -54,7 +54,7 @@ fn the_model_of_the_session_is_asked_where_none_is_named() {
     let change = "{\"type\":\"model_change\",\"id\":\"m\",\"parentId\":\"e2\",\"timestamp\":\"2026-01-01T00:00:00.000Z\",\"provider\":\"openai\",\"modelId\":\"gpt-5.4\"}\n";
     runs.env.write("s.jsonl", text + change);
     let cwd = runs.env.folder().to_str().expect("a path");
-    assert_snapshot!(refused(&runs, 2, &["--session", "s.jsonl", "-p", "hi", "--cwd", cwd]), @"error: no key for openai: set OPENAI_API_KEY, or name another variable with --api-key-env");
+    assert_snapshot!(refused(&runs, 2, &["--session", "s.jsonl", "-p", "hi", "--cwd", cwd]), @"error: the session's model openai/gpt-5.4 cannot be asked: no key for openai: set OPENAI_API_KEY, or name another variable with --api-key-env; or go on with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::process::Command;
 
 use insta::assert_snapshot;
 use serde_json::{Value, json};
-use test_support::{FaultServer, Received, Reply, streams};
+use test_support::{End, FaultServer, Received, Reply, streams};
 
 use super::Runs;
 use crate::env::Output;
@@ -59,6 +59,17 @@ impl Asked {
         assert!(!output.to_string().contains(KEY), "{output}");
         output.stderr = output.stderr.replace(&self.server.url(), "[SERVER]");
         output
+    }
+
+    /// Returns the lines of the session that is kept.
+    fn session(&self) -> Vec<Value> {
+        let bytes = std::fs::read(self.runs.session()).expect("a session");
+        let lines = bytes
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty());
+        lines
+            .map(|line| serde_json::from_slice(line).expect("a line is JSON"))
+            .collect()
     }
 
     fn bodies(&self) -> Vec<Value> {
@@ -169,4 +180,64 @@ fn a_level_of_thinking_is_sent_or_refused_with_a_reason() {
     to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'thinking=high' --set 'http.attempts=2' -p ...
     ");
     assert_eq!(asked.bodies()[0]["reasoning_effort"], Value::Null);
+}
+
+#[test]
+fn a_stream_that_broke_off_is_recorded_as_incomplete_usage() {
+    let broken = match streams::chat_stream("Hel") {
+        Reply::Chunks {
+            status,
+            headers,
+            chunks,
+            ..
+        } => Reply::Chunks {
+            status,
+            headers,
+            chunks: chunks.into_iter().take(1).collect(),
+            end: End::Abort,
+        },
+        other => panic!("no stream: {other:?}"),
+    };
+    let asked = Asked::replying(vec![broken, streams::chat_stream("Hello.")]);
+    let output = asked.run(&["-p", "hi"]);
+    assert_eq!(output.success(), "Hello.\n");
+    let answer = asked.session().pop().expect("an answer");
+    assert_eq!(answer["message"]["usage"]["incomplete"], true, "{answer}");
+}
+
+#[test]
+fn a_session_goes_on_with_its_own_model_or_not_at_all() {
+    let asked = Asked::replying(vec![streams::chat_stream("Hello.")]);
+    asked.run(&["-p", "hi"]);
+    let before = asked.session();
+    let url = asked.server.url();
+    let other = [
+        format!("providers.lab.baseUrl={url}"),
+        "models.\"lab/beta\".window=32000".to_owned(),
+        "model=lab/beta".to_owned(),
+    ];
+    let resumed = |more: &[&str]| {
+        let mut command = asked.runs.bare(&["-p", "more", "--continue"]);
+        for set in other.iter().map(String::as_str).chain(more.iter().copied()) {
+            command.args(["--set", set]);
+        }
+        asked.runs.output(&mut command)
+    };
+    let refused = resumed(&[]);
+    assert_snapshot!(refused, @"
+    exit 2
+    --- stderr
+    error: the session's model test/alpha cannot be asked: no provider test; add it to the settings under providers, or give --base-url; or go on with another: --model PROVIDER/MODEL, or session.fallbackModel in the settings
+    ");
+    assert_eq!(asked.session(), before);
+    assert_eq!(asked.server.received().len(), 1);
+    let output = resumed(&["session.fallbackModel=lab/beta"]);
+    assert_eq!((output.code, output.stdout.as_str()), (Some(0), "Hello.\n"));
+    assert!(
+        output
+            .stderr
+            .starts_with("note: the session's model test/alpha cannot be asked"),
+        "{output}"
+    );
+    assert_eq!(asked.bodies()[1]["model"], "beta");
 }

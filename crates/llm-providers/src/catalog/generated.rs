@@ -1,0 +1,70 @@
+//! Models that `cargo xtask models` copied from a public list into `generated.json`.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::{FactOrigin, ModelInfo, PriceTier};
+use crate::capabilities::Capabilities;
+
+/// The file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Generated {
+    /// The package that ships the list, and its version.
+    pub source: String,
+    /// The licence of the package.
+    pub license: String,
+    /// When the list was copied, as `YYYY-MM-DD`.
+    pub date: String,
+    /// The models by provider and id.
+    pub models: BTreeMap<String, BTreeMap<String, Row>>,
+}
+
+/// What the list says of a model.
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct Row {
+    window: Option<u64>,
+    max_output: Option<u64>,
+    images: bool,
+    reasoning: bool,
+    adaptive_thinking: bool,
+    prices: Vec<PriceTier>,
+}
+
+pub(super) fn file() -> Generated {
+    serde_json::from_str(include_str!("generated.json"))
+        .expect("the embedded list parses; a test holds that")
+}
+
+/// Returns the models of the list. It names only models that call tools.
+pub(super) fn models() -> impl Iterator<Item = ModelInfo> {
+    let Generated {
+        source,
+        license,
+        date,
+        models,
+    } = file();
+    let source = format!("{source} ({license})");
+    models.into_iter().flat_map(move |(provider, rows)| {
+        let (source, date) = (source.clone(), date.clone());
+        rows.into_iter().map(move |(id, row)| ModelInfo {
+            provider: provider.clone(),
+            id,
+            capabilities: Capabilities {
+                window: row.window,
+                max_output: row.max_output,
+                tools: true,
+                images: row.images,
+                reasoning: row.reasoning,
+                adaptive_thinking: row.adaptive_thinking,
+                ..Capabilities::default()
+            },
+            prices: row.prices,
+            source: source.clone(),
+            date: date.clone(),
+            origin: FactOrigin::Generated,
+        })
+    })
+}
