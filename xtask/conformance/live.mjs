@@ -10,6 +10,7 @@ const root = resolve(fileURLToPath(import.meta.url), "../../..");
 // The rows of the generated table.
 const [, table] = readFileSync(resolve(root, "docs/reference/tools.md"), "utf8").split(/<!-- (?:tools: .*|end of tools) -->/);
 const ALL_TOOLS = [...table.matchAll(/^\| `(\w+)`/gm)].map(([, name]) => name);
+if (!ALL_TOOLS.includes("read")) throw new Error("docs/reference/tools.md has no table of tools");
 
 // ---------------------------------------------------------------------------------------------------------------
 // What must be told

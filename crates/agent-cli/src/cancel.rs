@@ -25,8 +25,8 @@ pub fn listen() {
     survive_file_size_limit();
 }
 
-/// Lets a write that exceeds the limit of file sizes fail. Without a handler the signal ends the program, and what it was
-/// about to write temporarily remains.
+/// Makes a write that exceeds the limit of file sizes an error. Without a handler the signal ends the program, and its
+/// temporary files remain.
 #[cfg(unix)]
 fn survive_file_size_limit() {
     let limit = rustix::process::Signal::XFSZ.as_raw();

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use agent_session::summarize::ModelReport;
 use agent_tools::WorkspaceError;
 use serde::Serialize;
-use session_store::error::shown;
+use session_store::error::{cause, shown};
 use session_store::{Advice, StoreError};
 
 /// What kind of failure an error is; decides the exit code.
@@ -45,7 +45,7 @@ impl ErrorKind {
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// Reading or writing failed.
-    #[error("cannot {action} {}: {}", shown(.path), cause(action, .source))]
+    #[error("cannot {action} {}: {}", shown(.path), cause(action, .source, "write elsewhere with --out"))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -148,12 +148,6 @@ fn hint(advice: &Advice) -> String {
         _ => "",
     };
     fixed.to_owned()
-}
-
-/// Returns the cause of a failure, with what can be done about it.
-fn cause(action: &str, source: &io::Error) -> String {
-    let text = session_store::error::cause(action, source);
-    text.replace("write elsewhere", "write elsewhere with --out")
 }
 
 impl From<WorkspaceError> for Error {

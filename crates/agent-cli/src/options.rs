@@ -133,10 +133,10 @@ impl Global {
     /// that is assumed.
     pub(crate) fn window(
         &self,
-        args: &WindowArgs,
+        given: Option<TokenCount>,
         model: Option<&ModelRef>,
     ) -> Result<TokenCount, Error> {
-        if let Some(window) = args.given() {
+        if let Some(window) = given {
             return Ok(window);
         }
         let catalog = crate::models::usable_catalog(self.app_settings()?)?;

@@ -22,7 +22,7 @@ pub enum ErrorKind {
 #[non_exhaustive]
 pub enum StoreError {
     /// Reading or writing failed.
-    #[error("cannot {action} {}: {}", shown(.path), cause(action, .source))]
+    #[error("cannot {action} {}: {}", shown(.path), cause(action, .source, "write elsewhere"))]
     Io {
         /// What was tried, as a verb.
         action: &'static str,
@@ -142,8 +142,8 @@ pub fn shown(path: &Path) -> std::path::Display<'_> {
     }
 }
 
-/// Returns the cause of a failure, with what can be done about it.
-pub fn cause(action: &str, source: &io::Error) -> String {
+/// Returns the cause of a failure, with what can be done about it; `elsewhere` says how something is written elsewhere.
+pub fn cause(action: &str, source: &io::Error, elsewhere: &str) -> String {
     if action == "write to" {
         // The work is done by the time that it is printed.
         return format!("{source}; the command itself was carried out");
@@ -151,22 +151,22 @@ pub fn cause(action: &str, source: &io::Error) -> String {
     let reads = matches!(action, "open" | "read");
     match source.kind() {
         io::ErrorKind::StorageFull => {
-            "the disk is full; nothing was changed; make room, or write elsewhere".to_owned()
+            format!("the disk is full; nothing was changed; make room, or {elsewhere}")
         }
         io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge => {
-            format!("{source}; nothing was changed; raise the limit, or write elsewhere")
+            format!("{source}; nothing was changed; raise the limit, or {elsewhere}")
         }
         io::ErrorKind::PermissionDenied if reads => {
             "permission denied; change the permissions".to_owned()
         }
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory if !reads => {
-            "no such folder; make it first, or write elsewhere".to_owned()
+            format!("no such folder; make it first, or {elsewhere}")
         }
         io::ErrorKind::ReadOnlyFilesystem => {
-            "the file system is read-only; write elsewhere".to_owned()
+            format!("the file system is read-only; {elsewhere}")
         }
         io::ErrorKind::PermissionDenied => {
-            "permission denied; write elsewhere, or change the permissions".to_owned()
+            format!("permission denied; {elsewhere}, or change the permissions")
         }
         _ => source.to_string(),
     }

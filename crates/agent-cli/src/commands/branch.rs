@@ -70,10 +70,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
         let tree = opened.session().tree();
         let path = tree.path(named_leaf(tree, args.from.as_deref())?);
         let context = build_context(&path, global.profile().context_rules());
-        match models.window {
-            Some(window) => window,
-            None => global.window(&args.window, context.model.as_ref())?,
-        }
+        global.window(models.window, context.model.as_ref())?
     };
     let budget = match args.budget {
         Some(budget) => TokenCount(budget.get()),

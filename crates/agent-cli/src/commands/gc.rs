@@ -8,9 +8,10 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
-use crate::commands::sessions::{SessionDirArgs, root, size};
+use crate::commands::sessions::{SessionDirArgs, root};
 use crate::error::Error;
 use crate::options::Global;
+use crate::ui::size::size;
 use crate::ui::{clean, counted};
 use session_store::{CleanupRule, KeptOutput, OutputTotal, find_unused, remove_unused};
 

@@ -72,10 +72,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
         focus: args.focus.clone(),
     };
     let plan_for = |limits: SummarizerLimits| plan_handoff(&path, &context, &options(limits));
-    let window = match models.window {
-        Some(window) => window,
-        None => global.window(&args.window, context.model.as_ref())?,
-    };
+    let window = global.window(models.window, context.model.as_ref())?;
     let own = SummarizerLimits {
         window,
         max_output: None,

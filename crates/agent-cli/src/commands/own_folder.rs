@@ -197,12 +197,12 @@ mod tests {
 
     #[test]
     fn a_home_that_the_system_has_is_a_home() {
-        let root = Around {
-            home: Some("/root".into()),
-            ..user("/root/project")
+        let service = Around {
+            home: Some("/var/lib/x".into()),
+            ..user("/var/lib/x/project")
         };
-        assert!(is_read(&root, "/root/project"));
-        assert!(!is_read(&root, "/root") && !is_read(&root, "/root/.ssh"));
+        assert!(is_read(&service, "/var/lib/x/project"));
+        assert!(!is_read(&service, "/var/lib/x") && !is_read(&service, "/var/lib/x/.ssh"));
         let temp = Around {
             temp: "/var/folders/t".into(),
             ..user("/var/folders/t/x")

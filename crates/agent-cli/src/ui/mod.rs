@@ -7,6 +7,7 @@ pub mod ledger;
 pub mod plan;
 pub mod progress;
 pub mod restored;
+pub mod size;
 pub mod writing;
 
 pub use agent_session::wording::{counted, tokens};

@@ -254,10 +254,7 @@ fn row(
         strategy: Some(strategy.name().to_owned()),
         workspace: workspace.filter(|_| strategy == Strategy::Restore),
     };
-    let window = match models.window {
-        Some(window) => window,
-        None => global.window(&args.window, context.model.as_ref())?,
-    };
+    let window = global.window(models.window, context.model.as_ref())?;
     let planning = Planning {
         path,
         context,

@@ -4,15 +4,15 @@ mod args;
 mod ask;
 mod driver;
 pub(super) mod folders;
-mod given;
 mod other;
 mod prepare;
 mod printer;
 mod progress;
 pub(super) mod rights;
 mod script;
+mod script_progress;
+mod session_source;
 mod stream;
-mod which;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(super) use other::other_models;
 pub(super) use prepare::{Prepared, User};
 use printer::{Form, Printer};
 use progress::Progress;
-pub(super) use which::ResumeCommand;
+pub(super) use session_source::ResumeCommand;
 
 #[cfg(test)]
 mod tests;

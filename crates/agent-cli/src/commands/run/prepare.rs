@@ -17,7 +17,7 @@ use session_model::{EntryKind, SessionTree, build_context};
 use crate::commands::run::folders::workspace;
 use crate::commands::run::rights::{allowed, policies, secret_variables, toolbox};
 use crate::commands::run::script::{ScriptFile, scratch_copy};
-use crate::commands::run::which::SessionSource;
+use crate::commands::run::session_source::SessionSource;
 use crate::commands::run::{ModeArg, RunArgs};
 use crate::error::Error;
 use crate::extensions::hooks::{HookEnvironment, command_hooks, hook_set};
@@ -128,7 +128,7 @@ impl Prepared {
             Some(script) => {
                 let own = script.script.header.window.map(TokenCount);
                 let window = window.or(own).unwrap_or(SCRIPT_WINDOW);
-                let given = which.given();
+                let given = which.script_progress();
                 let play = script.script.play(given.answers, given.summaries);
                 let due = given.left_of(play.take_actions().into());
                 (LiveModels::of_script(&play, window), Some(play), due)

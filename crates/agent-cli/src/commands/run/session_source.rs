@@ -1,4 +1,4 @@
-//! SessionSource session runs, and how somebody goes on with it later.
+//! Which session a run works on, and the command that resumes it later.
 
 use agent_session::runtime::carried_pins;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use session_model::SessionTree;
 
 use crate::commands::own_folder::Around;
 use crate::commands::run::RunArgs;
-use crate::commands::run::given::Given;
+use crate::commands::run::script_progress::ScriptProgress;
 use crate::commands::shell_name;
 use crate::error::Error;
 use crate::files::open_session;
@@ -78,13 +78,15 @@ impl SessionSource {
     }
 
     /// Returns what of a script the session holds, and the sessions that were handed on to it.
-    pub fn given(&self) -> Given {
+    pub fn script_progress(&self) -> ScriptProgress {
         match self {
-            Self::New | Self::At(_) | Self::Memory => Given::default(),
-            Self::Open(store) => Given::of(store.tree(), store.tree().indices(), store.queued()),
+            Self::New | Self::At(_) | Self::Memory => ScriptProgress::default(),
+            Self::Open(store) => {
+                ScriptProgress::of(store.tree(), store.tree().indices(), store.queued())
+            }
             Self::Fork(source) => {
                 let path = source.tree().path(source.tree().leaf());
-                Given::of(source.tree(), path.entries().iter().copied(), &[])
+                ScriptProgress::of(source.tree(), path.entries().iter().copied(), &[])
             }
         }
     }

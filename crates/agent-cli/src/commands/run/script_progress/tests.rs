@@ -32,9 +32,9 @@ fn left(due: &str, traces: &str) -> String {
         "label" => Trace::Labelled,
         text => Trace::message(text),
     };
-    let given = Given {
+    let given = ScriptProgress {
         traces: traces.split_whitespace().map(deed).collect(),
-        ..Given::default()
+        ..ScriptProgress::default()
     };
     let words: Vec<&str> = due.split_whitespace().collect();
     let left = given.left_of(words.iter().copied().map(action).collect());

@@ -24,7 +24,7 @@ const MAX_PARENTS: usize = 100;
 
 /// What of a script a session holds already.
 #[derive(Debug, Default)]
-pub(super) struct Given {
+pub(super) struct ScriptProgress {
     pub answers: usize,
     pub summaries: usize,
     /// What was done since the newest answer of the script, the oldest first.
@@ -50,7 +50,7 @@ impl Trace {
     }
 }
 
-impl Given {
+impl ScriptProgress {
     /// Returns what a session and those before it hold: of the session itself these entries, in the order of the
     /// file, and the messages that wait.
     pub fn of(
