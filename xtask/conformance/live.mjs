@@ -95,6 +95,22 @@ const PLAYS = [
     },
   },
   {
+    name: "other-writer",
+    runs: [{ prompt: "Write beside pi." }],
+    sessions: 1,
+    told(events, files) {
+      noErrors(events);
+      const [append] = toldOf(events, "tool_end", 1, { name: "bash" });
+      must(!append.is_error, "pi appends", append);
+      must(of(events, "answer").at(-1).text === "Both of us have written.", "the last answer", of(events, "answer").at(-1));
+      const entries = readFileSync(files[0], "utf8").trimEnd().split("\n").map((line) => JSON.parse(line));
+      const roles = entries.filter((entry) => entry.type === "message" && entry.message.role !== "system").map((entry) => entry.message.role);
+      must(String(roles) === "user,assistant,user,toolResult,assistant,toolResult,assistant", "every entry of both", roles);
+      const ids = new Set(entries.map((entry) => entry.id));
+      must(entries.every((entry) => !entry.parentId || ids.has(entry.parentId)), "every parent is there", entries.map((entry) => entry.parentId));
+    },
+  },
+  {
     name: "refactor",
     script: join(root, "examples/scripts/refactor.jsonl"),
     runs: [{ prompt: "tidy up this project" }],
@@ -127,13 +143,13 @@ const sessionsIn = (folder) =>
     .map((name) => join(folder, name));
 
 /** Plays a script; returns its events, and what went wrong. */
-function play(one, bin, folder) {
+function play(one, bin, folder, pi) {
   const script = one.script ?? join(root, "xtask/conformance/scripts", `${one.name}.jsonl`);
   const [place, sessions] = [join(folder, `${one.name}-work`), join(folder, `${one.name}-sessions`)];
   for (const old of [place, sessions]) rmSync(old, { recursive: true, force: true });
   mkdirSync(place, { recursive: true });
   // Copies of workspaces go where everything goes, and builds of theirs beside them.
-  const { CARGO_TARGET_DIR: _, ...env } = { ...process.env, TMPDIR: place };
+  const { CARGO_TARGET_DIR: _, ...env } = { ...process.env, TMPDIR: place, PI_FOLDER: pi, APPEND: join(root, "xtask/conformance/append.mjs") };
   const run = { events: [], files: [], wrong: null };
   try {
     for (const { prompt, code = 0, args = [] } of one.runs) {
@@ -144,7 +160,7 @@ function play(one, bin, folder) {
       must(done.code === code, `exit code ${code}`, `${done.code}: ${done.stderr.trim()}`);
     }
     must(run.files.length === one.sessions, `${one.sessions} sessions`, run.files);
-    one.told(run.events);
+    one.told(run.events, run.files);
   } catch (error) {
     run.wrong = error;
   }
@@ -152,7 +168,7 @@ function play(one, bin, folder) {
 }
 
 /** Plays every script that is there. */
-export function playAll(bin, folder) {
+export function playAll(bin, folder, pi) {
   const plays = [];
   for (const one of PLAYS) {
     if (one.script && !existsSync(one.script)) {
@@ -160,7 +176,7 @@ export function playAll(bin, folder) {
       continue;
     }
     const started = Date.now();
-    const run = play(one, bin, folder);
+    const run = play(one, bin, folder, pi);
     console.log(`played ${one.name}: ${run.events.length} events, ${run.files.length} sessions, ${((Date.now() - started) / 1000).toFixed(1)} s`);
     plays.push({ ...one, ...run });
   }

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { ask, askAhead, compare, compareContext, differ, Difference, judge, pick, show } from "./compare.mjs";
 import { liveCases, playAll } from "./live.mjs";
-import { loadPi } from "./pi.mjs";
+import { loadPi, packageFolder } from "./pi.mjs";
 import { makeSessions } from "./sessions.mjs";
 
 // ---------------------------------------------------------------------------------------------------------------
@@ -292,7 +292,7 @@ options.extra.forEach((given, i) => {
   sources.push({ name, file, text, version: JSON.parse(text.slice(0, text.indexOf("\n"))).version ?? 1, leaves: [], pairs: [] });
 });
 // What the agent writes while it runs goes through the same comparisons.
-const plays = options.piOnly ? [] : playAll(options.bin, folder);
+const plays = options.piOnly ? [] : playAll(options.bin, folder, packageFolder(options.pi));
 for (const { name, files } of plays) {
   files.forEach((file, i) => sources.push({ name: `live-${name}-${i + 1}`, file, text: readFileSync(file, "utf8"), version: 3, leaves: [], pairs: [] }));
 }

@@ -132,7 +132,7 @@ fn tests(skipped: &mut Skipped) -> Outcome {
 fn examples() -> Outcome {
     for name in [
         "tokens_by_role",
-        "compact_by_rule",
+        "compact_extractive",
         "scripted",
         "catalog",
         "keep_out",

@@ -50,7 +50,7 @@ fn compared(most: TokenCount) -> Outcome<Compared> {
         compaction.verify.mode = VerifyMode::Off;
         let plan = plan_compaction(&path, &Trigger::Manual { focus: None }, &options)
             .map_err(|nothing| nothing.to_string())?;
-        let applied = plan.apply(&plan.answer_by_rule());
+        let applied = plan.apply(&plan.answer_extractive());
         let applied = applied.map_err(|error| error.to_string())?;
         let draft = applied.drafts.last().ok_or("no compaction")?;
         draft.stamp(&Stamp {

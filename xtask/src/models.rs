@@ -1,13 +1,13 @@
 //! The models that are copied from the list of pi's package into the catalog.
 
 use std::collections::BTreeMap;
-use std::process::Command;
 
+use llm_providers::ApiProtocol;
 use llm_providers::catalog::Catalog;
 use serde_json::{Map, Value, json};
 
 use crate::conformance;
-use crate::run::{Outcome, output, read, root};
+use crate::run::{Outcome, read, root};
 
 const PACKAGE: &str = "node_modules/@earendil-works/pi-ai";
 const OUTPUT: &str = "crates/llm-providers/src/catalog/generated.json";
@@ -24,12 +24,19 @@ const LEFT_OUT: [&str; 8] = [
     "voxtral",
 ];
 
+/// Providers that the catalog has with features of the build alone.
+const CLOUDS: [&str; 2] = ["amazon-bedrock", "google-vertex"];
+
 /// Writes the catalog's copy of the list: the models of our providers, with the fields that we use.
 pub fn run() -> Outcome {
     let folder = conformance::install()?.join(PACKAGE);
     let package = json_of(&read(&folder.join("package.json"))?)?;
     let text = |field: &str| package[field].as_str().unwrap_or_default();
-    let date = output(Command::new("date").args(["-u", "+%F"]))?;
+    let manifest = json_of(&read(&folder.join("dist/providers/data/.manifest.json"))?)?;
+    let date = manifest["generatedAt"]
+        .as_str()
+        .and_then(|time| time.get(..10));
+    let date = date.ok_or("the manifest of the list has no date")?;
     let mut lines = vec![
         "{".to_owned(),
         format!(
@@ -37,21 +44,31 @@ pub fn run() -> Outcome {
             json!(format!("{} {}", text("name"), text("version")))
         ),
         format!("\"license\":{},", json!(text("license"))),
-        format!("\"date\":{},", json!(date.trim())),
+        format!("\"date\":{},", json!(date)),
         "\"models\":{".to_owned(),
     ];
     let mut providers: BTreeMap<String, BTreeMap<String, Value>> = BTreeMap::new();
-    for provider in Catalog::embedded().providers() {
-        let mut names = provider.aliases.iter().chain([&provider.name]);
-        let list = names.find_map(|name| {
+    let catalog = Catalog::embedded();
+    let own = catalog.providers().map(|provider| {
+        let mut names = provider.aliases.clone();
+        names.push(provider.name.clone());
+        (
+            provider.name.as_str(),
+            names,
+            provider.wires.keys().collect(),
+        )
+    });
+    let clouds = CLOUDS.map(|name| (name, vec![name.to_owned()], Vec::new()));
+    for (provider, names, wires) in own.chain(clouds) {
+        let list = names.iter().find_map(|name| {
             std::fs::read_to_string(folder.join(format!("dist/providers/data/{name}.json"))).ok()
         });
         let Some(list) = list else { continue };
-        let own = providers.entry(provider.name.clone()).or_default();
+        let own = providers.entry(provider.to_owned()).or_default();
         let list = json_of(&list)?;
         for models in list.as_object().into_iter().flat_map(Map::values) {
             for (id, model) in models.as_object().into_iter().flatten() {
-                if let Some(row) = row(id, model) {
+                if let Some(row) = row(id, model, &wires) {
                     own.insert(id.clone(), row);
                 }
             }
@@ -82,7 +99,7 @@ fn json_of(text: &str) -> Outcome<Value> {
 
 /// Returns what the catalog keeps of a model, or `None` where it is none for a session. A price of 0 for the cache means
 /// that there is none; a model without any price is free only where its id says so.
-fn row(id: &str, model: &Value) -> Option<Value> {
+fn row(id: &str, model: &Value, wires: &[&ApiProtocol]) -> Option<Value> {
     if id.starts_with('~') || LEFT_OUT.iter().any(|part| id.contains(part)) {
         return None;
     }
@@ -110,6 +127,10 @@ fn row(id: &str, model: &Value) -> Option<Value> {
         row.insert("reasoning".to_owned(), json!(true));
     }
     row.insert("window".to_owned(), json!(window));
+    let mut wires = wires.iter();
+    if let Some(wire) = wires.find(|wire| model["api"] == wire.api()) {
+        row.insert("wire".to_owned(), json!(wire));
+    }
     Some(Value::Object(row))
 }
 

@@ -144,6 +144,13 @@ fn hint(advice: &Advice) -> String {
         Advice::ListEntries => "; agent-cli tree lists the ids",
         Advice::ListSessions => "; agent-cli sessions list --all shows those that are there",
         Advice::NameFolder => " with --session-dir DIR or AGENT_CLI_SESSION_DIR",
+        Advice::TryFormats => {
+            let names = session_import::Format::ALL.map(session_import::Format::name);
+            return format!(
+                "; formats of other agents were tried too: {}",
+                names.join(", ")
+            );
+        }
         Advice::Diagnose => "; agent-cli doctor tells which",
         _ => "",
     };

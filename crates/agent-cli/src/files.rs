@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use session_import::detect;
 use session_store::{
-    Contents, NewFile, ReadObserver, SessionFile, SessionWriter, StoreError, replace_session,
+    Advice, Contents, NewFile, ReadObserver, SessionFile, SessionWriter, StoreError,
+    replace_session,
 };
 
 use crate::cancel;
 use crate::error::Error;
+use crate::find::session_path;
+use crate::foreign::{self, Bytes};
 use crate::ui::progress::Reading;
 
 /// Shows how far reading is, and stops it once the user has cancelled.
@@ -30,17 +34,56 @@ impl ReadObserver for Watching {
     }
 }
 
-/// Opens a session for reading: a path, or `-` for standard input.
+/// Opens a session for reading: a path, `-` for standard input, or a name that [`session_path`] knows. One of another
+/// program is converted.
 pub fn open_session(path: &Path) -> Result<SessionFile, Error> {
-    Ok(SessionFile::open_observed(path, &mut Watching::default())?)
+    let path = &*session_path(path)?;
+    let mut watching = Watching::default();
+    let bytes = read_bytes(path)?;
+    let head = bytes.head(path)?;
+    if let Some(format) = detect(&head) {
+        return foreign::open(path, format, bytes, &mut watching);
+    }
+    let opened = match bytes {
+        Bytes::Memory(bytes) => SessionFile::of_memory(path, bytes),
+        Bytes::File => SessionFile::open_observed(path, &mut watching),
+    };
+    opened.map_err(|error| explained(error, &head))
 }
 
-/// Opens a session for writing.
+/// Returns the bytes of standard input (`-`) or of a pipe; those of a file stay there.
+pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
+    let read = SessionFile::read_pipe(path, &mut Watching::default())?;
+    Ok(read.map_or(Bytes::File, Bytes::Memory))
+}
+
+/// Opens a session for writing; names are those of [`open_session`]. One of another program is refused.
 pub fn open_writer(path: &Path) -> Result<SessionWriter, Error> {
-    Ok(SessionWriter::open_observed(
-        path,
-        &mut Watching::default(),
-    )?)
+    let path = &*session_path(path)?;
+    foreign::refuse(path)?;
+    let opened = SessionWriter::open_observed(path, &mut Watching::default());
+    opened.map_err(|error| {
+        let head = Bytes::File.head(path).unwrap_or_default();
+        explained(error, &head)
+    })
+}
+
+/// Returns an error, with what the file resembles where it is no session.
+fn explained(error: StoreError, head: &[u8]) -> Error {
+    let is_unknown = matches!(
+        error,
+        StoreError::Session {
+            advice: Advice::TryFormats,
+            ..
+        }
+    );
+    match Error::from(error) {
+        Error::Session { path, reason } if is_unknown => Error::Session {
+            path,
+            reason: reason + &foreign::resemblance(head),
+        },
+        other => other,
+    }
 }
 
 /// Writes a new file, unless the user cancels before it is complete.

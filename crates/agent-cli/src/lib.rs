@@ -9,6 +9,8 @@ mod commands;
 pub mod error;
 mod extensions;
 mod files;
+mod find;
+mod foreign;
 pub mod models;
 mod options;
 pub mod settings;

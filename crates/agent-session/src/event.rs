@@ -70,6 +70,8 @@ pub enum SessionEvent {
         delay_seconds: f64,
         /// How often it has been sent.
         sent: u32,
+        /// For how many seconds it is sent again, at most.
+        budget_seconds: f64,
     },
     /// An answer is in the session.
     Answer {
@@ -426,7 +428,7 @@ pub struct CompactionResult {
     pub summary: Option<String>,
     /// How much of what was taken out and can be checked (paths, errors, figures, names, addresses, commands) stays in
     /// context, in percent; none where nobody looked or nothing can be checked. The rest is found again by `recall`.
-    pub in_sight_percent: Option<f64>,
+    pub in_context_percent: Option<f64>,
     /// What it cost in USD, where prices are known.
     pub cost_usd: Option<f64>,
     /// How long it took.

@@ -10,6 +10,7 @@
 
 pub mod builder;
 pub mod channel;
+pub mod context_bar;
 pub mod event;
 pub mod instructions;
 pub mod keys;

@@ -1,6 +1,11 @@
 //! Figures and outcomes in words, the same in events and in commands.
 
+mod announcement;
+
 use compaction_core::{Freshness, ImageOutcome, Outcome, Restored, TokenCount};
+use serde_json::Value;
+
+pub use announcement::{Announcement, Tone, compaction_facts, compaction_title, session_name};
 
 /// Returns a token figure for people: `950`, `31.8k`, `1.2M`.
 pub fn tokens(count: TokenCount) -> String {
@@ -81,6 +86,26 @@ pub fn restored_in_words(restored: &Restored) -> String {
         line.push_str(&format!("; left out: {}", left_out.join(", ")));
     }
     line
+}
+
+/// Returns a call as people read it, on one line: the tool, and what it is about.
+pub fn call_text(name: &str, arguments: &Value) -> String {
+    let about = ["command", "path", "pattern", "query"]
+        .iter()
+        .find_map(|key| arguments.get(key).and_then(Value::as_str));
+    let Some(about) = about else {
+        return name.to_owned();
+    };
+    let mut text = name.to_owned();
+    let mut goes_on = true;
+    for line in about.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        // A line that is not at its end needs no separator.
+        text.push_str(if goes_on { " " } else { "; " });
+        text.push_str(line.strip_suffix('\\').unwrap_or(line).trim_end());
+        let opens = ["\\", "&&", "||", "|", ";", "{", "(", "do", "then", "else"];
+        goes_on = opens.iter().any(|opens| line.ends_with(opens));
+    }
+    text
 }
 
 #[cfg(test)]

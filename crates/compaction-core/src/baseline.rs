@@ -148,7 +148,7 @@ fn again(
         let trigger = Trigger::Manual { focus: None };
         let plan = plan_at(path, &context, first_kept, &trigger, &budget.options());
         let plan = plan.map_err(|nothing| nothing.to_string())?;
-        let applied = plan.apply(&plan.answer_by_rule());
+        let applied = plan.apply(&plan.answer_extractive());
         applied.map_err(|error| error.to_string())
     };
     // The prose and the lists come first, to see what they leave to the ledger.

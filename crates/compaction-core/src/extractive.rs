@@ -15,7 +15,7 @@ const LEAST: TokenCount = TokenCount(32);
 
 impl CompactionPlan {
     /// Returns the answers that the extractive summarizer gives; together they take at most the plan's cap.
-    pub fn answer_by_rule(&self) -> Vec<SummaryAnswer> {
+    pub fn answer_extractive(&self) -> Vec<SummaryAnswer> {
         let counter = self.profile.counter();
         let answer = |kind, cap| {
             let requests = self
@@ -23,7 +23,7 @@ impl CompactionPlan {
                 .iter()
                 .filter(|request| request.kind == kind);
             let requests: Vec<&SummaryRequest> = requests.collect();
-            answer_by_rule(&requests, &self.files, Some(&self.ledger), cap, counter)
+            answer_extractive(&requests, &self.files, Some(&self.ledger), cap, counter)
         };
         // The beginning of a split turn gets a quarter of the cap, but room for its form; what it leaves goes to the
         // history.
@@ -43,22 +43,22 @@ impl CompactionPlan {
 
 impl BranchPlan {
     /// Returns the answers that the extractive summarizer gives, within `cap` tokens.
-    pub fn answer_by_rule(
+    pub fn answer_extractive(
         &self,
         cap: TokenCount,
         counter: &dyn TokenCounter,
     ) -> Vec<SummaryAnswer> {
         let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
-        answer_by_rule(&requests, &self.files, None, cap.max(FORM), counter)
+        answer_extractive(&requests, &self.files, None, cap.max(FORM), counter)
     }
 }
 
 impl HandoffPlan {
     /// Returns the answers that the extractive summarizer gives, within `cap` tokens.
-    pub fn answer_by_rule(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
+    pub fn answer_extractive(&self, cap: TokenCount) -> Vec<SummaryAnswer> {
         let requests: Vec<&SummaryRequest> = self.requests().iter().collect();
         let counter = self.profile.counter();
-        answer_by_rule(
+        answer_extractive(
             &requests,
             &self.files,
             Some(&self.ledger),
@@ -68,7 +68,7 @@ impl HandoffPlan {
     }
 }
 
-fn answer_by_rule(
+fn answer_extractive(
     requests: &[&SummaryRequest],
     files: &FileOps,
     ledger: Option<&LedgerBlock>,

@@ -3,7 +3,7 @@
 //! A compaction has three steps. **Plan** ([`plan_compaction`]): what is
 //! summarized, what stays verbatim, what is asked. **Execute**: a
 //! summarizer answers the plan's [requests](CompactionPlan::requests); the
-//! built-in one needs no model ([`CompactionPlan::answer_by_rule`]).
+//! built-in one needs no model ([`CompactionPlan::answer_extractive`]).
 //! **Apply** ([`CompactionPlan::apply`]): the entries to append.
 //!
 //! ```
@@ -26,7 +26,7 @@
 //! let mut options = PlanOptions::for_window(TokenCount(200_000));
 //! options.settings.compaction.keep_recent_tokens = TokenCount(5_000);
 //! let plan = plan_compaction(&path, &Trigger::Manual { focus: None }, &options)?;
-//! let applied = plan.apply(&plan.answer_by_rule())?;
+//! let applied = plan.apply(&plan.answer_extractive())?;
 //! assert!(applied.tokens_after < plan.tokens_in_context());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -44,6 +44,7 @@ mod branch;
 mod cut;
 pub mod extract;
 mod extractive;
+mod file_history;
 mod files;
 mod fold;
 mod handoff;
@@ -56,6 +57,7 @@ mod plan;
 pub mod prompts;
 mod prune;
 mod recall;
+mod removed;
 mod request;
 mod restore;
 mod rules;
@@ -64,6 +66,7 @@ mod settings;
 mod skill_results;
 mod source;
 mod threshold;
+mod timeline;
 pub mod tokens;
 
 pub use baseline::{OurLoss, OurReport, loss_of_ours};
@@ -73,6 +76,7 @@ pub use branch::{
 };
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
+pub use file_history::{FileEvent, FileHistory, file_history};
 pub use files::{FileAction, FileCalls, FileOps, file_call, without_file_tags};
 pub use fold::fold;
 pub use handoff::{HandoffOptions, HandoffPlan, plan_handoff};
@@ -81,8 +85,8 @@ pub use ledger::{
     PinError, PinTarget, Pins, carry_pins, pins_of, prose_of, without_ledger,
 };
 pub use loss::{
-    CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, Missing,
-    TotalLoss, Verbatim, loss_of_drafts, loss_report,
+    CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, LostText,
+    Missing, TotalLoss, Verbatim, loss_of_drafts, loss_report,
 };
 pub use measure::{Measure, adapted_keep, measure, message_counts};
 pub use plan::{
@@ -97,9 +101,10 @@ pub use prune::{
     plan_prune, plan_prune_for_context,
 };
 pub use recall::{
-    Matches, Place, Query, Recall, RecallLimits, Recalled, RecalledText, Visit, recall,
-    recall_entry, recall_text,
+    Clean, Excerpt, Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters,
+    RecallRead, RecallRequest, RecallRole, RecallSearch, Recalled, RecalledText, Scan, recall_read,
 };
+pub use removed::{RemovedFacts, removed_facts};
 pub use request::{
     AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
 };
@@ -116,4 +121,5 @@ pub use settings::{
 };
 pub use source::{HANDOFF_MESSAGE, SourceMessage};
 pub use threshold::{Threshold, threshold};
+pub use timeline::{TimelineEvent, TimelineKind, timeline};
 pub use tokens::{TokenCount, TokenCounter, image_tokens};

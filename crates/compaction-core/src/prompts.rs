@@ -39,6 +39,8 @@ fixed_prompts! {
     summary_no_tools = "summary-no-tools.md";
     /// Returns what an agent says to its model so that the work goes on after a compaction.
     auto_continue = "auto-continue.md";
+    /// Returns what stands behind a summary where the model can search the session.
+    summary_recall = "summary-recall.md";
     /// Returns the system prompt of a coding agent.
     system = "system.md";
     /// Returns the line with which a ledger begins.
@@ -82,7 +84,6 @@ pub(crate) struct LedgerParts {
     pub todos: String,
     pub decisions: String,
     pub figures: String,
-    pub notes: String,
     pub pins_left: String,
     pub left: String,
 }

@@ -1,6 +1,8 @@
 //! A conversation as text, so that a summarizer reads it instead of going on with it.
 
-use session_model::{Block, Content, LlmMessage, Wording, json};
+use std::borrow::Cow;
+
+use session_model::{Block, Content, LlmMessage, StopReason, Wording, json};
 
 use crate::settings::Serialization;
 
@@ -58,11 +60,28 @@ pub fn serialize_parts(message: &LlmMessage, bounds: &Bounds) -> Vec<String> {
             let part = (!text.is_empty()).then(|| labelled(Label::User, &text, bounds));
             part.into_iter().collect()
         }
-        LlmMessage::Assistant(answer) => answer_parts(&answer.content, bounds),
+        LlmMessage::Assistant(answer) => {
+            let mut parts = answer_parts(&answer.content, bounds);
+            if bounds.wording == Wording::Own && answer.stop_reason == StopReason::Aborted {
+                parts.push(labelled(Label::Assistant, INTERRUPTED, bounds));
+            }
+            parts
+        }
         LlmMessage::ToolResult(result) => {
             let text = told_text(&result.content, bounds);
             let part = (!text.is_empty()).then(|| {
-                let text = cut(&text, Some(bounds.tool_result), bounds);
+                let text = match (bounds.wording, result.is_error) {
+                    (Wording::Pi, _) => cut(&text, Some(bounds.tool_result), bounds),
+                    (Wording::Own, false) => {
+                        cut(&folded_lines(&text), Some(bounds.tool_result), bounds)
+                    }
+                    (Wording::Own, true) => {
+                        format!(
+                            "(failed) {}",
+                            ends(&folded_lines(&text), bounds.tool_result)
+                        )
+                    }
+                };
                 labelled(Label::ToolResult, &text, bounds)
             });
             part.into_iter().collect()
@@ -176,6 +195,46 @@ fn labelled(label: Label, text: &str, bounds: &Bounds) -> String {
     }
 }
 
+/// What is said behind an answer that was stopped.
+const INTERRUPTED: &str = "(interrupted by the user)";
+
+/// How often a line must come in a row to be folded.
+const REPEATS: usize = 4;
+
+/// Returns a text in which a line that comes several times in a row stands once, with how often it came.
+fn folded_lines(text: &str) -> Cow<'_, str> {
+    let lines: Vec<&str> = text.split('\n').collect();
+    let repeats = lines
+        .windows(REPEATS)
+        .any(|run| run.iter().all(|line| line == &run[0]));
+    if !repeats {
+        return Cow::Borrowed(text);
+    }
+    let mut folded: Vec<Cow<'_, str>> = Vec::new();
+    for run in lines.chunk_by(|one, next| one == next) {
+        folded.push(Cow::Borrowed(run[0]));
+        match run.len() {
+            count if count >= REPEATS => {
+                folded.push(Cow::Owned(format!("[the line before came {count} times]")));
+            }
+            _ => folded.extend(run[1..].iter().map(|line| Cow::Borrowed(*line))),
+        }
+    }
+    Cow::Owned(folded.join("\n"))
+}
+
+/// Returns the beginning of what a failed call printed and more of its end, which tells what went wrong.
+fn ends(text: &str, limit: usize) -> String {
+    let units = json::utf16_len(text);
+    if units <= limit {
+        return text.to_owned();
+    }
+    let head = json::utf16_prefix(text, limit / 4);
+    let tail = json::utf16_suffix(&text[head.len()..], limit - limit / 4);
+    let left = units - json::utf16_len(head) - json::utf16_len(tail);
+    format!("{head}\n[... {left} characters left out]\n{tail}")
+}
+
 /// Returns `text`, or its beginning with a marker that says how much was cut.
 fn cut(text: &str, limit: Option<usize>, bounds: &Bounds) -> String {
     let units = json::utf16_len(text);
@@ -283,7 +342,23 @@ fn escape_tags(line: &str, tags: &[&str], out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::escape;
+    use super::{ends, escape, folded_lines};
+
+    #[test]
+    fn repeated_lines_are_folded_and_errors_keep_their_end() {
+        let text = format!("start\n{}end", "waiting\n".repeat(5));
+        assert_eq!(
+            folded_lines(&text),
+            "start\nwaiting\n[the line before came 5 times]\nend"
+        );
+        assert_eq!(folded_lines("a\na\na\nb"), "a\na\na\nb");
+        let cut = ends(&format!("{}the cause", "x".repeat(400)), 40);
+        assert!(
+            cut.starts_with("xxxxxxxxxx\n[... 369 characters left out]\n"),
+            "{cut}"
+        );
+        assert!(cut.ends_with("the cause"), "{cut}");
+    }
 
     #[test]
     fn imitations_are_defused_and_nothing_else() {

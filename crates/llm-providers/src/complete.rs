@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{Answer, Event};
@@ -25,6 +26,8 @@ pub enum Progress<'a> {
         delay: Duration,
         /// How often the request has been sent.
         sent: u32,
+        /// How long is waited in all, at most, while it fails so.
+        budget: Duration,
     },
 }
 
@@ -80,6 +83,8 @@ struct Tries<'a> {
     cancel: &'a CancellationToken,
     failures: Vec<ProviderErrorKind>,
     waited: Duration,
+    /// When the last attempt began.
+    began: Instant,
 }
 
 impl<'a> Tries<'a> {
@@ -94,6 +99,7 @@ impl<'a> Tries<'a> {
             cancel,
             failures: Vec::new(),
             waited: Duration::ZERO,
+            began: Instant::now(),
         }
     }
 
@@ -103,6 +109,10 @@ impl<'a> Tries<'a> {
         error: ProviderError,
         progress: &mut (dyn FnMut(Progress<'_>) + Send),
     ) -> Result<(), ProviderError> {
+        if error.kind == ProviderErrorKind::Unreachable {
+            // Nobody was working on the request.
+            self.waited += self.began.elapsed();
+        }
         self.failures.push(error.kind);
         let alike = self.failures.iter().filter(|kind| **kind == error.kind);
         let [sent, alike] = [self.failures.len(), alike.count()]
@@ -117,12 +127,14 @@ impl<'a> Tries<'a> {
             error: &error,
             delay,
             sent,
+            budget: self.policy.budget_for(&error),
         });
         tokio::select! {
             biased;
             () = self.cancel.cancelled() => Err(cancelled(self.provider)),
             () = tokio::time::sleep(delay) => {
                 self.waited += delay;
+                self.began = Instant::now();
                 Ok(())
             }
         }

@@ -107,6 +107,8 @@ pub struct ProviderError {
     pub message: String,
     /// What was billed all the same, where that is known.
     pub usage: Option<Box<Usage>>,
+    /// Whether there was no connection, and the service has never answered in this process: its address may be wrong.
+    pub first_contact: bool,
 }
 
 /// The longest excerpt of a body that an error keeps, in characters.
@@ -128,6 +130,7 @@ impl ProviderError {
             retry_after: None,
             message: excerpt,
             usage: None,
+            first_contact: false,
         }
     }
 

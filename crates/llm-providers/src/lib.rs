@@ -3,7 +3,7 @@
 //! A [`Provider`] takes a [`Request`] and gives a stream of [`Event`]s that ends
 //! with [`Event::Done`], or a [`ProviderError`]. Which provider it is may be
 //! chosen at run time: [`HttpProvider`] speaks OpenAI Responses, Chat Completions,
-//! Anthropic Messages and Gemini ([`Wire`]), [`RemoteEndpoint`] asks a service for
+//! Anthropic Messages and Gemini ([`ApiProtocol`]), [`RemoteEndpoint`] asks a service for
 //! summaries, and [`Scripted`] answers from a list of turns or from a file ([`Script`]).
 //! [`complete`] sees one request to its end under a [`RetryPolicy`].
 //!
@@ -72,6 +72,10 @@ pub use classify::{Classified, classify, request_id, retry_after};
 pub use complete::{Progress, compact_native, complete};
 pub use error::{ProviderError, ProviderErrorKind};
 pub use http_provider::HttpProvider;
+#[cfg(feature = "bedrock")]
+pub use http_provider::bedrock::{AwsAccess, AwsCredentials};
+#[cfg(feature = "vertex")]
+pub use http_provider::vertex::GoogleAccess;
 pub use native::{NativeAnswer, NativeForm, NativeRequest, Trimmed, trim};
 pub use native_history::{NativeHistory, is_replayed_on};
 pub use provider::{BoxFuture, EventStream, Provider};
@@ -86,5 +90,6 @@ pub use secret::{PieceRedactor, Redactor, Secret};
 pub use tokio_util::sync::CancellationToken;
 pub use transport::{HttpClient, HttpSettings, Recorder};
 pub use wire::{
-    CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField, Wire,
+    ApiProtocol, CacheControlModels, CacheTtl, MaxTokensField, Platform, ProviderCompat,
+    ReasoningField,
 };

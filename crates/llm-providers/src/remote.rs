@@ -97,6 +97,7 @@ impl RemoteEndpoint {
             model: self.shown.clone(),
             cancel,
             redactor: self.redactor.clone(),
+            bearer: None,
         };
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.token {

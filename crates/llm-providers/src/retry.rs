@@ -17,6 +17,9 @@ pub struct RetryPolicy {
     pub max_retry_after: Duration,
     /// All delays of one request together take at most this long.
     pub budget: Duration,
+    /// The same for a service that has never answered in this process and cannot be connected to: its address may be
+    /// wrong.
+    pub first_contact_budget: Duration,
 }
 
 impl Default for RetryPolicy {
@@ -27,6 +30,7 @@ impl Default for RetryPolicy {
             longest: Duration::from_secs(30),
             max_retry_after: Duration::from_secs(120),
             budget: Duration::from_secs(300),
+            first_contact_budget: Duration::from_secs(30),
         }
     }
 }
@@ -52,6 +56,7 @@ impl RetryPolicy {
         longest: Duration::ZERO,
         max_retry_after: Duration::ZERO,
         budget: Duration::ZERO,
+        first_contact_budget: Duration::ZERO,
     };
 
     /// Returns the policy for a request that another model can take over: it waits 30 seconds at most.
@@ -62,6 +67,14 @@ impl RetryPolicy {
             max_retry_after: self.max_retry_after.min(most),
             budget: self.budget.min(most),
             ..self
+        }
+    }
+
+    /// Returns how long a request may wait in all that fails so.
+    pub fn budget_for(&self, error: &ProviderError) -> Duration {
+        match error.first_contact {
+            true => self.budget.min(self.first_contact_budget),
+            false => self.budget,
         }
     }
 
@@ -88,7 +101,7 @@ impl RetryPolicy {
     /// Returns how long to wait before the request is sent again, or why it is not.
     ///
     /// `sent` counts the times it was sent, `alike` those that failed as `error` says, `waited` is the sum of the
-    /// delays so far, and `random` is a number from 0 to 1. Our own delays spread over the upper half of the
+    /// delays so far and of the time that failed connections took, and `random` is a number from 0 to 1. Our own delays spread over the upper half of the
     /// exponential bound ("equal jitter"), so that many clients do not come back at the same time and the budget
     /// bounds the attempts; the last delay takes what remains of the budget. What the service asks for is the least
     /// that is waited, and the jitter comes on top of it.
@@ -110,7 +123,7 @@ impl RetryPolicy {
         let doublings = sent.saturating_sub(1).min(16);
         let bound = self.base.saturating_mul(1 << doublings).min(self.longest);
         let random = random.clamp(0.0, 1.0);
-        let left = self.budget.saturating_sub(waited);
+        let left = self.budget_for(error).saturating_sub(waited);
         let delay = match error.retry_after {
             Some(asked) if asked > self.max_retry_after => return Err(RetryStop::MaxRetryAfter),
             Some(asked) => asked.saturating_add(bound.min(self.base).mul_f64(random)),
@@ -243,6 +256,26 @@ mod tests {
             assert_eq!(exhausted(kind, 1.0), (seconds(300), 15), "{kind:?}");
             assert_eq!(exhausted(kind, 0.0), (seconds(300), 25), "{kind:?}");
         }
+    }
+
+    #[test]
+    fn a_service_that_never_answered_is_not_waited_for_as_long() {
+        let policy = RetryPolicy::default();
+        let unknown = ProviderError {
+            first_contact: true,
+            ..error(Kind::Unreachable, None)
+        };
+        let waited = |waited| policy.delay(4, 4, seconds(waited), &unknown, 1.0);
+        assert_eq!(waited(7), Ok(seconds(8)));
+        assert_eq!(waited(25), Ok(seconds(5)));
+        assert_eq!(waited(30), Err(RetryStop::Budget));
+        let known = error(Kind::Unreachable, None);
+        assert!(policy.delay(4, 4, seconds(30), &known, 1.0).is_ok());
+        let short = RetryPolicy {
+            budget: seconds(2),
+            ..policy
+        };
+        assert_eq!(short.budget_for(&unknown), seconds(2));
     }
 
     #[test]

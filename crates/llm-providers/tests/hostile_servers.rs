@@ -5,13 +5,18 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use llm_providers::catalog::{Catalog, Selection};
 use llm_providers::{
-    CancellationToken, HttpClient, HttpProvider, HttpSettings, Provider, ProviderError,
-    ProviderErrorKind, Request, Wire,
+    ApiProtocol, CancellationToken, HttpClient, HttpProvider, HttpSettings, Provider,
+    ProviderError, ProviderErrorKind, Request,
 };
 use serde_json::{Value, json};
 use test_support::{Chunk, FaultServer, Reply, streams};
 
-const WIRES: [Wire; 4] = [Wire::Responses, Wire::Chat, Wire::Messages, Wire::Gemini];
+const WIRES: [ApiProtocol; 4] = [
+    ApiProtocol::Responses,
+    ApiProtocol::Chat,
+    ApiProtocol::Messages,
+    ApiProtocol::Gemini,
+];
 
 /// How an answer ended, and what it took.
 struct Ended {
@@ -21,7 +26,7 @@ struct Ended {
 }
 
 /// Reads an answer until it fails; events are dropped as they come.
-fn read(wire: Wire, settings: HttpSettings, reply: Reply) -> Ended {
+fn read(wire: ApiProtocol, settings: HttpSettings, reply: Reply) -> Ended {
     let server = FaultServer::replaying(vec![reply]);
     let selection = Selection {
         model: "test".to_owned(),
@@ -65,10 +70,10 @@ fn data(value: &Value) -> Vec<u8> {
 }
 
 /// Returns a call whose arguments come in pieces of 1 KiB until `bytes` bytes are sent.
-fn arguments(wire: Wire, bytes: u64) -> Reply {
+fn arguments(wire: ApiProtocol, bytes: u64) -> Reply {
     let text = "a".repeat(1024);
     let (head, piece) = match wire {
-        Wire::Responses => (
+        ApiProtocol::Responses => (
             data(
                 &json!({"type": "response.output_item.added", "output_index": 0, "item": {
                     "id": "fc_1", "type": "function_call", "call_id": "c1", "name": "bash", "arguments": "",
@@ -79,13 +84,13 @@ fn arguments(wire: Wire, bytes: u64) -> Reply {
                 "output_index": 0, "delta": text}),
             ),
         ),
-        Wire::Chat => (
+        ApiProtocol::Chat => (
             data(&json!({"choices": [{"index": 0, "delta": {"tool_calls": [
                 {"index": 0, "id": "c1", "function": {"name": "bash", "arguments": ""}}]}}]})),
             data(&json!({"choices": [{"index": 0, "delta": {"tool_calls": [
                 {"index": 0, "function": {"arguments": text}}]}}]})),
         ),
-        Wire::Messages => (
+        ApiProtocol::Messages => (
             data(
                 &json!({"type": "content_block_start", "index": 0, "content_block":
                 {"type": "tool_use", "id": "c1", "name": "bash", "input": {}}}),
@@ -93,8 +98,10 @@ fn arguments(wire: Wire, bytes: u64) -> Reply {
             data(&json!({"type": "content_block_delta", "index": 0, "delta":
                 {"type": "input_json_delta", "partial_json": text}})),
         ),
+        #[cfg(feature = "bedrock")]
+        ApiProtocol::Converse => unreachable!("it has tests of its own"),
         // Whole calls, one after another.
-        Wire::Gemini => (
+        ApiProtocol::Gemini => (
             Vec::new(),
             data(&json!({"candidates": [{"content": {"parts": [
                 {"functionCall": {"name": "bash", "args": {"command": text}}}]}}]})),
@@ -216,5 +223,10 @@ fn measure_default_limits() {
         ..normal
     };
     let slow = streams::chat_stream(&"word ".repeat(40)).dripped(1, Duration::from_secs(1));
-    measure("a byte a second, 5 s allowed", Wire::Chat, short, slow);
+    measure(
+        "a byte a second, 5 s allowed",
+        ApiProtocol::Chat,
+        short,
+        slow,
+    );
 }

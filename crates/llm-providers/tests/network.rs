@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use llm_providers::catalog::{Catalog, Selection};
 use llm_providers::{
-    CancellationToken, HttpClient, HttpProvider, HttpSettings, Progress, ProviderErrorKind,
-    Request, RetryPolicy, Wire, complete,
+    ApiProtocol, CancellationToken, HttpClient, HttpProvider, HttpSettings, Progress,
+    ProviderError, ProviderErrorKind, Request, RetryPolicy, complete,
 };
 use serde_json::json;
 use test_support::{FaultServer, Reply};
@@ -16,7 +16,7 @@ fn provider(base_url: &str) -> HttpProvider {
     let selection = Selection {
         model: "test".to_owned(),
         base_url: Some(base_url.to_owned()),
-        wire: Some(Wire::Chat),
+        wire: Some(ApiProtocol::Chat),
         window: Some(32_000),
         ..Selection::default()
     };
@@ -49,6 +49,7 @@ async fn a_request_waits_until_a_server_that_is_gone_comes_back() {
         base: Duration::from_millis(10),
         longest: Duration::from_millis(40),
         budget: Duration::from_secs(30),
+        first_contact_budget: Duration::from_secs(30),
         ..RetryPolicy::default()
     };
     let (mut kinds, mut server) = (Vec::new(), None);
@@ -73,6 +74,55 @@ async fn a_request_waits_until_a_server_that_is_gone_comes_back() {
     assert_eq!(answered.expect("an answer").text(), "hello");
     assert_eq!(kinds, [ProviderErrorKind::Unreachable; 8]);
     server.expect("a server").join().expect("it answered");
+}
+
+/// Returns how long a request to `base_url` may wait in all, as each retry says, and the last error.
+async fn budgets(base_url: &str, policy: &RetryPolicy) -> (Vec<Duration>, Option<ProviderError>) {
+    let mut budgets = Vec::new();
+    let mut progress = |progress: Progress<'_>| {
+        if let Progress::Retry { budget, .. } = progress {
+            budgets.push(budget);
+        }
+    };
+    let answered = complete(
+        &provider(base_url),
+        &Request::for_prompt("Be short.", "hi"),
+        policy,
+        &CancellationToken::new(),
+        &mut progress,
+    )
+    .await;
+    (budgets, answered.err())
+}
+
+#[tokio::test]
+async fn only_a_service_that_has_answered_is_waited_for_with_the_whole_budget() {
+    let policy = RetryPolicy {
+        attempts: 4,
+        base: Duration::from_millis(10),
+        longest: Duration::from_millis(40),
+        ..RetryPolicy::default()
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let base_url = format!("http://{}", listener.local_addr().expect("its address"));
+    drop(listener);
+    let (first, error) = budgets(&base_url, &policy).await;
+    assert_eq!(first, [Duration::from_secs(30); 3]);
+    let error = error.expect("nobody listens").to_string();
+    assert!(
+        error.contains(&format!("cannot connect to {base_url}: ")),
+        "{error}"
+    );
+
+    // The service answers once and goes away.
+    let address = base_url.trim_start_matches("http://");
+    let listener = TcpListener::bind(address).expect("the same port");
+    let server = std::thread::spawn(move || answer_once(&listener));
+    let answered = budgets(&base_url, &policy).await;
+    assert_eq!(answered, (Vec::new(), None));
+    server.join().expect("it answered");
+    let (later, _) = budgets(&base_url, &policy).await;
+    assert_eq!(later, [Duration::from_secs(300); 3]);
 }
 
 #[tokio::test]

@@ -5,21 +5,28 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use llm_providers::catalog::{Catalog, Selection};
 use llm_providers::{
-    Answer, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings, Provider,
-    ProviderError, ProviderErrorKind, Request, Secret, Wire,
+    Answer, ApiProtocol, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings,
+    Provider, ProviderError, ProviderErrorKind, Request, Secret,
 };
 use session_model::StopReason;
 use test_support::{Chunk, End, FaultServer, Reply, streams};
 
 const KEY: &str = "sk-test-0123456789abcdefghijkl";
-const WIRES: [Wire; 4] = [Wire::Responses, Wire::Chat, Wire::Messages, Wire::Gemini];
+const WIRES: [ApiProtocol; 4] = [
+    ApiProtocol::Responses,
+    ApiProtocol::Chat,
+    ApiProtocol::Messages,
+    ApiProtocol::Gemini,
+];
 
-fn hello(wire: Wire) -> Reply {
+fn hello(wire: ApiProtocol) -> Reply {
     match wire {
-        Wire::Responses => streams::responses_stream("hello"),
-        Wire::Chat => streams::chat_stream("hello"),
-        Wire::Messages => streams::messages_stream("hello"),
-        Wire::Gemini => streams::gemini_stream("hello"),
+        ApiProtocol::Responses => streams::responses_stream("hello"),
+        ApiProtocol::Chat => streams::chat_stream("hello"),
+        ApiProtocol::Messages => streams::messages_stream("hello"),
+        ApiProtocol::Gemini => streams::gemini_stream("hello"),
+        #[cfg(feature = "bedrock")]
+        ApiProtocol::Converse => unreachable!("it has tests of its own"),
     }
 }
 
@@ -46,14 +53,14 @@ fn prefixed(reply: Reply, bytes: &[u8]) -> Reply {
 
 /// What was sent for, and how long it may take.
 struct Asked {
-    wire: Wire,
+    wire: ApiProtocol,
     window: u64,
     total: Duration,
     cancel: CancellationToken,
 }
 
 impl Asked {
-    fn on(wire: Wire) -> Self {
+    fn on(wire: ApiProtocol) -> Self {
         Self {
             wire,
             window: 32_000,
@@ -102,10 +109,13 @@ fn key_in_a_stop_reason_is_removed() {
         r#"{{"type":"response.incomplete","response":{{"id":"{KEY}","status":"incomplete","incomplete_details":{{"reason":"{KEY}"}},"output":[]}}}}"#
     );
     let replies = [
-        (Wire::Responses, streams::sse_reply(&[&incomplete])),
-        (Wire::Chat, streams::chat_stream_with(&["x"], KEY, None)),
+        (ApiProtocol::Responses, streams::sse_reply(&[&incomplete])),
         (
-            Wire::Messages,
+            ApiProtocol::Chat,
+            streams::chat_stream_with(&["x"], KEY, None),
+        ),
+        (
+            ApiProtocol::Messages,
             streams::messages_stream_with(&["x"], KEY, (1, 0, 1)),
         ),
     ];
@@ -216,7 +226,7 @@ fn newlines_without_end_hold_up_neither_time_limit_nor_cancellation() {
 fn complete_answer_above_the_known_window_is_kept() {
     let replies = [
         (
-            Wire::Responses,
+            ApiProtocol::Responses,
             streams::responses_stream_with(
                 &["hello"],
                 "completed",
@@ -224,11 +234,11 @@ fn complete_answer_above_the_known_window_is_kept() {
             ),
         ),
         (
-            Wire::Chat,
+            ApiProtocol::Chat,
             streams::chat_stream_with(&["hello"], "stop", Some(streams::chat_usage(900, 0, 5))),
         ),
         (
-            Wire::Messages,
+            ApiProtocol::Messages,
             streams::messages_stream_with(&["hello"], "end_turn", (900, 0, 5)),
         ),
     ];
@@ -246,7 +256,7 @@ fn complete_answer_above_the_known_window_is_kept() {
 fn done_without_a_finish_reason_is_an_interruption() {
     let piece = r#"{"choices":[{"delta":{"content":"half an ans"}}]}"#;
     let reply = streams::sse_reply(&[piece, "[DONE]"]);
-    let error = Asked::on(Wire::Chat)
+    let error = Asked::on(ApiProtocol::Chat)
         .answered(reply)
         .expect_err("no answer");
     assert_eq!(error.kind, ProviderErrorKind::Interrupted);

@@ -13,6 +13,13 @@ use session_model::json::RawJson;
 use session_model::{AssistantMessage, Block, Content, LlmMessage, StopReason, ToolResultMessage};
 use test_support::{FaultServer, Received, Reply, streams};
 
+#[cfg(feature = "bedrock")]
+#[path = "tool_rounds/bedrock.rs"]
+mod bedrock;
+#[cfg(feature = "vertex")]
+#[path = "tool_rounds/vertex.rs"]
+mod vertex;
+
 const KEY: &str = "sk-test-0123456789abcdefghijkl";
 
 /// What the provider would refuse, as the text of its error.
@@ -29,7 +36,24 @@ struct Case {
     settings: Value,
     window: Option<u64>,
     /// Fails where the provider would refuse the request; gets the answers that were given so far.
-    check: fn(&Received, &[Vec<Value>]) -> Result<(), Refused>,
+    check: Check,
+}
+
+/// What a request would be refused for; gets the answers that were given so far.
+type Check = fn(&Received, &[Vec<Value>]) -> Result<(), Refused>;
+
+impl Case {
+    /// Returns the case of a listed provider as it is.
+    fn new(answers: &'static str, model: &'static str, path: &'static str, check: Check) -> Self {
+        Self {
+            answers,
+            model,
+            path,
+            settings: json!({}),
+            window: None,
+            check,
+        }
+    }
 }
 
 struct Ran {
@@ -60,6 +84,15 @@ fn reply(events: &[Value]) -> Reply {
 
 /// Runs the rounds, as an agent does, and returns what was answered and asked.
 fn run(case: &Case) -> Ran {
+    run_with(case, reply, |provider| provider)
+}
+
+/// Does the same with answers in the form of `reply`, asked for with further credentials.
+fn run_with(
+    case: &Case,
+    reply: fn(&[Value]) -> Reply,
+    access: fn(HttpProvider) -> HttpProvider,
+) -> Ran {
     let given = answers(case.answers);
     let refusals: Arc<Mutex<Vec<Refused>>> = Arc::default();
     let (seen, check) = (Arc::clone(&refusals), case.check);
@@ -90,6 +123,7 @@ fn run(case: &Case) -> Ran {
     let api = found.provider.wire.api();
     let http = HttpClient::new(HttpSettings::default()).expect("a client");
     let provider = HttpProvider::new(http, found.provider, found.model, Secret::new(KEY));
+    let provider = access(provider);
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -259,13 +293,11 @@ fn gemini_over_chat_takes_three_rounds() {
 
 #[test]
 fn claude_through_openrouter_takes_three_rounds() {
-    let ran = run(&Case {
-        answers: "openrouter-claude",
-        model: "openrouter/anthropic/claude-opus-5.5",
-        path: "/api/v1",
-        settings: json!({}),
-        window: None,
-        check: |received, given| {
+    let ran = run(&Case::new(
+        "openrouter-claude",
+        "openrouter/anthropic/claude-opus-5.5",
+        "/api/v1",
+        |received, given| {
             let body = received.json();
             chat_pairs(&body)?;
             let marks = body.to_string().matches("\"cache_control\"").count();
@@ -285,7 +317,7 @@ fn claude_through_openrouter_takes_three_rounds() {
             replayed(&body, given, "signature")?;
             replayed(&body, given, "data")
         },
-    });
+    ));
     let third = &ran.requests[2];
     let share = marked(&[&third["tools"], &third["messages"]]);
     assert!(share >= 80, "{share} % are marked");
@@ -350,13 +382,11 @@ fn unlisted_anthropic_model_takes_three_rounds() {
 
 #[test]
 fn gemini_takes_three_rounds() {
-    let ran = run(&Case {
-        answers: "gemini",
-        model: "gemini/gemini-3.8-flash",
-        path: "/v1beta",
-        settings: json!({}),
-        window: None,
-        check: |received, given| {
+    let ran = run(&Case::new(
+        "gemini",
+        "gemini/gemini-3.8-flash",
+        "/v1beta",
+        |received, given| {
             let body = received.json();
             let place = "/v1beta/models/gemini-3.8-flash:streamGenerateContent?alt=sse";
             if received.path != place || received.header("x-goog-api-key") != Some(KEY) {
@@ -384,7 +414,7 @@ fn gemini_takes_three_rounds() {
             }
             replayed(&body, given, "thoughtSignature")
         },
-    });
+    ));
     let usage = ran.answers[1].usage;
     assert_eq!(
         (usage.input, usage.cache_read, usage.output),
@@ -445,114 +475,4 @@ fn messages_can_send_the_key_as_a_bearer() {
             }
         },
     });
-}
-
-#[test]
-fn refusals_name_the_setting_to_change() {
-    let refused = |settings: Value, query: &str, status, text: &str| {
-        let server = FaultServer::replaying(vec![Reply::json(
-            status,
-            &json!({"error": {"message": text}}),
-        )]);
-        let mut own = settings;
-        own["baseUrl"] = json!(format!("{}/v1{query}", server.url()));
-        let own = serde_json::from_value(json!({"providers": {"lab": own}})).expect("settings");
-        let catalog = Catalog::embedded().apply(&own).expect("good settings");
-        let found = catalog
-            .resolve(&Selection {
-                model: "lab/m".to_owned(),
-                ..Selection::default()
-            })
-            .expect("a model");
-        let http = HttpClient::new(HttpSettings::default()).expect("a client");
-        let provider = HttpProvider::new(http, found.provider, found.model, Secret::new(KEY));
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let request = Request::for_prompt("", "hi");
-        let answered = runtime.block_on(provider.stream(request, CancellationToken::new()));
-        answered.err().expect("an error").to_string()
-    };
-    let keyed = || json!({"apiKeyEnv": "LAB_KEY"});
-    assert_eq!(
-        refused(keyed(), "", 401, "Incorrect API key."),
-        "lab/m: Incorrect API key; check the key in LAB_KEY (status 401)"
-    );
-    assert_eq!(
-        refused(json!({}), "", 401, "Who are you?"),
-        "lab/m: Who are you?; name the variable with the key in providers.lab.apiKeyEnv (status 401)"
-    );
-    assert_eq!(
-        refused(
-            keyed(),
-            "?api-version=1999-01-01",
-            404,
-            "Resource not found"
-        ),
-        "lab/m: Resource not found; check the model, providers.lab.baseUrl and its api-version and \
-         providers.lab.wire (status 404)"
-    );
-}
-
-#[test]
-fn thinking_levels_are_sent_or_refused() {
-    use llm_providers::{ProviderErrorKind, Reasoning};
-    let asked = |model: &str, reasoning| {
-        let server = FaultServer::replaying(vec![Reply::json(503, &json!({}))]);
-        let selection = Selection {
-            model: model.to_owned(),
-            base_url: Some(server.url()),
-            window: Some(100_000),
-            ..Selection::default()
-        };
-        let found = Catalog::embedded().resolve(&selection).expect("a model");
-        let http = HttpClient::new(HttpSettings::default()).expect("a client");
-        let provider = HttpProvider::new(http, found.provider, found.model, None);
-        let request = Request {
-            reasoning,
-            ..Request::for_prompt("", "hi")
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let answered = runtime.block_on(provider.stream(request, CancellationToken::new()));
-        let error = answered.err().expect("an error");
-        let received = server.received();
-        (error, received.first().map(Received::json))
-    };
-    for (model, place, value) in [
-        ("ollama/qwen9", "/reasoning_effort", json!("xhigh")),
-        ("openai/gpt-next", "/reasoning/effort", json!("xhigh")),
-        ("openrouter/a/b", "/reasoning/effort", json!("xhigh")),
-        (
-            "anthropic/claude-next",
-            "/output_config/effort",
-            json!("xhigh"),
-        ),
-    ] {
-        let (_, body) = asked(model, Reasoning::XHigh);
-        let body = body.expect("a request");
-        assert_eq!(body.pointer(place), Some(&value), "{model}: {body}");
-    }
-    for (model, reasoning, setting) in [
-        (
-            "vllm/qwen9",
-            Reasoning::High,
-            "providers.vllm.compat.reasoningField",
-        ),
-        (
-            "mistral/devstral-2512",
-            Reasoning::Low,
-            "models.\"mistral/devstral-2512\".reasoning",
-        ),
-        ("gemini/gemini-3.8-flash", Reasoning::XHigh, "ask for high"),
-        ("anthropic/claude-next", Reasoning::Minimal, "ask for low"),
-    ] {
-        let (error, body) = asked(model, reasoning);
-        assert_eq!(error.kind, ProviderErrorKind::InvalidRequest, "{model}");
-        assert!(error.message.contains(setting), "{model}: {error}");
-        assert!(body.is_none(), "{model} was asked");
-    }
 }

@@ -138,7 +138,7 @@ pub fn build_context(path: &SessionPath<'_>, rules: ContextRules) -> SessionCont
             omitted: false,
         });
     }
-    apply_edits(&mut entries);
+    apply_edits(&mut entries, rules);
     let (thinking_level, model) = builder.state_in_force(&entries);
     let system = match rules {
         ContextRules::Own => take_system(&mut entries).or_else(|| builder.first_system()),
@@ -169,8 +169,8 @@ fn acknowledged(messages: Vec<Arc<AgentMessage>>) -> Vec<Arc<AgentMessage>> {
     told.chain([Arc::new(acknowledgement)]).collect()
 }
 
-/// Applies context edits; of several on one target the last counts.
-fn apply_edits(entries: &mut [ProjectedEntry]) {
+/// Applies context edits; of several on one target the last counts. pi leaves what a command of the user printed as it is.
+fn apply_edits(entries: &mut [ProjectedEntry], rules: ContextRules) {
     let mut edits: BTreeMap<EntryId, Option<Content>> = BTreeMap::new();
     for projected in entries.iter() {
         if let EntryBody::ContextEdit {
@@ -193,6 +193,10 @@ fn apply_edits(entries: &mut [ProjectedEntry]) {
             }
             Some(Some(content)) => {
                 for message in &mut projected.messages {
+                    let is_command = matches!(**message, AgentMessage::BashExecution(_));
+                    if is_command && rules == ContextRules::Pi {
+                        continue;
+                    }
                     let content = fitting_content(message, content.clone());
                     *message = Arc::new(message.with_content(content));
                 }

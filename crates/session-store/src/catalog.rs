@@ -187,7 +187,7 @@ fn list_folder(folder: &Path, rows: &mut Vec<SessionRow>) -> Result<(), StoreErr
         }
         // A session that somebody moves or removes while the list is made is not in it.
         let row = match session_path(&path) {
-            None => persisted_row(&path),
+            None => row_of(&path, |bytes| Some(decode_bytes(bytes).tree)),
             Some(session) if session.symlink_metadata().is_err() => {
                 unpersisted_row(&path, &session)
             }
@@ -210,7 +210,11 @@ pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, StoreError> {
     paths.collect::<io::Result<Vec<PathBuf>>>().map_err(failed)
 }
 
-fn persisted_row(path: &Path) -> Option<SessionRow> {
+/// Returns what the beginning of a file tells of the session in it, `None` where it is none; `decode` reads it.
+pub fn row_of(
+    path: &Path,
+    decode: impl FnOnce(Vec<u8>) -> Option<SessionTree>,
+) -> Option<SessionRow> {
     // Opening a pipe would wait for whoever writes to it.
     let metadata = path.metadata().ok().filter(Metadata::is_file)?;
     let file = File::open(path).ok()?;
@@ -221,7 +225,7 @@ fn persisted_row(path: &Path) -> Option<SessionRow> {
         let end = beginning.iter().rposition(|byte| *byte == b'\n');
         beginning.truncate(end.map_or(0, |end| end + 1));
     }
-    let tree = decode_bytes(beginning).tree;
+    let tree = decode(beginning)?;
     // An unreadable pending file is for whoever opens the session.
     let held = read_pending(path).ok().flatten().map(|(held, ..)| held);
     let id = tree.header().map(|header| header.id.as_str());

@@ -132,6 +132,8 @@ pub enum Advice {
     NameFolder,
     /// Look up what is wrong with the lines of the session.
     Diagnose,
+    /// Look whether another program wrote the file.
+    TryFormats,
 }
 
 /// Returns the name of a file for people.

@@ -1,7 +1,7 @@
 //! Session files: opened lazily, appended to under a lock, written anew only elsewhere.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -11,7 +11,7 @@ use session_model::{
     Decoded, Decoder, EntryDraft, EntryId, EntryKind, Header, LineSource, SessionTree, stamp_write,
 };
 
-use crate::error::StoreError;
+use crate::error::{Advice, StoreError};
 use crate::new_file::Contents;
 use crate::progress::ReadObserver;
 use crate::source::FileSource;
@@ -23,6 +23,15 @@ const BLOCK: usize = 512 * 1024;
 /// The newest version that this program knows.
 pub(crate) const NEWEST_VERSION: u64 = 3;
 
+/// The bytes of a session that are not those of the file at its path.
+#[derive(Debug)]
+enum Elsewhere {
+    /// In memory: they did not come from a regular file.
+    Memory(Arc<Vec<u8>>),
+    /// In another file, which may have no name.
+    File(File),
+}
+
 /// A session that was opened for reading. Nothing is locked and nothing is changed.
 #[derive(Debug)]
 pub struct SessionFile {
@@ -30,8 +39,8 @@ pub struct SessionFile {
     pub path: PathBuf,
     /// The tree, and what was noticed.
     pub decoded: Decoded,
-    /// Its bytes, when they are in memory because they did not come from a regular file.
-    pub(crate) memory: Option<Arc<Vec<u8>>>,
+    /// Where its bytes are, when not in the file at `path`.
+    elsewhere: Option<Elsewhere>,
     /// The checksum of all its bytes.
     pub(crate) checksum: crc32fast::Hasher,
 }
@@ -50,18 +59,56 @@ impl SessionFile {
     /// # Errors
     /// Those of [`open`](Self::open), and what the observer returns.
     pub fn open_observed(path: &Path, observer: &mut dyn ReadObserver) -> Result<Self, StoreError> {
+        if let Some(bytes) = Self::read_pipe(path, observer)? {
+            return Self::of_memory(path, bytes);
+        }
+        let file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
+        Self::read_file(path, file, observer)
+    }
+
+    /// Returns all bytes of standard input (`-`) or of a pipe, which can be read only once; `None` for a regular file.
+    ///
+    /// # Errors
+    /// The file is missing, or cannot be read; and what the observer returns.
+    pub fn read_pipe(
+        path: &Path,
+        observer: &mut dyn ReadObserver,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         if path == Path::new("-") {
-            let bytes = read_stream(path, || Ok(io::stdin()), observer)?;
-            return Self::from_memory(path, bytes);
+            return read_stream(path, || Ok(io::stdin()), observer).map(Some);
         }
-        let metadata = file_metadata(path)?;
-        if !metadata.is_file() {
-            let pipe = path.to_owned();
-            let bytes = read_stream(path, move || File::open(pipe), observer)?;
-            return Self::from_memory(path, bytes);
+        if file_metadata(path)?.is_file() {
+            return Ok(None);
         }
-        let mut file = File::open(path).map_err(|error| StoreError::io("open", path, error))?;
-        observer.begin(metadata.len());
+        let pipe = path.to_owned();
+        read_stream(path, move || File::open(pipe), observer).map(Some)
+    }
+
+    /// Opens a session whose bytes are in another file than `path` names.
+    ///
+    /// # Errors
+    /// Those of [`open_observed`](Self::open_observed).
+    pub fn of_file(
+        path: &Path,
+        file: File,
+        observer: &mut dyn ReadObserver,
+    ) -> Result<Self, StoreError> {
+        let failed = |error| StoreError::io("read", path, error);
+        let again = file.try_clone().map_err(failed)?;
+        (&file).rewind().map_err(failed)?;
+        let session = Self::read_file(path, file, observer)?;
+        Ok(Self {
+            elsewhere: Some(Elsewhere::File(again)),
+            ..session
+        })
+    }
+
+    fn read_file(
+        path: &Path,
+        mut file: File,
+        observer: &mut dyn ReadObserver,
+    ) -> Result<Self, StoreError> {
+        observer.begin(file.metadata().map_or(0, |metadata| metadata.len()));
         let mut reading = Reading::new(path);
         reading.read(&mut file, observer)?;
         reading.finish(file)
@@ -83,13 +130,17 @@ impl SessionFile {
         reading.finish(file)
     }
 
-    fn from_memory(path: &Path, bytes: Vec<u8>) -> Result<Self, StoreError> {
+    /// Opens a session whose bytes are in memory.
+    ///
+    /// # Errors
+    /// The bytes are no session that this version knows.
+    pub fn of_memory(path: &Path, bytes: Vec<u8>) -> Result<Self, StoreError> {
         let mut reading = Reading::new(path);
         reading.feed(&bytes)?;
         let bytes = Arc::new(bytes);
         let session = reading.finish_over(bytes.clone())?;
         Ok(Self {
-            memory: Some(bytes),
+            elsewhere: Some(Elsewhere::Memory(bytes)),
             ..session
         })
     }
@@ -145,8 +196,14 @@ impl SessionFile {
     /// # Errors
     /// The file cannot be opened any more.
     pub fn contents(&self) -> Result<Contents, StoreError> {
-        match &self.memory {
-            Some(bytes) => Ok(Contents::Memory(bytes.clone())),
+        let failed = |error| StoreError::io("read", &self.path, error);
+        match &self.elsewhere {
+            Some(Elsewhere::Memory(bytes)) => Ok(Contents::Memory(bytes.clone())),
+            Some(Elsewhere::File(file)) => {
+                let mut file = file.try_clone().map_err(failed)?;
+                file.rewind().map_err(failed)?;
+                Ok(Contents::File(file, self.decoded.bytes))
+            }
             None => {
                 let file = File::open(&self.path)
                     .map_err(|error| StoreError::io("open", &self.path, error))?;
@@ -230,7 +287,7 @@ impl<'a> Reading<'a> {
     /// Takes bytes in. What is binary from its first byte on is refused; zeroes further inside may be damage.
     fn feed(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
         if !std::mem::replace(&mut self.begun, true) && is_binary(bytes) {
-            return Err(StoreError::session(self.path, BINARY));
+            return Err(StoreError::session(self.path, BINARY).advising(Advice::TryFormats));
         }
         self.decoder.feed(bytes);
         self.checksum.update(bytes);
@@ -266,7 +323,7 @@ impl<'a> Reading<'a> {
         Ok(SessionFile {
             path: self.path.to_owned(),
             decoded,
-            memory: None,
+            elsewhere: None,
             checksum: self.checksum,
         })
     }
@@ -334,12 +391,13 @@ fn check_decoded(path: &Path, decoded: &Decoded) -> Result<(), StoreError> {
     }
     use session_model::DiagnosticKind as Kind;
     let has = |kind| decoded.diagnostics.iter().any(|found| found.kind == kind);
-    let reason = if tree.is_empty() && !(has(Kind::DamagedLine) || has(Kind::NotAnEntry)) {
-        "empty; a session begins with a line of type \"session\""
-    } else if has(Kind::NotAnEntry) || !tree.is_empty() {
-        "JSON, but no session; a session begins with a line of type \"session\""
-    } else {
-        "no session: not one line is a JSON object; name a session's .jsonl file"
+    if tree.is_empty() && !(has(Kind::DamagedLine) || has(Kind::NotAnEntry)) {
+        let reason = "empty; a session begins with a line of type \"session\"";
+        return Err(StoreError::session(path, reason));
+    }
+    let reason = match has(Kind::NotAnEntry) || !tree.is_empty() {
+        true => "JSON, but no session; a session begins with a line of type \"session\"",
+        false => "no session: not one line is a JSON object; name a session's .jsonl file",
     };
-    Err(StoreError::session(path, reason))
+    Err(StoreError::session(path, reason).advising(Advice::TryFormats))
 }

@@ -114,7 +114,7 @@ pub fn compact(session: &session_model::SessionTree, plain: bool) -> Outcome<u64
     }
     let plan = plan_for_context(&path, &context, &Trigger::Manual { focus: None }, &options);
     let plan = plan.map_err(|error| error.to_string())?;
-    let applied = plan.apply(&plan.answer_by_rule());
+    let applied = plan.apply(&plan.answer_extractive());
     applied.map_err(|error| error.to_string())?;
     Ok(plan.entries.len() as u64)
 }

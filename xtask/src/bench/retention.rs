@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 
 use test_support::needles::{NeedleKind, Phrasings, Planted, Verdict};
 
-use self::measure::{Budget, Case, Facts, Way, compact, generated, goal_percent, planted};
+use self::measure::{
+    Budget, Case, Facts, SummaryMethod, compact, generated, goal_percent, planted,
+};
 use self::rounds::Rounds;
 use crate::run::{Outcome, example_lines};
 
@@ -25,7 +27,11 @@ usage: cargo xtask bench retention [--seeds N] [--phrasings SET] [--misses]
 const PERCENTS: [u64; 3] = [10, 5, 2];
 
 /// What is compared.
-const WAYS: [Way; 3] = [Way::ContextFull, Way::Extractive, Way::Restore];
+const WAYS: [SummaryMethod; 3] = [
+    SummaryMethod::ContextFull,
+    SummaryMethod::Extractive,
+    SummaryMethod::Restore,
+];
 
 /// Bytes of a generated session.
 const BYTES: usize = 600_000;
@@ -58,7 +64,7 @@ struct Column {
 struct Measures {
     phrasings: Phrasings,
     columns: Vec<Column>,
-    lives: Vec<(Way, Facts, Rounds)>,
+    lives: Vec<(SummaryMethod, Facts, Rounds)>,
 }
 
 /// Returns the least share of a kind, where a set of phrasings has one.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use llm_providers::Wire;
+use llm_providers::ApiProtocol;
 use serde_json::Value;
 
 use super::cases::{Case, LARGE, SMALL};
@@ -63,7 +63,7 @@ struct Run<'a> {
     program: &'a Path,
     name: &'a str,
     server: &'a Server,
-    wire: Wire,
+    wire: ApiProtocol,
     wire_name: &'a str,
 }
 
@@ -285,14 +285,17 @@ fn is_cut(run: &Run<'_>) -> Result<String, Trouble> {
     if read(&session)? != text {
         return wrong("a failed compaction has changed the session");
     }
-    let by_rule = run.compact(&session, LARGE, "extractive", &cap)?;
-    let report = &by_rule.document["model"];
+    let extractive = run.compact(&session, LARGE, "extractive", &cap)?;
+    let report = &extractive.document["model"];
     let retries = report["retries"].as_u64().unwrap_or_default();
     let kind = &report["failed"][0]["kind"];
-    if by_rule.code != Some(0) || retries == 0 || kind != "no_summary" {
+    // So short a session may be shorter than what is kept of it word by word.
+    let is_short = extractive.errors.contains("would not get smaller");
+    let is_done = extractive.code == Some(if is_short { 3 } else { 0 });
+    if !is_done || retries == 0 || kind != "no_summary" {
         return wrong(format!(
             "exit {:?}: {report} {}",
-            by_rule.code, by_rule.errors
+            extractive.code, extractive.errors
         ));
     }
     if !report["answered_by"].is_null() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use llm_providers::Wire;
+use llm_providers::ApiProtocol;
 use serde_json::{Value, json};
 
 use super::cases::{Case, SMALL};
@@ -41,12 +41,12 @@ pub fn cases(program: &Path) -> Vec<Case> {
     for (wire, wire_name) in WIRES {
         let with = program.to_owned();
         cases.push(match wire {
-            Wire::Chat => Case {
+            ApiProtocol::Chat => Case {
                 name: format!("live-{wire_name}"),
                 setup: Setup::notes(FULL),
                 run: Box::new(move |server| again(|| lives(&with, server))),
             },
-            Wire::Responses | Wire::Messages | Wire::Gemini => Case {
+            _ => Case {
                 name: format!("live-{wire_name}"),
                 setup: Setup::notes(SMALL),
                 run: Box::new(move |server| again(|| goes_on(&with, server, (wire, wire_name)))),
@@ -68,7 +68,7 @@ pub fn cases(program: &Path) -> Vec<Case> {
 /// A conversation of three turns. The second does not fit, which only the server knows: it refuses, and the model
 /// summarizes and is asked again. The third would not fit either, which the program knows by then.
 fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
-    let life = Life::new(program, server, (Wire::Chat, "chat"), "live-chat")?;
+    let life = Life::new(program, server, (ApiProtocol::Chat, "chat"), "live-chat")?;
     let first = life.say(&list(server, "network", 1300)?, BELIEVED, &[])?;
     answered(&first)?;
     let second = life.say(&list(server, "disk", 2750)?, BELIEVED, &[])?;
@@ -110,7 +110,7 @@ fn lives(program: &Path, server: &Server) -> Result<String, Trouble> {
 fn goes_on(
     program: &Path,
     server: &Server,
-    (wire, wire_name): (Wire, &str),
+    (wire, wire_name): (ApiProtocol, &str),
 ) -> Result<String, Trouble> {
     let name = format!("live-{wire_name}");
     let life = Life::new(program, server, (wire, wire_name), &name)?;
@@ -137,7 +137,11 @@ fn goes_on(
 }
 
 /// Stops the program in the middle of an answer: it ends immediately, keeps what was said, and the server is free.
-fn is_stopped(program: &Path, server: &Server, (wire, wire_name): (Wire, &str)) -> Outcome<String> {
+fn is_stopped(
+    program: &Path,
+    server: &Server,
+    (wire, wire_name): (ApiProtocol, &str),
+) -> Outcome<String> {
     let name = format!("live-cancel-{wire_name}");
     let life = Life::new(program, server, (wire, wire_name), &name)?;
     let prompt = "Tell a long story about a river.";

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use llm_providers::Wire;
+use llm_providers::ApiProtocol;
 use serde_json::Value;
 
 use super::provider::base;
@@ -19,7 +19,7 @@ pub struct Life<'a> {
     /// Who answers.
     pub server: &'a Server,
     /// How it is asked.
-    pub wire: Wire,
+    pub wire: ApiProtocol,
     /// The wire's name for options.
     pub wire_name: &'a str,
     /// The session's file, in a folder of its own.
@@ -49,7 +49,7 @@ impl<'a> Life<'a> {
     pub fn new(
         program: &'a Path,
         server: &'a Server,
-        (wire, wire_name): (Wire, &'a str),
+        (wire, wire_name): (ApiProtocol, &'a str),
         name: &str,
     ) -> Outcome<Self> {
         let folder = target().join("e2e-llm").join(name);

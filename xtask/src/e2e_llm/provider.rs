@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use llm_providers::catalog::{Catalog, Selection};
 use llm_providers::{
-    Answer, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings, Progress,
-    ProviderError, ProviderErrorKind, Request, RetryPolicy, Wire, complete,
+    Answer, ApiProtocol, CancellationToken, Event, HttpClient, HttpProvider, HttpSettings,
+    Progress, ProviderError, ProviderErrorKind, Request, RetryPolicy, complete,
 };
 use serde_json::json;
 use session_model::StopReason;
@@ -16,10 +16,10 @@ use super::server::{MODEL, Server, Setup};
 use crate::run::Outcome;
 
 /// The wires, each with the name that options and cases use.
-pub const WIRES: [(Wire, &str); 3] = [
-    (Wire::Chat, "chat"),
-    (Wire::Responses, "responses"),
-    (Wire::Messages, "messages"),
+pub const WIRES: [(ApiProtocol, &str); 3] = [
+    (ApiProtocol::Chat, "chat"),
+    (ApiProtocol::Responses, "responses"),
+    (ApiProtocol::Messages, "messages"),
 ];
 
 /// The most tokens of an answer that is to be cut.
@@ -36,7 +36,7 @@ pub const FREE: Duration = Duration::from_secs(5);
 
 /// Returns an answer, an overflow, a cut answer and a cancelled one for each wire.
 pub fn cases() -> Vec<Case> {
-    type Check = fn(&Server, Wire) -> Outcome<String>;
+    type Check = fn(&Server, ApiProtocol) -> Outcome<String>;
     let checks: [(&str, Check); 4] = [
         ("answer", answers),
         ("length", is_cut),
@@ -54,15 +54,15 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// Returns the address that a wire's requests start from.
-pub fn base(server: &Server, wire: Wire) -> String {
+pub fn base(server: &Server, wire: ApiProtocol) -> String {
     match wire {
-        Wire::Chat | Wire::Responses => format!("{}/v1", server.url()),
-        Wire::Messages | Wire::Gemini => server.url(),
+        ApiProtocol::Chat | ApiProtocol::Responses => format!("{}/v1", server.url()),
+        _ => server.url(),
     }
 }
 
 /// Returns the provider that the options of the commands would give.
-fn provider(server: &Server, wire: Wire) -> Outcome<HttpProvider> {
+fn provider(server: &Server, wire: ApiProtocol) -> Outcome<HttpProvider> {
     let selection = Selection {
         model: format!("llama.cpp/{MODEL}"),
         base_url: Some(base(server, wire)),
@@ -84,7 +84,7 @@ fn provider(server: &Server, wire: Wire) -> Outcome<HttpProvider> {
 /// Sends a request once, and tells `hear` of every piece of its answer.
 fn ask(
     server: &Server,
-    wire: Wire,
+    wire: ApiProtocol,
     request: &Request,
     cancel: &CancellationToken,
     hear: &mut (dyn FnMut(&Event) + Send),
@@ -101,7 +101,7 @@ fn ask(
 }
 
 /// Asks for a short answer: it must come in several pieces, with what it took.
-fn answers(server: &Server, wire: Wire) -> Outcome<String> {
+fn answers(server: &Server, wire: ApiProtocol) -> Outcome<String> {
     let request = Request {
         max_output: Some(48),
         ..Request::for_prompt(
@@ -140,7 +140,7 @@ fn answers(server: &Server, wire: Wire) -> Outcome<String> {
 }
 
 /// Asks for more than the cap allows: the answer must count as cut, also where the server does not say so.
-fn is_cut(server: &Server, wire: Wire) -> Outcome<String> {
+fn is_cut(server: &Server, wire: ApiProtocol) -> Outcome<String> {
     let prompt = "Tell a long story about a river.";
     let request = Request {
         max_output: Some(CUT),
@@ -162,18 +162,18 @@ fn is_cut(server: &Server, wire: Wire) -> Outcome<String> {
         ));
     }
     let said = match wire {
-        Wire::Responses => {
+        ApiProtocol::Responses => {
             let body = json!({"model": MODEL, "input": prompt, "max_output_tokens": CUT});
             let raw = server.post("/v1/responses", &body)?.json()?;
             format!("; the server itself says {}", raw["status"])
         }
-        Wire::Chat | Wire::Messages | Wire::Gemini => String::new(),
+        _ => String::new(),
     };
     Ok(format!("Length after {output} of {CUT} tokens{said}"))
 }
 
 /// Sends more than the context holds.
-fn overflows(server: &Server, wire: Wire) -> Outcome<String> {
+fn overflows(server: &Server, wire: ApiProtocol) -> Outcome<String> {
     let prompt = "The quick brown fox jumps over the lazy dog. ".repeat(150);
     let request = Request::for_prompt("You summarize.", &prompt);
     let answer = ask(
@@ -193,7 +193,7 @@ fn overflows(server: &Server, wire: Wire) -> Outcome<String> {
 }
 
 /// Cancels an answer in its middle: the request must return immediately, and the server must be free soon after.
-fn is_cancelled(server: &Server, wire: Wire) -> Outcome<String> {
+fn is_cancelled(server: &Server, wire: ApiProtocol) -> Outcome<String> {
     let request = Request {
         max_output: Some(900),
         ..Request::for_prompt("You tell stories.", "Tell a long story about a river.")

@@ -167,13 +167,13 @@ fn summarized(
     // A summary takes at most a quarter of the window, whatever the setting says.
     let window = options.summarizer.window.scaled(1, 4);
     let cap = options.settings.extractive_max_tokens.min(window);
-    let by_rule = |plan: &BranchPlan| plan.answer_by_rule(cap, options.profile.counter());
+    let extractive = |plan: &BranchPlan| plan.answer_extractive(cap, options.profile.counter());
     let (plan, answers, report) = models.answer(
         "Branch summary",
         options.summarizer.window,
         path,
         plan_for,
-        &by_rule,
+        &extractive,
     )?;
     let mut draft = plan.apply(&answers).map_err(|error| Error::Summary {
         message: format!("Branch summary failed: {error}"),
@@ -214,8 +214,8 @@ fn text(
             out.push_str(&format!("   {line}\n"));
         }
     }
-    for said in diagnostics {
-        out.push_str(&format!("   {}\n", clean(&said.to_string())));
+    for diagnostic in diagnostics {
+        out.push_str(&format!("   {}\n", clean(&diagnostic.to_string())));
     }
     out
 }

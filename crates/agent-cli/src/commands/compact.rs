@@ -22,9 +22,9 @@ use crate::options::{Global, OutputArgs};
 use crate::ui;
 use crate::ui::edits::Edits;
 use agent_session::summarize::{
-    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, Way, bill_in_details,
-    compact, main_place, native_tokens_before, passed_over_in_details, seconds_in_details,
-    summary_draft,
+    Candidate, Compacted, Failure, ModelReport, NativeStart, NoSummary, SummaryMethod,
+    bill_in_details, compact, main_place, native_tokens_before, seconds_in_details,
+    skipped_in_details, summary_draft,
 };
 use agent_session::undoable::Replaceable;
 
@@ -162,7 +162,7 @@ pub(super) fn run_at(
             let seconds = started.elapsed().as_secs_f64();
             if let Some(draft) = summary_draft(&mut compacted.applied.drafts) {
                 seconds_in_details(draft, seconds);
-                passed_over_in_details(draft, &order.passed_over());
+                skipped_in_details(draft, &order.passed_over());
             }
             let plan = &compacted.plan;
             let drafts = [lead, compacted.applied.drafts.clone()].concat();
@@ -246,10 +246,10 @@ pub(super) fn execute(
     };
     if first.strategy == Strategy::Restore {
         // What comes back follows a summary in words.
-        candidates.retain(|candidate| candidate.way == Way::Summary);
+        candidates.retain(|candidate| candidate.way == SummaryMethod::Summary);
     }
     if candidates.is_empty() {
-        return by_rule(*first);
+        return extractive(*first);
     }
     let (trigger, options) = planning.input(planning.own_limits(), found)?;
     let plan_for = |limits: SummarizerLimits| {
@@ -294,8 +294,8 @@ pub(super) fn execute(
     }
 }
 
-fn by_rule(plan: CompactionPlan) -> Result<Done, Error> {
-    match plan.apply(&plan.answer_by_rule()) {
+fn extractive(plan: CompactionPlan) -> Result<Done, Error> {
+    match plan.apply(&plan.answer_extractive()) {
         Ok(mut applied) => {
             let report = ModelReport::default();
             if let Some(draft) = summary_draft(&mut applied.drafts) {
@@ -335,7 +335,7 @@ fn outcome(
     document["estimated_tokens_before"] = json!(plan.tokens_in_context());
     document["tokens_after"] = json!(applied.tokens_after);
     document["loss"] = json!(applied.loss);
-    document["in_sight_percent"] = json!(in_sight_percent(applied));
+    document["in_context_percent"] = json!(in_context_percent(applied));
     document["ledger"] = ui::ledger::document(&applied.ledger, applied.tokens_after);
     document["seconds"] = json!(facts.seconds);
     document["model"] = json!(facts.report.of_models());
@@ -346,8 +346,8 @@ fn outcome(
 }
 
 /// Returns the share of what can be checked that stays in context, in percent; `None` where nobody looked.
-pub(super) fn in_sight_percent(applied: &AppliedCompaction) -> Option<f64> {
-    applied.loss.as_ref()?.in_sight_percent()
+pub(super) fn in_context_percent(applied: &AppliedCompaction) -> Option<f64> {
+    applied.loss.as_ref()?.in_context_percent()
 }
 
 fn apply_edits(

@@ -32,7 +32,7 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
         if index.as_usize() % 4096 == 0 {
             crate::cancel::check()?;
         }
-        let said = match tree.entry_with_repair(index) {
+        let diagnostic = match tree.entry_with_repair(index) {
             Ok((_, None)) => continue,
             Ok((_, Some(repair))) => Diagnostic::new(
                 Severity::Note,
@@ -46,7 +46,7 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
             ),
         };
         let id = EntryId::new(tree.id(index));
-        diagnostics.push(said.at_line(tree.line(index)).of_entry(id));
+        diagnostics.push(diagnostic.at_line(tree.line(index)).of_entry(id));
     }
     let context = build_context(&tree.path(tree.leaf()), ContextRules::Own);
     let (messages, paired) = context.to_llm(RoleOrder::Any);
@@ -54,7 +54,10 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
     diagnostics.extend(check_pairs(&messages, RoleOrder::Any));
     refuse_failed_reads(tree, &session.path)?;
     let diagnostics = diagnostics.into_vec();
-    let worst = diagnostics.iter().map(|said| said.severity).max();
+    let worst = diagnostics
+        .iter()
+        .map(|diagnostic| diagnostic.severity)
+        .max();
     let document = json!({
         "entries": tree.len(),
         "lines": session.decoded.lines,
@@ -69,7 +72,7 @@ pub(super) fn run(args: &DoctorArgs, _: &Global) -> Result<Outcome, Error> {
         Some(_) => diagnostics_text(&diagnostics),
     });
     let errors = diagnostics.iter();
-    let errors = errors.filter(|said| said.severity == Severity::Error);
+    let errors = errors.filter(|diagnostic| diagnostic.severity == Severity::Error);
     Ok(match errors.count() {
         0 => Outcome::done(&document, text),
         errors => {

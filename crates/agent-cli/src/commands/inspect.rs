@@ -15,7 +15,7 @@ use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs, WindowArgs};
-use crate::ui::bar::{Bar, Category, Shares};
+use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::{DIM, clean, counted, first_line, heading, short_path, styled, tokens, width};
 use session_store::SessionFile;
 
@@ -288,7 +288,7 @@ impl Report<'_> {
 
     fn context_lines(&self, out: &mut String) {
         out.push('\n');
-        out.push_str(&self.bar.section("Context", self.billed, width()));
+        out.push_str(&bar::section(&self.bar, "Context", self.billed, width()));
         let room = width().saturating_sub(47).max(16);
         for (place, row) in self.largest.iter().enumerate() {
             let title = if place == 0 { "Largest" } else { "" };

@@ -204,16 +204,23 @@ fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
                     Some((found.in_context, found.total))
                 })),
             ));
+            text.push_str(&named(loss, kind.name()));
         }
     }
     let messages = ours.map(|ours| ours.user_messages);
-    let messages = ("your messages", loss.user_messages, messages);
+    let messages = (
+        ("your messages", "user_messages"),
+        loss.user_messages,
+        messages,
+    );
     let stated = ours.map(|ours| ours.rules);
-    for (name, found, ours) in [messages, ("your rules", loss.rules, stated)] {
+    let stated = (("your rules", "rules"), loss.rules, stated);
+    for ((name, kind), found, ours) in [messages, stated] {
         if found.total > 0 {
             let next_to = next_to(ours.map(|ours| (ours.verbatim, ours.total)));
             let how = "verbatim";
             text.push_str(&line(name, found.verbatim, found.total, how, &next_to));
+            text.push_str(&named(loss, kind));
         }
     }
     let gone = loss.kinds.values().map(|kind| kind.gone).sum::<usize>();
@@ -230,6 +237,18 @@ fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
         text.push_str(&styled(WARN, &much));
     }
     text
+}
+
+/// Returns the weightiest of a kind that are out of context, each with the entry that recall reads.
+fn named(loss: &ContextLoss, kind: &str) -> String {
+    let lost = loss.weightiest.get(kind).into_iter().flatten();
+    let lines = lost.map(|lost| {
+        let id = clean(&lost.entry_id);
+        let room = width().saturating_sub(10 + id.chars().count());
+        let text = first_line(&clean(&lost.text), room.max(24));
+        styled(DIM, &format!("      - {text}  {id}\n"))
+    });
+    lines.collect()
 }
 
 /// Returns a line about what the session itself no longer holds.

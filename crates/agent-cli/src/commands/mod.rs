@@ -8,11 +8,15 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
+mod files;
 mod gc;
 mod handoff;
+mod hook;
 mod hooks;
+mod import;
 mod inspect;
 mod loss;
+mod mcp;
 mod migrate;
 mod models;
 mod order;
@@ -28,7 +32,11 @@ mod run;
 mod same_output;
 mod servers;
 mod sessions;
+mod setup;
 mod summaries;
+#[cfg(feature = "tui")]
+mod terminal;
+mod timeline;
 mod tree;
 mod undo;
 mod unreadable;
@@ -54,13 +62,14 @@ const AFTER_HELP: &str = "\
 Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing
 to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
 
-A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Nothing
-is changed unless --in-place is given; --out writes a copy and never overwrites.";
+A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Commands that
+only read take sessions of Claude Code, Codex, qwen-code, gemini-cli and opencode too.
+Nothing is changed unless --in-place is given; --out writes a copy and never overwrites.";
 
 /// A coding agent whose long sessions stay usable, and the tools to look into sessions, compact them, branch
 /// them, and undo it.
 ///
-/// With -p it runs an agent, and rpc lets a program drive one. The other commands work on session files, without a
+/// On a terminal it opens a session to talk to; with -p it runs an agent, and rpc lets a program drive one. The other commands work on session files, without a
 /// key and a network unless a model is named.
 #[derive(Debug, Parser)]
 #[command(
@@ -69,7 +78,7 @@ is changed unless --in-place is given; --out writes a copy and never overwrites.
     after_help = AFTER_HELP,
     propagate_version = true,
     subcommand_negates_reqs = true,
-    override_usage = "agent-cli [OPTIONS] -p PROMPT\n       agent-cli [OPTIONS] COMMAND"
+    override_usage = "agent-cli [OPTIONS]\n       agent-cli [OPTIONS] -p PROMPT\n       agent-cli [OPTIONS] COMMAND"
 )]
 pub struct Cli {
     /// What to do with session files.
@@ -148,15 +157,21 @@ commands! {
     Branch: branch::BranchArgs,
     Handoff: handoff::HandoffArgs,
     Recall: recall::RecallArgs,
+    Files: files::FilesArgs,
+    Timeline: timeline::TimelineArgs,
     Loss: loss::LossArgs,
     Summaries: summaries::SummariesArgs,
     Compare: compare::CompareArgs,
     Rpc: rpc::RpcArgs,
+    Mcp: mcp::McpArgs,
+    Setup: setup::SetupArgs,
+    Hook: hook::HookArgs,
     Tree: tree::TreeArgs,
     Undo: undo::UndoArgs,
     Redo: redo::RedoArgs,
     Pin: pin::PinArgs,
     Migrate: migrate::MigrateArgs,
+    Import: import::ImportArgs,
     Doctor: doctor::DoctorArgs,
     Gc: gc::GcArgs,
     Models: models::ModelsArgs,
@@ -171,6 +186,10 @@ commands! {
 fn outcome(cli: &Cli) -> Result<Outcome, Error> {
     let global = &cli.global;
     let Some(command) = &cli.command else {
+        #[cfg(feature = "tui")]
+        if terminal::is_wanted(&cli.run, global) {
+            return terminal::run(&cli.run, global);
+        }
         return run::run(&cli.run, global);
     };
     if cli.run.are_given() {
@@ -182,7 +201,20 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
     if !matches!(command, Command::Config(args) if args.needs_no_settings()) {
         global.app_settings()?;
     }
-    command.run(global)
+    Ok(name_formats(command.run(global)?))
+}
+
+/// Returns an outcome that names the sessions of other programs which were read for it.
+fn name_formats(mut outcome: Outcome) -> Outcome {
+    let read = crate::foreign::take_read();
+    if let Some(first) = read.first()
+        && let Some(document) = outcome.json.as_object_mut()
+    {
+        document.insert("format".to_owned(), json!(first.format));
+    }
+    let lines = read.iter().map(|read| format!("{}\n", read.line));
+    outcome.text = lines.collect::<String>() + &outcome.text;
+    outcome
 }
 
 /// Reads the arguments of the program, runs the command and prints its outcome; returns the exit code.
@@ -286,10 +318,13 @@ const SHOWN_DIAGNOSTICS: usize = 20;
 
 /// Returns the diagnostics as text for people, or nothing when there are none.
 fn diagnostics_text(diagnostics: &[Diagnostic]) -> String {
-    let lines = diagnostics.iter().take(SHOWN_DIAGNOSTICS).map(|said| {
-        let label = crate::ui::severity_label(said.severity);
-        format!("  {label} {}\n", crate::ui::clean(&said.to_string()))
-    });
+    let lines = diagnostics
+        .iter()
+        .take(SHOWN_DIAGNOSTICS)
+        .map(|diagnostic| {
+            let label = crate::ui::severity_label(diagnostic.severity);
+            format!("  {label} {}\n", crate::ui::clean(&diagnostic.to_string()))
+        });
     let mut text: String = lines.collect();
     let left = diagnostics.iter().skip(SHOWN_DIAGNOSTICS);
     let left: u64 = left.map(Diagnostic::count).sum();

@@ -34,10 +34,7 @@ pub(super) fn run(args: &ModelsArgs, global: &Global) -> Result<Outcome, Error> 
     if let Some(name) = &args.provider
         && catalog.provider(name).is_none()
     {
-        let names = catalog.providers().map(|provider| provider.name.as_str());
-        let names = names.collect::<Vec<_>>().join(", ");
-        let text = format!("no provider {name}; the catalog has {names}");
-        return Err(Error::Usage(text));
+        return Err(Error::Usage(catalog.unknown_provider(name).to_string()));
     }
     if args.refresh {
         let provider = asked_provider(args.provider.as_deref(), &catalog, settings)?;

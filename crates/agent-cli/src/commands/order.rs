@@ -9,7 +9,7 @@ use crate::commands::plan::PlanArgs;
 use crate::error::Error;
 use crate::models::Wanted;
 use crate::options::Global;
-use agent_session::summarize::{ModelReport, PassedOver};
+use agent_session::summarize::{ModelReport, SkippedStrategy};
 
 /// The strategies that are tried, in order.
 #[derive(Debug, Default)]
@@ -139,10 +139,10 @@ impl Order {
     }
 
     /// Returns what the entry keeps of those that brought nothing.
-    pub(super) fn passed_over(&self) -> Vec<PassedOver> {
+    pub(super) fn passed_over(&self) -> Vec<SkippedStrategy> {
         let passed = self.passed.iter();
         let kept =
-            |passed: &Passed| PassedOver::new(passed.strategy, passed.failed, &passed.reason);
+            |passed: &Passed| SkippedStrategy::new(passed.strategy, passed.failed, &passed.reason);
         passed.map(kept).collect()
     }
 

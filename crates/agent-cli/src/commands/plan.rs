@@ -183,9 +183,9 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
             Outcome::nothing_to_do(reason, document)
         }
         Planned::Compaction(plan) => {
-            let (by_rule, refused) = by_rule(&plan);
-            document["by_rule"] = json!(by_rule.as_ref().map(|loss| json!({
-                "in_sight_percent": loss.in_sight_percent(),
+            let (extractive, refused) = extractive(&plan);
+            document["extractive"] = json!(extractive.as_ref().map(|loss| json!({
+                "in_context_percent": loss.in_context_percent(),
                 "loss": loss,
                 "refused": refused.as_ref().map(ToString::to_string),
             })));
@@ -193,7 +193,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
                 &plan,
                 &context,
                 window,
-                by_rule.as_ref().map(|loss| (loss, refused.as_ref())),
+                extractive.as_ref().map(|loss| (loss, refused.as_ref())),
                 &notes,
             );
             Outcome::done(&document, text)
@@ -212,8 +212,8 @@ fn passed_over(strategy: Strategy, planned: &Planned) -> Option<Passed> {
 }
 
 /// Returns what the summary of the rules would take out of the context, and why it would be refused for that.
-fn by_rule(plan: &CompactionPlan) -> (Option<ContextLoss>, Option<ApplyError>) {
-    let answers = plan.answer_by_rule();
+fn extractive(plan: &CompactionPlan) -> (Option<ContextLoss>, Option<ApplyError>) {
+    let answers = plan.answer_extractive();
     match plan.apply(&answers) {
         Ok(applied) => (applied.loss, None),
         Err(error @ ApplyError::Unverified { .. }) => {

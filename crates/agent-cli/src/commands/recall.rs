@@ -1,19 +1,26 @@
-//! `recall`: finds again what was said, on every branch, also what a compaction took out of the context.
+//! `recall`: finds again what was said, on every branch, also what a compaction took out of the context, and reads it.
 
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
-use compaction_core::{Matches, Query, Recall, RecallLimits, Visit, recall, recall_entry};
+use clap::{Args, ValueEnum};
+use compaction_core::{
+    Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters, RecallRead,
+    RecallRequest, RecallRole, TokenCount, recall_read,
+};
 use serde_json::json;
-use session_model::build_context;
+use session_model::text::clean_lines;
+use session_model::{EntryIndex, Timestamp, build_context};
 
+use crate::cancel;
 use crate::commands::Outcome;
+use crate::commands::sessions::SessionDirArgs;
 use crate::error::Error;
 use crate::files::open_session;
+use crate::find::Finder;
 use crate::options::{Global, SessionArgs};
-use crate::ui::progress::Reading;
-use crate::ui::{BOLD, DIM, clean, counted, styled};
-use agent_session::tools::recalling::{IN_PART, Search, pattern, place_name};
+use crate::ui::{BOLD, DIM, styled};
+use agent_session::tools::recalling::{Search, pattern, search, time};
 use session_store::SessionFile;
 
 /// Find again what was said, on every branch, also what a compaction took out of the context.
@@ -21,151 +28,273 @@ use session_store::SessionFile;
 pub struct RecallArgs {
     #[command(flatten)]
     pub session: SessionArgs,
-    /// The words to look for; with --regex a pattern.
-    #[arg(required_unless_present = "id")]
+    /// Distinctive words, exact names or error texts, the best matches first; with --regex a pattern. Words that begin
+    /// with - go behind --.
+    #[arg(required_unless_present = "read", allow_negative_numbers = true)]
     pub query: Vec<String>,
-    /// The query is a regular expression; the newest matches come first.
+    /// The query is a regular expression.
     #[arg(long)]
     pub regex: bool,
-    /// Read this entry instead of searching.
-    #[arg(long, value_name = "ID", conflicts_with_all = ["query", "regex"])]
-    pub id: Option<String>,
-    /// With --id: skip this many characters.
+    /// Which sessions are searched: with project and all also others, of every agent.
+    #[arg(long, value_enum, default_value_t)]
+    pub scope: ScopeArg,
+    #[command(flatten)]
+    pub sessions: SessionDirArgs,
+    /// Search only entries that stand there.
+    #[arg(long, value_enum, default_value_t)]
+    pub place: PlaceArg,
+    /// Search only what this role wrote.
+    #[arg(long, value_enum)]
+    pub role: Option<RoleArg>,
+    /// Search only calls of this tool and their results.
+    #[arg(long, value_name = "NAME")]
+    pub tool: Option<String>,
+    /// Search only what names this file, and results of calls that do.
+    #[arg(long, value_name = "FILE")]
+    pub path: Option<String>,
+    /// Search only the branch of this entry.
+    #[arg(long, value_name = "ID")]
+    pub branch: Option<String>,
+    /// Search only what was written on this date or later; 2026-01-31 or 2026-01-31T10:00:00Z.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub since: Option<Timestamp>,
+    /// Search only what was written before this date.
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub before: Option<Timestamp>,
+    /// The most entries that are shown.
+    #[arg(long, value_name = "N", default_value = "8")]
+    pub limit: NonZeroUsize,
+    /// Read these entries instead of searching; IDs are comma-separated.
+    #[arg(long, value_name = "ID", value_delimiter = ',', conflicts_with_all = SEARCHING)]
+    pub read: Vec<String>,
+    /// With --read: also show so many entries before and after.
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub around: usize,
+    /// With --read: skip this many characters.
     #[arg(long, value_name = "N")]
     pub offset: Option<usize>,
-    /// The most entries that are shown.
-    #[arg(long, value_name = "N", default_value = "10")]
-    pub limit: NonZeroUsize,
-    /// The most characters that are shown of an entry: 240 of each that is found, 8000 of one that is read.
+    /// The most tokens that are printed: 1000 of a search, 2000 of what is read.
     #[arg(long, value_name = "N")]
-    pub chars: Option<NonZeroUsize>,
+    pub max_tokens: Option<u64>,
+    /// The answer is for a model that calls tools.
+    #[arg(long, hide = true)]
+    pub for_tools: bool,
 }
 
-/// How many characters of an entry are read in one call.
-const READ: usize = 8000;
+/// The arguments that do not go with reading.
+const SEARCHING: [&str; 10] = [
+    "query", "regex", "scope", "place", "role", "tool", "path", "branch", "since", "before",
+];
+
+/// The default sizes of an answer, in tokens, and the smallest one.
+const SEARCH_TOKENS: u64 = 1000;
+const READ_TOKENS: u64 = 2000;
+const LEAST_TOKENS: u64 = 200;
+
+/// Which sessions are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ScopeArg {
+    /// This one.
+    #[default]
+    Session,
+    /// Those of its project: a folder, or a repository with its work trees.
+    Project,
+    /// All.
+    All,
+}
+
+/// Where entries stand that are searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum PlaceArg {
+    /// Everywhere.
+    #[default]
+    Any,
+    /// Out of the context, on this branch.
+    OutOfContext,
+    /// In the context.
+    InContext,
+    /// On other branches.
+    OtherBranch,
+}
+
+/// Who wrote what is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RoleArg {
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// Tools, and commands of the user.
+    Tool,
+    /// Summaries of compactions and branches.
+    Summary,
+}
 
 pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session.session)?;
-    match &args.id {
-        Some(id) => read(&session, id, args, global),
-        None => search(&session, args, global),
+    match args.read.is_empty() {
+        false => read(&session, args, global),
+        true => find(&session, args, global),
     }
 }
 
-fn read(
-    session: &SessionFile,
-    id: &str,
-    args: &RecallArgs,
-    global: &Global,
-) -> Result<Outcome, Error> {
-    let tree = session.tree();
-    let index = tree.find(id).ok_or_else(|| {
+fn entry(session: &SessionFile, id: &str) -> Result<EntryIndex, Error> {
+    let found = session.tree().find(id.trim());
+    found.ok_or_else(|| {
         Error::Usage(format!(
             "no entry {id} in this session; search for words to find ids"
         ))
-    })?;
-    let path = tree.path(args.session.leaf(tree)?);
-    let context = build_context(&path, global.profile().context_rules());
-    let most = args.chars.map_or(READ, NonZeroUsize::get);
-    let read = recall_entry(&path, &context, index, args.offset.unwrap_or(0), most)
-        .map_err(|error| Error::session(&session.path, error.to_string()))?;
-    let (role, total) = (&read.role, read.total_chars);
-    let mut out = format!(
-        "{}\n",
-        styled(BOLD, &format!("{}  {role}  {total} characters", clean(id)))
-    );
-    for line in read.text.lines() {
-        out.push_str(&format!("{}\n", clean(line)));
-    }
-    if let Some(next) = read.next_offset {
-        let left = total - next;
-        let more = format!("... {left} more; --id {id} --offset {next}\n");
-        out.push_str(&styled(DIM, &more));
-    }
-    Ok(Outcome::done(&read, out))
+    })
 }
 
-fn search(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
-    let path = session.tree().path(args.session.leaf(session.tree())?);
+fn tokens(args: &RecallArgs, usual: u64) -> TokenCount {
+    TokenCount(args.max_tokens.unwrap_or(usual).max(LEAST_TOKENS))
+}
+
+fn is_cancelled() -> bool {
+    cancel::is_cancelled()
+}
+
+fn read(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
+    let tree = session.tree();
+    let entries = args.read.iter().map(|id| entry(session, id));
+    let request = ReadRequest {
+        entries: entries.collect::<Result<_, _>>()?,
+        around: args.around,
+        offset: args.offset.unwrap_or(0),
+        tokens: tokens(args, READ_TOKENS),
+        clean: None,
+    };
+    let path = tree.path(args.session.leaf(tree)?);
     let context = build_context(&path, global.profile().context_rules());
-    if args.offset.is_some() {
-        let goes_with = "--offset goes with --id, which reads an entry; leave it out";
+    let read: RecallRead =
+        recall_read(&path, &context, &request, &is_cancelled).ok_or(Error::Cancelled)?;
+    Ok(Outcome::done(&read, for_people(&read.to_text())))
+}
+
+fn find(session: &SessionFile, args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
+    let leaf = args.session.leaf(session.tree())?;
+    if args.offset.is_some() || args.around > 0 {
+        let goes_with = "--offset and --around go with --read, which reads entries; leave them out";
+        return Err(Error::Usage(goes_with.to_owned()));
+    }
+    if args.branch.is_some() && args.scope != ScopeArg::Session {
+        let goes_with = "--branch names an entry of one session; leave out --scope";
         return Err(Error::Usage(goes_with.to_owned()));
     }
     let text = args.query.join(" ");
     if text.trim().is_empty() {
-        let words = "the words to look for are empty; give some, or --id to read an entry";
+        let words = "the words to look for are empty; give some, or --read to read an entry";
         return Err(Error::Usage(words.to_owned()));
     }
-    let limits = RecallLimits {
-        entries: args.limit.get(),
-        excerpt: args
-            .chars
-            .map_or(RecallLimits::default().excerpt, NonZeroUsize::get),
-    };
     let pattern = match args.regex {
         false => None,
         true => Some(Search::new(pattern(&text).map_err(Error::Usage)?)),
     };
-    let find = |text: &str| {
+    let matches = |text: &str| {
         pattern.as_ref().map_or(Matches::default(), |search| {
-            search.matches(text, || crate::cancel::check().is_err())
+            search.matches(text, is_cancelled)
         })
     };
-    let query = match args.regex {
-        true => Query::Pattern(&find),
-        false => Query::Words(&text),
+    let request = RecallRequest {
+        query: match args.regex {
+            true => Query::Pattern(&matches),
+            false => Query::Words(&text),
+        },
+        filters: filters(session, args)?,
+        entries: args.limit.get(),
+        tokens: tokens(args, SEARCH_TOKENS),
+        except: None,
+        clean: None,
+        hints: match args.for_tools {
+            true => Hints {
+                read: "recall_read reads one",
+                anywhere: "place any",
+            },
+            false => Hints {
+                read: "recall SESSION --read ID reads one",
+                anywhere: "--place any",
+            },
+        },
     };
-    let bytes = session.decoded.bytes;
-    let each = bytes / (session.tree().len().max(1) as u64);
-    let mut reading = Reading::new(bytes);
-    let mut visit = |_, _: &_| {
-        reading.add(usize::try_from(each).unwrap_or(usize::MAX));
-        match crate::cancel::check() {
-            Ok(()) => Visit::Search,
-            Err(_) => Visit::Stop,
+    let rules = global.profile().context_rules();
+    let found = search(session.tree(), leaf, rules, &request, &is_cancelled);
+    let mut found: Recall = found.ok_or(Error::Cancelled)?;
+    if args.scope != ScopeArg::Session {
+        let mut others = Vec::new();
+        for path in other_sessions(session, args)? {
+            // One that cannot be opened, or that is locked, hides no other.
+            let Ok(other) = open_session(&path) else {
+                cancel::check()?;
+                continue;
+            };
+            let tree = other.tree();
+            let part = search(tree, tree.leaf(), rules, &request, &is_cancelled);
+            let name = path.to_string_lossy().into_owned();
+            others.push((name, part.ok_or(Error::Cancelled)?));
         }
-    };
-    let found = recall(&path, &context, &query, limits, &mut visit).ok_or(Error::Cancelled)?;
-    if found.found.is_empty() {
-        let mut reason = format!("nothing in {} entries matches", found.searched);
-        if found.in_part {
-            reason.push_str(&format!("; {IN_PART}"));
-        }
-        return Ok(Outcome::nothing_to_do(reason, json!(found)));
+        found = found.merged(others, &request);
     }
-    Ok(Outcome::done(&found, text_of(&found)))
+    let text = found.to_text(&request);
+    if found.found.is_empty() {
+        let reason = text.trim_start_matches(QUOTED).trim().trim_end_matches('.');
+        return Ok(Outcome::nothing_to_do(clean_lines(reason), json!(found)));
+    }
+    Ok(Outcome::done(&found, for_people(&text)))
 }
 
-fn text_of(recall: &Recall) -> String {
-    let mut out = String::new();
-    for found in &recall.found {
-        let place = place_name(found.place);
-        out.push_str(&format!(
-            "{}  {}\n   {}\n",
-            styled(BOLD, &clean(&found.entry_id)),
-            styled(
-                DIM,
-                &format!(
-                    "{}, {place}, {}",
-                    clean(&found.role),
-                    counted(found.matches, "match")
-                )
-            ),
-            clean(&found.excerpt)
-        ));
-    }
-    out.push_str(&styled(
-        DIM,
-        &format!(
-            "{} of {} shown, {} searched; recall SESSION --id ID reads one\n",
-            recall.found.len(),
-            counted(recall.matching, "matching entry"),
-            counted(recall.searched, "entry")
-        ),
-    ));
-    if recall.in_part {
-        out.push_str(&styled(DIM, &format!("{IN_PART}\n")));
+/// Returns the other sessions that are searched too, the last written first.
+fn other_sessions(session: &SessionFile, args: &RecallArgs) -> Result<Vec<PathBuf>, Error> {
+    let header = session.tree().header();
+    let cwd = header.map_or("", |header| header.cwd.as_str());
+    let folder = (args.scope == ScopeArg::Project).then_some(Path::new(cwd));
+    let finder = Finder::of_process(args.sessions.session_dir.as_deref())?;
+    let own = std::fs::canonicalize(&session.path).ok();
+    let found = finder.list(None, folder)?.into_iter();
+    let paths = found.filter(|found| found.row.persisted);
+    let paths = paths.map(|found| PathBuf::from(found.row.locator));
+    Ok(paths
+        .filter(|path| std::fs::canonicalize(path).ok() != own)
+        .collect())
+}
+
+fn filters(session: &SessionFile, args: &RecallArgs) -> Result<RecallFilters, Error> {
+    let branch = args.branch.as_ref();
+    Ok(RecallFilters {
+        place: match args.place {
+            PlaceArg::Any => None,
+            PlaceArg::OutOfContext => Some(Place::OutOfContext),
+            PlaceArg::InContext => Some(Place::InContext),
+            PlaceArg::OtherBranch => Some(Place::OtherBranch),
+        },
+        role: args.role.map(|role| match role {
+            RoleArg::User => RecallRole::User,
+            RoleArg::Assistant => RecallRole::Assistant,
+            RoleArg::Tool => RecallRole::Tool,
+            RoleArg::Summary => RecallRole::Summary,
+        }),
+        tool: args.tool.clone(),
+        path: args.path.clone(),
+        branch: branch.map(|id| entry(session, id)).transpose()?,
+        since: args.since,
+        before: args.before,
+    })
+}
+
+/// Returns an answer for people: without what steers a terminal, its entries easy to tell apart.
+fn for_people(answer: &str) -> String {
+    let answer = clean_lines(answer);
+    let mut blocks = answer.split("\n\n[");
+    let mut out = styled(DIM, blocks.next().unwrap_or_default());
+    out.push('\n');
+    for block in blocks {
+        let (head, text) = block.split_once('\n').unwrap_or((block, ""));
+        out.push_str(&format!("\n{}\n", styled(BOLD, &format!("[{head}"))));
+        if !text.is_empty() {
+            out.push_str(text);
+            out.push('\n');
+        }
     }
     out
 }

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::error::Error;
+use crate::find::{AGENTS, Finder, Found, OWN};
 use crate::options::Global;
 use crate::ui::size::size;
 use crate::ui::{BOLD, DIM, WARN, clean, columns, counted, first_line, padded, styled, width};
-use session_store::SessionRow;
-use session_store::catalog::{list, sessions_root};
+use session_store::catalog::sessions_root;
 
-/// List the sessions that a running agent keeps, and say where they are.
+/// List the sessions of this program and of other agents, and say where they are.
 #[derive(Debug, Args)]
 pub struct SessionsArgs {
     /// What to do with them.
@@ -25,7 +26,7 @@ pub struct SessionsArgs {
 /// What to do with sessions.
 #[derive(Debug, Subcommand)]
 pub enum SessionsCommand {
-    /// List the sessions of this directory, the last written first.
+    /// List the sessions of this project, the last written first.
     List(SessionsListArgs),
     /// Print the folder that holds all sessions.
     Path(SessionDirArgs),
@@ -37,6 +38,9 @@ pub struct SessionsListArgs {
     /// List the sessions of every directory.
     #[arg(long)]
     pub all: bool,
+    /// List those of one agent.
+    #[arg(long, value_name = "NAME", value_parser = agent_names())]
+    pub agent: Option<String>,
     #[command(flatten)]
     pub dir: SessionDirArgs,
 }
@@ -63,6 +67,10 @@ pub(super) fn run(args: &SessionsArgs, _: &Global) -> Result<Outcome, Error> {
     }
 }
 
+fn agent_names() -> PossibleValuesParser {
+    PossibleValuesParser::new(AGENTS.map(|agent| agent.name).into_iter().chain([OWN]))
+}
+
 pub(super) fn root(args: &SessionDirArgs) -> Result<PathBuf, Error> {
     Ok(sessions_root(args.session_dir.as_deref())?)
 }
@@ -73,24 +81,28 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
         true => None,
         false => Some(std::env::current_dir().map_err(|error| Error::io("open", ".", error))?),
     };
-    let rows = list(&root, cwd.as_deref())?;
+    let finder = Finder::of_process(args.dir.session_dir.as_deref())?;
+    let rows = finder.list(args.agent.as_deref(), cwd.as_deref())?;
     let document = json!({
         "root": root.to_string_lossy(),
         "cwd": cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
         "sessions": rows.iter().map(row_json).collect::<Vec<_>>(),
     });
     let text = match (rows.is_empty(), &cwd) {
-        (true, Some(_)) => {
-            "no sessions of this directory; --all lists those of others\n".to_owned()
-        }
-        (true, None) => format!("no sessions in {}\n", clean(&root.display().to_string())),
+        (true, Some(_)) => "no sessions of this project; --all lists those of others\n".to_owned(),
+        (true, None) => format!(
+            "no sessions in {} or of other agents\n",
+            clean(&root.display().to_string())
+        ),
         (false, _) => table(&rows, cwd.as_deref()),
     };
     Ok(Outcome::done(&document, text))
 }
 
-fn row_json(row: &SessionRow) -> Value {
+fn row_json(found: &Found) -> Value {
+    let row = &found.row;
     json!({
+        "agent": found.agent,
         "path": row.locator.as_path().to_string_lossy(),
         "id": row.id,
         "cwd": row.cwd,
@@ -106,38 +118,42 @@ fn row_json(row: &SessionRow) -> Value {
 }
 
 /// Returns the rows for people; those of several directories under a heading each.
-fn table(rows: &[SessionRow], cwd: Option<&Path>) -> String {
-    let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+fn table(rows: &[Found], cwd: Option<&Path>) -> String {
+    let ids: Vec<&str> = rows.iter().map(|found| found.row.id.as_str()).collect();
     let ids = short_ids(&ids);
     let widest = ids.values().map(|id| columns(id)).max();
     let id_width = widest.unwrap_or_default();
+    let agents = rows.iter().map(|found| found.agent.len());
+    let agent_width = agents.max().unwrap_or_default().max("agent".len());
     let head = format!(
-        "  {:16}  {:>6}  {:id_width$}  what",
-        "written (UTC)", "size", "id"
+        "  {:16}  {:>6}  {:agent_width$}  {:id_width$}  what",
+        "written (UTC)", "size", "agent", "id"
     );
     let mut text = styled(DIM, &head);
     text.push('\n');
     // Directories in the order of their newest sessions.
     let mut directories: Vec<&str> = Vec::new();
-    for row in rows {
-        if !directories.contains(&row.cwd.as_str()) {
-            directories.push(&row.cwd);
+    for found in rows {
+        if !directories.contains(&found.row.cwd.as_str()) {
+            directories.push(&found.row.cwd);
         }
     }
+    let several = directories.len() > 1;
     for directory in directories {
-        if cwd.is_none() {
+        if cwd.is_none() || several {
             text.push_str(&styled(BOLD, &clean(directory)));
             text.push('\n');
         }
-        for row in rows.iter().filter(|row| row.cwd == directory) {
-            let id = ids.get(row.id.as_str()).copied().unwrap_or_default();
-            text.push_str(&line(row, id, id_width));
+        for found in rows.iter().filter(|found| found.row.cwd == directory) {
+            let id = ids.get(found.row.id.as_str()).copied().unwrap_or_default();
+            text.push_str(&line(found, agent_width, id, id_width));
         }
     }
     text
 }
 
-fn line(row: &SessionRow, id: &str, id_width: usize) -> String {
+fn line(found: &Found, agent_width: usize, id: &str, id_width: usize) -> String {
+    let row = &found.row;
     let written = row.modified.to_string().replace('T', " ");
     let written = written.get(..16).unwrap_or_default();
     let notes = [
@@ -147,7 +163,8 @@ fn line(row: &SessionRow, id: &str, id_width: usize) -> String {
     ];
     let notes = notes.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let id = padded(&clean(id), id_width);
-    let head = format!("  {written}  {:>6}  {id}  ", size(row.bytes));
+    let agent = padded(found.agent, agent_width);
+    let head = format!("  {written}  {:>6}  {agent}  {id}  ", size(row.bytes));
     let used = columns(&head) + notes.len() + 2 * usize::from(!notes.is_empty());
     let what = row.name.as_ref().or(row.first_prompt.as_ref());
     let what = what.map_or("", String::as_str);

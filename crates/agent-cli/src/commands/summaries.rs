@@ -62,7 +62,7 @@ struct Row {
     /// The hash of the prompts; none where nobody read one.
     prompt_hash: Option<String>,
     /// How much of what can be checked stayed in context, in percent.
-    in_sight_percent: Option<f64>,
+    in_context_percent: Option<f64>,
 }
 
 /// Somebody who wrote no summary.
@@ -160,7 +160,7 @@ fn row(entry: &Entry, on_path: bool, global: &Global) -> Option<Row> {
         passed_over: passed.collect(),
         plan_hash: text("planHash"),
         prompt_hash: text("promptHash"),
-        in_sight_percent: details["loss"]["inSightPercent"].as_f64(),
+        in_context_percent: details["loss"]["inContextPercent"].as_f64(),
     })
 }
 
@@ -229,8 +229,8 @@ fn text(row: &Row) -> String {
             true => "failed",
             false => "was passed over",
         };
-        let said = format!("{} {how}: {}", passed.strategy, passed.reason);
-        line("before", vec![Some(said)]);
+        let attempt = format!("{} {how}: {}", passed.strategy, passed.reason);
+        line("before", vec![Some(attempt)]);
     }
     let context = match (row.tokens_before, row.tokens_after) {
         (Some(before), Some(after)) => Some(format!(
@@ -255,10 +255,10 @@ fn text(row: &Row) -> String {
             row.cost_usd.map(|cost| format!("${cost:.4}")),
         ],
     );
-    let in_sight = row.in_sight_percent;
-    let in_sight =
-        in_sight.map(|percent| format!("{}% of what can be checked", whole_percent(percent)));
-    line("in context", vec![in_sight]);
+    let in_context = row.in_context_percent;
+    let in_context =
+        in_context.map(|percent| format!("{}% of what can be checked", whole_percent(percent)));
+    line("in context", vec![in_context]);
     let plan = row.plan_hash.as_ref().map(|hash| format!("plan {hash}"));
     let prompt = row.prompt_hash.as_ref();
     let hashes: Vec<String> = plan

@@ -29,9 +29,9 @@ impl Unreadable {
     ) -> Result<Self, Error> {
         refuse_failed_reads(session.tree(), &session.path)?;
         let damaged = diagnostics.into_iter();
-        let damaged = damaged.filter(|said| said.severity == Severity::Error);
+        let damaged = damaged.filter(|diagnostic| diagnostic.severity == Severity::Error);
         let unreadable = Self {
-            lines: damaged.filter_map(|said| said.line).collect(),
+            lines: damaged.filter_map(|diagnostic| diagnostic.line).collect(),
             file: shell_name(&session.path),
         };
         if let Some(text) = unreadable.text() {

@@ -62,7 +62,7 @@ pub(crate) fn command_hook(
     environment: &HookEnvironment,
 ) -> Result<CommandHook, Error> {
     let key = KeyPath::of_names(["hooks", name]);
-    let wrong = |said: String| Error::Usage(clean(&format!("{key}: {said}")));
+    let wrong = |message: String| Error::Usage(clean(&format!("{key}: {message}")));
     let command = match &setting.command {
         Some(CommandSetting::Line(line)) => HookCommand::Shell(line.clone()),
         Some(CommandSetting::Words(words)) => HookCommand::Program(words.clone()),

@@ -103,6 +103,7 @@ pub(super) fn policy(settings: &AppSettings) -> RetryPolicy {
     RetryPolicy {
         attempts: http.attempts.unwrap_or(u32::MAX),
         budget,
+        first_contact_budget: Duration::from_secs(http.first_contact_seconds),
         max_retry_after: RetryPolicy::default().max_retry_after.min(budget),
         ..RetryPolicy::default()
     }

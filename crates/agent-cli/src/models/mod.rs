@@ -1,5 +1,6 @@
 //! From what the user names to who is asked: the catalog, keys from the environment, and the order of candidates.
 
+mod cloud;
 mod http;
 mod listed;
 mod live;
@@ -8,15 +9,17 @@ mod options;
 pub(crate) use listed::usable_catalog;
 pub use listed::{asked_provider, refresh};
 pub use live::live_models;
-pub use options::{FallbackArg, ModelArgs, NativeArg, WireArg};
+pub use options::{FallbackArg, ModelArgs, NativeArg, ProtocolArg};
 
 use std::sync::Arc;
 
 use compaction_core::{Strategy, Summarizer, SummarizerLimits, SummaryAnswer, TokenCount};
-use llm_providers::catalog::{CatalogError, ModelInfo, ProviderInfo, Resolved, Selection};
+use llm_providers::catalog::{
+    CatalogError, ModelInfo, ProviderInfo, Resolved, Selection, SelectionField,
+};
 use llm_providers::{
-    HttpClient, HttpProvider, NativeForm, Provider, ProviderErrorKind, RemoteEndpoint, RetryPolicy,
-    Secret, Wire,
+    ApiProtocol, HttpClient, HttpProvider, NativeForm, Provider, ProviderErrorKind, RemoteEndpoint,
+    RetryPolicy, Secret,
 };
 use session_model::{ModelRef, SessionPath};
 
@@ -24,8 +27,8 @@ use crate::error::Error;
 use crate::settings::AppSettings;
 use crate::ui::{self, writing::Writing};
 use agent_session::summarize::{
-    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryStep, Way,
-    answer_plan, in_order,
+    Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryMethod,
+    SummaryStep, answer_plan, in_order,
 };
 
 /// The window that is assumed where none is known.
@@ -86,7 +89,7 @@ impl Models {
             let selection = Selection {
                 model: name.clone(),
                 base_url: args.base_url.clone(),
-                wire: args.wire.map(Wire::from),
+                wire: args.wire.map(ApiProtocol::from),
                 api_key_env: args.api_key_env.clone(),
                 window: given.map(|window| window.0),
             };
@@ -176,8 +179,23 @@ fn named(args: &ModelArgs, settings: &AppSettings) -> Vec<String> {
     first.chain(&compaction.fallback_models).cloned().collect()
 }
 
+/// Returns the error for the command line: the catalog names facts and settings, here the options are added.
 fn usage(error: &CatalogError) -> Error {
-    Error::Usage(error.to_string())
+    Error::Usage(match error {
+        CatalogError::Selection { field, reason } => match field {
+            SelectionField::Model => format!("--model {reason}; agent-cli models lists them"),
+            SelectionField::BaseUrl => format!("--base-url {reason}"),
+            SelectionField::ApiKeyEnv => format!("--api-key-env {reason}"),
+            SelectionField::Window => format!("--window {reason}"),
+        },
+        CatalogError::UnknownProvider { .. } => format!("{error}, or give --base-url"),
+        CatalogError::UnlistedModel { .. } => format!("{error}, or --window TOKENS"),
+        CatalogError::Setting { .. }
+        | CatalogError::UnservedProvider { .. }
+        | CatalogError::UnknownModel { .. }
+        | CatalogError::AmbiguousModel { .. }
+        | CatalogError::InsecureKey { .. } => error.to_string(),
+    })
 }
 
 /// Returns the candidates, model by model: its native forms, then its summary in words.
@@ -192,7 +210,7 @@ fn candidates(
         let candidate = candidate(one, http)?;
         for form in native_forms(native, settings.compaction.remote_enabled, one)? {
             candidates.push(Candidate {
-                way: Way::Native(form),
+                way: SummaryMethod::Native(form),
                 ..candidate.clone()
             });
         }
@@ -208,9 +226,9 @@ fn native_forms(
 ) -> Result<Vec<NativeForm>, Error> {
     let capabilities = &resolved.model.capabilities;
     let possible = |form| match resolved.provider.wire {
-        Wire::Responses => true,
-        Wire::Messages => form == NativeForm::InBand,
-        Wire::Chat | Wire::Gemini => false,
+        ApiProtocol::Responses => true,
+        ApiProtocol::Messages => form == NativeForm::InBand,
+        _ => false,
     };
     let asked = match native {
         NativeArg::Off => return Ok(Vec::new()),
@@ -243,15 +261,16 @@ fn candidate(resolved: &Resolved, http: &HttpClient) -> Result<Candidate, Error>
             .check_key_transport()
             .map_err(|error| usage(&error))?;
     }
-    let model = resolved.model.clone();
+    let (model, has_key) = (resolved.model.clone(), key.is_some());
     let provider = HttpProvider::new(http.clone(), resolved.provider.clone(), model, key);
+    let provider = cloud::with_access(provider, &resolved.provider, has_key)?;
     Ok(Candidate {
         summarizer: Summarizer::Model {
             provider: resolved.provider.name.clone(),
             model: resolved.model.id.clone(),
         },
         provider: Arc::new(provider),
-        way: Way::Summary,
+        way: SummaryMethod::Summary,
         prices: Some(resolved.model.clone()),
     })
 }
@@ -303,7 +322,7 @@ fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candid
             endpoint: endpoint.model().to_owned(),
         },
         provider: Arc::new(endpoint),
-        way: Way::Summary,
+        way: SummaryMethod::Summary,
         prices: None::<ModelInfo>,
     })
 }
@@ -340,13 +359,13 @@ impl Models {
         window: TokenCount,
         path: &SessionPath<'_>,
         plan_for: &(dyn Fn(SummarizerLimits) -> Result<P, String> + Sync),
-        by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
+        extractive: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
     ) -> Result<(P, Vec<SummaryAnswer>, ModelReport), Error> {
         let mut writing = Writing::default();
         let mut watch = |step: SummaryStep<'_>| writing.step(&step);
         let mut run = self.run(path, &mut watch);
         let candidates = self.in_order(None);
-        let answering = answer_plan(&candidates, window, plan_for, by_rule, &mut run);
+        let answering = answer_plan(&candidates, window, plan_for, extractive, &mut run);
         match block_on(answering)? {
             Ok((plan, answers)) => Ok((plan, answers, self.account(run.report))),
             Err(error) => Err(no_summary(what, error, self.account(run.report))),
@@ -388,9 +407,7 @@ pub fn block_on<F: Future>(future: F) -> Result<F::Output, Error> {
 fn failed(what: &str, failure: &Failure, report: ModelReport) -> Error {
     let hint = match failure {
         Failure::Provider(error) => match error.kind {
-            ProviderErrorKind::Unreachable => {
-                "; check the address and the network, or leave out --model for an extractive summary"
-            }
+            ProviderErrorKind::Unreachable => "; leave out --model for an extractive summary",
             // The error itself names the setting to change.
             ProviderErrorKind::Auth => "",
             ProviderErrorKind::InvalidRequest if error.status == Some(404) => "",

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use llm_providers::Wire;
+use llm_providers::ApiProtocol;
 
 /// Who writes summaries.
 #[derive(Debug, Clone, Default, Args)]
@@ -18,7 +18,7 @@ pub struct ModelArgs {
     pub base_url: Option<String>,
     /// Speak this wire instead of the provider's own.
     #[arg(long, value_enum, value_name = "WIRE", requires = "models")]
-    pub wire: Option<WireArg>,
+    pub wire: Option<ProtocolArg>,
     /// The environment variable that holds the key.
     #[arg(long, value_name = "VAR", requires = "models")]
     pub api_key_env: Option<String>,
@@ -36,7 +36,7 @@ pub struct ModelArgs {
 
 /// The wires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum WireArg {
+pub enum ProtocolArg {
     /// Chat Completions and everything compatible.
     Chat,
     /// OpenAI Responses.
@@ -47,13 +47,13 @@ pub enum WireArg {
     Gemini,
 }
 
-impl From<WireArg> for Wire {
-    fn from(wire: WireArg) -> Self {
+impl From<ProtocolArg> for ApiProtocol {
+    fn from(wire: ProtocolArg) -> Self {
         match wire {
-            WireArg::Chat => Self::Chat,
-            WireArg::Responses => Self::Responses,
-            WireArg::Messages => Self::Messages,
-            WireArg::Gemini => Self::Gemini,
+            ProtocolArg::Chat => Self::Chat,
+            ProtocolArg::Responses => Self::Responses,
+            ProtocolArg::Messages => Self::Messages,
+            ProtocolArg::Gemini => Self::Gemini,
         }
     }
 }

@@ -16,7 +16,7 @@ pub(super) fn of_reading(
 ) -> (KeyPath, String) {
     let path = KeyPath::of_failure(error.path());
     let reason = error.inner().to_string();
-    let said = if reason.starts_with("unknown field ") {
+    let message = if reason.starts_with("unknown field ") {
         unknown(&path)
     } else if let Some(missing) = reason.strip_prefix("missing field ") {
         format!("{path} needs {}", missing.replace('`', ""))
@@ -27,15 +27,15 @@ pub(super) fn of_reading(
             _ => format!("{path}: {reason}"),
         }
     };
-    (path, said)
+    (path, message)
 }
 
 /// Returns where a list or an object stands that must not, and what is said of it.
 pub(super) fn of_misplaced(tree: &Value) -> Option<(KeyPath, String)> {
     let path = schema::misplaced(schema::known(), tree)?;
     let node = schema::find(schema::known(), &path)?;
-    let said = wrong(&path, path.find(tree)?, &node);
-    Some((path, said))
+    let message = wrong(&path, path.find(tree)?, &node);
+    Some((path, message))
 }
 
 /// Returns what is said of a key that there is not.

@@ -51,12 +51,12 @@ impl Part {
     }
 
     /// Returns an error about what stands at a path.
-    fn error(&self, path: &KeyPath, said: &str) -> Error {
+    fn error(&self, path: &KeyPath, message: &str) -> Error {
         let place = match (self.layer, self.tree.line(path)) {
             (_, Some(line)) => format!("settings {}, line {line}", self.source),
             (_, None) => format!("settings ({})", self.source),
         };
-        usage(&format!("{place}: {said}"))
+        usage(&format!("{place}: {message}"))
     }
 }
 
@@ -76,18 +76,18 @@ pub fn load_layers(sources: &Sources) -> Result<Loaded, Error> {
             Layer::Script => refuse_what_projects_may_not(part, "a script", sources)?,
             Layer::Default | Layer::Global | Layer::File | Layer::Environment | Layer::Set => {}
         }
-        check(&part.tree.value).map_err(|(path, said)| part.error(&path, &said))?;
+        check(&part.tree.value).map_err(|(path, message)| part.error(&path, &message))?;
         note_origins(part, &tree, &mut origins);
         merge(&mut tree, part.tree.value.clone());
     }
-    let settings = read(&tree).map_err(|(_, said)| usage(&format!("settings: {said}")))?;
+    let settings = read(&tree).map_err(|(_, message)| usage(&format!("settings: {message}")))?;
     if !(settings.providers.is_empty() && settings.models.is_empty()) {
         // What a provider or a model lacks in one layer may stand in another.
         let catalog = settings.catalog();
         catalog.map_err(|error| catalog_error(&error, &parts))?;
     }
     let servers = agent_tools::mcp::check(&settings.mcp_servers);
-    servers.map_err(|(key, said)| nearest_error(&key, &said, &parts))?;
+    servers.map_err(|(key, message)| nearest_error(&key, &message, &parts))?;
     Ok(Loaded {
         settings,
         origins: origins
@@ -108,7 +108,7 @@ fn read(tree: &Value) -> Result<AppSettings, (KeyPath, String)> {
 /// Returns where a tree holds something that cannot be used, and why.
 pub(super) fn check(tree: &Value) -> Result<(), (KeyPath, String)> {
     let checked = read(tree)?.check();
-    checked.map_err(|(key, said)| (KeyPath::parse(&key).unwrap_or_default(), said))
+    checked.map_err(|(key, message)| (KeyPath::parse(&key).unwrap_or_default(), message))
 }
 
 /// Returns the parts in the order of their layers.
@@ -312,29 +312,29 @@ fn refuse_what_projects_may_not(part: &Part, who: &str, sources: &Sources) -> Re
         Some(folder) => format!("the global file {}", folder.join("settings.json").display()),
         None => "the global settings file".to_owned(),
     };
-    let said = format!("{who} may not set {path}; put it in {global}");
-    Err(part.error(path, &said))
+    let message = format!("{who} may not set {path}; put it in {global}");
+    Err(part.error(path, &message))
 }
 
 /// Returns what is wrong about a provider or a model.
 fn catalog_error(error: &CatalogError, parts: &[Part]) -> Error {
-    let said = error.to_string();
+    let message = error.to_string();
     let CatalogError::Setting { key, .. } = error else {
-        return usage(&format!("settings: {said}"));
+        return usage(&format!("settings: {message}"));
     };
-    nearest_error(key, &said, parts)
+    nearest_error(key, &message, parts)
 }
 
 /// Returns what is wrong about a key, with the place of the newest part that is nearest to it.
-fn nearest_error(key: &str, said: &str, parts: &[Part]) -> Error {
+fn nearest_error(key: &str, message: &str, parts: &[Part]) -> Error {
     let near = parts.iter().filter_map(|part| {
         let path = part.tree.nearest_plain(key)?;
         Some((path.0.len(), part, path))
     });
     // Of several that are as near, the last one is the newest.
     match near.max_by_key(|(depth, _, _)| *depth) {
-        Some((_, part, path)) => part.error(path, said),
-        None => usage(&format!("settings: {said}")),
+        Some((_, part, path)) => part.error(path, message),
+        None => usage(&format!("settings: {message}")),
     }
 }
 

@@ -203,6 +203,9 @@ pub struct HttpTimeouts {
     /// How long all delays before new attempts of one request may take, in seconds; while the network or the service is
     /// away for less, no turn is lost.
     pub retry_budget_seconds: u64,
+    /// The same, at most, for a service that cannot be connected to and has not answered since the program started: its
+    /// address may be wrong.
+    pub first_contact_seconds: u64,
 }
 
 impl Default for HttpTimeouts {
@@ -213,6 +216,7 @@ impl Default for HttpTimeouts {
             total_timeout_seconds: 3600,
             attempts: None,
             retry_budget_seconds: 300,
+            first_contact_seconds: 30,
         }
     }
 }

@@ -481,7 +481,7 @@ fn what_a_model_or_a_provider_lacks_may_stand_in_another_layer() {
     let catalog = whole.load().settings.catalog().expect("a catalog");
     assert!(catalog.model("lab/big").is_some());
     let project = r#"{"models": {"lab/big": {"window": 8000}}}"#;
-    assert_snapshot!(Place::new().project(project).error(), @"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models.lab/big: no provider lab; add providers.lab, or name one of anthropic, cerebras, deepseek, fireworks, gemini, groq, llama.cpp, lmstudio, mistral, ollama, openai, openrouter, together, vllm, xai");
+    assert_snapshot!(Place::new().project(project).error(), @"settings [DIR]/home/repo/.agent-cli/settings.json, line 1: models.lab/big: no provider lab; did you mean xai or zai; add providers.lab");
     let settings = r#"{"models": {"openai/gpt-6.2-sol": {"window": 0}}}"#;
     assert_snapshot!(Place::new().global(settings).error(), @r#"settings [DIR]/config/settings.json, line 1: models."openai/gpt-6.2-sol".window is 0, but must be a whole number, at least 1"#);
 }

@@ -1,302 +1,47 @@
-//! The bar of a context: what fills the window, by category, with the trigger and the cut in it.
+//! The bar of a context with colours: what fills the window, by category, with the trigger and the cut in it.
 
 use anstyle::{AnsiColor, Style};
-use compaction_core::{TokenCount, TokenCounter};
-use session_model::AgentMessage;
+use compaction_core::TokenCount;
 
-use crate::ui::{BOLD, DIM, styled, tokens};
+pub use agent_session::context_bar::{Bar, Category, Cell, Shares};
 
-/// What fills a context.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Category {
-    /// Instructions and tools.
-    System,
-    /// Summaries of what is gone.
-    Summary,
-    /// What the user said.
-    User,
-    /// What the model said, thought and called.
-    Answers,
-    /// What tools and commands gave back.
-    Outputs,
-    /// What extensions added.
-    Other,
+use crate::ui::{BOLD, DIM, styled};
+
+/// Returns the headline, the bar and its legend in lines of at most `width`; `billed` is what a provider counted.
+pub fn section(bar: &Bar, title: &str, billed: Option<TokenCount>, width: usize) -> String {
+    let headline = bar.headline(title, billed);
+    let (line, legend) = (line(bar, width), bar.legend(width));
+    format!(
+        "{}\n{line}\n{}\n",
+        styled(BOLD, &headline),
+        styled(DIM, &legend)
+    )
 }
 
-impl Category {
-    /// Every category, in the order of the bar.
-    pub const ALL: [Self; 6] = [
-        Self::System,
-        Self::Summary,
-        Self::User,
-        Self::Answers,
-        Self::Outputs,
-        Self::Other,
-    ];
-
-    /// Returns the category of a message.
-    pub fn of(message: &AgentMessage) -> Self {
-        match message {
-            AgentMessage::System(_) | AgentMessage::Developer(_) => Self::System,
-            AgentMessage::User(_) => Self::User,
-            AgentMessage::Assistant(_) => Self::Answers,
-            AgentMessage::ToolResult(_) | AgentMessage::BashExecution(_) => Self::Outputs,
-            AgentMessage::Custom(_) | AgentMessage::Other { .. } => Self::Other,
-            AgentMessage::BranchSummary(_) | AgentMessage::CompactionSummary(_) => Self::Summary,
-        }
-    }
-
-    /// Returns the letter that stands for it, its name for people, its name for programs, and its colour.
-    const fn traits(self) -> (char, &'static str, &'static str, AnsiColor) {
-        match self {
-            Self::System => ('S', "prompt", "system", AnsiColor::Cyan),
-            Self::Summary => ('m', "summary", "summary", AnsiColor::Magenta),
-            Self::User => ('U', "you", "user", AnsiColor::Green),
-            Self::Answers => ('A', "answers", "assistant", AnsiColor::Blue),
-            Self::Outputs => ('O', "outputs", "tool_output", AnsiColor::Yellow),
-            Self::Other => ('x', "other", "other", AnsiColor::White),
-        }
-    }
-
-    /// Returns its name for programs.
-    pub const fn key(self) -> &'static str {
-        self.traits().2
+fn style_of(cell: Cell) -> Style {
+    let colour = |category| match category {
+        Category::System => AnsiColor::Cyan,
+        Category::Summary => AnsiColor::Magenta,
+        Category::User => AnsiColor::Green,
+        Category::Answers => AnsiColor::Blue,
+        Category::Outputs => AnsiColor::Yellow,
+        Category::Other => AnsiColor::White,
+    };
+    match cell {
+        Cell::Goes(category) => colour(category).on_default().dimmed(),
+        Cell::Stays(category) => colour(category).on_default(),
+        Cell::Cut | Cell::Trigger => AnsiColor::Red.on_default().bold(),
+        Cell::Free | Cell::Reserve => DIM,
     }
 }
 
-/// Tokens by category.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Shares([TokenCount; 6]);
-
-impl Shares {
-    /// Returns the shares of `messages`.
-    pub fn of<'a>(
-        messages: impl IntoIterator<Item = &'a AgentMessage>,
-        counter: &dyn TokenCounter,
-    ) -> Self {
-        let mut shares = Self::default();
-        for message in messages {
-            shares.add(Category::of(message), counter.message(message));
-        }
-        shares
-    }
-
-    /// Adds tokens to a category.
-    pub fn add(&mut self, category: Category, tokens: TokenCount) {
-        self.0[category as usize] += tokens;
-    }
-
-    /// Takes tokens off a category.
-    pub fn take(&mut self, category: Category, tokens: TokenCount) {
-        self.0[category as usize] = self.get(category).saturating_sub(tokens);
-    }
-
-    /// Returns the tokens of a category.
-    pub fn get(&self, category: Category) -> TokenCount {
-        self.0[category as usize]
-    }
-
-    /// Returns the tokens of all categories.
-    pub fn total(&self) -> TokenCount {
-        self.0.iter().copied().sum()
-    }
-
-    /// Returns the sum with other shares, category by category.
-    pub fn with(mut self, other: &Self) -> Self {
-        for category in Category::ALL {
-            self.add(category, other.get(category));
-        }
-        self
-    }
-}
-
-/// A window and what fills it.
-#[derive(Debug, Clone, Copy)]
-pub struct Bar {
-    /// The window.
-    pub window: TokenCount,
-    /// Where compaction is due.
-    pub threshold: Option<TokenCount>,
-    /// What goes; nothing when there is no cut to show.
-    pub goes: Shares,
-    /// What stays.
-    pub stays: Shares,
-}
-
-impl Bar {
-    /// Returns the headline, the bar and its legend in lines of at most `width`; `billed` is what a provider counted.
-    pub fn section(&self, title: &str, billed: Option<TokenCount>, width: usize) -> String {
-        let filled = self.goes.total() + self.stays.total();
-        let billed = billed.map(|billed| format!("   (billed {})", tokens(billed)));
-        let headline = format!(
-            "{title}  ~{} of {} window   {}{}",
-            tokens(filled),
-            tokens(self.window),
-            self.distance(),
-            billed.unwrap_or_default()
-        );
-        let (line, legend) = (self.line(width), self.legend(width));
-        format!(
-            "{}\n{line}\n{}\n",
-            styled(BOLD, &headline),
-            styled(DIM, &legend)
-        )
-    }
-
-    /// Returns the bar in `cells` characters, brackets included.
-    fn line(&self, cells: usize) -> String {
-        let cells = cells.saturating_sub(2).max(10);
-        let filled = self.goes.total() + self.stays.total();
-        let scale = self.window.max(filled).0.max(1);
-        let cell_of = |tokens: TokenCount| {
-            let cell = u128::from(tokens.0) * cells as u128 / u128::from(scale);
-            usize::try_from(cell).unwrap_or(cells)
-        };
-        let mut row: Vec<(char, Style)> = Vec::with_capacity(cells);
-        let mut sum = TokenCount::ZERO;
-        let cut = self.goes.total() > TokenCount::ZERO;
-        for (part, goes) in [(&self.goes, true), (&self.stays, false)] {
-            for category in Category::ALL {
-                let tokens = part.get(category);
-                if tokens == TokenCount::ZERO {
-                    continue;
-                }
-                sum += tokens;
-                let end = cell_of(sum).max(row.len() + 1).min(cells);
-                let (letter, _, _, colour) = category.traits();
-                let style = match goes {
-                    true => colour.on_default().dimmed(),
-                    false => colour.on_default(),
-                };
-                row.resize(end, (letter, style));
-            }
-            if goes && cut && row.len() < cells {
-                row.push(('|', AnsiColor::Red.on_default().bold()));
-            }
-        }
-        let trigger = self.threshold.map(cell_of);
-        for cell in row.len()..cells {
-            let reserved = trigger.is_some_and(|trigger| cell > trigger);
-            row.push((if reserved { 'r' } else { '.' }, DIM));
-        }
-        if let Some(cell) = trigger.and_then(|trigger| row.get_mut(trigger)) {
-            *cell = ('!', AnsiColor::Red.on_default().bold());
-        }
-        let mut line = String::from("[");
-        let mut run: Option<(Style, String)> = None;
-        for (letter, style) in row {
-            match &mut run {
-                Some((current, text)) if *current == style => text.push(letter),
-                _ => {
-                    if let Some((style, text)) = run.replace((style, letter.to_string())) {
-                        line.push_str(&styled(style, &text));
-                    }
-                }
-            }
-        }
-        if let Some((style, text)) = run {
-            line.push_str(&styled(style, &text));
-        }
-        line.push(']');
-        line
-    }
-
-    /// Returns the letters that occur and what they stand for, with figures, in lines of at most `width`.
-    fn legend(&self, width: usize) -> String {
-        let shares = self.goes.with(&self.stays);
-        let present = Category::ALL.into_iter().filter_map(|category| {
-            let count = shares.get(category);
-            let (letter, label, ..) = category.traits();
-            let name = format!("{letter} {label} {}", tokens(count));
-            (count > TokenCount::ZERO).then_some(name)
-        });
-        let filled = shares.total();
-        let free = self.threshold.unwrap_or(self.window).saturating_sub(filled);
-        let mut parts: Vec<String> = present.collect();
-        if free > TokenCount::ZERO {
-            parts.push(format!(". free {}", tokens(free)));
-        }
-        if let Some(threshold) = self.threshold {
-            let reserve = self.window.saturating_sub(threshold);
-            parts.push(format!("! trigger {}", tokens(threshold)));
-            parts.push(format!("r reserve {}", tokens(reserve)));
-        }
-        let mut lines = vec![String::new()];
-        for part in parts {
-            let Some(line) = lines.last_mut() else { break };
-            let gap = if line.is_empty() { "" } else { "   " };
-            if line.len() + gap.len() + part.len() > width {
-                lines.push(part);
-            } else {
-                line.push_str(gap);
-                line.push_str(&part);
-            }
-        }
-        lines.join("\n")
-    }
-
-    /// Returns how far it is to the trigger, or how far it is past it.
-    fn distance(&self) -> String {
-        let filled = self.goes.total() + self.stays.total();
-        match self.threshold {
-            None => String::new(),
-            Some(threshold) if filled > threshold => {
-                format!(
-                    "{} over the trigger",
-                    tokens(filled.saturating_sub(threshold))
-                )
-            }
-            Some(threshold) => format!("{} left", tokens(threshold.saturating_sub(filled))),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Bar, Category, Shares};
-    use compaction_core::TokenCount;
-
-    fn plain(line: &str) -> String {
-        anstream::adapter::strip_str(line).to_string()
-    }
-
-    fn shares(parts: &[(Category, u64)]) -> Shares {
-        let mut shares = Shares::default();
-        for (category, tokens) in parts {
-            shares.add(*category, TokenCount(*tokens));
-        }
-        shares
-    }
-
-    #[test]
-    fn the_bar_shows_what_goes_the_cut_what_stays_and_the_trigger() {
-        let bar = Bar {
-            window: TokenCount(100),
-            threshold: Some(TokenCount(80)),
-            goes: shares(&[(Category::User, 1), (Category::Outputs, 29)]),
-            stays: shares(&[(Category::Answers, 20)]),
-        };
-        assert_eq!(
-            plain(&bar.line(52)),
-            "[UOOOOOOOOOOOOOO|AAAAAAAAA...............!rrrrrrrrr]"
-        );
-        assert_eq!(bar.distance(), "30 left");
-        assert_eq!(
-            bar.legend(200),
-            "U you 1   A answers 20   O outputs 29   . free 30   ! trigger 80   r reserve 20"
-        );
-    }
-
-    #[test]
-    fn an_overfull_window_still_fits_the_line() {
-        let bar = Bar {
-            window: TokenCount(100),
-            threshold: Some(TokenCount(80)),
-            goes: Shares::default(),
-            stays: shares(&[(Category::Outputs, 400)]),
-        };
-        let line = plain(&bar.line(22));
-        assert_eq!(line, "[OOOO!OOOOOOOOOOOOOOO]");
-        assert_eq!(bar.distance(), "320 over the trigger");
-    }
+/// Returns the bar in `cells` characters, brackets included.
+fn line(bar: &Bar, cells: usize) -> String {
+    let cells = bar.cells(cells);
+    let runs = cells.chunk_by(|one, next| style_of(*one) == style_of(*next));
+    let runs = runs.map(|run| {
+        let letters: String = run.iter().map(|cell| cell.letter()).collect();
+        styled(style_of(run[0]), &letters)
+    });
+    format!("[{}]", runs.collect::<String>())
 }

@@ -5,7 +5,7 @@ use compaction_core::{
 };
 use session_model::SessionContext;
 
-use crate::ui::bar::{Bar, Category, Shares};
+use crate::ui::bar::{self, Bar, Category, Shares};
 use crate::ui::plan::shares;
 use crate::ui::writing::{account, author};
 use crate::ui::{
@@ -65,8 +65,8 @@ pub fn card(
         goes: Shares::default(),
         stays: left,
     };
-    let before = before.section("Before", plan.measure.billed, width);
-    let after = after.section("After ", None, width);
+    let before = bar::section(&before, "Before", plan.measure.billed, width);
+    let after = bar::section(&after, "After ", None, width);
     let mut out = format!("{before}\n{after}\n");
     out.push_str(&facts_lines(plan, applied, facts, width));
     out.push_str(&summary_lines(applied, width));
@@ -161,8 +161,8 @@ fn facts_lines(
             ),
         );
     }
-    if let Some(in_sight) = applied.loss.as_ref().and_then(in_sight) {
-        row("in context", in_sight);
+    if let Some(in_context) = applied.loss.as_ref().and_then(in_context) {
+        row("in context", in_context);
     }
     row(
         "lost",
@@ -187,10 +187,10 @@ pub fn whole_percent(percent: f64) -> String {
 }
 
 /// Returns how much of what can be checked stays in context; `None` where nothing can be checked.
-pub fn in_sight(loss: &ContextLoss) -> Option<String> {
-    let percent = loss.in_sight_percent()?;
+pub fn in_context(loss: &ContextLoss) -> Option<String> {
+    let percent = loss.in_context_percent()?;
     let total = loss.total();
-    let rest = match total - loss.in_sight() {
+    let rest = match total - loss.in_context() {
         0 => String::new(),
         rest => format!("; recall finds the other {rest}"),
     };

@@ -93,8 +93,6 @@ fn name(kind: LedgerKind) -> &'static str {
         LedgerKind::Decision => "decision",
         LedgerKind::Figure => "figure",
         LedgerKind::NextStep => "next step",
-        LedgerKind::Note => "note",
         LedgerKind::Message => "message",
-        LedgerKind::Literal => "literal",
     }
 }

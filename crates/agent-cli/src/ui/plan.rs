@@ -5,8 +5,8 @@ use compaction_core::{
 };
 use session_model::SessionContext;
 
-use crate::ui::bar::{Bar, Category, Shares};
-use crate::ui::compaction::in_sight;
+use crate::ui::bar::{self, Bar, Category, Shares};
+use crate::ui::compaction::in_context;
 use crate::ui::{
     BOLD, DIM, clean, counted, first_line, ledger, restored, row, rule, styled, tokens, width,
 };
@@ -40,7 +40,7 @@ pub fn compaction_text(
     plan: &CompactionPlan,
     context: &SessionContext,
     window: TokenCount,
-    by_rule: Option<(&ContextLoss, Option<&ApplyError>)>,
+    extractive: Option<(&ContextLoss, Option<&ApplyError>)>,
     notes: &[String],
 ) -> String {
     let width = width();
@@ -51,7 +51,7 @@ pub fn compaction_text(
         goes,
         stays,
     };
-    let mut out = bar.section("Context", plan.measure.billed, width);
+    let mut out = bar::section(&bar, "Context", plan.measure.billed, width);
     if let Some(threshold) = &plan.threshold {
         out.push_str(&styled(DIM, &format!("trigger: {}\n", threshold.explain)));
     }
@@ -66,12 +66,12 @@ pub fn compaction_text(
     for note in notes {
         out.push_str(&row("  ", "note", &clean(note)));
     }
-    if let Some((loss, refused)) = by_rule {
-        if let Some(in_sight) = in_sight(loss) {
+    if let Some((loss, refused)) = extractive {
+        if let Some(in_context) = in_context(loss) {
             out.push_str(&row(
                 "  ",
                 "in context",
-                &format!("if the rules write: {in_sight}"),
+                &format!("if the rules write: {in_context}"),
             ));
         }
         if let Some(refused) = refused {

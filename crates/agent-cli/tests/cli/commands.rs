@@ -57,10 +57,11 @@ fn help() {
     A coding agent whose long sessions stay usable, and the tools to look into sessions, compact them,
     branch them, and undo it.
 
-    With -p it runs an agent, and rpc lets a program drive one. The other commands work on session
-    files, without a key and a network unless a model is named.
+    On a terminal it opens a session to talk to; with -p it runs an agent, and rpc lets a program drive
+    one. The other commands work on session files, without a key and a network unless a model is named.
 
-    Usage: agent-cli [OPTIONS] -p PROMPT
+    Usage: agent-cli [OPTIONS]
+           agent-cli [OPTIONS] -p PROMPT
            agent-cli [OPTIONS] COMMAND
 
     Commands:
@@ -72,6 +73,10 @@ fn help() {
       handoff      Write a document from which a new session goes on, and begin that session with it
       recall       Find again what was said, on every branch, also what a compaction took out of the
                    context
+      files        Show which files the agent read and changed, or the history of one and its text as
+                   the session saw it last
+      timeline     Show what happened, turn by turn: messages of the user, commits, test runs,
+                   compactions
       loss         Show what compactions took out of the model's context, and what their summaries
                    invented
       summaries    List the summaries of a session: who wrote each, when, by which strategy, what it
@@ -79,16 +84,24 @@ fn help() {
       compare      Show what several strategies would make of a session, side by side
       rpc          Drive a running session from a program: requests on standard input, answers and
                    events on standard output, a JSON object a line (docs/reference/rpc.md)
+      mcp          Serve recall, loss reports and plans to other agents, by the Model Context Protocol
+                   on standard input and output
+      setup        Give another agent recall: register the server of `mcp`, and the hook that runs after
+                   a compaction
+      hook         Answer the hook of another agent: what a compaction took out of its context. `setup`
+                   registers it
       tree         Show the turns and branches of a session
       undo         Go back to before the newest compaction or change of branch
       redo         Bring again what was undone last, or compact by another strategy in the place of the
                    newest compaction
       pin          Keep a text or an entry verbatim through every compaction; list and remove such pins
       migrate      Write a session of version 1 or 2 as version 3
+      import       Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new
+                   session
       doctor       Read every line of a session and report all damage
       gc           List the kept outputs of calls that no session refers to; with --yes remove them
       models       List the models that are known: window, prices, abilities, and whether a key is set
-      sessions     List the sessions that a running agent keeps, and say where they are
+      sessions     List the sessions of this program and of other agents, and say where they are
       servers      Start the servers of tools that are configured, list what they bring, and end them
       config       Show the settings, where each value comes from, and what there is to set
       approvals    Show and change which tool calls are allowed in a project without a question, and
@@ -157,7 +170,8 @@ fn help() {
               session's text is not
 
       -c, --continue
-              Go on with the newest session of this folder; without -p, finish what it was doing
+              Go on with the newest session of this folder; without -p and a terminal, finish what it
+              was doing
 
       -r, --resume <ID>
               Go on with the session of this id, or of the only one that begins so
@@ -188,6 +202,10 @@ fn help() {
           --system-prompt <TEXT>
               The system prompt, in the place of the built-in one
 
+          --plain
+              On a terminal: plain lines, which screen readers follow, in the place of an editor at the
+              bottom
+
           --no-instructions
               Read no AGENTS.md or the like, and list no skills (docs/reference/instructions.md)
 
@@ -214,8 +232,9 @@ fn help() {
     Exit codes: 0 done; 1 failed, or doctor found errors; 2 usage or settings; 3 nothing
     to do; 4 the session cannot be used; 5 a provider failed; 130 cancelled.
 
-    A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Nothing
-    is changed unless --in-place is given; --out writes a copy and never overwrites.
+    A session is a JSONL file of pi, oh-my-pi or agent-cli (versions 1 to 3). Commands that
+    only read take sessions of Claude Code, Codex, qwen-code, gemini-cli and opencode too.
+    Nothing is changed unless --in-place is given; --out writes a copy and never overwrites.
     ");
     assert_snapshot!(help(&["help", "compact"]), @"
     exit 0
@@ -487,11 +506,12 @@ fn plan() {
       summarize      3 entries       61   beginning of turn e18 "#18 lorem ipsum d..."
       update           1 entry       45   the summary of the compaction before
       files       2 changed, 0 only read; all named in the entry
-      ledger      180 tokens, 7.9% of the context after: 1 first message, 1 latest
+      ledger      173 tokens, 7.6% of the context after: 1 first message, 1 latest
                   message, 2 files, 2 messages
-      in context  if the rules write: 100% of 3 facts that can be checked
-      request     history: 945 tokens in, at most 960 out
-      request     turn prefix: 290 tokens in, at most 600 out
+      in context  if the rules write: 66% of 3 facts that can be checked; recall
+                  finds the other 1
+      request     history: 995 tokens in, at most 960 out
+      request     turn prefix: 306 tokens in, at most 600 out
       without a model the rules answer these: no network, no cost
     "##);
     assert_snapshot!(shown(&["plan", "s.jsonl"]), @"
@@ -541,9 +561,9 @@ fn dry_runs() {
        kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
        ledger      # tokens, #% of the context after: # first message, # latest
-                   message, # files, # messages, # literal
+                   message, # files, # messages
        files       # changed, # read, all named
-       in context  #% of # facts that can be checked
+       in context  #% of # facts that can be checked; recall finds the other #
        lost        nothing: every entry is still in the file
     ");
     let branch = ["branch", "s.jsonl", "--to", "e16", "--dry-run"];
@@ -606,9 +626,9 @@ fn compact_in_place_and_undo_give_the_context_back() {
        kept        # entries verbatim (#), from e21
        summarized  # entries + # of the turn in progress into # tokens
        ledger      # tokens, #% of the context after: # first message, # latest
-                   message, # files, # messages, # literal
+                   message, # files, # messages
        files       # changed, # read, all named
-       in context  #% of # facts that can be checked
+       in context  #% of # facts that can be checked; recall finds the other #
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
        undo        agent-cli undo s.jsonl --in-place
@@ -833,16 +853,16 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
     [U|AOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOO!OOOOOOOOOOOOOOOOOOOO]
     U you 22   A answers 14   O outputs 230.4k   ! trigger 170.0k   r reserve 30.0k
 
-    After   ~461 of 200.0k window   169.5k left
+    After   ~4.7k of 200.0k window   165.3k left
     [mAO...............................................................!rrrrrrrrrrr]
-    m summary 123   A answers 14   O outputs 324   . free 169.5k   ! trigger 170.0k
+    m summary 130   A answers 14   O outputs 4.5k   . free 165.3k   ! trigger 170.0k
     r reserve 30.0k
 
-    -- compacted  230.4k -> 465  (-230.0k)  extractive, no model  [TIME] -------------
+    -- compacted  230.4k -> 4.7k  (-225.8k)  extractive, no model  [TIME] ------------
        kept        1 entry verbatim (14), from e2
        elided      1 entry that did not fit
-       summarized  0 entries + 1 of the turn in progress into 123 tokens
-       ledger      62 tokens, 13.3% of the context after: 1 first message
+       summarized  0 entries + 1 of the turn in progress into 130 tokens
+       ledger      55 tokens, 1.1% of the context after: 1 first message
        files       0 changed, 0 read, all named
        lost        nothing: every entry is still in the file
        read        agent-cli context s.jsonl
@@ -853,9 +873,10 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
        ---
        **Turn Context (split turn):**
        ## Original Request
-       First request: in the ledger below.
+       First request (e1):
+       > #1 lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dol...
        ## Context Needed to Continue
-       - Made by code, without a model (extractive). Quotes are exact, and an id ...
+       - Made by code, without a model (extractive). Quotes are exact; an id in p...
     ");
     assert!(tokens(&env) < Some(170_000));
     let added: Vec<Value> = env.lines("s.jsonl").split_off(4);
@@ -1292,7 +1313,7 @@ fn models() {
     assert_snapshot!(run(&["--provider", "opena"], &[]), @"
     exit 2
     --- stderr
-    error: no provider opena; the catalog has anthropic, cerebras, deepseek, fireworks, gemini, groq, llama.cpp, lmstudio, mistral, ollama, openai, openrouter, together, vllm, xai
+    error: no provider opena; did you mean openai; add it to the settings under providers
     ");
     let all = run(&[], &keys);
     assert!(

@@ -39,19 +39,19 @@ fn strategies_stand_side_by_side() {
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
                     extractive        prune-only
     tokens before   190.1k            190.1k
-    tokens after    24.8k             79.8k
-    summary         4.9k              0
-    of it ledger    4.0k              -
+    tokens after    24.6k             79.8k
+    summary         4.6k              0
+    of it ledger    3.0k              -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      58% of 221        6% of 30
+    in context      52% of 220        6% of 30
     paths           100% of 48        -
-    errors          21% of 46         6% of 30
+    errors          17% of 45         6% of 30
     figures         96% of 32         -
-    names           66% of 33         -
-    commands        30% of 62         -
-    your messages   83% of 18         -
+    names           54% of 33         -
+    commands        16% of 62         -
+    your messages   100% of 18        -
     your rules      100% of 23        -
     shares are of what would leave the context: what can still be read verbatim; nothing was changed
     ");
@@ -174,15 +174,15 @@ fn what_a_model_would_be_asked_is_said_before_anything_is_sent() {
         prices,
     ]));
     assert_eq!(shown.code, Some(0), "{shown}");
-    assert_snapshot!(shown.stderr, @"note: context-full asks test/alpha: 1 request, 1.6k tokens, at most $2.575");
+    assert_snapshot!(shown.stderr, @"note: context-full asks test/alpha: 1 request, 1.7k tokens, at most $2.626");
     let asked = shown.stdout.lines().filter(|line| {
         let of = ["would", "requests", "of it ledger", "in context"];
         of.iter().any(|name| line.starts_with(name))
     });
     assert_snapshot!(asked.collect::<Vec<_>>().join("\n"), @"
-    of it ledger    117               117
-    would ask       1, 1.6k           -
-    would cost      up to $2.575      -
+    of it ledger    104               104
+    would ask       1, 1.7k           -
+    would cost      up to $2.626      -
     requests        1, 20 read        none
     ");
     let mut json = bench.asked(&["compare", "s.jsonl", "--json"]);
@@ -251,9 +251,9 @@ fn a_plan_says_what_the_gate_would_refuse() {
     assert!(refused.contains("only"), "{shown}");
     assert!(shown.stdout.contains("asks for 100%;"), "{shown}");
     assert!(shown.stdout.contains("if the rules write"), "{shown}");
-    let by_rule = &env.run(&[&plan[..], &gate, &["--json"]].concat()).json()["by_rule"];
-    assert!(by_rule["in_sight_percent"].is_number(), "{by_rule}");
-    assert!(by_rule["refused"].is_string(), "{by_rule}");
+    let extractive = &env.run(&[&plan[..], &gate, &["--json"]].concat()).json()["extractive"];
+    assert!(extractive["in_context_percent"].is_number(), "{extractive}");
+    assert!(extractive["refused"].is_string(), "{extractive}");
     let open = env.run(&[&plan[..], &["--json"]].concat()).json();
-    assert_eq!(open["by_rule"]["refused"], serde_json::Value::Null);
+    assert_eq!(open["extractive"]["refused"], serde_json::Value::Null);
 }

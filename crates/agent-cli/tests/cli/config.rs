@@ -181,7 +181,9 @@ fn files_that_are_looked_at() {
     ");
 
     let mut homeless = env.command(BINARY);
-    homeless.env_remove("AGENT_CLI_CONFIG_DIR");
+    homeless
+        .env_remove("AGENT_CLI_CONFIG_DIR")
+        .env_remove("HOME");
     assert_snapshot!(shown(&env.output(homeless.args(["config", "path"]))), @"
     exit 0
     --- stdout

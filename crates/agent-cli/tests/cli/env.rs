@@ -97,6 +97,11 @@ impl TestEnv {
         self.path("config")
     }
 
+    /// Returns the home of the user, which is not there unless a test makes it.
+    pub fn home(&self) -> PathBuf {
+        self.path("home")
+    }
+
     /// Returns the path of a file in the folder.
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder().join(name)
@@ -157,6 +162,7 @@ impl TestEnv {
         }
         // The tester's own settings are not looked at.
         command.env("AGENT_CLI_CONFIG_DIR", self.config_dir());
+        command.env("HOME", self.home());
         command.stdin(Stdio::null());
         command
     }

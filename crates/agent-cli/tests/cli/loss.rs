@@ -25,21 +25,34 @@ fn people_see_what_is_out_of_sight_and_what_was_invented() {
     -- compaction #1  k1  46 taken out, summary 22 ---------------------------------
        paths         [==========] 100%  2 of 2 in context
        figures       [..........]   0%  0 of 1 in context
+          - 20 ms  e1
        names         [..........]   0%  0 of 1 in context
+          - read_herd  e2
        addresses     [..........]   0%  0 of 1 in context
+          - https://zebra.example/spec  e2
        your messages [..........]   0%  0 of 1 verbatim
+          - Never touch Cargo.lock. Make src/zebra.rs answer in 20 ms.  e1
        your rules    [==========] 100%  1 of 1 verbatim
     -- compaction #2  k2  8 taken out, summary 11 ----------------------------------
        your messages [..........]   0%  0 of 1 verbatim
+          - and the cow?  e3
        invented     1 quote that the user never said
                     "please rewrite everything in Go"
     -- all of them, held against the context as it is now  54 taken out ------------
        paths         [..........]   0%  0 of 2 in context
+          - src/zebra.rs  e2
+          - Cargo.lock  e1
        figures       [..........]   0%  0 of 1 in context
+          - 20 ms  e1
        names         [..........]   0%  0 of 1 in context
+          - read_herd  e2
        addresses     [..........]   0%  0 of 1 in context
+          - https://zebra.example/spec  e2
        your messages [..........]   0%  0 of 2 verbatim
+          - and the cow?  e3
+          - Never touch Cargo.lock. Make src/zebra.rs answer in 20 ms.  e1
        your rules    [..........]   0%  0 of 1 verbatim
+          - Never touch Cargo.lock.  e1
     what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back
     "#);
 }
@@ -228,19 +241,35 @@ fn people_see_ours_beside_and_why_there_is_none() {
     assert_snapshot!(shown.stdout, @"
     -- compaction #1  k1  3.3k taken out, summary 511 ------------------------------
        paths         [..........]   0%  0 of 2 in context   ours 100%  2 of 2
+          - Cargo.lock  e1
+          - src/zebra.rs  e1
        figures       [..........]   0%  0 of 1 in context   ours 100%  1 of 1
+          - 20 ms  e1
        your messages [..........]   0%  0 of 1 verbatim   ours   0%  0 of 1
+          - Never touch Cargo.lock. Make src/zebra.rs answer in 20 ms. so it ...  e1
        your rules    [..........]   0%  0 of 1 verbatim   ours 100%  1 of 1
-       ours         summary 292, 235 of it ledger
+          - Never touch Cargo.lock.  e1
+       ours         summary 282, 228 of it ledger
     -- compaction #2  k3  6.5k taken out, summary 511 ------------------------------
        paths         [..........]   0%  0 of 1 in context   ours 100%  1 of 1
+          - src/pig.rs  e3
        your messages [..........]   0%  0 of 2 verbatim   ours   0%  0 of 2
-       ours         summary 438, 381 of it ledger
+          - and the pig in src/pig.rs? so it is, we say, and so it shall be. ...  e3
+          - and the cow? so it is, we say, and so it shall be. so it is, we s...  e2
+       ours         summary 442, 388 of it ledger
     -- all of them, held against the context as it is now  9.8k taken out ----------
        paths         [..........]   0%  0 of 3 in context   ours 100%  3 of 3
+          - src/pig.rs  e3
+          - Cargo.lock  e1
+          - src/zebra.rs  e1
        figures       [..........]   0%  0 of 1 in context   ours 100%  1 of 1
+          - 20 ms  e1
        your messages [..........]   0%  0 of 3 verbatim   ours   0%  0 of 3
+          - and the pig in src/pig.rs? so it is, we say, and so it shall be. ...  e3
+          - and the cow? so it is, we say, and so it shall be. so it is, we s...  e2
+          - Never touch Cargo.lock. Make src/zebra.rs answer in 20 ms. so it ...  e1
        your rules    [..........]   0%  0 of 1 verbatim   ours 100%  1 of 1
+          - Never touch Cargo.lock.  e1
     what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back
     ");
     env.write("s.jsonl", LINES);
@@ -289,7 +318,7 @@ fn the_card_says_what_loss_says_afterwards() {
             .concat(),
         )
         .json();
-    assert_eq!(planned["by_rule"]["loss"], document["loss"]);
+    assert_eq!(planned["extractive"]["loss"], document["loss"]);
     let told = env.run(&["loss", "c.jsonl", "--json"]).json();
     assert_eq!(document["loss"]["kinds"], told["compactions"][0]["kinds"]);
     let card = env.run(&[&["compact", "s.jsonl", "--dry-run"], &rules[..]].concat());
@@ -297,15 +326,15 @@ fn the_card_says_what_loss_says_afterwards() {
         .stdout
         .lines()
         .find(|line| line.contains("in context "));
-    assert_snapshot!(line.expect("a line").trim(), @"in context  58% of 221 facts that can be checked, 23 of 23 rules; recall");
+    assert_snapshot!(line.expect("a line").trim(), @"in context  52% of 220 facts that can be checked, 23 of 23 rules; recall");
     // What is said is what is stored.
     let summaries = env.run(&["summaries", "c.jsonl", "--json"]).json();
     let last = summaries["summaries"]
         .as_array()
         .and_then(|rows| rows.last());
     assert_eq!(
-        last.expect("a row")["in_sight_percent"],
-        document["in_sight_percent"]
+        last.expect("a row")["in_context_percent"],
+        document["in_context_percent"]
     );
 }
 
@@ -338,7 +367,7 @@ fn a_gate_refuses_and_writes_nothing() {
     };
     let refused = gate("100", "0");
     assert_eq!(refused.code, Some(1), "{refused}");
-    assert_snapshot!(refused.stderr.trim(), @"error: Compaction failed: only 49% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept");
+    assert_snapshot!(refused.stderr.trim(), @"error: Compaction failed: only 51% of what can be checked would stay in context; compaction.verify.minimumPercent asks for 100%; lower it, or set compaction.verify.mode=repair to accept what can be kept");
     assert!(env.listing() == before, "something was written");
     assert_eq!(gate("20", "2000").code, Some(0));
 }

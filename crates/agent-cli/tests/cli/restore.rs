@@ -71,7 +71,7 @@ fn everything_is_summarized_and_undone_again() {
         let output = env.run(&[command, "s.jsonl"]);
         assert_eq!(output.code, Some(0), "{command}: {output}");
     }
-    let found = env.json(&["recall", "s.jsonl", "--id", "e2"]);
+    let found = env.json(&["recall", "s.jsonl", "--read", "e2"]);
     assert!(found.to_string().contains("out_of_context"));
     env.run(&["undo", "s.jsonl", "--in-place"]).success();
     assert_eq!(env.messages("s.jsonl"), messages);

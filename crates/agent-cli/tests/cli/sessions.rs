@@ -83,9 +83,9 @@ fn sessions_of_this_directory() {
     assert_snapshot!(run(&env, &["sessions", "list"]), @"
     exit 0
     --- stdout
-      written (UTC)       size  id             what
-      2024-10-05 00:00    2 kB  019e19b4-eb49  spools
-      2024-10-04 00:00    2 kB  019e19b4-eb48  mend  [2Jthe parser so that it rea...
+      written (UTC)       size  agent      id             what
+      2024-10-05 00:00    2 kB  agent-cli  019e19b4-eb49  spools
+      2024-10-04 00:00    2 kB  agent-cli  019e19b4-eb48  mend  [2Jthe parser so ...
     ");
 }
 
@@ -95,12 +95,12 @@ fn sessions_of_every_directory() {
     assert_snapshot!(run(&env, &["sessions", "list", "--all"]), @"
     exit 0
     --- stdout
-      written (UTC)       size  id             what
+      written (UTC)       size  agent      id             what
     /elsewhere
-      2024-10-06 00:00    2 kB  7a             hello  1 message to send
+      2024-10-06 00:00    2 kB  agent-cli  7a             hello  1 message to send
     [DIR]
-      2024-10-05 00:00    2 kB  019e19b4-eb49  spools
-      2024-10-04 00:00    2 kB  019e19b4-eb48  mend  [2Jthe parser so that it rea...
+      2024-10-05 00:00    2 kB  agent-cli  019e19b4-eb49  spools
+      2024-10-04 00:00    2 kB  agent-cli  019e19b4-eb48  mend  [2Jthe parser so ...
     ");
 }
 
@@ -110,12 +110,12 @@ fn no_sessions() {
     assert_snapshot!(run(&env, &["sessions", "list"]), @"
     exit 0
     --- stdout
-    no sessions of this directory; --all lists those of others
+    no sessions of this project; --all lists those of others
     ");
     assert_snapshot!(run(&env, &["sessions", "list", "--all"]), @"
     exit 0
     --- stdout
-    no sessions in [DIR]/data
+    no sessions in [DIR]/data or of other agents
     ");
     assert_eq!(env.names(), [""; 0], "listing makes no folder");
 }
@@ -128,6 +128,7 @@ fn the_list_for_programs() {
     assert_eq!(rows.len(), 3);
     assert_snapshot!(format!("{:#}", rows[0]), @r#"
     {
+      "agent": "agent-cli",
       "bytes": 2048,
       "cwd": "/elsewhere",
       "first_prompt": "hello",
@@ -171,4 +172,28 @@ fn where_sessions_are() {
     );
     let json = env.json(&["sessions", "path", "--session-dir", "/given"]);
     assert_eq!(json, serde_json::json!({ "root": "/given" }));
+}
+
+#[test]
+fn sessions_of_other_agents_are_listed_and_opened_by_name() {
+    let env = TestEnv::new();
+    let cwd = env.folder().canonicalize().expect("the folder");
+    let written = keep(&env, &cwd, "77ab", 86_400, &prompt("mend the parser"));
+    let folder = env.home().join(".pi/agent/sessions/--work--");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::rename(&written, folder.join("one.jsonl")).expect("moved");
+    assert_snapshot!(run(&env, &["sessions", "list"]), @"
+    exit 0
+    --- stdout
+      written (UTC)       size  agent  id    what
+      1970-01-02 00:00    2 kB  pi     77ab  mend the parser
+    ");
+    let by_name = |name: &str| env.run(&["tree", name]).success();
+    assert!(by_name("newest").contains("mend the parser"));
+    assert_eq!(by_name("pi:77"), by_name("newest"));
+    assert_snapshot!(env.run(&["tree", "88"]), @"
+    exit 2
+    --- stderr
+    error: no file and no session is called 88; agent-cli sessions list --all shows those there are
+    ");
 }

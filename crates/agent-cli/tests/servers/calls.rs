@@ -361,7 +361,7 @@ fn approvals() {
         };
         assert_eq!(
             said(&[("bash", Policy::Allow)]).await,
-            "s__echo has to be allowed and nobody can be asked; run again with --allow s__echo"
+            "s__echo has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies"
         );
         assert_eq!(said(&[("s__echo", Policy::Allow)]).await, "hi");
         assert_eq!(said(&[("s__*", Policy::Allow)]).await, "hi");

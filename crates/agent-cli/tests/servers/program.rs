@@ -124,8 +124,7 @@ fn allowed() {
         "test__echo",
         &json!({ "text": "hi" }),
     );
-    let refused =
-        "test__echo has to be allowed and nobody can be asked; run again with --allow test__echo";
+    let refused = "test__echo has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies";
     assert_eq!(home.called(&[]), refused);
     assert_eq!(home.called(&["--allow", "bash"]), refused);
     assert_eq!(home.called(&["--allow", "test__echo"]), "hi");

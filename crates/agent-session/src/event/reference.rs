@@ -242,9 +242,13 @@ mod tests {
             }
             texts += usize::from(event != before);
             event.remove_keys(&redactor);
-            let told = serde_json::to_string(&event).unwrap();
-            assert!(!told.contains(KEY), "{told}");
-            assert_eq!(told.contains("[secret removed]"), event != before, "{told}");
+            let encoded = serde_json::to_string(&event).unwrap();
+            assert!(!encoded.contains(KEY), "{encoded}");
+            assert_eq!(
+                encoded.contains("[secret removed]"),
+                event != before,
+                "{encoded}"
+            );
         }
         assert!(texts >= 8, "{texts}");
     }

@@ -83,13 +83,19 @@ impl Instructions {
         Some(match read {
             Err(why) => Instruction::refused(shown, why),
             Ok(None) => return None,
-            Ok(Some(text)) => told(shown, &text, whose, room, &self.places),
+            Ok(Some(text)) => loaded_file(shown, &text, whose, room, &self.places),
         })
     }
 }
 
 /// Returns a file as the model is told it, with at most `room` of its own bytes.
-fn told(shown: String, read: &Text, whose: Whose<'_>, room: usize, places: &Places) -> Instruction {
+fn loaded_file(
+    shown: String,
+    read: &Text,
+    whose: Whose<'_>,
+    room: usize,
+    places: &Places,
+) -> Instruction {
     let text = match read.text.len() <= room {
         true => read.text.as_str(),
         false => cut(&read.text, room),

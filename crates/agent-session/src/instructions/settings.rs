@@ -32,8 +32,8 @@ impl InstructionSettings {
             return Ok(());
         }
         let key = "instructions.maxBytes";
-        let said = format!("{key} is {max_bytes}, but must be at most {MOST_OF_A_FILE}");
-        Err((key.to_owned(), said))
+        let message = format!("{key} is {max_bytes}, but must be at most {MOST_OF_A_FILE}");
+        Err((key.to_owned(), message))
     }
 }
 

@@ -184,9 +184,9 @@ enum Whose {
 }
 
 fn skill_of(text: &str, path: &Path) -> Result<Skill, String> {
-    let said = front_matter(text)?;
+    let header = front_matter(text)?;
     let mut notes = Vec::new();
-    let name = match said.name {
+    let name = match header.name {
         Some(name) => name,
         None => {
             notes.push("it says no name, so its folder's counts");
@@ -201,7 +201,7 @@ fn skill_of(text: &str, path: &Path) -> Result<Skill, String> {
             "the name {name:?} does not do; use up to {NAME} of a-z, 0-9 and -"
         ));
     }
-    let description = match said.description {
+    let description = match header.description {
         Some(description) => line_of(&description),
         None => {
             notes.push("it has no description, so nobody knows what it is for");

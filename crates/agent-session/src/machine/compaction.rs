@@ -4,7 +4,7 @@ use compaction_core::Strategy;
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, Background, Compaction, Effect, Ended, Job, MAX_FAILURES, Notice, State,
+    AfterCompaction, Background, Compaction, Effect, Job, JobEnd, MAX_FAILURES, Notice, State,
     Stopped, StrategyChoice, Trigger,
 };
 
@@ -87,25 +87,25 @@ impl Step {
         State::Compacting(compaction)
     }
 
-    pub(super) fn compaction_ended(&mut self, compaction: Compaction, ended: Ended) -> State {
+    pub(super) fn compaction_ended(&mut self, compaction: Compaction, ended: JobEnd) -> State {
         let is_cancelled = self.memory.cancelled || self.memory.pending.is_some();
-        if ended == Ended::Stale && !is_cancelled {
+        if ended == JobEnd::Stale && !is_cancelled {
             if self.memory.splices {
                 return self.compact_anew(compaction);
             }
-            let changed = Ended::Failed(CHANGED_MEANWHILE.to_owned());
+            let changed = JobEnd::Failed(CHANGED_MEANWHILE.to_owned());
             return self.compaction_ended(compaction, changed);
         }
         let Compaction { trigger, after, .. } = compaction;
         match ended {
-            Ended::Stale | Ended::Cancelled => {
+            JobEnd::Stale | JobEnd::Cancelled => {
                 let is_automatic = trigger.is_automatic();
                 let error = failure(&trigger, "it was cancelled");
                 self.report_end(trigger, true, false, Some(CANCELLED.to_owned()));
                 self.memory.declined |= is_automatic;
                 self.after_failure(after, error)
             }
-            Ended::Compacted { lands } => {
+            JobEnd::Compacted { lands } => {
                 self.freed();
                 let is_short = !lands && trigger.is_automatic();
                 self.report_end(trigger, false, self.asks_again(after, Place::Here), None);
@@ -114,13 +114,13 @@ impl Step {
                 }
                 self.goes_on(after, Place::Here)
             }
-            Ended::HandedOff => {
+            JobEnd::HandedOff => {
                 self.freed();
                 let asks_again = self.asks_again(after, Place::NewSession);
                 self.report_end(trigger, false, asks_again, None);
                 self.goes_on(after, Place::NewSession)
             }
-            Ended::Nothing(why) | Ended::Failed(why) if trigger.is_automatic() => {
+            JobEnd::Nothing(why) | JobEnd::Failed(why) if trigger.is_automatic() => {
                 let error = failure(&trigger, &why);
                 self.report_end(trigger, false, false, Some(error.clone()));
                 self.memory.failures += 1;
@@ -131,8 +131,8 @@ impl Step {
                 self.after_failure(after, error)
             }
             // Reported as it is.
-            Ended::Nothing(error) => self.end_failed(trigger, after, error),
-            Ended::Failed(why) => {
+            JobEnd::Nothing(error) => self.end_failed(trigger, after, error),
+            JobEnd::Failed(why) => {
                 let error = failure(&trigger, &why);
                 self.end_failed(trigger, after, error)
             }

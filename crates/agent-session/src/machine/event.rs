@@ -45,7 +45,7 @@ pub struct CheckResult {
 
 /// How a compaction, a handoff or a change of branch ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ended {
+pub enum JobEnd {
     /// It is written.
     Compacted {
         /// Whether the context is well below the threshold now.
@@ -147,7 +147,7 @@ pub enum Event {
     /// Every tool has answered.
     ToolsDone(Job),
     /// A compaction has ended.
-    CompactionEnded { job: Job, ended: Ended },
+    CompactionEnded { job: Job, ended: JobEnd },
     /// A background compaction has ended.
     BackgroundEnded {
         job: Job,
@@ -155,7 +155,7 @@ pub enum Event {
         ready: bool,
     },
     /// A change of branch has ended.
-    NavigationEnded { job: Job, ended: Ended },
+    NavigationEnded { job: Job, ended: JobEnd },
     /// A timer has run out.
     Elapsed(Job),
 }

@@ -32,7 +32,7 @@ mod tests;
 pub use compaction::CANCELLED;
 pub use compaction_core::Trigger;
 pub use effect::{Effect, Limit, Notice, StrategyChoice, TurnEnd};
-pub use event::{AnswerEnd, CheckResult, Ended, Event, Navigation, ResumePoint};
+pub use event::{AnswerEnd, CheckResult, Event, JobEnd, Navigation, ResumePoint};
 pub use memory::{Background, Continue, MAX_FAILURES, MAX_INCOMPLETE, Memory, Policy, Stopped};
 
 use step::Step;

@@ -240,7 +240,7 @@ impl World {
                 self.failures = 0;
             }
             Event::NavigationEnded { ended, .. } => {
-                if matches!(ended, Ended::Compacted { .. } | Ended::HandedOff) {
+                if matches!(ended, JobEnd::Compacted { .. } | JobEnd::HandedOff) {
                     self.failures = 0;
                 }
             }
@@ -274,13 +274,13 @@ impl World {
         let is_kind = mood == Mood::Kind;
         let can_promote = !is_kind && self.larger_models > 0 && dice.one_in(4);
         let ended = match dice.roll(8) {
-            _ if is_kind => Ended::Compacted { lands: true },
-            0..3 => Ended::Compacted { lands: true },
-            3 => Ended::Compacted { lands: false },
-            4 => Ended::Nothing("a hook refused".to_owned()),
-            5 => Ended::Failed("no model answered".to_owned()),
-            6 => Ended::Cancelled,
-            _ => Ended::Stale,
+            _ if is_kind => JobEnd::Compacted { lands: true },
+            0..3 => JobEnd::Compacted { lands: true },
+            3 => JobEnd::Compacted { lands: false },
+            4 => JobEnd::Nothing("a hook refused".to_owned()),
+            5 => JobEnd::Failed("no model answered".to_owned()),
+            6 => JobEnd::Cancelled,
+            _ => JobEnd::Stale,
         };
         match work {
             Work::Check => Event::Checked {
@@ -332,7 +332,7 @@ impl World {
             Work::Compact => Event::CompactionEnded {
                 job,
                 ended: match ended {
-                    Ended::Compacted { .. } if !is_kind && dice.one_in(3) => Ended::HandedOff,
+                    JobEnd::Compacted { .. } if !is_kind && dice.one_in(3) => JobEnd::HandedOff,
                     ended => ended,
                 },
             },

@@ -2,7 +2,7 @@
 
 use crate::machine::step::Step;
 use crate::machine::{
-    AfterCompaction, CANCELLED, Compaction, Effect, Ended, Notice, PendingAction, State,
+    AfterCompaction, CANCELLED, Compaction, Effect, JobEnd, Notice, PendingAction, State,
     StrategyChoice, Trigger, Write,
 };
 
@@ -141,7 +141,7 @@ impl Step {
         if compaction.grace.is_some() {
             // Only a preparation was waited for; nothing else runs.
             self.discard_background();
-            return self.compaction_ended(compaction, Ended::Cancelled);
+            return self.compaction_ended(compaction, JobEnd::Cancelled);
         }
         self.memory.cancelled = true;
         self.effects.push(Effect::Cancel(compaction.job));

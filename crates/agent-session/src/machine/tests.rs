@@ -206,15 +206,15 @@ fn result(words: &str) -> CheckResult {
     result
 }
 
-fn ended(what: &str, why: &str) -> Ended {
+fn ended(what: &str, why: &str) -> JobEnd {
     match what {
-        "well" => Ended::Compacted { lands: true },
-        "little" => Ended::Compacted { lands: false },
-        "handoff" => Ended::HandedOff,
-        "nothing" => Ended::Nothing(why.to_owned()),
-        "failed" => Ended::Failed(why.to_owned()),
-        "cancelled" => Ended::Cancelled,
-        "stale" => Ended::Stale,
+        "well" => JobEnd::Compacted { lands: true },
+        "little" => JobEnd::Compacted { lands: false },
+        "handoff" => JobEnd::HandedOff,
+        "nothing" => JobEnd::Nothing(why.to_owned()),
+        "failed" => JobEnd::Failed(why.to_owned()),
+        "cancelled" => JobEnd::Cancelled,
+        "stale" => JobEnd::Stale,
         other => panic!("no end: {other}"),
     }
 }

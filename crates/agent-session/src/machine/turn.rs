@@ -3,7 +3,7 @@
 use crate::machine::compaction::{CHANGED_MEANWHILE, Place, failure};
 use crate::machine::step::{Next, Step};
 use crate::machine::{
-    AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect, Ended,
+    AfterCompaction, AnswerEnd, Background, CheckPoint, CheckResult, Continue, Effect, JobEnd,
     MAX_INCOMPLETE, Notice, PendingAction, State, Stopped, StrategyChoice, Trigger, TurnEnd, Write,
 };
 
@@ -341,15 +341,15 @@ impl Step {
         }
     }
 
-    pub(super) fn navigated(&mut self, ended: Ended) -> State {
+    pub(super) fn navigated(&mut self, ended: JobEnd) -> State {
         match ended {
-            Ended::Compacted { .. } | Ended::HandedOff => {
+            JobEnd::Compacted { .. } | JobEnd::HandedOff => {
                 self.memory.reset_failures();
                 self.memory.compacted = false;
             }
-            Ended::Nothing(why) | Ended::Failed(why) => self.tell(Notice::Failed(why)),
-            Ended::Stale => self.tell(Notice::Failed(CHANGED_MEANWHILE.to_owned())),
-            Ended::Cancelled => {}
+            JobEnd::Nothing(why) | JobEnd::Failed(why) => self.tell(Notice::Failed(why)),
+            JobEnd::Stale => self.tell(Notice::Failed(CHANGED_MEANWHILE.to_owned())),
+            JobEnd::Cancelled => {}
         }
         self.follow(Next::Rest)
     }

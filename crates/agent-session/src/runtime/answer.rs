@@ -15,6 +15,7 @@ use crate::models::LiveModel;
 use crate::runtime::AgentSession;
 use crate::runtime::events::Events;
 use crate::runtime::jobs::Done;
+use crate::tools::recalling::teach_recall;
 
 /// An answer, whole or not.
 #[derive(Debug, Clone)]
@@ -61,6 +62,7 @@ impl AgentSession {
         let prepare = |replays| {
             let (mut request, _) =
                 Request::for_context(&path, &view.context, &*model.provider, replays);
+            teach_recall(&mut request, &view.context);
             request.max_output = max_output(&model, tokens);
             request.reasoning = self.reasoning;
             request.cache_key = Some(self.store.id().to_owned());
@@ -124,7 +126,7 @@ fn max_output(model: &LiveModel, tokens: TokenCount) -> Option<u64> {
 
 /// What has come of an answer so far.
 struct Stream {
-    said: String,
+    answer_text: String,
     /// Hold back what may be the beginning of a key, since a key may be split over deltas.
     text: PieceRedactor,
     thinking: PieceRedactor,
@@ -135,7 +137,7 @@ struct Stream {
 impl Stream {
     fn new(events: &Events) -> Self {
         Self {
-            said: String::new(),
+            answer_text: String::new(),
             text: events.piece_redactor(),
             thinking: events.piece_redactor(),
             is_incomplete: false,
@@ -163,7 +165,7 @@ impl Asking {
             let mut stream = received.lock().unwrap_or_else(PoisonError::into_inner);
             match progress {
                 Progress::Event(Piece::Text(text)) => {
-                    stream.said.push_str(text);
+                    stream.answer_text.push_str(text);
                     let text = stream.text.push(text);
                     events.delta(SessionEvent::TextDelta { text });
                 }
@@ -173,7 +175,12 @@ impl Asking {
                 }
                 // Calls are told when they run.
                 Progress::Event(Piece::ToolCall { .. } | Piece::Done(_)) => {}
-                Progress::Retry { error, delay, sent } => {
+                Progress::Retry {
+                    error,
+                    delay,
+                    sent,
+                    budget,
+                } => {
                     let lost = error.billed();
                     let is_incomplete = lost.as_ref().is_some_and(|usage| usage.incomplete);
                     *stream = Stream {
@@ -187,6 +194,7 @@ impl Asking {
                         error: error.to_string(),
                         delay_seconds: delay.as_secs_f64(),
                         sent,
+                        budget_seconds: budget.as_secs_f64(),
                     });
                 }
             }
@@ -270,9 +278,9 @@ impl Asking {
         let mut billed = error.billed().unwrap_or_default();
         let cost_usd = self.spend(&billed).filter(|_| error.usage.is_some());
         billed.incomplete |= stream.is_incomplete;
-        let content = match stream.said.is_empty() {
+        let content = match stream.answer_text.is_empty() {
             true => Vec::new(),
-            false => vec![Block::text(stream.said)],
+            false => vec![Block::text(stream.answer_text)],
         };
         ModelResponse {
             message: AssistantMessage {

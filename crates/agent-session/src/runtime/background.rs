@@ -4,7 +4,7 @@ use compaction_core::Profile;
 use serde_json::json;
 use session_model::{EntryBody, EntryDraft, EntryId, EntryKind};
 
-use crate::machine::{Ended, Job, StrategyChoice, Trigger};
+use crate::machine::{Job, JobEnd, StrategyChoice, Trigger};
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionEntries, CompactionOutput, TARGET};
 use crate::runtime::entries::leaf_name;
@@ -51,16 +51,16 @@ impl AgentSession {
     }
 
     /// Writes what was prepared, unless the session has gone another way since.
-    pub(super) async fn splice(&mut self, background: Job, omits_failed: bool) -> Ended {
+    pub(super) async fn splice(&mut self, background: Job, omits_failed: bool) -> JobEnd {
         let Some(prepared) = self.prepared.take() else {
-            return Ended::Stale;
+            return JobEnd::Stale;
         };
         // What could not be written before belongs to what an undo gives back.
         if let Err(error) = self.append(Vec::new()).await {
-            return Ended::Failed(error.to_string());
+            return JobEnd::Failed(error.to_string());
         }
         if prepared.job != background || !self.still_fits(&prepared, omits_failed) {
-            return Ended::Stale;
+            return JobEnd::Stale;
         }
         let mut entries = prepared.entries;
         let followed = self.tokens_since(prepared.leaf.as_ref(), omits_failed);
@@ -137,7 +137,7 @@ impl AgentSession {
         &mut self,
         entries: CompactionEntries,
         omits_failed: bool,
-    ) -> Ended {
+    ) -> JobEnd {
         let failed = self.failed.clone();
         let mut drafts: Vec<NewEntry> = match omits_failed {
             true => self.omission(),
@@ -162,14 +162,14 @@ impl AgentSession {
                     .map(ToString::to_string);
                 self.result = Some(result);
                 self.gather_instructions().await;
-                Ended::Compacted {
+                JobEnd::Compacted {
                     lands: entries.lands,
                 }
             }
             Err(error) => {
                 // A compaction that was not written is none: it is not tried again behind anybody's back.
                 self.failed = failed;
-                Ended::Failed(error.to_string())
+                JobEnd::Failed(error.to_string())
             }
         }
     }

@@ -8,7 +8,7 @@ use session_model::EntryId;
 use tokio::sync::oneshot;
 
 use crate::event::CompactionResult;
-use crate::machine::{CANCELLED, Ended, Event, Navigation, PendingAction, State, StrategyChoice};
+use crate::machine::{CANCELLED, Event, JobEnd, Navigation, PendingAction, State, StrategyChoice};
 use crate::runtime::reply::{Closed, Compacted, Kept, Moved, Ran, Refusal, RefusalKind, Reply};
 use crate::runtime::{AgentSession, Command};
 use session_store::{BoxFuture, Delivery, Prompt};
@@ -380,21 +380,21 @@ impl AgentSession {
     }
 
     /// Answers whoever waits for the move that is over.
-    pub(super) fn answer_navigation(&mut self, ended: &Ended) {
+    pub(super) fn answer_navigation(&mut self, ended: &JobEnd) {
         let moved = self.calls.moved.take();
         let Some(caller) = self.calls.navigation.take() else {
             return;
         };
         let answer = match (ended, moved) {
-            (Ended::Compacted { .. } | Ended::HandedOff, Some(moved)) => Ok(Reply::Moved(moved)),
-            (Ended::Compacted { .. } | Ended::HandedOff, None) => Ok(Reply::Done {}),
-            (Ended::Nothing(why), _) => Err(Refusal {
+            (JobEnd::Compacted { .. } | JobEnd::HandedOff, Some(moved)) => Ok(Reply::Moved(moved)),
+            (JobEnd::Compacted { .. } | JobEnd::HandedOff, None) => Ok(Reply::Done {}),
+            (JobEnd::Nothing(why), _) => Err(Refusal {
                 kind: RefusalKind::NothingToDo,
                 message: why.clone(),
             }),
-            (Ended::Failed(why), _) => Err(Refusal::failed(why.clone())),
-            (Ended::Stale, _) => Err(Refusal::failed("the session changed meanwhile")),
-            (Ended::Cancelled, _) => Err(Refusal {
+            (JobEnd::Failed(why), _) => Err(Refusal::failed(why.clone())),
+            (JobEnd::Stale, _) => Err(Refusal::failed("the session changed meanwhile")),
+            (JobEnd::Cancelled, _) => Err(Refusal {
                 kind: RefusalKind::Cancelled,
                 message: "the move was cancelled".to_owned(),
             }),

@@ -14,7 +14,7 @@ use session_model::{EntryDraft, Leaf, SessionContext, SessionPath, SessionTree, 
 use tokio::time::Instant;
 
 use crate::event::CompactionResult;
-use crate::machine::Ended;
+use crate::machine::JobEnd;
 use crate::models::LiveModels;
 use crate::restoring::{Disk, Stopped};
 use crate::runtime::events::Events;
@@ -22,8 +22,9 @@ use crate::runtime::instructions::why_nothing;
 use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
 use crate::summarize::{
-    Candidate, Compacted, ModelReport, NativeStart, PassedOver, Run, SummaryStep, Way, compact,
-    native_tokens_before, passed_over_in_details, seconds_in_details, summary_draft,
+    Candidate, Compacted, ModelReport, NativeStart, Run, SkippedStrategy, SummaryMethod,
+    SummaryStep, compact, native_tokens_before, seconds_in_details, skipped_in_details,
+    summary_draft,
 };
 
 /// What a compaction is made from.
@@ -87,13 +88,13 @@ pub(super) struct CompactionEntries {
 #[derive(Debug)]
 pub(super) enum StrategyError {
     /// The next one may do better.
-    Next(Ended),
+    Next(JobEnd),
     /// Somebody does not want the compaction, by whatever strategy.
-    Refused(Ended),
+    Refused(JobEnd),
 }
 
-impl From<Ended> for StrategyError {
-    fn from(ended: Ended) -> Self {
+impl From<JobEnd> for StrategyError {
+    fn from(ended: JobEnd) -> Self {
         Self::Next(ended)
     }
 }
@@ -103,7 +104,7 @@ pub(super) const TARGET: u64 = 8;
 
 impl CompactionJob {
     /// Tries the strategies in their order until one makes progress.
-    pub async fn run(self) -> Result<CompactionOutput, Ended> {
+    pub async fn run(self) -> Result<CompactionOutput, JobEnd> {
         // What is cancelled immediately does nothing.
         tokio::task::yield_now().await;
         let started = Instant::now();
@@ -116,13 +117,13 @@ impl CompactionJob {
         let failed_before = failed_reads();
         for strategy in &self.strategies {
             if self.cancel.is_cancelled() {
-                return Err(Ended::Cancelled);
+                return Err(JobEnd::Cancelled);
             }
             let mut done = self.by(*strategy).await;
             if failed_reads() > failed_before {
                 let failure = self.tree.source_failure();
                 let reason = failure.map_or_else(String::new, |failure| failure.reason);
-                return Err(Ended::Failed(format!("cannot read the session: {reason}")));
+                return Err(JobEnd::Failed(format!("cannot read the session: {reason}")));
             }
             if let Ok(product) = &mut done {
                 let seconds = started.elapsed().as_secs_f64();
@@ -130,7 +131,7 @@ impl CompactionJob {
                     CompactionOutput::Entries(entries) => {
                         if let Some(draft) = summary_draft(&mut entries.drafts) {
                             seconds_in_details(draft, seconds);
-                            passed_over_in_details(draft, &passed);
+                            skipped_in_details(draft, &passed);
                         }
                         &mut entries.result
                     }
@@ -141,17 +142,17 @@ impl CompactionJob {
             match done {
                 Err(StrategyError::Refused(ended)) => return Err(ended),
                 Err(StrategyError::Next(ended)) => {
-                    let (Ended::Nothing(why) | Ended::Failed(why)) = &ended else {
+                    let (JobEnd::Nothing(why) | JobEnd::Failed(why)) = &ended else {
                         return Err(ended);
                     };
-                    let failed = matches!(ended, Ended::Failed(_));
-                    passed.push(PassedOver::new(strategy.name(), failed, why));
+                    let failed = matches!(ended, JobEnd::Failed(_));
+                    passed.push(SkippedStrategy::new(strategy.name(), failed, why));
                     worst.get_or_insert(ended);
                 }
                 Ok(product) => return Ok(product),
             }
         }
-        let nothing = || Ended::Nothing("no strategy is set; see compaction.strategy".to_owned());
+        let nothing = || JobEnd::Nothing("no strategy is set; see compaction.strategy".to_owned());
         Err(worst.unwrap_or_else(nothing))
     }
 
@@ -160,19 +161,19 @@ impl CompactionJob {
         let context = build_context(&path, Profile::Own.context_rules());
         let options = self.options(strategy, &path, &context);
         match strategy {
-            Strategy::Off => Err(StrategyError::Next(Ended::Nothing(
+            Strategy::Off => Err(StrategyError::Next(JobEnd::Nothing(
                 "compaction.strategy is off; set another to compact".to_owned(),
             ))),
             Strategy::Restore => {
                 let options = self.with_files(options, &context).await?;
                 let mut candidates = self.models.summarizers();
                 // What comes back follows a summary in words.
-                candidates.retain(|candidate| candidate.way == Way::Summary);
+                candidates.retain(|candidate| candidate.way == SummaryMethod::Summary);
                 self.summarized(&path, &context, options, &candidates).await
             }
             Strategy::PruneOnly => match plan_prune(&path, &options, PromptCache::Cold) {
                 Ok(plan) => Ok(self.pruned(&plan, &context)),
-                Err(nothing) => Err(StrategyError::Next(Ended::Nothing(nothing.to_string()))),
+                Err(nothing) => Err(StrategyError::Next(JobEnd::Nothing(nothing.to_string()))),
             },
             Strategy::ContextFull => {
                 let candidates = &self.models.summarizers();
@@ -207,7 +208,7 @@ impl CompactionJob {
         &self,
         options: PlanOptions,
         context: &SessionContext,
-    ) -> Result<PlanOptions, Ended> {
+    ) -> Result<PlanOptions, JobEnd> {
         let touched = touched_files(context);
         let disk = self.disk.clone();
         let settings = options.settings.compaction.restore;
@@ -215,7 +216,7 @@ impl CompactionJob {
             return Ok(options);
         }
         let read = disk.read_beside(touched, settings, &self.cancel).await;
-        let restore = read.map_err(|Stopped| Ended::Cancelled)?;
+        let restore = read.map_err(|Stopped| JobEnd::Cancelled)?;
         Ok(PlanOptions { restore, ..options })
     }
 
@@ -251,11 +252,11 @@ impl CompactionJob {
             Err(NothingToDo::NothingOld { .. }) => {
                 let plan = plan_elision(path, &options);
                 let plan =
-                    plan.map_err(|nothing| Ended::Nothing(why_nothing(&nothing, context)))?;
+                    plan.map_err(|nothing| JobEnd::Nothing(why_nothing(&nothing, context)))?;
                 let strategy = options.settings.compaction.strategy.first();
                 return Ok(self.elided(&plan, context, strategy));
             }
-            Err(nothing) => return Err(Ended::Nothing(why_nothing(&nothing, context)).into()),
+            Err(nothing) => return Err(JobEnd::Nothing(why_nothing(&nothing, context)).into()),
         };
         if let Some(replaced) = self.ask_hooks(&first, path).await? {
             return Ok(self.overridden(&first, (path, context), &options, &replaced)?);
@@ -326,10 +327,10 @@ impl CompactionJob {
             shortened_entries: plan.elisions.len(),
             summarizer: author(&report),
             summary: Some(applied.summary.clone()),
-            in_sight_percent: applied
+            in_context_percent: applied
                 .loss
                 .as_ref()
-                .and_then(ContextLoss::in_sight_percent),
+                .and_then(ContextLoss::in_context_percent),
             cost_usd: report.cost_usd,
             ..CompactionResult::default()
         };

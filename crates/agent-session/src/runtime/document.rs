@@ -7,7 +7,7 @@ use llm_providers::Request;
 use session_model::{SessionContext, SessionPath};
 
 use crate::event::CompactionResult;
-use crate::machine::Ended;
+use crate::machine::JobEnd;
 use crate::runtime::compaction::{CompactionJob, CompactionOutput, HandoffDocument, author};
 use crate::runtime::jobs::ended;
 use crate::summarize::{Candidate, Fallback, HandoffJob, SummaryStep, handoff};
@@ -17,7 +17,7 @@ impl CompactionJob {
         &self,
         path: &SessionPath<'_>,
         context: &SessionContext,
-    ) -> Result<CompactionOutput, Ended> {
+    ) -> Result<CompactionOutput, JobEnd> {
         const NOTHING_SAID: &str = "nothing was said in this session";
         let added = self.collect_from_hooks(Strategy::Handoff, context).await?;
         // Of what hooks add, a handoff takes only the lines of context.
@@ -65,7 +65,7 @@ impl CompactionJob {
         self.events.account(&report);
         let text = done.map_err(ended)?;
         if text.trim().is_empty() {
-            return Err(Ended::Failed("the document is empty".to_owned()));
+            return Err(JobEnd::Failed("the document is empty".to_owned()));
         }
         let own = SummarizerLimits {
             window,

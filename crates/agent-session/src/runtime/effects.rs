@@ -7,7 +7,7 @@ use hooks::Notification;
 use session_model::Leaf;
 
 use crate::event::SessionEvent;
-use crate::machine::{Effect, Ended, Event, Job, Notice, StrategyChoice, Trigger, TurnEnd, Write};
+use crate::machine::{Effect, Event, Job, JobEnd, Notice, StrategyChoice, Trigger, TurnEnd, Write};
 use crate::restoring::Disk;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::CompactionJob;
@@ -55,7 +55,7 @@ impl AgentSession {
             } => {
                 // What is compacted must be all that there is.
                 if let Err(error) = self.append(Vec::new()).await {
-                    let ended = Ended::Failed(error.to_string());
+                    let ended = JobEnd::Failed(error.to_string());
                     self.due.push_back(Event::CompactionEnded { job, ended });
                     return;
                 }
@@ -198,7 +198,7 @@ impl AgentSession {
                 Event::Stored(job)
             }
             Err(error) => {
-                let error = super::said(&error);
+                let error = super::store_fault(&error);
                 self.store_error = Some(error.clone());
                 Event::StoreFailed { job, error }
             }

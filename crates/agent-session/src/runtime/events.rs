@@ -130,18 +130,18 @@ impl Events {
     }
 
     /// Tells of a question whether a call may run.
-    pub fn approval(&self, told: ApprovalEvent<'_>) {
+    pub fn approval(&self, approval_event: ApprovalEvent<'_>) {
         let mut questions = self
             .questions
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        match told {
+        match approval_event {
             ApprovalEvent::Asked(question) => questions.push(question.clone()),
             ApprovalEvent::Ended(question, _) => questions.retain(|asked| asked != question),
             ApprovalEvent::NotRemembered(_) => {}
         }
         drop(questions);
-        self.send(match told {
+        self.send(match approval_event {
             ApprovalEvent::Asked(question) => SessionEvent::ApprovalRequest {
                 call_id: question.call_id.clone(),
                 tool: question.tool.clone(),

@@ -7,7 +7,7 @@ use session_model::json::RawJson;
 use session_model::{Content, CustomMessageDraft, EntryDraft};
 
 use crate::event::SessionEvent;
-use crate::machine::Ended;
+use crate::machine::JobEnd;
 use crate::runtime::AgentSession;
 use crate::runtime::compaction::{CompactionOutput, HandoffDocument, author};
 use crate::runtime::entries::leaf_name;
@@ -16,15 +16,15 @@ use session_store::{MemoryStore, NewSession, OpenSession, StoreError, move_queue
 
 impl AgentSession {
     /// Writes what a compaction brought.
-    pub(super) async fn write_product(&mut self, product: CompactionOutput) -> Ended {
+    pub(super) async fn write_product(&mut self, product: CompactionOutput) -> JobEnd {
         match product {
             CompactionOutput::Entries(entries) => {
                 let omits_failed = entries.omits_failed;
                 self.write_entries(*entries, omits_failed).await
             }
             CompactionOutput::Document(document) => match self.hand_off(*document).await {
-                Ok(()) => Ended::HandedOff,
-                Err(error) => Ended::Failed(error.to_string()),
+                Ok(()) => JobEnd::HandedOff,
+                Err(error) => JobEnd::Failed(error.to_string()),
             },
         }
     }

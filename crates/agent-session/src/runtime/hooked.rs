@@ -19,7 +19,7 @@ use session_model::{
 };
 
 use crate::event::CompactionResult;
-use crate::machine::Ended;
+use crate::machine::JobEnd;
 use crate::runtime::compaction::{
     CompactionEntries, CompactionJob, CompactionOutput, StrategyError,
 };
@@ -42,7 +42,7 @@ pub(super) async fn unless_cancelled<T>(
         biased;
         // What was said meanwhile is of no use.
         () = cancel.cancelled() => None,
-        said = asked => Some(said),
+        answer = asked => Some(answer),
     }
 }
 
@@ -60,7 +60,7 @@ impl CompactionJob {
         &self,
         strategy: Strategy,
         context: &SessionContext,
-    ) -> Result<CompactingResult, Ended> {
+    ) -> Result<CompactingResult, JobEnd> {
         let messages = as_written(context);
         let messages: Vec<&AgentMessage> = messages.iter().map(|message| &**message).collect();
         let event = CompactingEvent {
@@ -70,7 +70,7 @@ impl CompactionJob {
         let hook_context = self.hook_context();
         let asked = self.hooks.compacting(&event, &hook_context);
         let added = unless_cancelled(&self.cancel, asked).await;
-        let added = added.ok_or(Ended::Cancelled)?;
+        let added = added.ok_or(JobEnd::Cancelled)?;
         self.events.hook_failures(&added.failures);
         let CompactingResult {
             prompt,
@@ -101,14 +101,14 @@ impl CompactionJob {
         let hook_context = self.hook_context();
         let asked = self.hooks.before_compact(&event, &hook_context);
         let asked = unless_cancelled(&self.cancel, asked).await;
-        let asked = asked.ok_or(Ended::Cancelled)?;
+        let asked = asked.ok_or(JobEnd::Cancelled)?;
         self.events.hook_failures(&asked.failures);
         match asked.result {
             BeforeCompactResult::Proceed => Ok(None),
             BeforeCompactResult::Cancel { reason } => {
                 let hook = asked.decided_by.as_deref();
-                let said = cancelled_by(hook, reason.as_deref(), "it");
-                Err(StrategyError::Refused(Ended::Nothing(said)))
+                let message = cancelled_by(hook, reason.as_deref(), "it");
+                Err(StrategyError::Refused(JobEnd::Nothing(message)))
             }
             BeforeCompactResult::Replace(replaced) => Ok(Some(replaced)),
         }
@@ -121,21 +121,21 @@ impl CompactionJob {
         (path, context): (&SessionPath<'_>, &SessionContext),
         options: &PlanOptions,
         replaced: &CompactionOverride,
-    ) -> Result<CompactionOutput, Ended> {
+    ) -> Result<CompactionOutput, JobEnd> {
         let Some(place) = path.place_of(&replaced.first_kept) else {
-            return Err(Ended::Failed(format!(
+            return Err(JobEnd::Failed(format!(
                 "a hook keeps from {}, which is not on the path",
                 replaced.first_kept
             )));
         };
         if replaced.summary.trim().is_empty() {
-            return Err(Ended::Failed("a hook gave an empty summary".to_owned()));
+            return Err(JobEnd::Failed("a hook gave an empty summary".to_owned()));
         }
         let before = plan.tokens_in_context();
         let is_there =
             |entry: &session_model::ProjectedEntry| entry.entry.id == replaced.first_kept;
         let Some(first_kept) = context.entries.iter().position(is_there) else {
-            return Err(Ended::Failed(format!(
+            return Err(JobEnd::Failed(format!(
                 "a hook keeps from {}, which an earlier compaction took out of the context",
                 replaced.first_kept
             )));
@@ -145,7 +145,7 @@ impl CompactionJob {
         if plain >= before {
             let after = plain;
             let inflated = ApplyError::Inflated { before, after };
-            return Err(Ended::Nothing(inflated.to_string()));
+            return Err(JobEnd::Nothing(inflated.to_string()));
         }
         let ledger = match replaced.ledger {
             false => LedgerBlock::default(),
@@ -225,8 +225,8 @@ fn as_written(context: &SessionContext) -> Vec<Arc<AgentMessage>> {
             false => projected.messages.clone(),
         }
     });
-    let said = entries.filter(|message| !matches!(**message, AgentMessage::System(_)));
-    system.chain(said).collect()
+    let others = entries.filter(|message| !matches!(**message, AgentMessage::System(_)));
+    system.chain(others).collect()
 }
 
 /// Returns the estimate of the context after a compaction that keeps these entries.
@@ -237,7 +237,7 @@ fn tokens_after(
     summary: &str,
 ) -> TokenCount {
     let counter = Profile::Own.counter();
-    let said = |message: AgentMessage| counter.message(&message);
+    let tokens = |message: AgentMessage| counter.message(&message);
     let entries = context.entries.iter();
     let entries = entries.filter(|projected| kept.contains(&projected.index));
     let messages = entries.flat_map(|projected| &projected.messages);
@@ -247,5 +247,5 @@ fn tokens_after(
         summary: summary.to_owned(),
         timestamp: None,
     });
-    kept + said(summary) + system.map_or(TokenCount::ZERO, said)
+    kept + tokens(summary) + system.map_or(TokenCount::ZERO, tokens)
 }

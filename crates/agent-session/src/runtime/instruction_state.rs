@@ -192,9 +192,12 @@ impl InstructionState {
         look: InstructionRefresh,
     ) -> Option<&'static str> {
         let now = file.fingerprint();
-        let told = self.reported.insert(file.path.clone(), now.clone());
-        let known = told.as_deref().filter(|told| *told != GONE).or(before);
-        let is_news = told.as_ref() != Some(&now);
+        let last_reported = self.reported.insert(file.path.clone(), now.clone());
+        let known = last_reported
+            .as_deref()
+            .filter(|last_reported| *last_reported != GONE)
+            .or(before);
+        let is_news = last_reported.as_ref() != Some(&now);
         let state = match known {
             Some(known) if known != now => "changed",
             Some(_) | None => "loaded",
@@ -220,8 +223,8 @@ pub(super) fn sections_of(context: &SessionContext) -> Sections<'_> {
 fn in_force(system: &SystemMessage) -> Sections<'_> {
     let sections = system.sections.iter();
     let ours = sections.filter(|(name, _)| name.starts_with(SECTION) || name == SKILLS_SECTION);
-    let told = ours.filter_map(|(name, text)| Some((name.as_str(), text.as_deref()?)));
-    told.collect()
+    let known = ours.filter_map(|(name, text)| Some((name.as_str(), text.as_deref()?)));
+    known.collect()
 }
 
 /// What was found on the disk.
@@ -296,14 +299,14 @@ impl InstructionState {
         let quotes = self.messages.newest().into_iter();
         let quoted = quotes.filter_map(|quote| Some((quote.path.clone(), quote.hash.clone()?)));
         let sections = now.iter();
-        let said = sections.filter_map(|(name, text)| {
+        let known_sections = sections.filter_map(|(name, text)| {
             let path = name.strip_prefix(SECTION)?;
             Some((path.to_owned(), hash_of(text)))
         });
-        let said: BTreeMap<String, String> = quoted.chain(said).collect();
+        let known_sections: BTreeMap<String, String> = quoted.chain(known_sections).collect();
         let mut files = Vec::new();
         for file in found.all() {
-            let before = said.get(&file.path).map(String::as_str);
+            let before = known_sections.get(&file.path).map(String::as_str);
             let is_skill = found.skills.contains(file);
             match self.state(file, before, look) {
                 // What it says is in the context when the model has read it, and not before.
@@ -316,7 +319,7 @@ impl InstructionState {
         let before = std::mem::take(&mut self.standing);
         let missing: BTreeSet<String> = before
             .into_iter()
-            .chain(said.into_keys())
+            .chain(known_sections.into_keys())
             .filter(|path| !there.contains(path))
             .collect();
         for path in missing {

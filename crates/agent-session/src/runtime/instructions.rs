@@ -179,10 +179,10 @@ impl InstructionState {
         if moved.is_empty() {
             return Vec::new();
         }
-        let said = context.entries.iter();
-        let said = said.filter(|projected| !projected.messages.is_empty());
-        let said = said.filter(|projected| moved.contains(&projected.entry.id));
-        let edits = said.map(|projected| {
+        let moved_messages = context.entries.iter();
+        let moved_messages = moved_messages.filter(|projected| !projected.messages.is_empty());
+        let moved_messages = moved_messages.filter(|projected| moved.contains(&projected.entry.id));
+        let edits = moved_messages.map(|projected| {
             NewEntry::from(EntryDraft::ContextEdit(ContextEditDraft {
                 target: projected.entry.id.clone(),
                 replacement: None,
@@ -204,7 +204,7 @@ pub(super) fn why_nothing(nothing: &NothingToDo, context: &SessionContext) -> St
     let tokens: TokenCount = sections.values().map(|text| counter.text(text)).sum();
     match tokens > threshold.scaled(1, 4) {
         true => format!(
-            "{nothing}; of which instructions take {tokens}, see instructions.maxBytes and --no-instructions"
+            "{nothing}; of which instructions take {tokens}, see the setting instructions.maxBytes"
         ),
         false => nothing.to_string(),
     }

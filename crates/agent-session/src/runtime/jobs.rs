@@ -5,7 +5,7 @@ use std::time::Duration;
 use compaction_core::ApplyError;
 use llm_providers::CancellationToken;
 
-use crate::machine::{Ended, Event, Job};
+use crate::machine::{Event, Job, JobEnd};
 use crate::runtime::AgentSession;
 use crate::runtime::answer::ModelResponse;
 use crate::runtime::background::Prepared;
@@ -27,11 +27,11 @@ pub(super) enum Done {
     /// The results of tools.
     Results(Vec<NewEntry>),
     /// A compaction, to the point of being written.
-    Compaction(Result<CompactionOutput, Ended>),
+    Compaction(Result<CompactionOutput, JobEnd>),
     /// A compaction that was prepared during the turn; none when that failed.
     Background(Option<Box<Prepared>>),
     /// A move of the leaf, to the point of being written.
-    Navigation(Result<Box<Move>, Ended>),
+    Navigation(Result<Box<Move>, JobEnd>),
     /// Time is up.
     Elapsed,
     /// The timer was stopped.
@@ -91,11 +91,11 @@ impl AgentSession {
             Done::Compaction(product) => {
                 let ended = match product {
                     // What is cancelled at the last moment is not written.
-                    Ok(_) if self.is_cancelled(job) => Ended::Cancelled,
+                    Ok(_) if self.is_cancelled(job) => JobEnd::Cancelled,
                     Ok(product) => self.write_product(product).await,
                     Err(ended) => ended,
                 };
-                self.calls.nothing = matches!(ended, Ended::Nothing(_));
+                self.calls.nothing = matches!(ended, JobEnd::Nothing(_));
                 Event::CompactionEnded { job, ended }
             }
             Done::Background(prepared) => {
@@ -109,7 +109,7 @@ impl AgentSession {
             }
             Done::Navigation(moved) => {
                 let ended = match moved {
-                    Ok(_) if self.is_cancelled(job) => Ended::Cancelled,
+                    Ok(_) if self.is_cancelled(job) => JobEnd::Cancelled,
                     Ok(moved) => self.write_move(*moved).await,
                     Err(ended) => ended,
                 };
@@ -123,15 +123,15 @@ impl AgentSession {
 }
 
 /// Returns how a compaction ended without a summary.
-pub(super) fn ended(none: NoSummary) -> Ended {
+pub(super) fn ended(none: NoSummary) -> JobEnd {
     use crate::summarize::Failure;
     match none {
-        NoSummary::Cancelled => Ended::Cancelled,
-        NoSummary::Nothing(nothing) => Ended::Nothing(nothing.to_string()),
+        NoSummary::Cancelled => JobEnd::Cancelled,
+        NoSummary::Nothing(nothing) => JobEnd::Nothing(nothing.to_string()),
         // One that helps nothing is nothing to do.
         NoSummary::Failed(Failure::Apply(
             error @ (ApplyError::Inflated { .. } | ApplyError::AboveThreshold { .. }),
-        )) => Ended::Nothing(error.to_string()),
-        NoSummary::Failed(failure) => Ended::Failed(failure.to_string()),
+        )) => JobEnd::Nothing(error.to_string()),
+        NoSummary::Failed(failure) => JobEnd::Failed(failure.to_string()),
     }
 }

@@ -175,10 +175,10 @@ impl AgentSession {
         let teller = events.clone();
         let approvals = config.tool_context.approvals.clone();
         let answers = approvals.clone();
-        let approvals = approvals.telling(move |told| {
-            teller.approval(told);
+        let approvals = approvals.telling(move |approval_event| {
+            teller.approval(approval_event);
             // Where nobody reads, nobody answers.
-            if let ApprovalEvent::Asked(question) = told
+            if let ApprovalEvent::Asked(question) = approval_event
                 && !teller.is_read()
             {
                 answers.answer(&question.call_id, Decision::Deny);
@@ -248,7 +248,7 @@ impl AgentSession {
         self.start_servers(&mut commands).await;
         let end_of_telling = notifications.end();
         let mut telling = pin!(notifications.run());
-        let mut told = false;
+        let mut announced = false;
         let mut commanded = true;
         while !self.closed {
             // The bounds: see the module `channel`.
@@ -257,7 +257,7 @@ impl AgentSession {
             tokio::select! {
                 biased;
                 // First, so that hooks hear of the start before they are asked for anything.
-                () = &mut telling, if !told => told = true,
+                () = &mut telling, if !announced => announced = true,
                 () = self.events.crossed() => self.deny_unread_questions(),
                 () = self.notifier.crossed() => {}
                 command = commands.recv_with(listens), if commanded => match command {
@@ -272,7 +272,7 @@ impl AgentSession {
         }
         self.settle().await;
         self.notify(Notification::SessionShutdown { reason: "end" });
-        if !told {
+        if !announced {
             end_of_telling.wait(telling).await;
         }
         std::mem::take(&mut self.servers).stop().await;
@@ -333,7 +333,7 @@ impl AgentSession {
     fn report_unknown_window(&self) {
         if self.models.model.window.0 == 0 {
             self.events.notice(
-                "the model's window is not known: nothing is compacted by itself; name it with --window",
+                "the model's window is not known: nothing is compacted by itself; give it, or set models.NAME.window",
             );
         }
     }
@@ -433,6 +433,6 @@ fn policy(settings: &Settings, limits: Limits) -> Policy {
 }
 
 /// Returns an error as the text that people read.
-fn said(error: &StoreError) -> String {
+fn store_fault(error: &StoreError) -> String {
     error.to_string()
 }

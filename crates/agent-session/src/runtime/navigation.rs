@@ -13,7 +13,7 @@ use session_model::json::RawJson;
 use session_model::{BranchSummaryDraft, EntryDraft, EntryId, LabelDraft, Leaf, SessionTree};
 
 use crate::event::SessionEvent;
-use crate::machine::{Ended, Job, Navigation};
+use crate::machine::{Job, JobEnd, Navigation};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
@@ -67,28 +67,30 @@ impl AgentSession {
     async fn ends_of_move(
         &mut self,
         navigation: &Navigation,
-    ) -> Result<(SessionTree, Leaf, Leaf), Ended> {
+    ) -> Result<(SessionTree, Leaf, Leaf), JobEnd> {
         // What could not be written belongs to the branch that is left.
         if let Err(error) = self.append(Vec::new()).await {
-            return Err(Ended::Failed(error.to_string()));
+            return Err(JobEnd::Failed(error.to_string()));
         }
         let tree = self.store.tree();
         let to = match &navigation.target {
             None => Leaf::Root,
             Some(id) => match tree.find(id) {
                 Some(index) => Leaf::At(index),
-                None => return Err(Ended::Failed(format!("no entry {id} in this session"))),
+                None => return Err(JobEnd::Failed(format!("no entry {id} in this session"))),
             },
         };
         let from = self.store.leaf();
         if from == to {
-            return Err(Ended::Failed("the session stands there already".to_owned()));
+            return Err(JobEnd::Failed(
+                "the session stands there already".to_owned(),
+            ));
         }
         Ok((tree.clone(), from, to))
     }
 
     /// Writes a move; the leaf moves with it.
-    pub(super) async fn write_move(&mut self, moved: Move) -> Ended {
+    pub(super) async fn write_move(&mut self, moved: Move) -> JobEnd {
         let from = leaf_name(&*self.store);
         let parent = moved.plan.new_leaf.clone();
         let parent = match moved.plan.editor_text {
@@ -105,7 +107,7 @@ impl AgentSession {
         }
         let ids: Vec<EntryId> = match self.store.append_under(parent, entries).await {
             Ok(ids) => ids,
-            Err(error) => return Ended::Failed(error.to_string()),
+            Err(error) => return JobEnd::Failed(error.to_string()),
         };
         self.failed = None;
         self.follow_branch();
@@ -115,26 +117,26 @@ impl AgentSession {
             old_leaf: from.clone(),
             summary_entry: summary.and_then(|id| self.entry_json(id)),
         });
-        let told = Moved {
+        let record = Moved {
             leaf: leaf_name(&*self.store),
             from,
             summary_entry_id: summary.map(ToString::to_string),
             editor_text: moved.plan.editor_text.clone(),
         };
         self.events.send(SessionEvent::Navigated {
-            leaf: told.leaf.clone(),
-            from: told.from.clone(),
-            summary_entry_id: told.summary_entry_id.clone(),
-            editor_text: told.editor_text.clone(),
+            leaf: record.leaf.clone(),
+            from: record.from.clone(),
+            summary_entry_id: record.summary_entry_id.clone(),
+            editor_text: record.editor_text.clone(),
             cancelled: false,
         });
-        self.calls.moved = Some(told);
-        Ended::Compacted { lands: true }
+        self.calls.moved = Some(record);
+        JobEnd::Compacted { lands: true }
     }
 
     /// Tells of a move that was cancelled; nothing has changed.
-    pub(super) fn report_cancelled_move(&self, ended: &Ended) {
-        if *ended == Ended::Cancelled {
+    pub(super) fn report_cancelled_move(&self, ended: &JobEnd) {
+        if *ended == JobEnd::Cancelled {
             let leaf = leaf_name(&*self.store);
             self.events.send(SessionEvent::Navigated {
                 from: leaf.clone(),
@@ -163,7 +165,7 @@ struct MoveJob {
 
 impl MoveJob {
     /// Returns the move, with a summary of what is left where one is wanted.
-    async fn run(self, cancel: CancellationToken) -> Result<Move, Ended> {
+    async fn run(self, cancel: CancellationToken) -> Result<Move, JobEnd> {
         let window = self.models.model.window;
         let reserve = self.settings.branch_summary.reserve_tokens;
         // A small window keeps a share of itself free instead.
@@ -184,7 +186,7 @@ impl MoveJob {
             window,
             max_output: None,
         });
-        let plan = plan.map_err(Ended::Failed)?;
+        let plan = plan.map_err(JobEnd::Failed)?;
         for diagnostic in &plan.diagnostics {
             self.events.notice(diagnostic.to_string());
         }
@@ -207,7 +209,7 @@ impl MoveJob {
         };
         let quarter = window.scaled(1, 4);
         let cap = self.settings.compaction.extractive_max_tokens.min(quarter);
-        let extractive = |plan: &BranchPlan| plan.answer_by_rule(cap, Profile::Own.counter());
+        let extractive = |plan: &BranchPlan| plan.answer_extractive(cap, Profile::Own.counter());
         let candidates = &self.models.summarizers();
         let answered = answer_plan(candidates, window, &plan_for, &extractive, &mut run).await;
         let report = run.report;
@@ -215,7 +217,7 @@ impl MoveJob {
         let (plan, answers) = answered.map_err(ended)?;
         let mut draft = plan
             .apply(&answers)
-            .map_err(|error| Ended::Failed(format!("Branch summary failed: {error}")))?;
+            .map_err(|error| JobEnd::Failed(format!("Branch summary failed: {error}")))?;
         bill_in_details(&mut draft, &report);
         seconds_in_details(&mut draft, started.elapsed().as_secs_f64());
         Ok(self.moved(plan, draft, true))
@@ -226,7 +228,7 @@ impl MoveJob {
         &self,
         plan: &BranchPlan,
         cancel: &CancellationToken,
-    ) -> Result<Option<EntryDraft>, Ended> {
+    ) -> Result<Option<EntryDraft>, JobEnd> {
         let event = BeforeTreeEvent {
             tree: &self.tree,
             plan,
@@ -240,14 +242,14 @@ impl MoveJob {
         };
         let asked = self.hooks.before_tree(&event, &context);
         let asked = unless_cancelled(cancel, asked).await;
-        let asked = asked.ok_or(Ended::Cancelled)?;
+        let asked = asked.ok_or(JobEnd::Cancelled)?;
         self.events.hook_failures(&asked.failures);
         match asked.result {
             BeforeTreeResult::Proceed => Ok(None),
             BeforeTreeResult::Cancel { reason } => {
                 let hook = asked.decided_by.as_deref();
                 let why = cancelled_by(hook, reason.as_deref(), "the move");
-                Err(Ended::Failed(why))
+                Err(JobEnd::Failed(why))
             }
             BeforeTreeResult::Summary(supplied) => {
                 let details = supplied.details.as_ref();

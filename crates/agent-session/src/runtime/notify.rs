@@ -147,7 +147,7 @@ impl Notifications {
             cancel: cancel.clone(),
             ..context
         };
-        let told = self.hooks.notify(&notification, &context);
+        let notified = self.hooks.notify(&notification, &context);
         let ending = async {
             tokio::time::sleep(AT_THE_END).await;
             cancel.cancel();
@@ -155,7 +155,7 @@ impl Notifications {
         };
         tokio::select! {
             biased;
-            failures = told => self.events.hook_failures(&failures),
+            failures = notified => self.events.hook_failures(&failures),
             () = ending => {}
         }
     }

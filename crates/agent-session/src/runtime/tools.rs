@@ -75,7 +75,7 @@ impl AgentSession {
             ([], _) => return,
             (_, true) => "run only when you allow them",
             (_, false) => {
-                "are not run, because nobody can be asked; --allow TOOL runs those of a tool"
+                "are not run, because nobody can be asked; those of a tool that is allowed by name for this run are"
             }
         };
         let names = names.join(", ");
@@ -175,14 +175,14 @@ impl Batch {
         if is_cancelled {
             return entry(call, &output);
         }
-        let told = Notification::ToolResult {
+        let notification = Notification::ToolResult {
             call_id: call.id.clone(),
             tool: call.name.clone(),
             arguments,
             is_error: output.is_error,
             output: text,
         };
-        self.notifier.tell(told, self.hook_context.clone());
+        self.notifier.tell(notification, self.hook_context.clone());
         entry(call, &output)
     }
 

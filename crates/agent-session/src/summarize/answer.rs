@@ -162,11 +162,20 @@ async fn ask(
             watch(SummaryStep::Writing(written));
         }
         Progress::Event(Event::ToolCall { .. } | Event::Done(_)) => {}
-        Progress::Retry { error, delay, .. } => {
+        Progress::Retry {
+            error,
+            delay,
+            budget,
+            ..
+        } => {
             written = 0;
             retries += 1;
             billed.extend(error.billed());
-            watch(SummaryStep::Retry { error, delay });
+            watch(SummaryStep::Retry {
+                error,
+                delay,
+                budget,
+            });
         }
     };
     let provider = &*candidate.provider;

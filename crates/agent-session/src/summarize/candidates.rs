@@ -6,7 +6,7 @@ use compaction_core::{Summarizer, SummarizerLimits, TokenCount};
 use llm_providers::{BoxFuture, is_replayed_on};
 use session_model::ModelRef;
 
-use crate::summarize::{Candidate, Failure, Fallback, NoSummary, Run, Way};
+use crate::summarize::{Candidate, Failure, Fallback, NoSummary, Run, SummaryMethod};
 
 /// Returns the candidates in the order in which they are asked: as given, so that a model is asked for its native forms
 /// and then for a summary in words before the next model. A native form that `answering`, the model of the session,
@@ -100,7 +100,7 @@ struct Worst {
 
 /// Returns true for candidates that write in words.
 pub(super) fn in_words(candidate: &Candidate) -> bool {
-    candidate.way == Way::Summary
+    candidate.way == SummaryMethod::Summary
 }
 
 /// Returns the limits of the built-in rules, which read everything.
@@ -121,7 +121,7 @@ mod tests {
     use session_model::ModelRef;
 
     use super::in_order;
-    use crate::summarize::{Candidate, Way};
+    use crate::summarize::{Candidate, SummaryMethod};
 
     fn candidates() -> Vec<Candidate> {
         let http = HttpClient::new(HttpSettings::default()).expect("a client");
@@ -138,11 +138,19 @@ mod tests {
         let url = "http://127.0.0.1:1/";
         let endpoint = RemoteEndpoint::new(http.clone(), url, None, false).expect("an endpoint");
         vec![
-            of("anthropic", "claude", Way::Native(NativeForm::InBand)),
-            of("anthropic", "claude", Way::Summary),
-            of("openai", "gpt", Way::Native(NativeForm::Standalone)),
-            of("openai", "gpt", Way::Native(NativeForm::InBand)),
-            of("openai", "gpt", Way::Summary),
+            of(
+                "anthropic",
+                "claude",
+                SummaryMethod::Native(NativeForm::InBand),
+            ),
+            of("anthropic", "claude", SummaryMethod::Summary),
+            of(
+                "openai",
+                "gpt",
+                SummaryMethod::Native(NativeForm::Standalone),
+            ),
+            of("openai", "gpt", SummaryMethod::Native(NativeForm::InBand)),
+            of("openai", "gpt", SummaryMethod::Summary),
             Candidate {
                 summarizer: Summarizer::Remote {
                     endpoint: url.to_owned(),

@@ -36,7 +36,7 @@ pub async fn handoff(
         return Ok(document);
     }
     let plan = (job.plan_for)(rules_limits(job.window)).map_err(Failure::Window)?;
-    let answers = plan.answer_by_rule(job.cap);
+    let answers = plan.answer_extractive(job.cap);
     let (document, _) = plan.document(&answers).map_err(Failure::Answer)?;
     Ok(document)
 }
@@ -83,7 +83,7 @@ async fn at_the_end(
     let question = Content::Text(plan.question());
     request.messages.push(LlmMessage::User(question));
     request.tool_choice = ToolChoice::None;
-    let told = !request.tools.is_empty();
+    let with_tools = !request.tools.is_empty();
     let wanted = Wanted {
         kind: RequestKind::Handoff,
         cap: plan.max_output,
@@ -91,7 +91,7 @@ async fn at_the_end(
     let answered = summary_of(request.clone(), wanted, candidate, run).await;
     let answer = match answered {
         Err(Failure::Provider(error))
-            if told && error.kind == ProviderErrorKind::InvalidRequest =>
+            if with_tools && error.kind == ProviderErrorKind::InvalidRequest =>
         {
             request.tool_choice = ToolChoice::Auto;
             summary_of(request, wanted, candidate, run).await?

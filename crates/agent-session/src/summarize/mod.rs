@@ -32,21 +32,21 @@ pub use handoff::{HandoffJob, handoff};
 pub use native::native_tokens_before;
 pub(crate) use provenance::add_details;
 pub use provenance::{
-    PassedOver, bill_in_details, main_place, passed_over_in_details, seconds_in_details,
+    SkippedStrategy, bill_in_details, main_place, seconds_in_details, skipped_in_details,
     summary_draft,
 };
 pub use report::{Failed, Failure, ModelReport};
 
 /// How a candidate is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum SummaryMethod {
     /// For a summary in words.
     Summary,
     /// For the provider's own form of a compacted history.
     Native(NativeForm),
 }
 
-impl Way {
+impl SummaryMethod {
     /// Returns the name that reports use.
     pub const fn name(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ pub struct Candidate {
     /// Who is asked.
     pub provider: Arc<dyn Provider>,
     /// How.
-    pub way: Way,
+    pub way: SummaryMethod,
     /// What it costs; `None` for what has no price list.
     pub prices: Option<ModelInfo>,
     /// Who is named in the summary's provenance.
@@ -79,7 +79,7 @@ impl Candidate {
                 model: provider.model().to_owned(),
             },
             provider,
-            way: Way::Summary,
+            way: SummaryMethod::Summary,
             prices: None,
         }
     }
@@ -133,6 +133,8 @@ pub enum SummaryStep<'a> {
         error: &'a ProviderError,
         /// After which delay.
         delay: Duration,
+        /// For how long, at most.
+        budget: Duration,
     },
     /// The answer was no summary; it is asked once more, with a larger cap.
     Again(AnswerError),
@@ -158,8 +160,16 @@ impl fmt::Display for SummaryStep<'_> {
                 requests,
             } => write!(f, "asking {candidate}, part {request} of {requests}"),
             Self::Writing(characters) => write!(f, "{characters} characters"),
-            Self::Retry { error, delay } => {
-                write!(f, "{error}; again in {:.1} s", delay.as_secs_f64())
+            Self::Retry {
+                error,
+                delay,
+                budget,
+            } => {
+                let [delay, budget] = [delay, budget].map(Duration::as_secs_f64);
+                write!(
+                    f,
+                    "{error}; again in {delay:.1} s, for {budget:.0} s at most"
+                )
             }
             Self::Again(error) => write!(f, "{error}; asking once more"),
             Self::Folding => {
@@ -327,7 +337,7 @@ pub async fn compact(
         Some(done) => done,
         None => {
             let plan = plan_for(rules_limits(window)).map_err(NoSummary::Nothing)?;
-            let applied = plan.apply(&plan.answer_by_rule());
+            let applied = plan.apply(&plan.answer_extractive());
             let applied = applied.map_err(Failure::Apply)?;
             Compacted { plan, applied }
         }
@@ -360,8 +370,8 @@ impl Asking<Compacted> for Compacting<'_> {
                 Err(nothing) => return Err(NoSummary::Nothing(nothing)),
             };
             let done = match candidate.way {
-                Way::Summary => summarize(plan, candidate, run).await,
-                Way::Native(form) => {
+                SummaryMethod::Summary => summarize(plan, candidate, run).await,
+                SummaryMethod::Native(form) => {
                     native::compact(plan, self.request_for, form, candidate, run).await
                 }
             };
@@ -400,7 +410,7 @@ async fn summarize(
     Ok(Compacted { plan, applied })
 }
 
-/// Has a plan of another kind answered: by the first candidate that can, or by `by_rule`. Returns the plan as it
+/// Has a plan of another kind answered: by the first candidate that can, or by `extractive`. Returns the plan as it
 /// was asked and the answers.
 ///
 /// # Errors
@@ -409,7 +419,7 @@ pub async fn answer_plan<P: Foldable>(
     candidates: &[Candidate],
     window: TokenCount,
     plan_for: &(dyn Fn(SummarizerLimits) -> Result<P, String> + Sync),
-    by_rule: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
+    extractive: &(dyn Fn(&P) -> Vec<SummaryAnswer> + Sync),
     run: &mut Run<'_>,
 ) -> Result<(P, Vec<SummaryAnswer>), NoSummary> {
     let ask = Answering { window, plan_for };
@@ -417,6 +427,6 @@ pub async fn answer_plan<P: Foldable>(
         return Ok(done);
     }
     let plan = plan_for(rules_limits(window)).map_err(Failure::Window)?;
-    let answers = by_rule(&plan);
+    let answers = extractive(&plan);
     Ok((plan, answers))
 }

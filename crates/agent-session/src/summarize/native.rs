@@ -77,10 +77,20 @@ async fn ask(
     let mut billed: Vec<Usage> = Vec::new();
     let watch = &mut *run.watch;
     let mut progress = |progress: Progress<'_>| {
-        if let Progress::Retry { error, delay, .. } = progress {
+        if let Progress::Retry {
+            error,
+            delay,
+            budget,
+            ..
+        } = progress
+        {
             retries += 1;
             billed.extend(error.billed());
-            watch(SummaryStep::Retry { error, delay });
+            watch(SummaryStep::Retry {
+                error,
+                delay,
+                budget,
+            });
         }
     };
     let provider = &*candidate.provider;
@@ -116,7 +126,7 @@ fn readable(plan: &CompactionPlan, answer: &NativeAnswer) -> Vec<SummaryAnswer> 
         model: answer.history.model.clone(),
         readable: answer.readable.is_some(),
     };
-    let mut answers = plan.answer_by_rule();
+    let mut answers = plan.answer_extractive();
     for answer in &mut answers {
         answer.summarizer = summarizer.clone();
     }

@@ -84,13 +84,13 @@ pub fn seconds_in_details(draft: &mut EntryDraft, seconds: f64) {
 
 /// A strategy of a list that brought nothing, so that the next one was tried.
 #[derive(Debug, Serialize)]
-pub struct PassedOver {
+pub struct SkippedStrategy {
     strategy: &'static str,
     failed: bool,
     reason: String,
 }
 
-impl PassedOver {
+impl SkippedStrategy {
     /// Returns one with as much of the reason as is worth keeping; `failed` is false where there was nothing to do.
     pub fn new(strategy: &'static str, failed: bool, reason: &str) -> Self {
         Self {
@@ -102,7 +102,7 @@ impl PassedOver {
 }
 
 /// Writes which strategies were passed over before the one that wrote; nothing where none was.
-pub fn passed_over_in_details(draft: &mut EntryDraft, passed: &[PassedOver]) {
+pub fn skipped_in_details(draft: &mut EntryDraft, passed: &[SkippedStrategy]) {
     if !passed.is_empty() {
         add_details(draft, &[("passedOver", json!(passed))]);
     }

@@ -12,5 +12,9 @@ use agent_tools::Toolbox;
 
 /// Returns every tool that a session can offer, in the order in which models see them.
 pub fn standard_tools() -> Toolbox {
-    Toolbox::builtin().with(&[Arc::new(todo::Todo), Arc::new(recall::RecallTool)])
+    Toolbox::builtin().with(&[
+        Arc::new(todo::Todo),
+        Arc::new(recall::RecallTool),
+        Arc::new(recall::RecallReadTool),
+    ])
 }

@@ -1,17 +1,18 @@
-//! `recall`: finding again what was said in this session, on every branch, also what a compaction took out of the
-//! context.
+//! `recall` and `recall_read`: finding again what was said in this session, on every branch, also what a compaction
+//! took out of the context, and reading it.
 
 use compaction_core::{
-    Matches, Profile, Query, Recall, RecallLimits, RecalledText, Visit, recall, recall_entry,
+    Hints, Matches, Place, Profile, Query, ReadRequest, Recall, RecallFilters, RecallRead,
+    RecallRequest, RecallRole, TokenCount, recall_read,
 };
-use llm_providers::{BoxFuture, CancellationToken};
+use llm_providers::{BoxFuture, CancellationToken, Redactor};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use session_model::{AgentMessage, Entry, EntryBody, build_context};
+use session_model::{EntryIndex, Timestamp, build_context};
 
-use super::recalling::{IN_PART, Search, pattern, place_name};
-use agent_tools::text::{clip_line, count};
+use super::recalling::{Search, pattern, search, time};
+use agent_tools::text::clip_line;
 use agent_tools::{Concurrency, History, Tool, ToolContext, ToolKind, ToolMeta, ToolOutput};
 use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 
@@ -19,11 +20,19 @@ use agent_tools::{arguments_schema as schema, parse_arguments as parse};
 const ENTRIES: usize = 8;
 const MOST_ENTRIES: usize = 30;
 
-/// How much of an entry that is found is shown, in characters.
-const EXCERPT: usize = 400;
+/// The least that an answer may take, in tokens.
+const LEAST_TOKENS: u64 = 200;
 
-/// How much of an entry that is read is shown in one call, in characters.
-const READ: usize = 8000;
+/// What an answer of a search takes when the call says nothing, and at most, in tokens.
+const SEARCH_TOKENS: u64 = 1000;
+const MOST_SEARCH_TOKENS: u64 = 4000;
+
+/// The same for reading.
+const READ_TOKENS: u64 = 2000;
+const MOST_READ_TOKENS: u64 = 8000;
+
+/// The most entries that one call reads.
+const MOST_IDS: usize = 5;
 
 /// The longest query, in bytes.
 const QUERY: usize = 2000;
@@ -31,62 +40,98 @@ const QUERY: usize = 2000;
 /// The longest id that is repeated, in characters.
 const ID_CHARS: usize = 60;
 
-/// The name that models call it by.
-const NAME: &str = "recall";
+/// The name that models call the search by.
+pub(crate) const RECALL: &str = "recall";
 
-/// The tool.
+/// The name that models call the reading by.
+const READ: &str = "recall_read";
+
+const META: ToolMeta = ToolMeta {
+    kind: ToolKind::Search,
+    concurrency: Concurrency::WithAny,
+    ..ToolMeta::READ
+};
+
+/// The tool that searches.
 pub(crate) struct RecallTool;
+
+/// The tool that reads.
+pub(crate) struct RecallReadTool;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Arguments {
-    /// The words to look for, the telling ones; with regex a pattern.
-    query: Option<String>,
-    /// Takes the query for a regular expression; the newest matches come first.
+struct SearchArguments {
+    query: String,
+    /// query is a pattern
+    regex: Option<bool>,
     #[serde(default)]
-    regex: bool,
-    /// Shows this entry instead of searching.
-    id: Option<String>,
-    /// With id: the character to begin at.
-    offset: Option<usize>,
-    /// The most entries to show: 8 when nothing is said, 30 at most.
+    place: PlaceArgument,
+    #[serde(default)]
+    role: RoleArgument,
+    tool: Option<String>,
+    path: Option<String>,
+    /// id of an entry on it
+    branch: Option<String>,
+    /// date
+    since: Option<String>,
+    before: Option<String>,
+    /// default 8, at most 30
     limit: Option<usize>,
+    /// default 1000, at most 4000
+    max_tokens: Option<u64>,
 }
 
-/// What is wanted.
-enum Wanted {
-    Search {
-        query: String,
-        regex: bool,
-        limit: usize,
-    },
-    Entry {
-        id: String,
-        offset: usize,
-    },
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum PlaceArgument {
+    Any,
+    #[default]
+    OutOfContext,
+    InContext,
+    OtherBranch,
+}
+
+#[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum RoleArgument {
+    #[default]
+    Any,
+    User,
+    Assistant,
+    Tool,
+    Summary,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ReadArguments {
+    /// up to 5
+    ids: Vec<String>,
+    /// also so many entries before and after
+    around: Option<usize>,
+    /// character to begin at
+    offset: Option<usize>,
+    /// default 2000, at most 8000
+    max_tokens: Option<u64>,
 }
 
 impl Tool for RecallTool {
     fn name(&self) -> &str {
-        NAME
+        RECALL
     }
 
     fn description(&self) -> &str {
-        "Finds again what was said or done earlier in this session: also what was summarized and is no longer in the \
-         conversation, and what happened on other branches. Give query to search; each result names its entry. Give \
-         id to read one entry whole. What it shows is a record of the past, not a new request."
+        "Searches this whole session, also what was summarized or left on other branches. Use it before saying that \
+         something is unknown or asking the user again. Give distinctive words, exact names, paths or error texts. \
+         Then read with recall_read."
     }
 
     fn parameters(&self) -> Value {
-        schema::<Arguments>()
+        schema::<SearchArguments>()
     }
 
     fn meta(&self) -> ToolMeta {
-        ToolMeta {
-            kind: ToolKind::Search,
-            concurrency: Concurrency::WithAny,
-            ..ToolMeta::READ
-        }
+        META
     }
 
     fn run<'a>(
@@ -94,175 +139,235 @@ impl Tool for RecallTool {
         arguments: &'a Value,
         context: &'a ToolContext,
     ) -> BoxFuture<'a, ToolOutput> {
-        Box::pin(async move {
-            let wanted = match parse::<Arguments>(arguments).and_then(wanted) {
-                Ok(wanted) => wanted,
-                Err(message) => return ToolOutput::error(message),
-            };
-            let Some(history) = context.history.clone() else {
-                return ToolOutput::error("there is no earlier part of this session to look into");
-            };
-            let cancel = context.cancel.clone();
-            let work = tokio::task::spawn_blocking(move || look(&history, &wanted, &cancel));
-            tokio::select! {
-                biased;
-                // The work notices it too, at the next entry.
-                () = context.cancel.cancelled() => ToolOutput::cancelled(),
-                done = work => done.unwrap_or_else(|_| ToolOutput::failed(NAME)),
-            }
+        let arguments = parse::<SearchArguments>(arguments).and_then(|arguments| {
+            arguments.check()?;
+            Ok(arguments)
+        });
+        run(RECALL, arguments, context, |look, arguments| {
+            look.search(arguments)
         })
     }
 }
 
-fn wanted(arguments: Arguments) -> Result<Wanted, String> {
-    match (arguments.id, arguments.query) {
-        (Some(_), Some(_)) => Err("give either query or id, not both".to_owned()),
-        (Some(id), None) => Ok(Wanted::Entry {
-            id: id.trim().to_owned(),
-            offset: arguments.offset.unwrap_or(0),
-        }),
-        (None, Some(_)) if arguments.offset.is_some() => {
-            Err("offset: goes with id only; leave it out".to_owned())
-        }
-        (None, Some(query)) if query.trim().is_empty() => {
-            Err("query: is empty; give the words to look for".to_owned())
-        }
-        (None, Some(query)) if query.len() > QUERY => Err(format!(
-            "query: is longer than {QUERY} bytes; a few telling words are enough"
-        )),
-        (None, Some(query)) => Ok(Wanted::Search {
-            query,
-            regex: arguments.regex,
-            limit: arguments.limit.unwrap_or(ENTRIES).clamp(1, MOST_ENTRIES),
-        }),
-        (None, None) => {
-            Err("give query, the words to look for, or id, the entry to read".to_owned())
-        }
+impl Tool for RecallReadTool {
+    fn name(&self) -> &str {
+        READ
+    }
+
+    fn description(&self) -> &str {
+        "Reads entries of this session by the ids that recall and summaries name."
+    }
+
+    fn parameters(&self) -> Value {
+        schema::<ReadArguments>()
+    }
+
+    fn meta(&self) -> ToolMeta {
+        META
+    }
+
+    fn run<'a>(
+        &'a self,
+        arguments: &'a Value,
+        context: &'a ToolContext,
+    ) -> BoxFuture<'a, ToolOutput> {
+        let arguments = parse::<ReadArguments>(arguments);
+        run(READ, arguments, context, |look, arguments| {
+            look.read(arguments)
+        })
     }
 }
 
-fn look(history: &History, wanted: &Wanted, cancel: &CancellationToken) -> ToolOutput {
-    let path = history.tree.path(history.leaf);
-    let context = build_context(&path, Profile::Own.context_rules());
-    match wanted {
-        Wanted::Entry { id, offset } => match history.tree.find(id) {
-            None => {
-                let id = clip_line(id, ID_CHARS);
-                ToolOutput::error(format!(
-                    "there is no entry {id} in this session; search with query to find ids"
-                ))
-            }
-            Some(index) => match recall_entry(&path, &context, index, *offset, READ) {
-                Ok(read) => entry_output(&read),
-                Err(error) => ToolOutput::error(format!("the entry cannot be read: {error}")),
+/// Runs a look into the session on a thread of its own, until it is done or cancelled.
+fn run<'a, A: Send + 'static>(
+    tool: &'static str,
+    arguments: Result<A, String>,
+    context: &'a ToolContext,
+    look: fn(&Look, &A) -> Result<ToolOutput, String>,
+) -> BoxFuture<'a, ToolOutput> {
+    Box::pin(async move {
+        let arguments = match arguments {
+            Ok(arguments) => arguments,
+            Err(message) => return ToolOutput::error(message),
+        };
+        let Some(history) = context.history.clone() else {
+            return ToolOutput::error("there is no earlier part of this session to look into");
+        };
+        let into = Look {
+            history,
+            cancel: context.cancel.clone(),
+            redactor: context.redactor.clone(),
+        };
+        let work = tokio::task::spawn_blocking(move || look(&into, &arguments));
+        tokio::select! {
+            biased;
+            // The work notices it too, at the next entry.
+            () = context.cancel.cancelled() => ToolOutput::cancelled(),
+            done = work => match done {
+                Ok(Ok(output)) => output,
+                Ok(Err(message)) => ToolOutput::error(message),
+                Err(_) => ToolOutput::failed(tool),
             },
-        },
-        Wanted::Search {
-            query,
-            regex,
-            limit,
-        } => {
-            let compiled = match regex.then(|| pattern(query)).transpose() {
-                Ok(compiled) => compiled.map(Search::new),
-                Err(error) => return ToolOutput::error(format!("query: {error}")),
-            };
-            let find = |text: &str| {
-                let search = compiled.as_ref();
-                search.map_or(Matches::default(), |search| {
-                    search.matches(text, || cancel.is_cancelled())
-                })
-            };
-            let looked_for = match &compiled {
-                Some(_) => Query::Pattern(&find),
-                None => Query::Words(query),
-            };
-            let limits = RecallLimits {
-                entries: *limit,
-                excerpt: EXCERPT,
-            };
-            // The answer whose call this is holds the very words.
-            let asking = path.entries().last().copied();
-            let mut visit = |index, entry: &Entry| match () {
-                () if cancel.is_cancelled() => Visit::Stop,
-                () if asking == Some(index) || is_recall(entry) => Visit::Skip,
-                () => Visit::Search,
-            };
-            match recall(&path, &context, &looked_for, limits, &mut visit) {
-                Some(found) => search_output(&found),
-                None => ToolOutput::cancelled(),
-            }
+        }
+    })
+}
+
+impl SearchArguments {
+    fn check(&self) -> Result<(), String> {
+        if self.query.trim().is_empty() {
+            return Err("query: is empty; give the words to look for".to_owned());
+        }
+        if self.query.len() > QUERY {
+            let long = "a few distinctive words are enough";
+            return Err(format!("query: is longer than {QUERY} bytes; {long}"));
+        }
+        Ok(())
+    }
+
+    fn place(&self) -> Option<Place> {
+        match self.place {
+            PlaceArgument::Any => None,
+            PlaceArgument::OutOfContext => Some(Place::OutOfContext),
+            PlaceArgument::InContext => Some(Place::InContext),
+            PlaceArgument::OtherBranch => Some(Place::OtherBranch),
+        }
+    }
+
+    fn role(&self) -> Option<RecallRole> {
+        match self.role {
+            RoleArgument::Any => None,
+            RoleArgument::User => Some(RecallRole::User),
+            RoleArgument::Assistant => Some(RecallRole::Assistant),
+            RoleArgument::Tool => Some(RecallRole::Tool),
+            RoleArgument::Summary => Some(RecallRole::Summary),
         }
     }
 }
 
-/// Returns whether an entry only repeats others: an earlier call of this tool, or its result.
-fn is_recall(entry: &Entry) -> bool {
-    let EntryBody::Message(message) = &entry.body else {
-        return false;
-    };
-    if let AgentMessage::ToolResult(result) = &**message {
-        return result.tool_name == NAME;
-    }
-    let AgentMessage::Assistant(answer) = &**message else {
-        return false;
-    };
-    let mut calls = answer.content.tool_calls().peekable();
-    let says_nothing = answer.content.joined_text("").trim().is_empty();
-    says_nothing && calls.peek().is_some() && calls.all(|call| call.name == NAME)
+/// What a call looks into.
+struct Look {
+    history: std::sync::Arc<History>,
+    cancel: CancellationToken,
+    redactor: std::sync::Arc<Redactor>,
 }
 
-fn entry_output(read: &RecalledText) -> ToolOutput {
-    let date = read.timestamp.as_ref();
-    let date = date.map_or(String::new(), |date| format!(", {date}"));
-    let mut text = format!(
-        "[{}] {}{date}, {}, {}\n",
-        read.entry_id,
-        read.role,
-        place_name(read.place),
-        count(read.total_chars, "character"),
-    );
-    text.push_str(&read.text);
-    if let Some(next) = read.next_offset {
-        let left = read.total_chars - next;
-        let left = count(left, "character");
-        text.push_str(&format!("\n[{left} left; read on with offset {next}]"));
+impl Look {
+    fn find(&self, id: &str) -> Result<EntryIndex, String> {
+        let id = id.trim().trim_matches(['[', ']']);
+        self.history.tree.find(id).ok_or_else(|| {
+            let id = clip_line(id, ID_CHARS);
+            format!("there is no entry {id} in this session; search with recall to find ids")
+        })
     }
-    let details = json!({ "entry_id": read.entry_id, "next_offset": read.next_offset });
-    ToolOutput::text(text).with_details(details)
+
+    fn search(&self, arguments: &SearchArguments) -> Result<ToolOutput, String> {
+        // Summaries name entries; whoever searches for such an id means the entry.
+        if self.find(&arguments.query).is_ok() {
+            return self.read(&ReadArguments {
+                ids: vec![arguments.query.clone()],
+                around: None,
+                offset: None,
+                max_tokens: arguments.max_tokens,
+            });
+        }
+        let (tree, leaf) = (&self.history.tree, self.history.leaf);
+        let at = |key: &str, text: &Option<String>| -> Result<Option<Timestamp>, String> {
+            let parsed = text.as_deref().map(time).transpose();
+            parsed.map_err(|error| format!("{key}: {error}"))
+        };
+        let filters = RecallFilters {
+            place: arguments.place(),
+            role: arguments.role(),
+            tool: filled(arguments.tool.as_ref()),
+            path: filled(arguments.path.as_ref()),
+            branch: match filled(arguments.branch.as_ref()) {
+                Some(id) => Some(self.find(&id)?),
+                None => None,
+            },
+            since: at("since", &arguments.since)?,
+            before: at("before", &arguments.before)?,
+        };
+        let is_regex = arguments.regex.unwrap_or(false);
+        let compiled = match is_regex.then(|| pattern(&arguments.query)).transpose() {
+            Ok(compiled) => compiled.map(Search::new),
+            Err(error) => return Err(format!("query: {error}")),
+        };
+        let stop = || self.cancel.is_cancelled();
+        let find = |text: &str| {
+            let search = compiled.as_ref();
+            search.map_or(Matches::default(), |search| search.matches(text, stop))
+        };
+        let clean = |text: &str| self.redactor.clean_answer(text);
+        let request = RecallRequest {
+            query: match &compiled {
+                Some(_) => Query::Pattern(&find),
+                None => Query::Words(&arguments.query),
+            },
+            filters,
+            entries: arguments.limit.unwrap_or(ENTRIES).clamp(1, MOST_ENTRIES),
+            tokens: tokens(arguments.max_tokens, SEARCH_TOKENS, MOST_SEARCH_TOKENS),
+            // The answer whose call this is holds the very words.
+            except: tree.path(leaf).entries().last().copied(),
+            clean: Some(&clean),
+            hints: Hints {
+                read: "recall_read reads them by id",
+                anywhere: "place=any",
+            },
+        };
+        let rules = Profile::Own.context_rules();
+        Ok(match search(tree, leaf, rules, &request, &stop) {
+            Some(found) => search_output(&found, &request),
+            None => ToolOutput::cancelled(),
+        })
+    }
+
+    fn read(&self, arguments: &ReadArguments) -> Result<ToolOutput, String> {
+        let ids = &arguments.ids;
+        if ids.is_empty() || ids.len() > MOST_IDS {
+            let count = ids.len();
+            return Err(format!("ids: {count} given; give 1 to {MOST_IDS}"));
+        }
+        let entries = ids.iter().map(|id| self.find(id));
+        let clean = |text: &str| self.redactor.clean_answer(text);
+        let request = ReadRequest {
+            entries: entries.collect::<Result<_, _>>()?,
+            around: arguments.around.unwrap_or(0),
+            offset: arguments.offset.unwrap_or(0),
+            tokens: tokens(arguments.max_tokens, READ_TOKENS, MOST_READ_TOKENS),
+            clean: Some(&clean),
+        };
+        let path = self.history.tree.path(self.history.leaf);
+        let context = build_context(&path, Profile::Own.context_rules());
+        let read = recall_read(&path, &context, &request, &|| self.cancel.is_cancelled());
+        Ok(read.map_or_else(ToolOutput::cancelled, |read| read_output(&read)))
+    }
 }
 
-fn search_output(found: &Recall) -> ToolOutput {
+/// Returns a text that says something.
+fn filled(text: Option<&String>) -> Option<String> {
+    let text = text.map(|text| text.trim().to_owned());
+    text.filter(|text| !text.is_empty())
+}
+
+fn tokens(given: Option<u64>, usual: u64, most: u64) -> TokenCount {
+    TokenCount(given.unwrap_or(usual).clamp(LEAST_TOKENS, most))
+}
+
+fn search_output(found: &Recall, request: &RecallRequest<'_>) -> ToolOutput {
     let details = json!({
         "matching": found.matching,
+        "elsewhere": found.elsewhere,
         "searched": found.searched,
         "in_part": found.in_part,
     });
-    let in_part = match found.in_part {
-        true => format!("\n[{IN_PART}]"),
-        false => String::new(),
-    };
-    if found.found.is_empty() {
-        let searched = found.searched;
-        let text = format!("Nothing in {searched} entries matches; try other words.{in_part}");
-        return ToolOutput::text(text).with_details(details);
-    }
-    let mut text = format!(
-        "{} of {} matching entries, {} searched. Read one whole with its id.\n",
-        found.found.len(),
-        found.matching,
-        found.searched
-    );
-    for entry in &found.found {
-        let date = entry.timestamp.as_ref();
-        let date = date.map_or(String::new(), |date| format!(", {date}"));
-        text.push_str(&format!(
-            "\n[{}] {}{date}, {}\n{}\n",
-            entry.entry_id,
-            entry.role,
-            place_name(entry.place),
-            entry.excerpt
-        ));
-    }
-    text.push_str(&in_part);
-    ToolOutput::text(text).with_details(details)
+    ToolOutput::text(found.to_text(request)).with_details(details)
+}
+
+fn read_output(read: &RecallRead) -> ToolOutput {
+    let entries = read
+        .entries
+        .iter()
+        .map(|entry| json!({ "entry_id": entry.entry_id, "next_offset": entry.next_offset }));
+    let details = json!({ "entries": entries.collect::<Vec<_>>() });
+    ToolOutput::text(read.to_text()).with_details(details)
 }

@@ -1,9 +1,18 @@
-//! What the tool `recall` and the command share: patterns of bounded size and work, and the words for places.
+//! What the tools of recall and the command share: running a search on several threads, patterns of bounded size and
+//! work, and reading dates.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
-use compaction_core::{Matches, Place};
+use compaction_core::{Matches, Recall, RecallRequest, RecallSearch, prompts};
+use llm_providers::Request;
 use regex::{Regex, RegexBuilder};
+use session_model::{
+    AgentMessage, Block, Content, ContextRules, Leaf, LlmMessage, SessionContext, SessionTree,
+    Timestamp, Wording, build_context, convert_message,
+};
+
+use crate::tools::recall::RECALL;
 
 /// The largest compiled pattern, in bytes.
 const PATTERN_LIMIT: usize = 1 << 20;
@@ -11,8 +20,9 @@ const PATTERN_LIMIT: usize = 1 << 20;
 /// How much of one text a pattern is looked for in, in bytes.
 const SEARCHED: usize = 1 << 20;
 
-/// The most places of one text that count.
+/// The most places of one text that count, and that are kept.
 const MOST_PLACES: usize = 1000;
+const KEPT_PLACES: usize = 100;
 
 /// How much is read to count further places in one text, in bytes: each may take what is left of the text.
 const COUNTED: usize = 16 << 20;
@@ -20,9 +30,70 @@ const COUNTED: usize = 16 << 20;
 /// How much is read to count further places in all texts of a search, in bytes.
 const COUNTED_IN_ALL: usize = 256 << 20;
 
-/// Says that a search did not read everything.
-pub const IN_PART: &str =
-    "there may be more: very long texts are searched in part, and matches counted up to a bound";
+/// A session of fewer entries is searched by one thread, and the most threads that search one.
+const ENTRIES_OF_ONE: usize = 2000;
+const MOST_THREADS: usize = 4;
+
+/// Searches a session that stands at `leaf`; `None` when `stop` said so.
+pub fn search(
+    tree: &SessionTree,
+    leaf: Leaf,
+    rules: ContextRules,
+    request: &RecallRequest<'_>,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Option<Recall> {
+    let path = tree.path(leaf);
+    let context = build_context(&path, rules);
+    let search = RecallSearch::new(&path, &context, request);
+    let threads = match tree.len() < ENTRIES_OF_ONE {
+        true => 1,
+        false => thread::available_parallelism().map_or(1, |most| most.get().min(MOST_THREADS)),
+    };
+    let mut parts = search.parts(threads).into_iter();
+    let own = parts.next()?;
+    let scans = thread::scope(|scope| {
+        let search = &search;
+        let others: Vec<_> = parts
+            .map(|part| scope.spawn(move || search.scan(part, &|| stop())))
+            .collect();
+        let mut scans = vec![search.scan(own, &|| stop())];
+        scans.extend(others.into_iter().map(|other| other.join().ok().flatten()));
+        scans.into_iter().collect::<Option<Vec<_>>>()
+    })?;
+    search.finish(scans, &|| stop())
+}
+
+/// Says behind the summary of the newest compaction how the rest is found again, where the model has the tool for it.
+pub(crate) fn teach_recall(request: &mut Request, context: &SessionContext) {
+    let first = context.entries.first().into_iter();
+    let mut messages = first.flat_map(|projected| &projected.messages);
+    let summary = messages.find(|it| matches!(&***it, AgentMessage::CompactionSummary(_)));
+    let shown = summary.and_then(|summary| convert_message(summary, Wording::Own));
+    let is_offered = request.tools.iter().any(|tool| tool.name == RECALL);
+    let mut messages = request.messages.iter_mut();
+    let found = messages.find(|message| Some(&**message) == shown.as_ref());
+    if let Some(LlmMessage::User(Content::Blocks(blocks))) = found.filter(|_| is_offered)
+        && let Some(Block::Text(block)) = blocks.last_mut()
+    {
+        block.text.push_str("\n\n");
+        block.text.push_str(&prompts::summary_recall());
+    }
+}
+
+/// Returns the point that a text names: a date, or a date with its time.
+///
+/// # Errors
+/// What to write instead.
+pub fn time(text: &str) -> Result<Timestamp, String> {
+    let text = text.trim();
+    let whole = [
+        text.to_owned(),
+        format!("{text}T00:00:00Z"),
+        format!("{text}Z"),
+    ];
+    let parsed = whole.iter().find_map(|text| Timestamp::parse(text));
+    parsed.ok_or_else(|| "is no time; write 2026-01-31 or 2026-01-31T10:00:00Z".to_owned())
+}
 
 /// Returns a pattern. It finds the next place in time linear in the text, and what it compiles to is bounded here.
 ///
@@ -37,7 +108,7 @@ pub fn pattern(text: &str) -> Result<Regex, String> {
 pub struct Search {
     pattern: Regex,
     /// How many bytes may still be read to count further places.
-    left: Cell<usize>,
+    left: AtomicUsize,
 }
 
 impl Search {
@@ -45,7 +116,7 @@ impl Search {
     pub fn new(pattern: Regex) -> Self {
         Self {
             pattern,
-            left: Cell::new(COUNTED_IN_ALL),
+            left: AtomicUsize::new(COUNTED_IN_ALL),
         }
     }
 
@@ -63,25 +134,18 @@ impl Search {
         for place in self.pattern.find_iter(searched) {
             let rest = searched.len() - place.end();
             found.count += 1;
-            found.first.get_or_insert(place.range());
-            let left = self.left.get();
+            if found.places.len() < KEPT_PLACES {
+                found.places.push(place.range());
+            }
+            let left = self.left.load(Ordering::Relaxed);
             if found.count == MOST_PLACES || rest > left_here || rest > left || stop() {
                 found.in_part |= rest > 0;
                 break;
             }
             left_here -= rest;
-            self.left.set(left - rest);
+            self.left.store(left - rest, Ordering::Relaxed);
         }
         found
-    }
-}
-
-/// Returns where an entry stands, in words.
-pub fn place_name(place: Place) -> &'static str {
-    match place {
-        Place::InContext => "in the context",
-        Place::OutOfContext => "out of the context",
-        Place::OtherBranch => "on another branch",
     }
 }
 
@@ -93,16 +157,20 @@ mod tests {
         false
     }
 
+    fn first(found: &Matches) -> Option<std::ops::Range<usize>> {
+        found.places.first().cloned()
+    }
+
     #[test]
     fn a_pattern_looks_at_the_beginning_of_a_long_text_and_stops_when_told() {
         let text = format!("needle{}needle", "é".repeat(SEARCHED));
         let needle = Search::new(pattern("needle").unwrap());
         let found = needle.matches(&text, never);
-        assert_eq!((found.first, found.count), (Some(0..6), 1));
+        assert_eq!((first(&found), found.count), (Some(0..6), 1));
         assert!(found.in_part);
         assert_eq!(needle.matches(&text, || true).count, 0);
         let short = needle.matches("a needle in a needle", never);
-        assert_eq!((short.first, short.count), (Some(2..8), 2));
+        assert_eq!((first(&short), short.count), (Some(2..8), 2));
         assert!(!short.in_part);
     }
 
@@ -111,12 +179,34 @@ mod tests {
         let text = "A".repeat(1_000_000);
         let search = Search::new(pattern(".*[^A-Z]|[A-Z]").unwrap());
         let found = search.matches(&text, never);
-        assert_eq!((found.first, found.count), (Some(0..1), 17));
+        assert_eq!((first(&found), found.count), (Some(0..1), 17));
         assert!(found.in_part);
         // When all work is done, one place of each text is still found.
-        search.left.set(0);
+        search.left.store(0, Ordering::Relaxed);
         let found = search.matches(&text, never);
-        assert_eq!((found.first, found.count), (Some(0..1), 1));
+        assert_eq!((first(&found), found.count), (Some(0..1), 1));
         assert!(found.in_part);
+    }
+
+    #[test]
+    fn a_pattern_that_explodes_elsewhere_takes_linear_time() {
+        let search = Search::new(pattern("(a+)+$").unwrap());
+        let text = "a".repeat(100_000) + "b";
+        assert_eq!(search.matches(&text, never).count, 0);
+    }
+
+    #[test]
+    fn times_are_dates_with_or_without_the_hour() {
+        let at = |text: &str| time(text).map(|at| at.to_string());
+        assert_eq!(at("2026-01-31").as_deref(), Ok("2026-01-31T00:00:00.000Z"));
+        assert_eq!(
+            at("2026-01-31T10:00:00").as_deref(),
+            Ok("2026-01-31T10:00:00.000Z")
+        );
+        assert_eq!(
+            at(" 2026-01-31T10:00:00+02:00").as_deref(),
+            Ok("2026-01-31T08:00:00.000Z")
+        );
+        assert!(at("yesterday").is_err());
     }
 }

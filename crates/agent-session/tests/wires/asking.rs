@@ -6,7 +6,7 @@ use compaction_core::{
     SummarizerLimits, TokenCount, Trigger, plan_branch_summary, plan_compaction, plan_handoff,
 };
 use llm_providers::{
-    CancellationToken, NativeForm, Reasoning, Request, RetryPolicy, ToolChoice, Wire,
+    ApiProtocol, CancellationToken, NativeForm, Reasoning, Request, RetryPolicy, ToolChoice,
 };
 use session_model::{
     Content, ContextRules, Decoded, Leaf, LlmMessage, build_context, decode_bytes,
@@ -68,7 +68,7 @@ pub fn all(form: &Form) -> Vec<(&'static str, Received)> {
     // At rest a session ends in an answer.
     let last = rich.pop().expect("a last message");
     let mut resting = turn(&rich);
-    if asked.resolved.provider.wire == Wire::Messages {
+    if asked.resolved.provider.wire == ApiProtocol::Messages {
         // Below 50,000 tokens this wire has no native compaction.
         let long = Content::Text("A long story. ".repeat(16_000));
         resting.messages.insert(0, LlmMessage::User(long));

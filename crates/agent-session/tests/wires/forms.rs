@@ -2,12 +2,12 @@
 
 use std::sync::{Arc, LazyLock};
 
-use agent_session::summarize::{Candidate, Way};
+use agent_session::summarize::{Candidate, SummaryMethod};
 use compaction_core::Summarizer;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
 use llm_providers::{
-    Answer, CancellationToken, HttpClient, HttpProvider, HttpSettings, NativeForm, NativeRequest,
-    Progress, Provider, ProviderError, Reasoning, Request, RetryPolicy, Secret, Wire,
+    Answer, ApiProtocol, CancellationToken, HttpClient, HttpProvider, HttpSettings, NativeForm,
+    NativeRequest, Progress, Provider, ProviderError, Reasoning, Request, RetryPolicy, Secret,
     compact_native,
 };
 use serde_json::json;
@@ -23,7 +23,7 @@ pub struct Form {
     /// The model.
     pub model: &'static str,
     /// The wire in place of the provider's own.
-    pub wire: Option<Wire>,
+    pub wire: Option<ApiProtocol>,
 }
 
 const fn form(name: &'static str, model: &'static str) -> Form {
@@ -34,7 +34,7 @@ const fn form(name: &'static str, model: &'static str) -> Form {
     }
 }
 
-const fn by(wire: Wire, name: &'static str, model: &'static str) -> Form {
+const fn by(wire: ApiProtocol, name: &'static str, model: &'static str) -> Form {
     Form {
         name,
         model,
@@ -45,18 +45,19 @@ const fn by(wire: Wire, name: &'static str, model: &'static str) -> Form {
 /// Providers of the catalog that differ from each other, and what users make of them.
 pub const FORMS: &[Form] = &[
     form("openai", "openai/gpt-5.5"),
-    by(Wire::Chat, "openai-chat", "openai/gpt-5.5"),
+    by(ApiProtocol::Chat, "openai-chat", "openai/gpt-5.5"),
     form("xai", "xai/grok-4.7"),
-    by(Wire::Responses, "custom-responses", "lab/local"),
+    by(ApiProtocol::Responses, "custom-responses", "lab/local"),
     form("anthropic", "anthropic/claude-opus-5-5"),
     form("anthropic-older", "anthropic/claude-haiku-4-5"),
-    by(Wire::Messages, "custom-messages", "lab/local"),
+    by(ApiProtocol::Messages, "custom-messages", "lab/local"),
     form("openrouter", "openrouter/anthropic/claude-opus-5.5"),
     form("deepseek", "deepseek/deepseek-flash"),
+    form("moonshotai", "moonshotai/kimi-k3"),
     form("groq", "groq/openai/gpt-oss-120b"),
     form("mistral", "mistral/mistral-medium-3.5"),
     form("gemini", "gemini/gemini-3.8-flash"),
-    by(Wire::Chat, "gemini-chat", "gemini/gemini-3.8-flash"),
+    by(ApiProtocol::Chat, "gemini-chat", "gemini/gemini-3.8-flash"),
     form("ollama", "ollama/qwen3:8b"),
     form("llama.cpp", "llama.cpp/local"),
     form("strict-roles", "strict/small"),
@@ -92,10 +93,10 @@ impl Form {
     /// Returns true for the form of this wire.
     pub fn has_path(&self, wire: &str) -> bool {
         let own = match self.resolved("http://127.0.0.1:1").provider.wire {
-            Wire::Responses => "responses",
-            Wire::Messages => "messages",
-            Wire::Chat => "chat",
-            Wire::Gemini => "gemini",
+            ApiProtocol::Responses => "responses",
+            ApiProtocol::Messages => "messages",
+            ApiProtocol::Chat => "chat",
+            ApiProtocol::Gemini => "gemini",
         };
         own == wire
     }
@@ -103,9 +104,9 @@ impl Form {
     /// Returns the forms of native compaction that the wire has.
     pub fn natives(&self) -> &'static [NativeForm] {
         match self.resolved("http://127.0.0.1:1").provider.wire {
-            Wire::Responses => &[NativeForm::Standalone, NativeForm::InBand],
-            Wire::Messages => &[NativeForm::InBand],
-            Wire::Chat | Wire::Gemini => &[],
+            ApiProtocol::Responses => &[NativeForm::Standalone, NativeForm::InBand],
+            ApiProtocol::Messages => &[NativeForm::InBand],
+            ApiProtocol::Chat | ApiProtocol::Gemini => &[],
         }
     }
 }
@@ -142,7 +143,7 @@ impl Asked {
     pub fn candidate(&self) -> Candidate {
         Candidate {
             provider: Arc::clone(&self.provider) as Arc<dyn Provider>,
-            way: Way::Summary,
+            way: SummaryMethod::Summary,
             prices: None,
             summarizer: Summarizer::Extractive,
         }

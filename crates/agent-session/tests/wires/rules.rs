@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use llm_providers::{
-    CacheControlModels, Capabilities, MaxTokensField, ProviderCompat, ReasoningField, Wire,
+    ApiProtocol, CacheControlModels, Capabilities, MaxTokensField, ProviderCompat, ReasoningField,
 };
 use serde_json::Value;
 use test_support::Received;
@@ -40,18 +40,20 @@ pub fn check(form: &Form, received: &Received) -> Result<(), Wrong> {
     let is_named = body["model"] == model || received.path.contains(&format!("/{model}:"));
     ensure!(is_named, "another model");
     match wire {
-        Wire::Responses => responses(&body, compat, can, received.path.ends_with("/compact")),
-        Wire::Chat => chat(&body, compat, can),
-        Wire::Messages => messages(&body, compat, can),
-        Wire::Gemini => gemini(&body, can),
+        ApiProtocol::Responses => {
+            responses(&body, compat, can, received.path.ends_with("/compact"))
+        }
+        ApiProtocol::Chat => chat(&body, compat, can),
+        ApiProtocol::Messages => messages(&body, compat, can),
+        ApiProtocol::Gemini => gemini(&body, can),
     }
 }
 
-fn headers(wire: Wire, received: &Received) -> Result<(), Wrong> {
+fn headers(wire: ApiProtocol, received: &Received) -> Result<(), Wrong> {
     let home = match wire {
-        Wire::Messages => ("x-api-key", KEY.to_owned()),
-        Wire::Gemini => ("x-goog-api-key", KEY.to_owned()),
-        Wire::Responses | Wire::Chat => ("authorization", format!("Bearer {KEY}")),
+        ApiProtocol::Messages => ("x-api-key", KEY.to_owned()),
+        ApiProtocol::Gemini => ("x-goog-api-key", KEY.to_owned()),
+        ApiProtocol::Responses | ApiProtocol::Chat => ("authorization", format!("Bearer {KEY}")),
     };
     ensure!(
         received.header(home.0) == Some(&home.1),
@@ -76,10 +78,16 @@ fn headers(wire: Wire, received: &Received) -> Result<(), Wrong> {
         || received.header("accept") == Some("text/event-stream");
     ensure!(events, "no events asked for");
     let version = received.header("anthropic-version").is_some();
-    ensure!(version == (wire == Wire::Messages), "anthropic-version");
+    ensure!(
+        version == (wire == ApiProtocol::Messages),
+        "anthropic-version"
+    );
     let beta = body.contains("compact_20260112") || body.contains("\"type\":\"compaction\"");
     let named = received.header("anthropic-beta") == Some("compact-2026-01-12");
-    ensure!(named == (beta && wire == Wire::Messages), "anthropic-beta");
+    ensure!(
+        named == (beta && wire == ApiProtocol::Messages),
+        "anthropic-beta"
+    );
     Ok(())
 }
 

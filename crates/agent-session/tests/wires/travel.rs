@@ -1,6 +1,6 @@
 //! A session that goes from provider to provider: what can be kept is kept, signatures go to their maker only.
 
-use llm_providers::{ProviderErrorKind, Wire};
+use llm_providers::{ApiProtocol, ProviderErrorKind};
 use proptest::test_runner::{Config as ProptestConfig, TestCaseError, TestRunner};
 use serde_json::{Value, json};
 use session_model::decode_bytes;
@@ -122,19 +122,19 @@ impl Said {
         ));
     }
 
-    fn of(wire: Wire, body: &Value) -> String {
+    fn of(wire: ApiProtocol, body: &Value) -> String {
         let mut said = Self::default();
         let key = match wire {
-            Wire::Responses => "input",
-            Wire::Gemini => "contents",
-            Wire::Chat | Wire::Messages => "messages",
+            ApiProtocol::Responses => "input",
+            ApiProtocol::Gemini => "contents",
+            ApiProtocol::Chat | ApiProtocol::Messages => "messages",
         };
         for item in body[key].as_array().into_iter().flatten() {
             match wire {
-                Wire::Responses => said.item(item),
-                Wire::Chat => said.message(item),
-                Wire::Messages => said.turn(item),
-                Wire::Gemini => said.entry(item),
+                ApiProtocol::Responses => said.item(item),
+                ApiProtocol::Chat => said.message(item),
+                ApiProtocol::Messages => said.turn(item),
+                ApiProtocol::Gemini => said.entry(item),
             }
         }
         said.lines.join("\n")

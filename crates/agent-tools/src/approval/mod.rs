@@ -173,7 +173,7 @@ impl Approvals {
                         "whether the user denies this cannot be looked up and nobody can be asked; ask the user to mend the file or to move it away: {fault}"
                     ),
                     None => format!(
-                        "{tool} has to be allowed and nobody can be asked; run again with --allow {tool}"
+                        "{tool} has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies"
                     ),
                 }));
             }
@@ -328,9 +328,9 @@ impl Approvals {
         }
     }
 
-    fn tell(&self, told: ApprovalEvent<'_>) {
+    fn tell(&self, event: ApprovalEvent<'_>) {
         if let Some(tell) = &self.tell {
-            tell(told);
+            tell(event);
         }
     }
 

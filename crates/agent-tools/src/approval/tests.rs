@@ -422,7 +422,7 @@ async fn answers_for_good_hold_in_the_next_session() {
     // Nobody has to be there for an answer that is known.
     let alone = Approvals::new(BTreeMap::new(), false).remembering(Ok(memory.clone()));
     assert_eq!(decided(&alone, "d", "make").await, "may run");
-    assert_snapshot!(decided(&alone, "d", "make x").await, @"bash has to be allowed and nobody can be asked; run again with --allow bash");
+    assert_snapshot!(decided(&alone, "d", "make x").await, @"bash has to be allowed and nobody can be asked; the user can allow it for a run, or for good in tools.policies");
 }
 
 #[tokio::test]

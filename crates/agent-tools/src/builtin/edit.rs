@@ -137,12 +137,12 @@ fn change(
     redactor: &Redactor,
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
-    let said = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
+    let describe = |reason: String| format!("cannot edit {path}: {reason}; nothing was changed");
     let place = workspace.locate_to_change(path)?;
-    let original = Original::read(place, limits.edit_bytes).map_err(said)?;
-    let changes = find_changes(&original.text, edits, commit).map_err(said)?;
+    let original = Original::read(place, limits.edit_bytes).map_err(describe)?;
+    let changes = find_changes(&original.text, edits, commit).map_err(describe)?;
     let edited = apply(&original.text, &changes);
-    let lost = original.replace(&edited, commit).map_err(said)?;
+    let lost = original.replace(&edited, commit).map_err(describe)?;
     let diff = diff::unified(path, &original.text, &edited);
     let diff = diff::bounded(diff, limits, redactor);
     let replacements = count(changes.len(), "replacement");

@@ -95,9 +95,10 @@ fn find(
         None => workspace.top(),
     };
     let shown = arguments.path.as_deref().unwrap_or(".");
-    let said = |reason: String| format!("cannot look in {shown}: {reason}");
-    let kind = place.kind().map_err(|error| said(reason(&error)))?;
-    kind.check_folder().map_err(|error| said(reason(&error)))?;
+    let describe = |reason: String| format!("cannot look in {shown}: {reason}");
+    let kind = place.kind().map_err(|error| describe(reason(&error)))?;
+    kind.check_folder()
+        .map_err(|error| describe(reason(&error)))?;
     let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
     let mut listing = Listing::new(limits);
     let mut more = false;
@@ -115,7 +116,7 @@ fn find(
             false => ControlFlow::Continue(()),
         }
     });
-    let passed = passed.map_err(said)?;
+    let passed = passed.map_err(describe)?;
     let lines = listing.lines();
     let mut notices = Vec::new();
     if lines == 0 {

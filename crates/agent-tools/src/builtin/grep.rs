@@ -108,7 +108,7 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
         .size_limit(PATTERN_MEMORY)
         .dfa_size_limit(PATTERN_MEMORY);
     builder.build(pattern).map_err(|error| {
-        let said = match error.kind() {
+        let fault = match error.kind() {
             grep_regex::ErrorKind::NotAllowed(_) => {
                 return "pattern: spans lines, and each is searched by itself; take one of them"
                     .to_owned();
@@ -116,13 +116,13 @@ fn matcher(arguments: &Arguments) -> Result<RegexMatcher, String> {
             _ => error.to_string(),
         };
         // The last line says what is wrong; those above draw where.
-        let said = said.lines().next_back().unwrap_or_default();
-        let said = said.strip_prefix("error: ").unwrap_or(said);
-        let said = clip_line(said, MESSAGE_CHARS);
+        let fault = fault.lines().next_back().unwrap_or_default();
+        let fault = fault.strip_prefix("error: ").unwrap_or(fault);
+        let fault = clip_line(fault, MESSAGE_CHARS);
         match literal {
-            true => format!("pattern: {said}; take a shorter one"),
+            true => format!("pattern: {fault}; take a shorter one"),
             false => format!(
-                "pattern: {said}; mend it, or set literal to true to look for the text as it is"
+                "pattern: {fault}; mend it, or set literal to true to look for the text as it is"
             ),
         }
     })
@@ -180,7 +180,7 @@ fn grep(
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let shown = ready.path.as_deref().unwrap_or(".");
-    let said = |reason: String| format!("cannot search {shown}: {reason}");
+    let describe = |reason: String| format!("cannot search {shown}: {reason}");
     let place = match &ready.path {
         Some(path) => workspace.locate(path)?,
         None => workspace.top(),
@@ -197,7 +197,7 @@ fn grep(
         failed: 0,
     };
     let mut passed = Vec::new();
-    match place.kind().map_err(|error| said(reason(&error)))? {
+    match place.kind().map_err(|error| describe(reason(&error)))? {
         Kind::Folder => {
             let walked = walk(&place, commit, |found| {
                 let fits = ready.glob.as_ref();
@@ -213,11 +213,11 @@ fn grep(
                     }
                 }
             });
-            passed = walked.map_err(said)?.notices();
+            passed = walked.map_err(describe)?.notices();
         }
         Kind::File | Kind::Link | Kind::Pipe | Kind::Socket | Kind::Device | Kind::Other => {
             // Opening it says what is wrong with it.
-            let _ = results.file(&place, commit).map_err(said)?;
+            let _ = results.file(&place, commit).map_err(describe)?;
         }
     }
     if commit.is_cancelled() {

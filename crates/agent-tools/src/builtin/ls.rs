@@ -85,11 +85,12 @@ fn show(
         None => workspace.top(),
     };
     let shown = arguments.path.as_deref().unwrap_or(".");
-    let said = |reason: String| format!("cannot list {shown}: {reason}");
-    let kind = place.kind().map_err(|error| said(reason(&error)))?;
-    kind.check_folder().map_err(|error| said(reason(&error)))?;
-    let folder = place.folder().map_err(|error| said(reason(&error)))?;
-    let listed = list(&folder, commit).map_err(|error| said(reason(&error)))?;
+    let describe = |reason: String| format!("cannot list {shown}: {reason}");
+    let kind = place.kind().map_err(|error| describe(reason(&error)))?;
+    kind.check_folder()
+        .map_err(|error| describe(reason(&error)))?;
+    let folder = place.folder().map_err(|error| describe(reason(&error)))?;
+    let listed = list(&folder, commit).map_err(|error| describe(reason(&error)))?;
     let total = listed.names.len();
     let limit = arguments.limit.map_or(SHOWN, NonZeroUsize::get);
     let mut listing = Listing::new(limits);

@@ -153,13 +153,13 @@ fn show_image(
             "the image has {length} bytes and at most {most} are shown; make a smaller copy"
         ));
     }
-    let said = format!("{}: {mime_type}, {} bytes", arguments.path, bytes.len());
+    let caption = format!("{}: {mime_type}, {} bytes", arguments.path, bytes.len());
     let image = Block::Image(ImageBlock {
         data: image::base64(&bytes).into(),
         mime_type: mime_type.to_owned(),
     });
     let details = json!({ "mime_type": mime_type, "bytes": bytes.len() });
-    Ok(ToolOutput::blocks(vec![Block::text(said), image]).with_details(details))
+    Ok(ToolOutput::blocks(vec![Block::text(caption), image]).with_details(details))
 }
 
 fn show_text(
@@ -169,7 +169,7 @@ fn show_text(
     redactor: &Arc<Redactor>,
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
-    let said = |error: io::Error| reason(&error);
+    let describe = |error: io::Error| reason(&error);
     let first = arguments.offset.map_or(1, NonZeroU64::get);
     let most = arguments.limit.map_or(u64::MAX, NonZeroU64::get);
     let most = most.min(limits.output_lines.max(1) as u64);
@@ -179,7 +179,7 @@ fn show_text(
     let mut lines = Lines::new(reader, width + BEHIND, commit);
 
     let mut before = 0;
-    while before < first - 1 && lines.skip().map_err(said)? {
+    while before < first - 1 && lines.skip().map_err(describe)? {
         before += 1;
     }
     let mut page = Page {
@@ -188,7 +188,7 @@ fn show_text(
         ..Page::default()
     };
     while page.lines < most {
-        let Some(line) = lines.next().map_err(said)? else {
+        let Some(line) = lines.next().map_err(describe)? else {
             break;
         };
         let number = first + page.lines;
@@ -197,7 +197,7 @@ fn show_text(
             break;
         }
     }
-    page.more = page.more || lines.more().map_err(said)?;
+    page.more = page.more || lines.more().map_err(describe)?;
     if page.lines == 0 && first > 1 {
         let lines = count(usize::try_from(before).unwrap_or(usize::MAX), "line");
         return Err(format!(

@@ -31,18 +31,18 @@ pub(super) fn replace(
     commit: &CommitPoint,
     check: impl FnOnce() -> Result<(), String>,
 ) -> Result<Option<String>, String> {
-    let said = |error: io::Error| reason(&error);
+    let describe = |error: io::Error| reason(&error);
     let mut made = MadeFolders::default();
     let (folder, name) = place
         .parent(|above, name| made.make(above, name))
-        .map_err(said)?;
-    let (mut temporary, mut file) = Temporary::new(&folder, target).map_err(said)?;
-    file.write_all(bytes).map_err(said)?;
+        .map_err(describe)?;
+    let (mut temporary, mut file) = Temporary::new(&folder, target).map_err(describe)?;
+    file.write_all(bytes).map_err(describe)?;
     let lost = match target {
         Target::New => None,
-        Target::Old(found) => keep_rights(&file, found).map_err(said)?,
+        Target::Old(found) => keep_rights(&file, found).map_err(describe)?,
     };
-    file.sync_data().map_err(said)?;
+    file.sync_data().map_err(describe)?;
     drop(file);
     check()?;
     if !commit.reach() {

@@ -26,11 +26,11 @@ pub(super) fn find_changes(
     let searched = Searched::new(text);
     let mut found: Vec<(usize, Change)> = Vec::new();
     for (index, edit) in edits.iter().enumerate() {
-        let said = |reason: String| match edits.len() {
+        let describe = |reason: String| match edits.len() {
             1 => format!("old_text: {reason}"),
             _ => format!("edits[{index}].old_text: {reason}"),
         };
-        let changes = searched.find(edit, commit).map_err(said)?;
+        let changes = searched.find(edit, commit).map_err(describe)?;
         found.extend(changes.into_iter().map(|change| (index, change)));
     }
     found.sort_by_key(|(_, change)| (change.range.start, change.range.end));

@@ -81,17 +81,17 @@ fn put(
     commit: &CommitPoint,
 ) -> Result<ToolOutput, String> {
     let Arguments { path, content } = arguments;
-    let said = |reason: String| format!("cannot write {path}: {reason}");
+    let describe = |reason: String| format!("cannot write {path}: {reason}");
     let place = workspace.locate_to_change(path)?;
     if path.ends_with('/') {
-        return Err(said("names a folder; name a file in it".to_owned()));
+        return Err(describe("names a folder; name a file in it".to_owned()));
     }
-    let target = Target::at(&place).map_err(said)?;
+    let target = Target::at(&place).map_err(describe)?;
     let before = match &target {
         Target::New => Some(String::new()),
         Target::Old(_) => text_of(&place, limits.edit_bytes),
     };
-    let lost = replace(&place, content.as_bytes(), &target, commit, || Ok(())).map_err(said)?;
+    let lost = replace(&place, content.as_bytes(), &target, commit, || Ok(())).map_err(describe)?;
     let (is_new, verb) = match target {
         Target::New => (true, "made"),
         Target::Old(_) => (false, "replaced"),

@@ -106,10 +106,10 @@ pub fn check(settings: &BTreeMap<String, ServerSetting>) -> Result<(), (String, 
         }
         let command = setting.command.as_deref().map(str::trim);
         if setting.enabled != Some(false) && command.is_none_or(str::is_empty) {
-            let said = format!(
+            let message = format!(
                 "{key}.command is not set; name the program, or set {key}.enabled to false"
             );
-            return Err((format!("{key}.command"), said));
+            return Err((format!("{key}.command"), message));
         }
     }
     Ok(())

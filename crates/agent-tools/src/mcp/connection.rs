@@ -109,8 +109,8 @@ impl Link {
                 self.redactor.clean(&noise(&self.findings))
             ),
         };
-        let said = format!("{}: {error}", tool.name);
-        Err(CallError::Failed(said))
+        let message = format!("{}: {error}", tool.name);
+        Err(CallError::Failed(message))
     }
 
     /// Waits until it is known why the server is gone.
@@ -267,8 +267,8 @@ impl StartError {
                 one_line(&error.message, SAID_CHARS)
             )),
             other => {
-                let said = format!("its list of tools cannot be used: {other}");
-                Self::Own(one_line(&said, SAID_CHARS))
+                let message = format!("its list of tools cannot be used: {other}");
+                Self::Own(one_line(&message, SAID_CHARS))
             }
         }
     }
@@ -304,7 +304,7 @@ async fn list(
             return Ok(listing);
         }
     }
-    let said = format!("all behind the first {PAGES} pages, which is the most");
-    listing.left_out.push(said);
+    let message = format!("all behind the first {PAGES} pages, which is the most");
+    listing.left_out.push(message);
     Ok(listing)
 }

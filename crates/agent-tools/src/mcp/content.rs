@@ -24,7 +24,7 @@ pub(super) fn output(result: CallToolResult, context: &ToolContext) -> ToolOutpu
             ContentBlock::Text(block) => texts.push(block.text),
             ContentBlock::Image(block) => match image(block, images.len(), &context.limits) {
                 Ok(image) => images.push(image),
-                Err(said) => texts.push(said),
+                Err(notice) => texts.push(notice),
             },
             ContentBlock::Audio(block) => {
                 let kind = one_line(&block.mime_type, LABEL_CHARS);

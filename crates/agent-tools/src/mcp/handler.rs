@@ -35,8 +35,8 @@ impl ClientHandler for Handler {
         _context: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
         // The code of what is not offered; servers pass the words on to people.
-        let said = "agent-cli does not ask its model for servers";
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, said, None))
+        let message = "agent-cli does not ask its model for servers";
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None))
     }
 
     fn get_info(&self) -> ClientConfig {

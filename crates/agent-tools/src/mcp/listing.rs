@@ -89,14 +89,14 @@ impl Listing {
         self.seen.push(tool.name.to_string());
         self.seen.push(name.clone());
         if self.tools.len() >= MOST_TOOLS {
-            let said = format!("all behind the first {MOST_TOOLS}, which is the most");
-            self.left_out.push(said);
+            let message = format!("all behind the first {MOST_TOOLS}, which is the most");
+            self.left_out.push(message);
             return Room::Full;
         }
         let shown = one_line(&self.redactor.clean_answer(&tool.name), SHOWN_CHARS);
         if self.tools.iter().any(|other| other.name == name) {
-            let said = format!("{shown}: another tool is called {name} already");
-            self.left_out.push(said);
+            let message = format!("{shown}: another tool is called {name} already");
+            self.left_out.push(message);
             return Room::Left;
         }
         let listed = match listed(name, tool, &self.redactor) {
@@ -108,8 +108,9 @@ impl Listing {
         };
         let bytes = listed.description.len() + listed.parameters.to_string().len();
         if self.bytes + bytes > MOST_BYTES {
-            let said = format!("all from {shown} on: together they have over {MOST_BYTES} bytes");
-            self.left_out.push(said);
+            let message =
+                format!("all from {shown} on: together they have over {MOST_BYTES} bytes");
+            self.left_out.push(message);
             return Room::Full;
         }
         self.bytes += bytes;

@@ -120,14 +120,14 @@ impl Process {
 }
 
 impl ServerOutput {
-    async fn add_to(self, mut said: String) -> String {
+    async fn add_to(self, mut message: String) -> String {
         let _ = timeout(REMAINS, self.reading).await;
-        said.push_str(&noise(&self.findings));
+        message.push_str(&noise(&self.findings));
         if let Some(stderr_tail) = self.stderr_tail.last(STDERR_LINES) {
-            said.push_str("; it complained: ");
-            said.push_str(&cleaned(&stderr_tail, SAID_CHARS));
+            message.push_str("; it complained: ");
+            message.push_str(&cleaned(&stderr_tail, SAID_CHARS));
         }
-        self.redactor.clean(&said)
+        self.redactor.clean(&message)
     }
 }
 

@@ -192,12 +192,12 @@ impl StderrTail {
     pub fn last(&self, lines: usize) -> Option<String> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(kept.make_contiguous()).into_owned();
-        let said: Vec<&str> = text
+        let lines_read: Vec<&str> = text
             .lines()
             .filter(|line| !line.trim().is_empty())
             .collect();
-        let from = said.len().saturating_sub(lines);
-        (!said.is_empty()).then(|| said[from..].join("\n"))
+        let from = lines_read.len().saturating_sub(lines);
+        (!lines_read.is_empty()).then(|| lines_read[from..].join("\n"))
     }
 }
 

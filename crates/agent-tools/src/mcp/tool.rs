@@ -62,7 +62,7 @@ impl Tool for ServerTool {
                 Err(CallError::Cancelled) => ToolOutput::error(
                     "cancelled; the server was told, and may have done some of it already",
                 ),
-                Err(CallError::Failed(said)) => ToolOutput::error(said),
+                Err(CallError::Failed(message)) => ToolOutput::error(message),
             }
         })
     }

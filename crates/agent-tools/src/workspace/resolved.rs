@@ -291,13 +291,13 @@ const PSEUDO_FILE_SYSTEMS: [u32; 16] = [
 /// Refuses what the kernel makes up, wherever it is mounted.
 #[cfg(target_os = "linux")]
 pub(crate) fn check_file_system(opened: &File) -> io::Result<()> {
-    let told = rustix::fs::fstatfs(opened)?;
+    let stats = rustix::fs::fstatfs(opened)?;
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "the numbers have 32 bits, whatever type holds them"
     )]
-    let kind = told.f_type as u32;
+    let kind = stats.f_type as u32;
     match PSEUDO_FILE_SYSTEMS.contains(&kind) {
         true => Err(io::Error::other(OF_THE_SYSTEM)),
         false => Ok(()),

@@ -62,7 +62,11 @@ pub(super) fn choices(said: &[Sentence]) -> Vec<Choice<'_>> {
             next.next();
             continue;
         }
-        found.extend(choice(&sentence.text));
+        // On a line of a list it is what was changed.
+        let lower = format!(" {} ", sentence.text.to_lowercase());
+        if !(sentence.bullet && replaces_only(&lower)) {
+            found.extend(choice(&sentence.text));
+        }
     }
     found
 }
@@ -106,7 +110,7 @@ fn choice(sentence: &str) -> Option<Choice<'_>> {
     if decided && reason.is_none() {
         reason = clause_after_choice(&lower);
     }
-    let chosen = decided && reason.is_some() && !sets_value(plain.as_ref(), &lower);
+    let chosen = decided && reason.is_some() && !(has_figure(&plain) && replaces_only(&lower));
     if !rejects && !chosen {
         return None;
     }
@@ -155,13 +159,12 @@ fn decides(lower: &str) -> bool {
     marks.any(|mark| lower.contains(mark))
 }
 
-/// Returns whether a sentence puts one value in the place of another and says no more: that is a figure.
-fn sets_value(plain: &str, lower: &str) -> bool {
+/// Returns whether a sentence puts one thing in the place of another and says no more: a figure, or what was changed.
+fn replaces_only(lower: &str) -> bool {
     const PLACE: &str = " instead of ";
     let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
     let mut reasons = REASONS.iter();
-    has_figure(plain)
-        && lower.contains(PLACE)
+    lower.contains(PLACE)
         && !marks.any(|mark| *mark != PLACE && lower.contains(mark))
         && !reasons.any(|mark| *mark != PLACE && lower.contains(mark))
 }

@@ -6,25 +6,23 @@ use session_model::{AgentMessage, BashExecution, ToolCall, ToolResultMessage};
 
 use super::changed::ChangedFiles;
 use super::command::{Command, hides_its_end, is_check};
+use super::commits;
 use super::fact_index::{FactIndex, keep_newest};
 use super::facts::{Facts, Failure, Item};
-use super::failed::{About, Failed};
+use super::failed::Failed;
 use super::notes::Noted;
 use super::removals::{Removal, complains, removals, removals_of_call};
-use super::reported_failures::{self, Teller};
-use super::signals::{Known, Outcome, judge, states_error};
+use super::sections::with_id;
+use super::signals::{Known, Outcome, judge};
 use super::subsumption::Subsumption;
-use super::text::{Sentence, neutralise, one_line};
 use super::todos::TodoList;
-use super::tool_effects::{ToolEffect, deed, describe, show_command, tells_refusal, whole_read};
+use super::tool_effects::{
+    ToolEffect, deed, describe, show_command, tells_refusal, ticked, whole_read,
+};
 use crate::path_normalize::resolved;
 
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
-const REMEMBERED: usize = 64;
-
-/// The longest sentence that reports a failure, in characters, and how many of one message count.
-const SENTENCE: usize = 300;
-const TOLD: usize = 8;
+pub(super) const REMEMBERED: usize = 64;
 
 /// How many files that were read whole are remembered.
 const READS: usize = 32;
@@ -36,6 +34,8 @@ struct Call<'a> {
     place: usize,
     /// Which message gave the result.
     result: Option<usize>,
+    /// Boxes that it ticks in a list of things to do.
+    ticked: Vec<String>,
     /// What the command takes away, once it passed.
     removals: Vec<Removal>,
 }
@@ -46,11 +46,15 @@ pub(super) struct CommandLog<'a> {
     calls: Vec<Call<'a>>,
     pending: BTreeMap<String, usize>,
     passed: Vec<(Command, Item)>,
-    failures: Vec<Failed>,
+    pub(super) failures: Vec<Failed>,
     /// For a message, others without which its calls would be misread.
     dependencies: Vec<(usize, usize)>,
     succeeded: Vec<String>,
-    requests: usize,
+    /// Commits that were made: the message of the call, what was committed, the entry.
+    commits: Vec<(usize, String, String)>,
+    /// What was ticked in files, and by which message.
+    checked: Vec<(usize, String)>,
+    pub(super) requests: usize,
     /// What the newest calls did, one line each.
     last: Vec<String>,
     /// Which message made calls whose results may still come.
@@ -97,6 +101,7 @@ impl<'a> CommandLog<'a> {
             failed: broken,
             place,
             result: None,
+            ticked: ticked(call),
             removals: removals_of_call(call),
         });
     }
@@ -142,6 +147,11 @@ impl<'a> CommandLog<'a> {
                 if outcome != Outcome::Passed || complains(&text) {
                     call.removals.clear();
                 }
+                if outcome == Outcome::Passed && command.contains("git ") {
+                    let made = commits::made(&command, &text).into_iter();
+                    self.commits
+                        .extend(made.map(|made| (from, made, id.to_owned())));
+                }
                 if known == Known::Nothing && !hides_its_end(&command) {
                     self.may_settle(&ran, from);
                 }
@@ -179,6 +189,7 @@ impl<'a> CommandLog<'a> {
                 failed: false,
                 place,
                 result: Some(place),
+                ticked: Vec::new(),
                 removals: removals(&run.command),
             });
         }
@@ -256,54 +267,6 @@ impl<'a> CommandLog<'a> {
         keep_newest(&mut self.failures, REMEMBERED);
     }
 
-    /// Notes failures that a message reports, and forgets those that it reports as fixed.
-    pub(super) fn note_reported(&mut self, said: &[Sentence], place: usize, teller: Teller) {
-        let mended = said
-            .iter()
-            .filter(|sentence| reported_failures::mends(&sentence.text));
-        for (order, sentence) in mended.take(TOLD).enumerate() {
-            let about = About::of(&sentence.text);
-            let requests = self.requests;
-            self.settle(place, |failed| {
-                // An answer to the report needs to name nothing.
-                let answers = teller == Teller::Answer && order == 0 && failed.requests == requests;
-                failed.is_resolved(&about, answers)
-            });
-        }
-        for report in reported_failures::reports(said, teller)
-            .into_iter()
-            .take(TOLD)
-        {
-            let command = Command::new(&show_command(report.command));
-            let known = |failed: &Failed| {
-                (!report.command.is_empty() && failed.command.is_same(&command))
-                    || failed.failure.reported.as_deref() == Some(report.text)
-            };
-            if self.failures.iter().any(known) {
-                continue;
-            }
-            let text = match report.text.chars().count() > SENTENCE {
-                true => one_line(report.text, SENTENCE),
-                false => neutralise(report.text),
-            };
-            let failure = Failure {
-                command: command.core().to_owned(),
-                reported: Some(text.clone()),
-                ..Failure::default()
-            };
-            self.failures.push(Failed {
-                about: Some(About::of(&text)),
-                requests: self.requests,
-                command,
-                failure,
-                call: None,
-                result: place,
-                newer: None,
-            });
-        }
-        keep_newest(&mut self.failures, REMEMBERED);
-    }
-
     /// Forgets what a command that passed did as well, and notes it as a dependency of what it may have resolved.
     fn passed_over(&mut self, place: usize, command: &Command, text: &str) {
         let dependencies = &mut self.dependencies;
@@ -322,7 +285,7 @@ impl<'a> CommandLog<'a> {
     }
 
     /// Forgets the failures that the call in message `place` settled.
-    fn settle(&mut self, place: usize, settled: impl Fn(&Failed) -> bool) {
+    pub(super) fn settle(&mut self, place: usize, settled: impl Fn(&Failed) -> bool) {
         let dependencies = &mut self.dependencies;
         self.failures.retain(|failed| {
             let gone = settled(failed);
@@ -368,6 +331,8 @@ impl<'a> CommandLog<'a> {
                     for work in works {
                         files.add(work, order, call.place);
                     }
+                    let ticked = call.ticked.into_iter();
+                    self.checked.extend(ticked.map(|text| (call.place, text)));
                 }
             }
         }
@@ -386,6 +351,14 @@ impl<'a> CommandLog<'a> {
         self.dependencies.append(&mut files.dependencies);
         let (works, notes) = files.finish(&reads).into_iter().unzip();
         record.files = notes;
+        for (place, path) in record
+            .files
+            .iter()
+            .map(|file| (file.place, file.path.clone()))
+            .collect::<Vec<_>>()
+        {
+            record.file_is_changed(place, &path);
+        }
         record.marks = self.marks;
         facts.add_works(works);
         let open = todos.open_with_places();
@@ -400,6 +373,13 @@ impl<'a> CommandLog<'a> {
         }
         record.todo_calls = todos.calls().to_vec();
         todos.write(facts);
+        for (place, commit, id) in self.commits {
+            record.todo_is_done(place, &commit);
+            facts.done.push(with_id(&format!("commit {commit}"), &id));
+        }
+        for (place, text) in &self.checked {
+            record.todo_is_done(*place, text);
+        }
         facts.passed = self.passed.into_iter().map(|(_, item)| item).collect();
         for failed in &self.failures {
             let newer = failed.newer.as_ref();
@@ -422,13 +402,5 @@ impl<'a> CommandLog<'a> {
         self.succeeded.sort_unstable();
         self.succeeded.dedup();
         facts.succeeded = self.succeeded;
-    }
-}
-
-impl Failure {
-    /// Returns whether it matters beyond the request in which it happened: a check failed, or a reason is known.
-    pub(super) fn blocks(&self) -> bool {
-        let mut lines = self.lines.iter();
-        is_check(&self.command) || lines.any(|line| states_error(line))
     }
 }

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::choices;
 use super::facts::Failure;
-use super::figures::{figures, has_figure, replaces_earlier, subjects};
+use super::figures::{answered_figures, has_figure, replaces_earlier, subjects};
 use super::names::Names;
 use super::notes::{Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::quantity::Quantity;
@@ -22,7 +22,6 @@ pub(super) const DECISIONS: usize = 256;
 pub(super) const FIGURES: usize = 256;
 const ANSWERED_FIGURES: usize = 64;
 pub(super) const STEPS: usize = 32;
-pub(super) const NOTES: usize = 256;
 /// Where there is little room, in characters: the most of a command's output, the most of what is told of a failure,
 /// how long command and output are together where the command can be shortened for it, and what always stays of it.
 const BRIEF_LINES: usize = 160;
@@ -59,6 +58,8 @@ pub(crate) struct FactIndex {
     pub marks: Option<usize>,
     /// The newest answer with words.
     pub last_words: Option<usize>,
+    /// What the newest answer asks the user at its end, and which message it is.
+    pub(super) question: Option<(usize, String)>,
     /// For a message, others without which it would be misread.
     pub dependencies: BTreeMap<usize, BTreeSet<usize>>,
     /// Answers that the user turned down.
@@ -68,8 +69,6 @@ pub(crate) struct FactIndex {
     pub(super) answered_figures: Vec<FigureNote>,
     pub(super) steps: Vec<Step>,
     pub(super) passing_steps: Vec<Noted>,
-    /// What else the user said that can be looked up, oldest first.
-    pub notes: Vec<Noted>,
     pub(super) known_rules: BTreeSet<String>,
 }
 
@@ -178,6 +177,7 @@ impl FactIndex {
     /// Notes what an answer says; `ends` when it calls nothing and was not broken off.
     pub(super) fn assistant(&mut self, place: usize, text: &str, said: &[Sentence], ends: bool) {
         self.last_words = Some(place);
+        self.question = speech::question(text).map(|asked| (place, asked));
         self.steps_are_done(place, said.iter());
         self.note_decisions(place, said);
         self.passing_steps.clear();
@@ -198,7 +198,7 @@ impl FactIndex {
             let text = step.text;
             self.add_step(Noted { place, text }, step.asks);
         }
-        for figure in figures(said, "").into_iter().take(FIGURES_OF_ANSWER) {
+        for figure in answered_figures(said).take(FIGURES_OF_ANSWER) {
             let newer = FigureNote::new(place, figure.text);
             let change = replaces_earlier(&newer.noted.text);
             let list = &mut self.answered_figures;
@@ -286,6 +286,17 @@ impl FactIndex {
             let decision = Decision::new(noted, chosen, rejects);
             push_newest(&mut self.decisions, decision, DECISIONS);
         }
+    }
+
+    /// Forgets the steps that name a file which was changed since.
+    pub(super) fn file_is_changed(&mut self, place: usize, path: &str) {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        if !name.contains('.') || name.len() < 5 {
+            return;
+        }
+        let done = |step: &Step| step.noted.place < place && step.noted.text.contains(name);
+        let (dependencies, steps) = (&mut self.dependencies, &mut self.steps);
+        retract(dependencies, place, steps, done, |step| step.noted.place);
     }
 
     /// Forgets the steps that a todo, done in what `place` says, is about.

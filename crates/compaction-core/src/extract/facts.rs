@@ -112,7 +112,7 @@ pub(super) struct Facts {
     pub figures: Vec<Item>,
     pub answer: Option<Item>,
     /// True when the summary is extractive.
-    pub by_rule: bool,
+    pub extractive: bool,
     /// True when somebody spoke; not written.
     pub active: bool,
     /// True when a list of todos was set; not written.

@@ -2,10 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use super::command::Command;
+use super::command::{Command, is_check};
+use super::command_log::{CommandLog, REMEMBERED};
+use super::fact_index::keep_newest;
 use super::facts::Failure;
 use super::figures::subjects;
 use super::names::Names;
+use super::reported_failures::{self, Teller};
+use super::signals::states_error;
+use super::text::{Sentence, neutralise, one_line};
+use super::tool_effects::show_command;
+
+/// The longest sentence that reports a failure, in characters, and how many of one message count.
+const SENTENCE: usize = 300;
+const TOLD: usize = 8;
 
 /// A command that failed, or a reported failure.
 pub(super) struct Failed {
@@ -55,5 +65,63 @@ impl Failed {
         answers
             || known.names.meet(&resolved.names)
             || (shared > 0 && shared * 2 >= known.words.len().min(resolved.words.len()))
+    }
+}
+
+impl CommandLog<'_> {
+    /// Notes failures that a message reports, and forgets those that it reports as fixed.
+    pub(super) fn note_reported(&mut self, said: &[Sentence], place: usize, teller: Teller) {
+        let resolved = said
+            .iter()
+            .filter(|sentence| reported_failures::mends(&sentence.text));
+        for (order, sentence) in resolved.take(TOLD).enumerate() {
+            let about = About::of(&sentence.text);
+            let requests = self.requests;
+            self.settle(place, |failed| {
+                // An answer to the report needs to name nothing.
+                let answers = teller == Teller::Answer && order == 0 && failed.requests == requests;
+                failed.is_resolved(&about, answers)
+            });
+        }
+        for report in reported_failures::reports(said, teller)
+            .into_iter()
+            .take(TOLD)
+        {
+            let command = Command::new(&show_command(report.command));
+            let known = |failed: &Failed| {
+                (!report.command.is_empty() && failed.command.is_same(&command))
+                    || failed.failure.reported.as_deref() == Some(report.text)
+            };
+            if self.failures.iter().any(known) {
+                continue;
+            }
+            let text = match report.text.chars().count() > SENTENCE {
+                true => one_line(report.text, SENTENCE),
+                false => neutralise(report.text),
+            };
+            let failure = Failure {
+                command: command.core().to_owned(),
+                reported: Some(text.clone()),
+                ..Failure::default()
+            };
+            self.failures.push(Failed {
+                about: Some(About::of(&text)),
+                requests: self.requests,
+                command,
+                failure,
+                call: None,
+                result: place,
+                newer: None,
+            });
+        }
+        keep_newest(&mut self.failures, REMEMBERED);
+    }
+}
+
+impl Failure {
+    /// Returns whether it matters beyond the request in which it happened: a check failed, or a reason is known.
+    pub(super) fn blocks(&self) -> bool {
+        let mut lines = self.lines.iter();
+        is_check(&self.command) || lines.any(|line| states_error(line))
     }
 }

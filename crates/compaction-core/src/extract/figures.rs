@@ -133,6 +133,28 @@ fn telling(text: &str) -> Vec<String> {
     words.filter(tells).collect()
 }
 
+/// Returns the figures of an answer that are told in a sentence: a name and its value on a line of a list are none.
+pub(super) fn answered_figures(said: &[Sentence]) -> impl Iterator<Item = Item> {
+    let told = |text: &str| {
+        let mut plain: String = text.split('`').step_by(2).collect();
+        while let Some((open, length)) = plain
+            .find('(')
+            .and_then(|open| Some((open, plain[open..].find(')')?)))
+        {
+            plain.replace_range(open..=open + length, " ");
+        }
+        let words = plain.split_whitespace().filter(|word| {
+            let letters = word.trim_matches(|c: char| !c.is_alphanumeric());
+            letters.chars().count() > 1 && letters.chars().all(char::is_alphabetic)
+        });
+        let least = if text.ends_with('.') { 3 } else { 5 };
+        has_figure(&plain) && (!text.is_ascii() || words.count() >= least)
+    };
+    figures(said, "")
+        .into_iter()
+        .filter(move |item| told(&item.text))
+}
+
 /// Returns the sentences that give figures; a short one with the sentence before it.
 pub(super) fn figures(said: &[Sentence], id: &str) -> Vec<Item> {
     let mut found = Vec::new();

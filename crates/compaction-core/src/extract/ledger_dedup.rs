@@ -87,11 +87,6 @@ impl ActiveFacts {
     pub(crate) fn is_changed(&self, id: &str) -> bool {
         self.changed.contains_key(id)
     }
-
-    /// Returns whether the entry reports a failure that is open.
-    pub(crate) fn is_open_failure(&self, id: &str) -> bool {
-        self.failures.contains(id)
-    }
 }
 
 impl Facts {

@@ -20,7 +20,7 @@ pub(super) fn parse_line(facts: &mut Facts, section: &Section, text: &str) {
         return;
     }
     if text.trim_start_matches('*').starts_with(MADE) {
-        facts.by_rule = true;
+        facts.extractive = true;
         return;
     }
     let quoted = text

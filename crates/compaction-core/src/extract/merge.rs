@@ -8,8 +8,9 @@ use super::command::Command;
 use super::fact_index::push_newest;
 use super::facts::{Facts, Failure, FileWork, Item, Request, add};
 use super::figures::{has_figure, replaces_earlier, share_subject};
+use super::pasted::own_lines;
 use super::sections::CONTINUE;
-use super::text::{is_pasted, one_line};
+use super::text::one_line;
 
 /// The longest line of a request that is only listed, in characters.
 const LISTED: usize = 160;
@@ -24,12 +25,7 @@ impl Request {
     /// Returns the request on one line of a list.
     pub(super) fn listed(&self) -> Item {
         // The user's own words tell more than what was pasted before them.
-        let own: Vec<_> = self
-            .text
-            .lines()
-            .filter(|line| !is_pasted(line.trim()))
-            .take(20)
-            .collect();
+        let own: Vec<_> = own_lines(&self.text).into_iter().take(200).collect();
         let own = own.join(" ");
         let text = if own.trim().is_empty() {
             &self.text
@@ -191,7 +187,7 @@ pub(super) fn merge(older: &mut Facts, mut newer: Facts) {
         };
         older.last_steps = newer.last_steps;
         // A model's steps outlive one round; our own are found anew each time.
-        let carried = if older.by_rule || (asked && !newer.next.is_empty()) {
+        let carried = if older.extractive || (asked && !newer.next.is_empty()) {
             Vec::new()
         } else {
             older.next.clone()

@@ -19,6 +19,7 @@ mod changed;
 mod choice_words;
 mod choices;
 mod command;
+mod commits;
 mod fact_index;
 mod facts;
 mod failed;
@@ -32,6 +33,7 @@ mod merge;
 mod names;
 mod notes;
 mod parse;
+mod pasted;
 mod phrases;
 mod quantity;
 mod refusals;
@@ -62,7 +64,11 @@ mod tests_fact_index;
 #[cfg(test)]
 mod tests_files;
 #[cfg(test)]
+mod tests_pasted;
+#[cfg(test)]
 mod tests_sentence_kinds;
+#[cfg(test)]
+mod tests_settled;
 #[cfg(test)]
 mod tests_subsumption;
 
@@ -73,13 +79,14 @@ use crate::source::SourceMessage;
 
 use crate::ledger_block::ActiveFacts;
 pub(crate) use fact_index::FactIndex;
-use facts::{Facts, Item};
+use facts::{Facts, Item, Request};
 pub(crate) use figures::is_unit;
 use fit::{Gauge, fit};
 pub(crate) use ledger_dedup::since;
 use merge::merge;
 pub(crate) use notes::{Change, Spoken};
 use parse::parse;
+pub(crate) use pasted::without_pasted;
 use rules::RuleBook;
 pub(crate) use scan::record;
 use scan::scan;
@@ -89,7 +96,8 @@ pub(crate) use short_form::{
 pub(crate) use signals::Known;
 use signals::{Outcome, judge};
 pub(crate) use text::cut_middle;
-use text::{ends_of, one_line, sentences};
+pub(crate) use text::one_line;
+use text::{ends_of, sentences};
 
 /// What a summary is for, and so which sections it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,7 +144,7 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
     let mut newer = scanned.facts;
     if let Some(holds) = input.ledger.and_then(|ledger| ledger.holds.as_ref()) {
         newer.drop_stale(holds);
-        if facts.by_rule {
+        if facts.extractive {
             facts.drop_stale(holds);
         }
     } else {
@@ -155,7 +163,15 @@ pub fn extract(input: &ExtractInput<'_>) -> String {
     }
     facts.note_files(input.modified_files.iter().map(String::as_str));
     if let Some(ledger) = input.ledger {
+        let request = facts.first.as_ref().map(Request::listed);
         facts.dedupe(ledger);
+        // Which of the requests a turn began with is said here.
+        if let (ExtractKind::TurnPrefix, None, Some(Item { text, id })) =
+            (input.kind, &facts.first, request)
+        {
+            facts.first_in_ledger = false;
+            facts.first = Some(Request { text, id });
+        }
     }
     let gauge = Gauge {
         cap: input.cap,

@@ -13,6 +13,8 @@ pub(crate) struct Spoken {
     pub tiny: bool,
     /// What took the place of a figure in it.
     pub changed: Option<Change>,
+    /// The question that it answers.
+    pub answers: Option<String>,
 }
 
 /// A later figure of the same thing.

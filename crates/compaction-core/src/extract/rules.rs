@@ -7,8 +7,8 @@
 //! lists of their own. Questions are no rules, unless they ask politely. The items of a list under a
 //! rule or under a heading such as "Rules:" are rules too.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use super::figures::has_figure;
 use super::phrases::Phrases;
@@ -47,6 +47,15 @@ static CJK_PATTERNS: Phrases = Phrases::named("rules.cjk_patterns");
 /// Chinese and Japanese words that contain a pattern and mean something else.
 static CJK_EXCEPTIONS: Phrases = Phrases::named("rules.cjk_exceptions");
 
+/// Words that state a habit: as an order a rule, of what something does a report.
+static HABITS: Phrases = Phrases::named("rules.habits");
+
+/// Verbs in the past that do not end in "ed".
+static PAST: Phrases = Phrases::named("rules.past");
+
+/// Verbs in the third person that state what has to be.
+static REQUIRED: Phrases = Phrases::named("rules.required");
+
 /// First words of German imperatives: with "nicht" or "kein" they forbid.
 static GERMAN_IMPERATIVES: Phrases = Phrases::named("rules.german_imperatives");
 
@@ -69,15 +78,6 @@ pub(super) struct RuleBook {
     connectors: BTreeSet<&'static str>,
 }
 
-/// What a sentence with words of a rule asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Demand {
-    /// Something that holds on.
-    Holds,
-    /// Something that is over soon, or nothing.
-    Passes,
-}
-
 impl RuleBook {
     /// Returns the book of the closed list.
     pub(super) fn new() -> Self {
@@ -94,36 +94,34 @@ impl RuleBook {
 
     /// Returns true when the sentence states a rule: one that holds on.
     pub(super) fn is_rule(&self, sentence: &str) -> bool {
-        matches!(self.demand(sentence), Some(Demand::Holds))
-    }
-
-    fn demand(&self, sentence: &str) -> Option<Demand> {
         if reminds(sentence) {
-            return None;
+            return false;
         }
         let trimmed = sentence.trim_end_matches(['"', '\'', ')', ' ', '*']);
         if trimmed.ends_with(['{', ';', ',']) {
-            return None;
+            return false;
         }
-        let lower = sentence.to_lowercase().replace('’', "'");
+        let lower = without_quotes(sentence).to_lowercase().replace('’', "'");
         if trimmed.ends_with(['?', '？'])
             && !["please", "bitte", "请"]
                 .iter()
                 .any(|word| lower.contains(word))
         {
-            return None;
+            return false;
         }
         if !lower.is_ascii() && is_cjk_rule(&lower) {
-            return Some(Demand::Holds);
+            return true;
         }
         let tokens = tokens(&lower, &self.connectors);
         let (mut at, mut weak) = (0, false);
         while at < tokens.len() {
             if let Some(length) = longest_match(&self.exceptions, &tokens, at) {
                 at += length;
+            } else if reports_habit(&tokens, at) {
+                at += 1;
             } else if let Some(length) = longest_match(&self.patterns, &tokens, at) {
                 if longest_match(&self.weak, &tokens, at) != Some(length) {
-                    return Some(Demand::Holds);
+                    return true;
                 }
                 weak = true;
                 at += 1;
@@ -136,12 +134,7 @@ impl RuleBook {
             .find(|token| !self.connectors.contains(token.word));
         let imperative = first.is_some_and(|first| GERMAN_IMPERATIVES.contains(&first.word));
         let forbids = |token: &Token<'_>| token.word == "nicht" || token.word.starts_with("kein");
-        match () {
-            () if imperative && tokens.iter().any(forbids) => Some(Demand::Holds),
-            () if !weak => None,
-            () if self.is_over_soon(sentence, &tokens) => Some(Demand::Passes),
-            () => Some(Demand::Holds),
-        }
+        imperative && tokens.iter().any(forbids) || weak && !self.is_over_soon(sentence, &tokens)
     }
 
     /// Returns whether a sentence without a plain word of a rule is a report, an order for this once, or a value.
@@ -182,24 +175,58 @@ impl RuleBook {
     }
 }
 
-/// Returns true for what reads like a rule and is over soon.
-pub(super) fn passes(sentence: &str) -> bool {
-    static BOOK: LazyLock<RuleBook> = LazyLock::new(RuleBook::new);
-    matches!(BOOK.demand(sentence), Some(Demand::Passes))
-}
-
 /// Returns a rule as a summary quotes it.
 pub(super) fn shown_rule(text: &str, id: &str) -> String {
     cut_end(&neutralise(text), id, LONGEST)
 }
 
-fn is_heading(text: &str) -> bool {
+/// Returns true for a heading under which every item of a list is a rule.
+pub(super) fn is_heading(text: &str) -> bool {
     let lower = text.to_lowercase();
     let last = lower
         .trim_end_matches([':', '：', '*', ' '])
         .rsplit([' ', '*'])
         .next();
     last.is_some_and(|last| HEADINGS.contains(&last))
+}
+
+/// Returns whether "always", "never" or "must have" tells what something does or did: "the server always crashes".
+fn reports_habit(tokens: &[Token<'_>], at: usize) -> bool {
+    let word = tokens[at].word;
+    let Some(next) = tokens.get(at + 1).filter(|next| !next.parted) else {
+        return false;
+    };
+    let past = |word: &str| word.len() > 4 && word.ends_with("ed") || PAST.contains(&word);
+    if word == "must" {
+        let then = tokens.get(at + 2);
+        return next.word == "have" && then.is_some_and(|then| past(then.word));
+    }
+    let ordered = at == 0 || tokens[at].clause;
+    let third = next.word.len() > 3
+        && next.word.ends_with('s')
+        && !next.word.ends_with("ss")
+        && !REQUIRED.contains(&next.word);
+    HABITS.contains(&word) && !ordered && (third || past(next.word))
+}
+
+/// Returns a sentence without what it quotes of others: four words and more between quotation marks.
+fn without_quotes(sentence: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(sentence);
+    for (open, close) in [('"', '"'), ('“', '”'), ('«', '»'), ('„', '“')] {
+        let mut from = 0;
+        while let Some(start) = text[from..].find(open).map(|at| from + at) {
+            let inner = start + open.len_utf8();
+            let Some(end) = text[inner..].find(close).map(|at| inner + at) else {
+                break;
+            };
+            from = end + close.len_utf8();
+            if text[inner..end].split_whitespace().count() >= 4 && start > 0 {
+                text = Cow::Owned(format!("{} , {}", &text[..start], &text[from..]));
+                from = start;
+            }
+        }
+    }
+    text
 }
 
 fn is_cjk_rule(text: &str) -> bool {

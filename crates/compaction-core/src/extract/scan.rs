@@ -10,9 +10,9 @@ use crate::source::SourceMessage;
 
 use super::choices;
 use super::command_log::CommandLog;
-use super::fact_index::FactIndex;
+use super::fact_index::{FactIndex, REPORTED};
 use super::facts::{Facts, Item, Request};
-use super::figures::figures;
+use super::figures::{figures, subjects};
 use super::focus::FocusSearch;
 use super::ledger_dedup::TURNED_DOWN;
 use super::merge::{is_tiny, merge_figures};
@@ -20,7 +20,8 @@ use super::refusals;
 use super::reported_failures::Teller;
 use super::rules::{RuleBook, shown_rule};
 use super::speech;
-use super::text::{ends_of, neutralise, one_line, sentences};
+use super::text::{Sentence, ends_of, neutralise, one_line, sentences};
+use super::tool_effects::deed;
 
 /// Below this many characters a request is shown with what it answers.
 const SHORT: usize = 60;
@@ -64,6 +65,10 @@ struct Scan<'a> {
     /// What the assistant said since the last request was made or answered.
     spoken: Vec<Item>,
     unanswered: bool,
+    /// What each answer came to.
+    outcomes: Vec<Item>,
+    /// True where something was changed or run since the last request: an answer without that only talks.
+    worked: bool,
     scanned: Scanned,
     /// What the ledger keeps, where it is asked for instead of the facts of a summary.
     record: Option<FactIndex>,
@@ -79,6 +84,8 @@ impl<'a> Scan<'a> {
             place: 0,
             spoken: Vec::new(),
             unanswered: true,
+            outcomes: Vec::new(),
+            worked: false,
             scanned: Scanned::default(),
             record,
         }
@@ -128,6 +135,12 @@ impl<'a> Scan<'a> {
         }
         facts.active = true;
         let said = sentences(&ends_of(&text));
+        if refusals::refuses(&text) {
+            self.outcomes.pop();
+        }
+        self.worked = false;
+        forget_rejected(&mut self.outcomes, &said);
+        let facts = &mut self.scanned.facts;
         let stated = self.book.stated(&said);
         if let Some(record) = &mut self.record {
             let whole = text.trim_start_matches(['\n', '\r']).trim_end();
@@ -191,6 +204,7 @@ impl<'a> Scan<'a> {
         facts.active = true;
         self.commands.start_answer();
         for call in calls {
+            self.worked |= deed(call).is_some();
             self.commands
                 .call(call, broken, self.place, self.record.is_some());
         }
@@ -208,12 +222,18 @@ impl<'a> Scan<'a> {
             self.commands.note_reported(&said, self.place, teller);
             return;
         }
+        forget_rejected(&mut self.outcomes, &said);
         facts.decisions.extend(choices::decisions(&said, &id));
         if let Some(focus) = &mut self.focus {
             focus.look(&said, &id);
         }
         self.unanswered = !answers;
         if answers {
+            let told = speech::outcome(&said).filter(|_| self.worked);
+            self.outcomes.push(Item {
+                text: told.unwrap_or_default(),
+                id: id.clone(),
+            });
             self.spoken.clear();
             facts.answer = Some(Item {
                 text: text.clone(),
@@ -226,6 +246,8 @@ impl<'a> Scan<'a> {
     fn finish(self) -> Scanned {
         let mut scanned = self.scanned;
         let facts = &mut scanned.facts;
+        let told = self.outcomes.iter().filter(|item| !item.text.is_empty());
+        facts.done.extend(told.map(Item::line));
         keep_newest_of_each(&mut facts.rules);
         place_requests(facts, self.requests);
         if facts.active {
@@ -271,6 +293,21 @@ impl<'a> Scan<'a> {
         let focus = self.focus.map(FocusSearch::finish);
         facts.focus = focus.filter(|focus| !focus.lines.is_empty());
         scanned
+    }
+}
+
+/// Drops what answers came to where later words reject it.
+fn forget_rejected(outcomes: &mut Vec<Item>, said: &[Sentence]) {
+    let against = said.iter().take(REPORTED);
+    let mut against: Vec<BTreeSet<String>> = against
+        .flat_map(|sentence| refusals::turned_down(&sentence.text))
+        .collect();
+    let rejected = choices::choices(said).into_iter();
+    let rejected = rejected.filter(|choice| choice.rejects);
+    against.extend(rejected.map(|choice| subjects(&choice.choice)));
+    against.truncate(REPORTED);
+    if !against.is_empty() {
+        outcomes.retain(|item| !refusals::is_meant(&against, &subjects(&item.text)));
     }
 }
 

@@ -321,8 +321,7 @@ fn outcome(out: &mut String, facts: &Facts) {
 }
 
 fn critical(out: &mut String, facts: &Facts) {
-    let made =
-        "Quotes are exact, and an id in parentheses names the entry that recall gives in full.";
+    let made = "Quotes are exact; an id in parentheses names an entry of this session.";
     line(out, "- ", &format!("{MADE}. {made}"));
     if let Some(focus) = &facts.focus {
         out.push('\n');

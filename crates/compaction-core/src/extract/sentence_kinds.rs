@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use super::phrases::Phrases;
-use super::rules::passes;
 use super::speech;
 use super::text::{Sentence, one_line, words};
 
@@ -20,8 +19,6 @@ pub(super) enum Saying {
     Step,
     /// A choice.
     Choice,
-    /// Something that can be looked up.
-    Note,
 }
 
 /// A sentence and what it is.
@@ -52,9 +49,6 @@ static AGREES: Phrases = Phrases::named("sentences.agrees");
 
 /// Words that open a reason.
 static REASONS: Phrases = Phrases::named("sentences.reasons");
-
-/// Words that set a limit.
-static LIMITS: Phrases = Phrases::named("sentences.limits");
 
 /// Words that tell what happened.
 static TOLD: Phrases = Phrases::named("sentences.told");
@@ -103,7 +97,6 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<SentenceKinds> {
         let saying = match () {
             () if comes => Saying::Step,
             () if chooses(&spaced) || agreed && names_something(text) => Saying::Choice,
-            () if names_something(text) || has(&spaced, &LIMITS) || passes(text) => Saying::Note,
             () => continue,
         };
         let choice = text.split([',', ':', ';', '，', '：']).find(|part| {
@@ -112,7 +105,7 @@ pub(super) fn sayings(said: &[Sentence], rules: &[&str]) -> Vec<SentenceKinds> {
         });
         let whole = match (saying, reason) {
             (Saying::Choice, Some(reason)) => format!("{text} {}", reason.text),
-            (Saying::Choice | Saying::Step | Saying::Note, _) => text.to_owned(),
+            (Saying::Choice | Saying::Step, _) => text.to_owned(),
         };
         if words(&whole).len() < 3 && whole.is_ascii() {
             continue;

@@ -1,5 +1,7 @@
 //! Signals in what is said: plans and next steps.
 
+use super::choices::choices;
+use super::figures::has_figure;
 use super::phrases::Phrases;
 use super::text::{Sentence, ends_of, one_line, sentences};
 
@@ -7,6 +9,8 @@ use super::text::{Sentence, ends_of, one_line, sentences};
 const PLAN: usize = 400;
 /// The longest next step, in characters.
 const STEP: usize = 200;
+/// The longest sentence that says what an answer came to.
+const OUTCOME: usize = 160;
 
 /// What opens a sentence that says what comes.
 static COMING: Phrases = Phrases::named("speech.coming");
@@ -141,6 +145,33 @@ pub(super) fn last_word(text: &str) -> Option<String> {
         .find(|sentence| sentence.text.ends_with(['?', '？']));
     let last = question.or(sentences.last())?;
     Some(one_line(&last.text, 240))
+}
+
+/// Returns the sentence that says what an answer came to: the first that tells something and is no question, plan,
+/// choice or value, all of which may be out of date.
+pub(super) fn outcome(said: &[Sentence]) -> Option<String> {
+    let told = |sentence: &&Sentence| {
+        let text = sentence.text.as_str();
+        let lower = text.to_lowercase();
+        !sentence.bullet
+            && text.split_whitespace().count() >= 4
+            // A heading is no sentence.
+            && text.ends_with(['.', '!', '。', '！', '…'])
+            && !leaves(&lower)
+            && !is_coming(text)
+            && !has_figure(text)
+            && choices(std::slice::from_ref(*sentence)).is_empty()
+    };
+    let first = said.iter().take(4).find(told)?;
+    Some(one_line(&first.text, OUTCOME))
+}
+
+/// Returns the question that an answer ends on.
+pub(super) fn question(text: &str) -> Option<String> {
+    let sentences = sentences(&ends_of(text));
+    let last = sentences.iter().rev().take(3);
+    let mut asked = last.filter(|sentence| sentence.text.ends_with(['?', '？']));
+    asked.next().map(|asked| one_line(&asked.text, 160))
 }
 
 /// Returns the first paragraph of an answer on one line, with what it announces.

@@ -164,6 +164,7 @@ fn a_long_chain_of_changes_ends_in_the_last_one() {
         place,
         text: String::new(),
         tiny: false,
+        answers: None,
         changed: Some(Change {
             place: place + 1,
             value: None,
@@ -197,7 +198,6 @@ fn lists_are_held_to_their_bounds_within_one_message() {
     let record = record(&[user("u1", &text[..120_000])], "/p");
     assert_eq!(record.user_figures().count(), super::fact_index::FIGURES);
     assert_eq!(record.decisions().count(), super::fact_index::DECISIONS);
-    assert_eq!(record.notes.len(), super::fact_index::NOTES);
     assert_eq!(record.steps().count(), super::fact_index::STEPS);
 }
 

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::pasted::own_lines;
+
 /// Tags of our own documents, which quoted text must not be able to imitate.
 const TAGS: [&str; 7] = [
     "read-files",
@@ -11,17 +13,6 @@ const TAGS: [&str; 7] = [
     "previous-summary",
     "additional-context",
     "ledger",
-];
-
-/// Blocks that a harness puts into user messages; what stands in them is not the user's word.
-const BLOCKS: [&str; 7] = [
-    "file",
-    "skill",
-    "system-reminder",
-    "local-command-stdout",
-    "environment_context",
-    "user_instructions",
-    "attachment",
 ];
 
 /// How much of one long text is looked at: this many bytes at its start and at its end.
@@ -47,7 +38,7 @@ pub(super) fn neutralise(text: &str) -> String {
 }
 
 /// Returns `text` on one line, white space folded, tags neutralised, at most `limit` characters long.
-pub(super) fn one_line(text: &str, limit: usize) -> String {
+pub(crate) fn one_line(text: &str, limit: usize) -> String {
     let mut out = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {
@@ -106,11 +97,32 @@ pub(crate) fn cut_middle(text: &str, id: &str, keep: usize) -> String {
     let skip = source.chars().count().saturating_sub(keep_tail);
     let tail: String = source.chars().skip(skip).collect();
     let kept = head.chars().count() + tail.chars().count();
-    let head = head.trim_end();
-    let tail = tail.trim_start();
+    let (head, tail) = (
+        without_opening(head.trim_end()),
+        without_ending(tail.trim_start()),
+    );
     let left_out = before.saturating_add(length.saturating_sub(kept));
     format!("{head}\n{}\n{tail}", marker(left_out, id))
 }
+
+/// Returns the head of a cut text without the beginning of another marker.
+fn without_opening(head: &str) -> &str {
+    match head.rsplit_once('\n') {
+        Some((before, last)) if last.starts_with("[... ") && !last.ends_with(']') => before,
+        _ => head,
+    }
+}
+
+/// Returns the tail of a cut text without the end of another marker.
+fn without_ending(tail: &str) -> &str {
+    match tail.split_once('\n') {
+        Some((first, rest)) if first.ends_with(WHOLE) && !first.starts_with("[... ") => rest,
+        _ => tail,
+    }
+}
+
+/// How a marker ends that names its entry.
+const WHOLE: &str = "has all of it]";
 
 fn tail_len(tail: &str, head: &str) -> usize {
     let source = if tail.is_empty() { head } else { tail };
@@ -161,18 +173,14 @@ pub(super) struct Sentence {
     pub bullet: bool,
 }
 
-/// Returns the sentences of `text`: no code fences, quotes of others (`>`) or blocks of a harness.
+/// Returns the sentences of `text`, without what it only shows.
 pub(super) fn sentences(text: &str) -> Vec<Sentence> {
     let mut found = Vec::new();
     let mut open: Option<(Cow<'_, str>, bool)> = None;
-    let mut pasted = false;
-    for line in prose_lines(text) {
+    for line in own_lines(text) {
         let trimmed = line.trim();
-        // The wrapped rest of a pasted line is indented.
-        pasted =
-            is_pasted(trimmed) || (pasted && line.starts_with(' ') && !strip_bullet(trimmed).1);
         if let Some((before, bullet)) = &mut open {
-            if !pasted && continues(before, *bullet, line) {
+            if continues(before, *bullet, line) {
                 before.to_mut().push(' ');
                 before.to_mut().push_str(trimmed);
                 continue;
@@ -180,7 +188,7 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
             split(before, *bullet, &mut found);
             open = None;
         }
-        if trimmed.is_empty() || pasted {
+        if trimmed.is_empty() {
             continue;
         }
         let (item, bullet) = strip_bullet(trimmed);
@@ -192,18 +200,6 @@ pub(super) fn sentences(text: &str) -> Vec<Sentence> {
         split(&before, bullet, &mut found);
     }
     found
-}
-
-/// Returns true for a line that shows something and says nothing: a quote, an added line of a diff, a
-/// drawn frame, the path of a screenshot.
-pub(super) fn is_pasted(line: &str) -> bool {
-    let added = line.strip_prefix('+');
-    line.starts_with('>')
-        || added.is_some_and(|rest| {
-            rest.starts_with(|first: char| first == ' ' || first.is_ascii_digit())
-        })
-        || line.contains(['│', '─', '┃', '↑', '⠇'])
-        || ((line.starts_with("'/") || line.starts_with("\"/")) && line.ends_with(['\'', '"']))
 }
 
 /// Returns true when `line` goes on with the wrapped line `before`.
@@ -234,51 +230,6 @@ pub(super) fn strip_bullet(line: &str) -> (&str, bool) {
         Some(item) if (1..=3).contains(&digits) => (item.trim_start(), true),
         _ => (line, false),
     }
-}
-
-/// Returns the lines that are neither in a code fence nor in a block of a harness.
-fn prose_lines(text: &str) -> Vec<&str> {
-    let mut lines = Vec::new();
-    let mut closer: Option<String> = None;
-    let mut held = 0;
-    for line in text.split('\n') {
-        let trimmed = line.trim();
-        if let Some(close) = &closer {
-            let fence = close.starts_with(['`', '~']);
-            if (fence
-                && trimmed.starts_with(close.as_str())
-                && trimmed.trim_matches(['`', '~']).is_empty())
-                || (!fence && trimmed.ends_with(close.as_str()))
-            {
-                lines.truncate(held);
-                closer = None;
-                continue;
-            }
-        } else if let Some(close) = opener(trimmed) {
-            held = lines.len();
-            if trimmed.len() > close.len() && close.starts_with('<') && trimmed.ends_with(&close) {
-                continue;
-            }
-            closer = Some(close);
-            continue;
-        }
-        // Lines inside what never closes are prose after all.
-        lines.push(line);
-    }
-    lines
-}
-
-/// Returns what closes the fence or block that `line` opens.
-fn opener(line: &str) -> Option<String> {
-    for mark in ["`", "~"] {
-        let run = line.len() - line.trim_start_matches(mark).len();
-        if run >= 3 {
-            return (!line[run..].contains('`')).then(|| mark.repeat(run));
-        }
-    }
-    let name = line.strip_prefix('<')?;
-    let name = name.split([' ', '>']).next()?;
-    BLOCKS.contains(&name).then(|| format!("</{name}>"))
 }
 
 /// Splits a logical line into sentences; an item of a list stays whole.

@@ -48,6 +48,40 @@ pub(super) fn whole_read(call: &ToolCall) -> Option<ToolEffect<'_>> {
     (!part).then(|| ToolEffect::Read(one_line(&path, usize::MAX)))
 }
 
+/// Returns what a call that changes files ticks off: `- [x] text`.
+pub(super) fn ticked(call: &ToolCall) -> Vec<String> {
+    const MOST: usize = 64;
+    let Some(arguments) = &call.arguments else {
+        return Vec::new();
+    };
+    if !arguments.get().contains("[x] ") {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut open = vec![arguments.to_value()];
+    while let Some(value) = open.pop() {
+        match value {
+            Value::String(text) => {
+                let items = text
+                    .lines()
+                    .filter_map(|line| line.trim().strip_prefix("- [x] "));
+                found.extend(items.map(|item| one_line(item, 200)));
+            }
+            Value::Array(values) => open.extend(values),
+            // What was there before is not ticked now.
+            Value::Object(members) => open.extend(
+                members
+                    .into_iter()
+                    .filter(|(key, _)| !key.starts_with("old"))
+                    .map(|(_, value)| value),
+            ),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    found.truncate(MOST);
+    found
+}
+
 /// Returns whether the first words of the result of a tool that changes files say that it changed nothing.
 pub(super) fn tells_refusal(said: &str) -> bool {
     const REFUSALS: [&str; 7] = [

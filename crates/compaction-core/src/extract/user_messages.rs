@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::fact_index::{
-    DECISIONS, Decision, FIGURES, FactIndex, FigureNote, NOTES, REPORTED, Step, push_newest,
-    replaces, retract,
+    DECISIONS, Decision, FIGURES, FactIndex, FigureNote, REPORTED, Step, push_newest, replaces,
+    retract,
 };
 use super::figures::{figures, has_figure, replaces_earlier, subjects};
 use super::notes::{Change, Noted, RuleNote, Spoken};
@@ -12,6 +12,9 @@ use super::refusals;
 use super::sentence_kinds::{Saying, sayings};
 use super::speech;
 use super::text::Sentence;
+
+/// Below this many characters a message is shown with the question before it.
+const ANSWER: usize = 40;
 
 impl FactIndex {
     /// Notes what the user says; `rules` are among `said`.
@@ -65,12 +68,18 @@ impl FactIndex {
             push_newest(&mut self.user_figures, newer, FIGURES);
         }
         self.sayings(place, said, rules);
+        let asked = self.question.take();
         if !text.trim().is_empty() {
+            let asked = asked.filter(|_| text.chars().count() < ANSWER && !text.starts_with('/'));
+            if let Some((asking, _)) = &asked {
+                self.link(place, *asking);
+            }
             self.spoken.push(Spoken {
                 place,
                 text: text.to_owned(),
                 tiny,
                 changed: None,
+                answers: asked.map(|(_, question)| question),
             });
         }
     }
@@ -108,11 +117,6 @@ impl FactIndex {
                     let chosen = subjects(&said.choice);
                     let decision = Decision::new(noted, chosen, false);
                     push_newest(&mut self.decisions, decision, DECISIONS);
-                }
-                Saying::Note if has_figure(&noted.text) => {}
-                Saying::Note => {
-                    self.notes.retain(|earlier| earlier.text != noted.text);
-                    push_newest(&mut self.notes, noted, NOTES);
                 }
             }
         }

@@ -44,11 +44,8 @@ impl LedgerBlock {
             | LedgerKind::Failure
             | LedgerKind::Decision
             | LedgerKind::Figure
-            | LedgerKind::Note
             | LedgerKind::Message => true,
-            LedgerKind::Pin | LedgerKind::Todo | LedgerKind::NextStep | LedgerKind::Literal => {
-                false
-            }
+            LedgerKind::Pin | LedgerKind::Todo | LedgerKind::NextStep => false,
         });
         // No later ledger is read from it.
         ledger.sources.clear();

@@ -7,14 +7,18 @@ use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
     Change, FactIndex, ShortForm, Spoken, brief_decision, brief_figure, brief_step, record, since,
+    without_pasted,
 };
 use crate::ledger::gather::{Gathered, gather, handed_on};
-use crate::ledger::lines::shown_id;
+use crate::ledger::lines::{one_name, shown_id};
 use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
 use crate::ledger_block::ActiveFacts;
 use crate::path_normalize::resolved;
 use crate::restore::{LastSeen, content_hash, touched_in};
 use crate::source::SourceMessage;
+
+/// Messages up to this size are shown with all that is pasted in them, in bytes.
+const SHORT: usize = 300;
 
 /// The most entries that a ledger names as its sources.
 const SOURCES: usize = 4096;
@@ -38,24 +42,24 @@ impl Ledger {
             listed,
             read_from,
         } = gather(path, context);
-        let mut in_sight = in_sight(context, first_kept);
-        in_sight.retain(|id| !shortened.contains(id));
+        let mut in_context = in_context(context, first_kept);
+        in_context.retain(|id| !shortened.contains(id));
         let mut ledger = Self {
             listed,
             read_from,
             ..Self::default()
         };
         let pins = pins_of(path).into_iter().rev();
-        for pin in pins.filter(|pin| !in_sight.contains(&pin.entry_id)) {
+        for pin in pins.filter(|pin| !in_context.contains(&pin.entry_id)) {
             ledger.add(LedgerKind::Pin, pin.entry_id, pin.text);
         }
         let cwd = path.tree().header().map_or("", |header| &header.cwd);
         let record = record(&messages, cwd);
-        let kept = in_sight.clone();
+        let kept = in_context.clone();
         let builder = Builder {
             messages: &messages,
             cwd,
-            in_sight,
+            in_context,
             ledger,
         };
         let mut ledger = builder.build(&record);
@@ -79,10 +83,32 @@ impl Ledger {
         let builder = Builder {
             messages,
             cwd,
-            in_sight: BTreeSet::new(),
+            in_context: BTreeSet::new(),
             ledger: Self::default(),
         };
         builder.build(&record(messages, cwd))
+    }
+
+    /// Returns it without what this prose says verbatim.
+    pub(crate) fn lacking(&self, prose: &str) -> Self {
+        let folded = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let prose = folded(prose);
+        let mut ledger = self.clone();
+        ledger.items.retain(|item| match item.kind {
+            LedgerKind::Rule | LedgerKind::Decision | LedgerKind::Figure => {
+                let said = item.text.strip_prefix("Rejected: ").unwrap_or(&item.text);
+                !prose.contains(&folded(said))
+            }
+            LedgerKind::Pin
+            | LedgerKind::FirstMessage
+            | LedgerKind::LatestMessage
+            | LedgerKind::Message
+            | LedgerKind::Todo
+            | LedgerKind::File
+            | LedgerKind::Failure
+            | LedgerKind::NextStep => true,
+        });
+        ledger
     }
 
     /// Makes the first message one among the others: work that goes on began with that of the session before.
@@ -103,7 +129,7 @@ impl Ledger {
 }
 
 /// Returns the entries that stay as they were written.
-fn in_sight(context: &SessionContext, first_kept: usize) -> BTreeSet<EntryId> {
+fn in_context(context: &SessionContext, first_kept: usize) -> BTreeSet<EntryId> {
     let entries = &context.entries;
     let edited = entries
         .iter()
@@ -124,7 +150,7 @@ struct Builder<'a> {
     messages: &'a [SourceMessage],
     /// The folder that paths are seen from.
     cwd: &'a str,
-    in_sight: BTreeSet<EntryId>,
+    in_context: BTreeSet<EntryId>,
     ledger: Ledger,
 }
 
@@ -179,22 +205,32 @@ impl Builder<'_> {
             self.in_brief(&figure.text, brief_figure(&figure.text));
             self.note(LedgerKind::Figure, figure.place, figure.text.clone());
         }
-        for noted in record.notes.iter().rev() {
-            self.note(LedgerKind::Note, noted.place, noted.text.clone());
-        }
         for spoken in record.spoken.iter().rev() {
             let kind = match Some(spoken.place) {
                 place if place == first => LedgerKind::FirstMessage,
                 place if place == latest => LedgerKind::LatestMessage,
+                // "continue" and "/model" tell nothing, unless they answer a question.
+                _ if spoken.tiny && spoken.answers.is_none() => continue,
                 // What no longer holds is not said again without need.
                 _ if spoken.changed.is_some() => continue,
                 _ => LedgerKind::Message,
             };
-            if let Some(change) = changed.get(&spoken.place) {
-                let since = self.since(change);
-                self.ledger.changed.insert(self.id(spoken.place), since);
+            let mut remark = String::new();
+            if let Some(asked) = &spoken.answers {
+                remark = format!(" (asked: {})", one_name(asked));
             }
-            self.note(kind, spoken.place, spoken.text.clone());
+            if let Some(change) = changed.get(&spoken.place) {
+                remark.push_str(&self.since(change));
+            }
+            let id = self.id(spoken.place);
+            let text = match spoken.text.len() > SHORT {
+                true => without_pasted(&spoken.text, &shown_id(&id)),
+                false => spoken.text.clone(),
+            };
+            if !remark.is_empty() {
+                self.ledger.remarks.insert(id, remark);
+            }
+            self.note(kind, spoken.place, text);
         }
         self.ledger.sources = self.sources(record, first);
         self.ledger.holds = Some(ActiveFacts::of(record, |place| self.id(place)));
@@ -219,7 +255,7 @@ impl Builder<'_> {
 
     fn note(&mut self, kind: LedgerKind, place: usize, text: String) {
         let id = self.id(place);
-        if !self.in_sight.contains(&id) {
+        if !self.in_context.contains(&id) {
             self.ledger.add(kind, id, text);
         }
     }

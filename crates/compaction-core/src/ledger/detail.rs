@@ -14,7 +14,7 @@ pub(super) const CLOSING: TokenCount = TokenCount(48);
 /// Below this budget there are no facts without their entries.
 const LEAST: TokenCount = TokenCount(112);
 /// From this budget on entries that did not fit are named even where room is scarce.
-const CLOSED: TokenCount = TokenCount(2000);
+pub(super) const CLOSED: TokenCount = TokenCount(2000);
 
 /// How much is said of each fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,7 @@ impl Fitting<'_> {
             let places = self.places(kind);
             kinds += u64::from(!places.is_empty());
             let items = places.iter().map(|place| &self.ledger.items[*place]);
+            let items = items.filter(|item| !self.is_inside(item));
             let cost = items.map(|item| self.cost(&listed(&item.entry_id, &item.text)));
             let cost: TokenCount = cost.sum();
             match kind {

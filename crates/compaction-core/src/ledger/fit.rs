@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use session_model::EntryId;
 
-use crate::ledger::detail::{CLOSING, Detail};
-use crate::ledger::lines::{HEADING, around_pins, block, message, pin_cost};
+use crate::ledger::detail::{CLOSED, CLOSING, Detail};
+use crate::ledger::lines::{HEADING, around_pins, bare, block, message, pin_cost};
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, LedgerItem, LedgerKind, Shares};
 use crate::prompts::{self, LedgerParts};
 use crate::serialize::escape;
@@ -13,7 +13,7 @@ use crate::tokens::{TokenCount, TokenCounter};
 
 /// The kinds in the order in which they get room, each with its share of the budget in percent: what is short and must
 /// be known before what is long.
-pub(super) const ORDER: [(LedgerKind, u64); 11] = [
+pub(super) const ORDER: [(LedgerKind, u64); 10] = [
     (LedgerKind::Rule, 40),
     (LedgerKind::File, 20),
     (LedgerKind::Failure, 26),
@@ -21,13 +21,16 @@ pub(super) const ORDER: [(LedgerKind, u64); 11] = [
     (LedgerKind::Todo, 5),
     (LedgerKind::Decision, 22),
     (LedgerKind::Figure, 20),
-    (LedgerKind::Note, 4),
     (LedgerKind::FirstMessage, 25),
     (LedgerKind::LatestMessage, 20),
     (LedgerKind::Message, 10),
 ];
 /// The most of the budget that one message between the first and the latest takes, in percent.
 pub(super) const MESSAGE_SHARE: u64 = 12;
+/// The part of the budget, in percent, within which all messages of the user are shown before anything that was recognized
+/// in them, and the same where room is scarce.
+const MESSAGES: u64 = 75;
+const FEW_MESSAGES: u64 = 50;
 /// What is longer waits until all that is short has room, where that is scarce.
 const LONG: TokenCount = TokenCount(44);
 /// The same of a failure: a command and what went wrong.
@@ -191,8 +194,7 @@ impl<'a> Fitting<'a> {
             | LedgerKind::NextStep
             | LedgerKind::Todo
             | LedgerKind::Decision
-            | LedgerKind::Figure
-            | LedgerKind::Note => {
+            | LedgerKind::Figure => {
                 places.sort_by_key(|place| {
                     let item = &self.ledger.items[*place];
                     let rank = self.ledger.ranks.get(&item.text).copied();
@@ -203,8 +205,7 @@ impl<'a> Fitting<'a> {
             | LedgerKind::File
             | LedgerKind::FirstMessage
             | LedgerKind::LatestMessage
-            | LedgerKind::Message
-            | LedgerKind::Literal => {}
+            | LedgerKind::Message => {}
         }
         places
     }
@@ -215,7 +216,51 @@ impl<'a> Fitting<'a> {
         self.ledger.listed.contains(&key)
     }
 
+    /// Shows all messages of the user, where they leave room for the rest.
+    fn take_messages(&mut self) {
+        let places: Vec<usize> = self.messages().collect();
+        let items = places.iter().map(|place| &self.ledger.items[*place]);
+        let cost = items.map(|item| {
+            let shown = message(&item.entry_id, &item.text) + self.since(item);
+            self.cost(&shown)
+        });
+        let cost: TokenCount = cost.sum();
+        let share = match self.budget.ledger >= CLOSED {
+            true => MESSAGES,
+            false => FEW_MESSAGES,
+        };
+        // What is open is said in any case.
+        let open = [LedgerKind::Todo, LedgerKind::Failure, LedgerKind::NextStep].into_iter();
+        let open = open.flat_map(|kind| self.of_kind.get(&kind).into_iter().flatten());
+        let open = open.map(|place| self.cost(&bare(self.brief(&self.ledger.items[*place]))));
+        let room = self.room.saturating_sub(open.sum());
+        let most = self.budget.ledger.scaled(share, 100).min(room);
+        if cost + TokenCount(3 * HEADING.0) > most {
+            return;
+        }
+        for (kind, _) in ORDER.into_iter().filter(|(kind, _)| kind.is_message()) {
+            self.take_kind(kind, self.budget.ledger);
+        }
+        let all = self
+            .messages()
+            .filter(|place| self.forms.contains_key(place));
+        self.whole = all.chain(self.whole.iter().copied()).collect();
+    }
+
+    /// Returns an item in its short form.
+    pub(super) fn brief(&self, item: &'a LedgerItem) -> &'a str {
+        self.ledger.brief.get(&item.text).unwrap_or(&item.text)
+    }
+
+    fn messages(&self) -> impl Iterator<Item = usize> {
+        let kinds = self.of_kind.iter().filter(|(kind, _)| kind.is_message());
+        kinds.flat_map(|(_, places)| places).copied()
+    }
+
     fn choose(&mut self) {
+        if self.shares == Shares::Each {
+            self.take_messages();
+        }
         self.detail = self.detail();
         // What a message that is shown in full contains is not repeated.
         for (kind, share) in ORDER {
@@ -257,12 +302,19 @@ impl<'a> Fitting<'a> {
             }
             self.short_only = false;
         }
-        // A rule that was in context stays there, whatever share the others have.
-        let listed = |place: &usize| self.is_listed(&self.ledger.items[*place]);
-        let rules = self.places(LedgerKind::Rule);
-        let rules: Vec<usize> = rules.into_iter().filter(listed).collect();
-        self.take(LedgerKind::Rule, rules, self.budget.ledger);
+        // A rule or a todo that was in context stays there, whatever share the others have.
+        for kind in [LedgerKind::Rule, LedgerKind::Todo] {
+            let listed = |place: &usize| self.is_listed(&self.ledger.items[*place]);
+            let places = self.places(kind).into_iter().filter(listed);
+            let places: Vec<usize> = places.collect();
+            self.take(kind, places, self.budget.ledger);
+        }
         for (kind, share) in self.order() {
+            // Where there is room for all facts, no message takes it.
+            let share = match self.detail == Detail::Bare || kind.is_message() {
+                true => share,
+                false => 100,
+            };
             self.take_kind(kind, self.budget.ledger.scaled(share, 100));
         }
         for (kind, _) in self.order() {
@@ -318,9 +370,9 @@ impl<'a> Fitting<'a> {
         }
     }
 
-    /// Returns what is said behind a message with a figure that was changed later.
+    /// Returns what is said behind a message.
     pub(super) fn since(&self, item: &LedgerItem) -> &'a str {
-        let since = self.ledger.changed.get(&item.entry_id);
+        let since = self.ledger.remarks.get(&item.entry_id);
         since.map(String::as_str).unwrap_or_default()
     }
 

@@ -16,7 +16,7 @@ mod detail;
 mod fit;
 mod gather;
 mod lines;
-mod literals;
+mod lost;
 mod page;
 mod pins;
 mod shown;
@@ -39,7 +39,6 @@ pub const PIN_ENTRY: &str = "agent-cli/pin";
 
 pub use crate::ledger_block::{LedgerBlock, LedgerItem, LedgerKind, prose_of, without_ledger};
 
-pub(crate) use literals::LostLiteral;
 pub(crate) use pins::pinned_entries;
 pub use pins::{NewPin, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
 
@@ -58,8 +57,8 @@ pub struct Ledger {
     brief: BTreeMap<String, String>,
     /// Items that wait until those of their kind that stand by themselves have room.
     ranks: BTreeMap<String, u8>,
-    /// Messages with a figure that was changed later, and what is said of that.
-    changed: BTreeMap<EntryId, String>,
+    /// What is said behind messages: the question that they answer, and a figure that was changed later.
+    remarks: BTreeMap<EntryId, String>,
     /// See [`LedgerBlock::read_from`].
     read_from: Option<EntryId>,
     /// What the ledger before listed.

@@ -130,7 +130,6 @@ impl Fitting<'_> {
             todos: lines(LedgerKind::Todo),
             decisions: lines(LedgerKind::Decision),
             figures: lines(LedgerKind::Figure),
-            notes: lines(LedgerKind::Note),
             pins_left: named(self.pins_left.iter()),
             left: self.left(),
         }

@@ -16,14 +16,12 @@ impl Fitting<'_> {
             | LedgerKind::LatestMessage
             | LedgerKind::Message
             | LedgerKind::Decision
-            | LedgerKind::Note
             | LedgerKind::Figure => true,
             LedgerKind::Pin
             | LedgerKind::File
             | LedgerKind::Failure
             | LedgerKind::NextStep
-            | LedgerKind::Todo
-            | LedgerKind::Literal => false,
+            | LedgerKind::Todo => false,
         };
         let told = self.told.get(&item.entry_id).copied().unwrap_or_default();
         // What is shown of a message sentence by sentence is not repeated.
@@ -55,12 +53,15 @@ impl Fitting<'_> {
             | LedgerKind::NextStep
             | LedgerKind::Todo
             | LedgerKind::Decision
-            | LedgerKind::Figure
-            | LedgerKind::Note
-            | LedgerKind::Literal => {
+            | LedgerKind::Figure => {
                 return Some(match self.detail {
                     Detail::Full | Detail::Paths => listed(&item.entry_id, &item.text),
-                    Detail::Bare => bare(self.ledger.brief.get(&item.text).unwrap_or(&item.text)),
+                    Detail::Bare => bare(
+                        self.ledger
+                            .brief
+                            .get(&item.text)
+                            .map_or(&item.text, |brief| brief),
+                    ),
                 });
             }
         };

@@ -60,11 +60,7 @@ fn of_too_many_pins_the_newest_stay_and_the_others_are_named() {
     assert!(block.text.contains("Pin 39:") && !block.text.contains("Pin 0:"));
     assert_eq!(block.pins_left_out.len(), 40 - shown);
     assert_eq!(block.pins_left_out[0], EntryId::new("p0"));
-    assert!(
-        block
-            .text
-            .contains("Pins without room here (recall them): p0, p1, ")
-    );
+    assert!(block.text.contains("Pins without room here: p0, p1, "));
     assert_eq!(block.left_out, 0);
 }
 

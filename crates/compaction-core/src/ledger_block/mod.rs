@@ -36,12 +36,8 @@ pub enum LedgerKind {
     Figure,
     /// What is to be done next.
     NextStep,
-    /// A sentence of the user that names something or sets a limit.
-    Note,
     /// A message of the user between the first and the latest.
     Message,
-    /// A literal that the summary lost: a path, an error, an address.
-    Literal,
 }
 
 impl LedgerKind {
@@ -56,9 +52,7 @@ impl LedgerKind {
             | Self::Failure
             | Self::Decision
             | Self::Figure
-            | Self::NextStep
-            | Self::Note
-            | Self::Literal => false,
+            | Self::NextStep => false,
         }
     }
 }

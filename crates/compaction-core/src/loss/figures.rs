@@ -45,6 +45,17 @@ fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
+/// Something that is out of context.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LostText {
+    /// What it says, on one line, long ones cut.
+    pub text: String,
+    /// The newest entry that says it.
+    pub entry_id: EntryId,
+    /// In how many messages it stood.
+    pub times: usize,
+}
+
 /// What was taken out of a context, and how much of it can be read all the same.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ContextLoss {
@@ -56,6 +67,10 @@ pub struct ContextLoss {
     pub user_messages: Verbatim,
     /// The rules that the user stated.
     pub rules: Verbatim,
+    /// The weightiest of what is out of context, by the name of its kind (`rules` and `user_messages` too): what was said
+    /// most often, and of that the latest.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub weightiest: BTreeMap<&'static str, Vec<LostText>>,
     /// True when there was too much to look for, so that some of it is nowhere counted but as not searched.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub in_part: bool,
@@ -68,7 +83,7 @@ impl ContextLoss {
     }
 
     /// Returns how many of them the model can still read.
-    pub fn in_sight(&self) -> usize {
+    pub fn in_context(&self) -> usize {
         self.kinds.values().map(|kind| kind.in_context).sum()
     }
 
@@ -79,9 +94,9 @@ impl ContextLoss {
     }
 
     /// Returns the share of those looked for that the model can still read, in percent; `None` when there were none.
-    pub fn in_sight_percent(&self) -> Option<f64> {
-        let (total, in_sight) = (self.searched(), self.in_sight());
-        let tenths = (in_sight * 1000).checked_div(total)?;
+    pub fn in_context_percent(&self) -> Option<f64> {
+        let (total, in_context) = (self.searched(), self.in_context());
+        let tenths = (in_context * 1000).checked_div(total)?;
         u32::try_from(tenths)
             .ok()
             .map(|tenths| f64::from(tenths) / 10.0)
@@ -97,7 +112,7 @@ impl ContextLoss {
             })
             .collect();
         let mut details = json!({
-            "inSightPercent": self.in_sight_percent(),
+            "inContextPercent": self.in_context_percent(),
             "removedTokens": self.removed_tokens,
             "kinds": kinds,
             "userMessages": self.user_messages,

@@ -32,7 +32,7 @@ use session_model::{
 use crate::tokens::TokenCounter;
 
 pub use figures::{
-    CompactionLoss, ContextLoss, EditLoss, KindLoss, LossReport, TotalLoss, Verbatim,
+    CompactionLoss, ContextLoss, EditLoss, KindLoss, LossReport, LostText, TotalLoss, Verbatim,
 };
 pub use literals::{Literal, LiteralKind};
 pub use missing::Missing;

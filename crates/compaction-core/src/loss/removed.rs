@@ -1,14 +1,19 @@
 //! What was taken out of a context, in the forms in which it is looked up.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use session_model::{AgentMessage, EntryId};
 
 use super::literals::{Literal, folded, literals_of, user_text};
 use super::readable::{Readable, Visibility};
-use super::{ContextLoss, KindLoss, LiteralKind, Verbatim};
-use crate::extract::rules_in;
+use super::{ContextLoss, KindLoss, LiteralKind, LostText, Verbatim};
+use crate::extract::{one_line, rules_in};
 use crate::tokens::{TokenCount, TokenCounter};
+
+/// How many of each kind are named, and how long each may be, in characters.
+const NAMED: usize = 10;
+const LONGEST: usize = 160;
 
 /// Where a literal was seen.
 #[derive(Debug, Clone)]
@@ -179,11 +184,6 @@ pub(crate) struct LookedUp<'a> {
 }
 
 impl<'a> LookedUp<'a> {
-    /// Returns the literals that are out of context, by kind and text.
-    pub(crate) fn lost(&self) -> &[(&'a Literal, &'a Seen)] {
-        &self.literals.lost
-    }
-
     /// Returns the user's rules that are out of context, white space folded.
     pub(crate) fn lost_rules(&self) -> &[(&'a String, &'a Seen)] {
         &self.rules.lost
@@ -201,6 +201,33 @@ impl<'a> LookedUp<'a> {
         self.messages
             .look_again(|(text, _)| readable.has_text(text));
         self.rules.look_again(|(text, _)| readable.has_text(text));
+    }
+
+    /// Returns the weightiest of what is out of context, by the name of its kind.
+    fn weightiest(&self) -> BTreeMap<&'static str, Vec<LostText>> {
+        let mut lost: BTreeMap<&'static str, Vec<(&str, &Seen)>> = BTreeMap::new();
+        for (literal, seen) in &self.literals.lost {
+            let of_kind = lost.entry(literal.kind.name()).or_default();
+            of_kind.push((literal.text.as_str(), *seen));
+        }
+        for (name, texts) in [
+            ("rules", &self.rules.lost),
+            ("user_messages", &self.messages.lost),
+        ] {
+            let texts = texts.iter().map(|(text, seen)| (text.as_str(), *seen));
+            lost.entry(name).or_default().extend(texts);
+        }
+        lost.retain(|_, texts| !texts.is_empty());
+        let weightiest = lost.into_iter().map(|(name, mut texts)| {
+            texts.sort_by_key(|(text, seen)| (Reverse(seen.times), Reverse(seen.last), *text));
+            let texts = texts.into_iter().take(NAMED).map(|(text, seen)| LostText {
+                text: one_line(text, LONGEST),
+                entry_id: seen.entry_id.clone(),
+                times: seen.times,
+            });
+            (name, texts.collect())
+        });
+        weightiest.collect()
     }
 
     /// Returns the figures.
@@ -232,6 +259,7 @@ impl<'a> LookedUp<'a> {
             kinds,
             user_messages: messages,
             rules,
+            weightiest: self.weightiest(),
             in_part: not_searched + messages.not_searched + rules.not_searched > 0,
         }
     }

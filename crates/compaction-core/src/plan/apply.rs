@@ -143,12 +143,13 @@ impl CompactionPlan {
             Profile::Pi => merged,
         };
         let short_summary = Some(extract::short_summary(&merged)).filter(|short| !short.is_empty());
-        let tags = self.files.tags(self.file_list_limit, &self.ledger.files);
+        let ledger = self.ledger_for(&merged, &summarizer);
+        let tags = self.files.tags(self.file_list_limit, &ledger.files);
         let Verified {
             summary,
             ledger,
             loss,
-        } = self.verified(&merged, &tags)?;
+        } = self.verified(&merged, ledger, &tags)?;
         let tokens_after = self.tokens_after(&summary);
         let before = self.tokens_in_context();
         if self.profile == Profile::Own {
@@ -238,7 +239,9 @@ impl CompactionPlan {
             None => TokenCount::ZERO,
         };
         let summary = self.summary_cap + self.ledger.tokens + tags + resume;
-        self.keep.kept + self.system_tokens() + summary + self.tokens_behind()
+        let shortened: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
+        let kept = self.keep.kept.saturating_sub(shortened);
+        kept + self.system_tokens() + summary + self.tokens_behind()
     }
 
     /// Returns what stands behind the summary although nothing is kept: its acknowledgement, what is brought back

@@ -7,7 +7,8 @@ use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionConte
 
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, Shares, without_ledger};
 use crate::measure::{Measure, adapted_keep};
-use crate::plan::{NothingToDo, PlanOptions};
+use crate::plan::{CompactionPlan, NothingToDo, PlanOptions};
+use crate::request::Summarizer;
 use crate::restore;
 use crate::rules::Rules;
 use crate::threshold::{Threshold, threshold};
@@ -120,6 +121,35 @@ pub(super) fn ledger_room(
     let before = whole.saturating_sub(counter.text(&without_ledger(carried)));
     let since = gone.saturating_sub(whole).scaled(1, LEDGER_SHARE);
     gone.scaled(1, LEDGER_SHARE).max(before + since)
+}
+
+/// The least that a ledger may take next to the prose of a model.
+const LEAST_BESIDE: TokenCount = TokenCount(1000);
+
+/// Returns what a ledger may take by default next to the prose of a model, which tells most of it: a hundredth of what
+/// leaves the context.
+pub(super) fn beside_prose(gone: TokenCount) -> TokenCount {
+    gone.scaled(1, 100).max(LEAST_BESIDE)
+}
+
+impl CompactionPlan {
+    /// Returns the ledger for the prose of this writer: next to a model's, only what that lacks.
+    pub(super) fn ledger_for(&self, prose: &str, summarizer: &Summarizer) -> LedgerBlock {
+        let by_code = matches!(
+            summarizer,
+            Summarizer::Extractive
+                | Summarizer::Native {
+                    readable: false,
+                    ..
+                }
+        );
+        match &self.beside {
+            Some((facts, budget)) if !by_code => {
+                facts.lacking(prose).fit(*budget, self.profile.counter())
+            }
+            Some(_) | None => self.ledger.clone(),
+        }
+    }
 }
 
 /// Returns how many messages a conversation has: the summary before it and what that brought back count, its

@@ -7,16 +7,15 @@ use std::ops::Range;
 use session_model::{
     AgentMessage, Block, Content, ContextEditDraft, EntryDraft, EntryId, SessionContext,
     SessionPath, Stamp, Timestamp, ToolCall, build_context,
-    json::{self, Members, RawJson},
+    json::{Members, RawJson},
 };
 
 use crate::extract::rules_in;
 use crate::ledger::{Ledger, LedgerBudget, Shares, pinned_entries};
 use crate::measure::measure;
 use crate::plan::bounds::LEDGER_SHARE;
-use crate::plan::{
-    CompactionPlan, Disposition, NothingToDo, PlanHash, PlanOptions, notice, prune_mark,
-};
+use crate::plan::oversized::cut_output;
+use crate::plan::{CompactionPlan, NothingToDo, PlanHash, PlanOptions, notice, prune_mark};
 use crate::skill_results::skill_results;
 use crate::threshold::threshold;
 use crate::tokens::{TokenCount, TokenCounter};
@@ -63,7 +62,10 @@ pub(super) fn rescue(
         return Ok(());
     }
     let first_kept = plan.cut.first_kept();
-    let pinned = pinned(path, options);
+    let mut pinned = pinned(path, options);
+    // What is shortened to its share stays at that.
+    let before: BTreeSet<EntryId> = plan.elisions.iter().map(|it| it.entry_id.clone()).collect();
+    pinned.extend(before.iter().cloned());
     let setting = &options.settings.compaction.ledger;
     let most = setting.budget(options.window, plan.threshold.as_ref());
     let mut elided: Vec<(usize, Elision)> = Vec::new();
@@ -71,7 +73,7 @@ pub(super) fn rescue(
     let mut rounds = 0;
     let (ledger, budget, saved) = loop {
         let ids = elided.iter().map(|(_, elision)| elision.entry_id.clone());
-        let ids: BTreeSet<EntryId> = ids.collect();
+        let ids: BTreeSet<EntryId> = ids.chain(before.iter().cloned()).collect();
         let saved: TokenCount = elided.iter().map(|(_, elision)| elision.saved).sum();
         // What is shortened goes as well.
         let budget = LedgerBudget {
@@ -115,10 +117,10 @@ pub(super) fn rescue(
             return Err(NothingToDo::CannotFit { after, threshold });
         }
     }
+    // What was fitted to the threshold is not fitted anew.
+    plan.beside = None;
     for (place, elision) in elided {
-        plan.entries[place].disposition = Disposition::Pruned;
-        plan.entries[place].reason = "too large for what is kept";
-        plan.elisions.push(elision);
+        plan.shorten(place, elision);
     }
     Ok(())
 }
@@ -215,7 +217,7 @@ impl Elision {
 }
 
 /// Returns what is pinned and has room in the budget for pins.
-fn pinned(path: &SessionPath<'_>, options: &PlanOptions) -> BTreeSet<EntryId> {
+pub(super) fn pinned(path: &SessionPath<'_>, options: &PlanOptions) -> BTreeSet<EntryId> {
     let settings = &options.settings.compaction;
     let threshold = threshold(options.window, settings, &options.profile.rules());
     let budget = settings.pins.budget(options.window, threshold.as_ref());
@@ -245,7 +247,7 @@ fn elide(
         let [message] = projected.messages.as_slice() else {
             continue;
         };
-        let Some(mut replacement) = elided(message, counter) else {
+        let Some(mut replacement) = elided(message, &projected.entry.id, counter) else {
             continue;
         };
         if rules == Rules::Stay && matches!(**message, AgentMessage::User(_)) {
@@ -334,8 +336,10 @@ fn candidates(
 }
 
 /// Returns the shorter content of a message, or `None` when an edit cannot reach it.
-fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content> {
+fn elided(message: &AgentMessage, id: &EntryId, counter: &dyn TokenCounter) -> Option<Content> {
+    let shortened = |text: &str, counter| shortened(text, id, counter);
     match message {
+        AgentMessage::BashExecution(run) => Some(Content::Text(shortened(&run.output, counter))),
         AgentMessage::User(_) | AgentMessage::Custom(_) | AgentMessage::ToolResult(_) => {
             Some(match message.content()? {
                 Content::Text(text) => Content::Text(shortened(text, counter)),
@@ -369,7 +373,7 @@ fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content>
                     Block::Text(block) if counter.text(&block.text) > SMALL => {
                         Some(Block::text(shortened(&block.text, counter)))
                     }
-                    Block::ToolCall(call) => Some(Block::ToolCall(short_call(call, counter))),
+                    Block::ToolCall(call) => Some(Block::ToolCall(short_call(call, id, counter))),
                     other => Some(other.clone()),
                 })
                 .collect();
@@ -381,7 +385,6 @@ fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content>
         }
         AgentMessage::System(_)
         | AgentMessage::Developer(_)
-        | AgentMessage::BashExecution(_)
         | AgentMessage::BranchSummary(_)
         | AgentMessage::CompactionSummary(_)
         | AgentMessage::Other { .. } => None,
@@ -390,7 +393,7 @@ fn elided(message: &AgentMessage, counter: &dyn TokenCounter) -> Option<Content>
 
 /// Returns the call with every long text among its arguments shortened; the other arguments keep their
 /// spelling. A signature covers the arguments, so it goes when they change.
-fn short_call(call: &ToolCall, counter: &dyn TokenCounter) -> ToolCall {
+fn short_call(call: &ToolCall, id: &EntryId, counter: &dyn TokenCounter) -> ToolCall {
     let Some(arguments) = &call.arguments else {
         return call.clone();
     };
@@ -404,7 +407,7 @@ fn short_call(call: &ToolCall, counter: &dyn TokenCounter) -> ToolCall {
         let value = match long {
             Some(text) => {
                 changed = true;
-                serde_json::Value::from(shortened(&text, counter)).to_string()
+                serde_json::Value::from(shortened(&text, id, counter)).to_string()
             }
             None => value.get().to_owned(),
         };
@@ -421,17 +424,12 @@ fn short_call(call: &ToolCall, counter: &dyn TokenCounter) -> ToolCall {
     }
 }
 
-/// Returns a text with its middle replaced by the notice of pruning, if it is long.
-fn shortened(text: &str, counter: &dyn TokenCounter) -> String {
-    let tokens = counter.text(text);
-    if tokens <= SMALL {
-        return text.to_owned();
+/// Returns a text with its middle replaced by a notice, if it is long.
+fn shortened(text: &str, id: &EntryId, counter: &dyn TokenCounter) -> String {
+    match counter.text(text) <= SMALL {
+        true => text.to_owned(),
+        false => cut_output(text, id, EDGE, counter),
     }
-    let head = json::utf16_prefix(text, EDGE);
-    let tail = json::utf16_suffix(&text[head.len()..], EDGE);
-    let left = counter.text(head) + counter.text(tail);
-    let gone = tokens.saturating_sub(left);
-    format!("{head}\n{}\n{tail}", notice(gone))
 }
 
 #[cfg(test)]

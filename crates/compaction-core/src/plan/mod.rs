@@ -5,10 +5,14 @@ mod bounds;
 pub(crate) mod dispositions;
 mod elide_to_fit;
 mod hash;
+mod nothing;
 mod options;
+mod oversized;
 mod prune_mark;
 pub(crate) mod requests;
 mod verify;
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 use session_model::{
@@ -33,51 +37,21 @@ pub use dispositions::{ComesBack, Disposition, PlannedEntry};
 pub use elide_to_fit::{Elision, ElisionPlan, plan_elision};
 pub use hash::PlanHash;
 pub(crate) use hash::prompt_hash;
+pub use nothing::NothingToDo;
 pub use options::{HookInput, PlanOptions, SummarizerLimits, Trigger};
 pub(crate) use prune_mark::prune_mark;
 pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 
 pub(crate) use apply::merge_answers;
-use bounds::{conversation_len, effective_keep, ledger_room, refuse_compacted, summary_cap};
+use bounds::{
+    beside_prose, conversation_len, effective_keep, ledger_room, refuse_compacted, summary_cap,
+};
 use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
     source_messages,
 };
 use requests::{RequestSet, RequestSource, Shared, build_requests, output_cap};
-
-/// Why there is no plan.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum NothingToDo {
-    /// The context ends in a compaction and is not above the threshold.
-    #[error("Already compacted")]
-    AlreadyCompacted,
-    /// Everything fits into what stays verbatim.
-    #[error("Nothing to compact (session too small)")]
-    TooSmall,
-    /// Nothing is old enough to be summarized, but the context exceeds the threshold; see [`plan_elision`].
-    #[error("the newest turn alone takes {tokens} tokens, more than the threshold of {threshold}")]
-    NothingOld {
-        /// Tokens of the context.
-        tokens: TokenCount,
-        /// The threshold.
-        threshold: TokenCount,
-    },
-    /// What must stay exceeds the threshold by itself.
-    #[error(
-        "what must stay takes {after} tokens, more than the threshold of {threshold}; a larger window or a new session helps"
-    )]
-    CannotFit {
-        /// Tokens after the compaction.
-        after: TokenCount,
-        /// The threshold.
-        threshold: TokenCount,
-    },
-    /// The summarizer's window is too small for any request.
-    #[error(transparent)]
-    Window(#[from] WindowTooSmall),
-}
 
 /// What should stay verbatim and what does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -132,6 +106,8 @@ pub struct CompactionPlan {
     /// An answer at the end of the context whose calls wait for results, when nothing is kept verbatim: it is
     /// said again after the summary, its text left out.
     pub pending: Option<AssistantMessage>,
+    /// All facts, and what they may take next to the prose of a model; `None` where the ledger above is for any writer.
+    beside: Option<(Ledger, LedgerBudget)>,
     file_list_limit: Option<usize>,
     short: RequestSource,
     asked: RequestSet,
@@ -295,6 +271,10 @@ fn plan_with(
     if restores && conversation_len(context) < LEAST_MESSAGES {
         return Err(NothingToDo::TooSmall);
     }
+    let mut oversized = match rules.rescues && !restores {
+        true => oversized::oversized(path, context, effective, options),
+        false => Vec::new(),
+    };
     let cut = if let Some(first_kept) = chosen {
         CutPoint::Turn { first_kept }
     } else if restores {
@@ -302,13 +282,24 @@ fn plan_with(
             first_kept: items.len(),
         }
     } else {
-        let cut = find_cut_point(&items, start, effective, settings.cut_rule, &rules)
+        let mut bounded = items.clone();
+        for (place, elision) in &oversized {
+            bounded[*place].tokens = bounded[*place].tokens.saturating_sub(elision.saved);
+        }
+        let find = |items| find_cut_point(items, start, effective, settings.cut_rule, &rules);
+        let cut = find(&bounded)
+            .or_else(|| find(&items))
             .ok_or_else(too_small)?;
         if cut.first_kept() >= items.len() {
             return Err(too_small());
         }
         cut
     };
+    oversized.retain(|(place, _)| *place >= cut.first_kept());
+    let shortened = oversized
+        .iter()
+        .map(|(_, elision)| elision.entry_id.clone());
+    let shortened: BTreeSet<EntryId> = shortened.collect();
     let dispositions = dispositions(context, &items, start, cut);
     let summarized = source_messages(context, &dispositions, Disposition::Summarized);
     let prefix = source_messages(context, &dispositions, Disposition::TurnPrefix);
@@ -373,12 +364,13 @@ fn plan_with(
             counter,
         )
     });
-    let own = options.profile == Profile::Own;
     let gone = items.iter().zip(&dispositions);
     let gone = gone.filter(|(_, disposition)| {
         !matches!(disposition, Disposition::Kept | Disposition::NoMessage)
     });
-    let gone: TokenCount = gone.map(|(item, _)| item.tokens).sum();
+    let gone = gone.map(|(item, _)| item.tokens);
+    let cut_off = oversized.iter().map(|(_, elision)| elision.saved);
+    let gone: TokenCount = gone.chain(cut_off).sum();
     let ledger_budget = LedgerBudget {
         ledger: settings
             .ledger
@@ -386,10 +378,21 @@ fn plan_with(
             .min(ledger_room(gone, carried.map(String::as_str), counter)),
         pins: settings.pins.budget(options.window, threshold.as_ref()),
     };
-    let ledger = match own {
-        true => Ledger::of(path, context, cut.first_kept()).fit(ledger_budget, counter),
-        false => LedgerBlock::default(),
-    };
+    let facts = (options.profile == Profile::Own)
+        .then(|| Ledger::without(path, context, cut.first_kept(), &shortened));
+    let ledger = facts.as_ref().map(|it| it.fit(ledger_budget, counter));
+    let ledger = ledger.unwrap_or_default();
+    let beside = facts.map(|facts| {
+        let most = match settings.ledger.max_tokens {
+            Some(_) => ledger_budget.ledger,
+            None => ledger_budget.ledger.min(beside_prose(gone)),
+        };
+        let budget = LedgerBudget {
+            ledger: most,
+            ..ledger_budget
+        };
+        (facts, budget)
+    });
     let pending = (restores && trigger.is_automatic())
         .then(|| restore::pending_calls(context))
         .flatten();
@@ -418,12 +421,16 @@ fn plan_with(
         restored: restores.then(Restored::default),
         pending: pending.as_ref().map(|(_, calls)| calls.clone()),
         verify: settings.verify,
+        beside,
         file_list_limit,
         measure,
         threshold,
         short,
         asked,
     };
+    for (place, elision) in oversized {
+        plan.shorten(place, elision);
+    }
     if restores {
         // Half of what is left below the threshold, so that there is room to work.
         let most = plan.most_tokens_after();

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::AgentMessage;
 
-use crate::ledger::{LedgerBlock, LedgerItem, LedgerKind, LostLiteral};
-use crate::loss::{ContextLoss, Literal, LiteralKind, LookedUp, Readable, Removed, Seen};
+use crate::ledger::{LedgerBlock, LedgerItem, LedgerKind};
+use crate::loss::{ContextLoss, LookedUp, Readable, Removed, Seen};
 use crate::plan::{ApplyError, CompactionPlan, Disposition};
 use crate::rules::Profile;
 use crate::settings::VerifyMode;
@@ -14,9 +14,6 @@ use crate::tokens::TokenCount;
 
 /// What a repair takes at most, as a part of what is taken out of the context.
 const REPAIR: u64 = 20;
-
-/// The longest path whose ends are looked at, in bytes.
-const PATH: usize = 1024;
 
 /// A summary that was looked through.
 pub(crate) struct Verified {
@@ -30,8 +27,13 @@ pub(crate) struct Verified {
 
 impl CompactionPlan {
     /// Returns the summary that is stored for this prose.
-    pub(crate) fn verified(&self, prose: &str, tags: &str) -> Result<Verified, ApplyError> {
-        let plain = format!("{prose}{}{tags}", self.ledger.text);
+    pub(crate) fn verified(
+        &self,
+        prose: &str,
+        mut ledger: LedgerBlock,
+        tags: &str,
+    ) -> Result<Verified, ApplyError> {
+        let plain = format!("{prose}{}{tags}", ledger.text);
         let mode = match self.profile {
             Profile::Own => self.verify.mode,
             Profile::Pi => VerifyMode::Off,
@@ -40,7 +42,7 @@ impl CompactionPlan {
             VerifyMode::Off => {
                 return Ok(Verified {
                     summary: plain,
-                    ledger: self.ledger.clone(),
+                    ledger,
                     loss: None,
                 });
             }
@@ -52,12 +54,10 @@ impl CompactionPlan {
         readable.add_text(&plain);
         readable.finish();
         let mut looked_up = removed.look_up(&readable);
-        let mut ledger = self.ledger.clone();
         if repairs {
             let said = self.lost_words(&looked_up);
-            let lost = self.most_valuable(looked_up.lost());
             let most = self.room_for_repair(&plain, removed.tokens());
-            ledger = ledger.with_lost(&said, &lost, most, self.profile.counter());
+            ledger = ledger.with_lost(&said, most, self.profile.counter());
             let mut added = Readable::default();
             added.add_text(&ledger.text);
             added.finish();
@@ -123,23 +123,6 @@ impl CompactionPlan {
         removed.scaled(1, REPAIR).min(left.scaled(1, 2))
     }
 
-    /// Returns whether a literal says something by itself that still holds, as far as can be told: a number without what
-    /// it is of does not, an error of what passed since does not, and neither does what stood next to a changed figure.
-    fn can_be_named(&self, literal: &Literal, seen: &Seen) -> bool {
-        let holds = self.ledger.holds.as_ref();
-        let changed = holds.is_some_and(|holds| holds.is_changed(&seen.entry_id));
-        match literal.kind {
-            LiteralKind::Number => false,
-            LiteralKind::Error => {
-                holds.is_none_or(|holds| holds.is_open_failure(&seen.entry_id)) && !changed
-            }
-            LiteralKind::Path
-            | LiteralKind::Identifier
-            | LiteralKind::Url
-            | LiteralKind::Command => !changed,
-        }
-    }
-
     /// Returns what the user said and is out of context: rules before messages, the latest first. What a later figure
     /// replaced is not said.
     fn lost_words(&self, looked_up: &LookedUp<'_>) -> Vec<LedgerItem> {
@@ -164,52 +147,15 @@ impl CompactionPlan {
         said
     }
 
-    /// Returns what is out of context, most valuable first: files that were changed, errors (the latest first), then what
-    /// was said most often, and of that the latest.
-    fn most_valuable(&self, lost: &[(&Literal, &Seen)]) -> Vec<LostLiteral> {
-        let modified = self.files.modified_files();
-        let modified: BTreeSet<&str> = modified
-            .iter()
-            .filter(|path| path.len() <= PATH)
-            .flat_map(|path| {
-                let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
-                ends.chain([path.as_str()])
-            })
-            .collect();
-        let named = lost.iter().copied();
-        let named = named.filter(|(literal, seen)| self.can_be_named(literal, seen));
-        let mut sorted: Vec<(&Literal, &Seen)> = named.collect();
-        sorted.sort_by_cached_key(|(literal, seen)| match literal.kind {
-            LiteralKind::Path if modified.contains(literal.text.as_str()) => {
-                (0, Reverse(seen.last), Reverse(seen.times))
-            }
-            LiteralKind::Error => (1, Reverse(seen.last), Reverse(seen.times)),
-            LiteralKind::Path
-            | LiteralKind::Number
-            | LiteralKind::Identifier
-            | LiteralKind::Url
-            | LiteralKind::Command => (2, Reverse(seen.times), Reverse(seen.last)),
-        });
-        let literal = |(literal, seen): (&Literal, &Seen)| LostLiteral {
-            kind: literal.kind,
-            item: LedgerItem {
-                kind: LedgerKind::Literal,
-                entry_id: seen.entry_id.clone(),
-                text: literal.text.clone(),
-            },
-        };
-        sorted.into_iter().map(literal).collect()
-    }
-
     fn refuse_below_minimum(&self, loss: &ContextLoss) -> Result<(), ApplyError> {
         // What the user wants counts as much as what has a name.
         let total = loss.searched() + loss.rules.total - loss.rules.not_searched;
-        let in_sight = loss.in_sight() + loss.rules.verbatim;
+        let in_context = loss.in_context() + loss.rules.verbatim;
         let minimum = self.verify.minimum_percent;
-        if total == 0 || in_sight * 100 >= usize::from(minimum) * total {
+        if total == 0 || in_context * 100 >= usize::from(minimum) * total {
             return Ok(());
         }
-        let percent = u8::try_from(in_sight * 100 / total).unwrap_or(100);
+        let percent = u8::try_from(in_context * 100 / total).unwrap_or(100);
         Err(ApplyError::Unverified { percent, minimum })
     }
 }

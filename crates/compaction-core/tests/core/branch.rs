@@ -191,7 +191,7 @@ fn files_count_from_entries_beyond_the_budget() {
     check_branch!(notation, &patches, "e10" => "e1", &options(120), @"
     ancestor root
     collected e1 e2 e3 e4 e5 e6 e7 e8 e9 e10
-    summarized e7 e8 e9 e10 (120 tokens)
+    summarized e8 e9 e10 (107 tokens)
     goes on at root
     editor: #1 l
     read: new.rs s.rs
@@ -519,7 +519,7 @@ fn the_built_in_rules_answer_within_their_cap() {
     ];
     let session = patched("u:1 a:1 u:900 a:900", &patches);
     let plan = plan(&session, "e4", "root", &options(100_000));
-    let answers = plan.answer_by_rule(TokenCount(400), Profile::Own.counter());
+    let answers = plan.answer_extractive(TokenCount(400), Profile::Own.counter());
     let text = answers[0].summary(RequestKind::Branch).expect("a summary");
     assert!(text.contains("Never touch main.rs."), "{text}");
     assert!(Profile::Own.counter().text(&text) <= TokenCount(400));
@@ -570,7 +570,7 @@ fn a_failure_concerns_its_own_call_when_ids_repeat() {
     check_branch!("u:10 edit:0:a.rs res:0:9 edit:0:b.rs err:0:9 read:0:c.rs res:0:9 call:0:9 err:0:9", "e9" => "root", @"
     ancestor root
     collected e1 e2 e3 e4 e5 e6 e7 e8 e9
-    summarized e1 e2 e3 e4 e5 e6 e7 e8 e9 (118 tokens)
+    summarized e1 e2 e3 e4 e5 e6 e7 e8 e9 (124 tokens)
     goes on at root
     read: c.rs
     modified: a.rs

@@ -74,9 +74,7 @@ fn rules_files_and_failures_of_the_branch_stand_behind_a_models_summary() {
     It did not work.
 
     <ledger>
-    Kept by code, verbatim, of the branch that was left; what is said elsewhere goes first. An id in brackets names an entry; `recall` reads it.
-    Rules of the user:
-    - Never use unsafe in src/a.rs. [e3]
+    Kept by code, verbatim, of the branch that was left; what is said elsewhere goes first. An id in brackets names an entry of this session.
     Messages of the user in between:
     - Try threads. Never use unsafe in src/a.rs. [e3]
     - Leave it. [e9]
@@ -99,11 +97,11 @@ fn rules_files_and_failures_of_the_branch_stand_behind_a_models_summary() {
     );
 }
 
-/// Their prose quotes the same facts, and later summaries by rule read them there.
+/// Their prose quotes the same facts, and later extractive summaries read them there.
 #[test]
 fn the_summary_of_the_rules_says_it_itself() {
     let plan = planned(&session(), CompactionSettings::default(), Profile::Own);
-    let answers = plan.answer_by_rule(TokenCount(2_000), Profile::Own.counter());
+    let answers = plan.answer_extractive(TokenCount(2_000), Profile::Own.counter());
     let (summary, details) = stored(&plan, answers[0].clone());
     assert!(!summary.contains("<ledger>"), "{summary}");
     for said in ["Never use unsafe in src/a.rs.", "cargo test", "src/a.rs"] {

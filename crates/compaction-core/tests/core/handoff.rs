@@ -96,8 +96,8 @@ fn the_document_is_the_last_answer_with_the_files_of_the_whole_context() {
     assert!(plan.document(&[answer(" ")]).is_err());
     assert!(plan.document(&[]).is_err());
 
-    let by_rule = plan.answer_by_rule(TokenCount(2_000));
-    let (document, _) = plan.document(&by_rule).expect("a document by rule");
+    let extractive = plan.answer_extractive(TokenCount(2_000));
+    let (document, _) = plan.document(&extractive).expect("an extractive document");
     assert!(document.contains("## Goal") && document.contains("src/a.rs"));
 }
 

@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use crate::sessions::{answer, appended, path};
 use compaction_core::{
     CompactionPlan, Ledger, LedgerBudget, LedgerKind, PlanOptions, Profile, SPLIT_TURN_HEADING,
-    Strategy as Way, TokenCount, Trigger, VerifyMode, plan_compaction, prose_of, without_ledger,
+    Strategy as SummaryMethod, TokenCount, Trigger, VerifyMode, plan_compaction, prose_of,
+    without_ledger,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -115,11 +116,11 @@ impl Story {
         plan_compaction(&path(&session), &trigger, options).expect("something to do")
     }
 
-    /// Compacts; the answers are given by rule, or all are `told`. Returns the plan.
+    /// Compacts; the answers are extractive, or all are `told`. Returns the plan.
     fn compact(&mut self, options: &PlanOptions, told: Option<&str>) -> CompactionPlan {
         let plan = self.plan(options);
         let answers = match told {
-            None => plan.answer_by_rule(),
+            None => plan.answer_extractive(),
             Some(told) => plan.requests().iter().map(|_| answer(told)).collect(),
         };
         let applied = plan.apply(&answers).expect("a summary");
@@ -224,7 +225,7 @@ fn a_block_reads_from_the_most_important_on() {
 
 
     <ledger>
-    Kept by code, verbatim. An id in brackets names an entry; the tool `recall` reads it in full.
+    Kept by code, verbatim. An id in brackets names an entry of this session.
     First message of the user:
     <ledger-text id="e1">
     Build the importer. Never touch src/api.rs.
@@ -336,9 +337,13 @@ fn without_a_budget_the_summary_is_the_plain_one() {
     assert_eq!(applied.summary, format!("{prose}{tags}"));
     let draft = format!("{:?}", applied.drafts);
     assert!(!draft.contains("ledger"), "{draft}");
-    let by_rule = plan.apply(&plan.answer_by_rule()).expect("a summary");
-    assert!(by_rule.summary.contains("> Build the importer."));
-    assert!(!by_rule.summary.contains("ledger"), "{}", by_rule.summary);
+    let extractive = plan.apply(&plan.answer_extractive()).expect("a summary");
+    assert!(extractive.summary.contains("> Build the importer."));
+    assert!(
+        !extractive.summary.contains("ledger"),
+        "{}",
+        extractive.summary
+    );
 }
 
 #[test]
@@ -346,7 +351,7 @@ fn what_the_ledger_says_leaves_the_prose_and_the_tags() {
     let mut story = every_kind();
     story.filler(400).user("And now?").says("Done.");
     let plan = story.plan(&keeping(20));
-    let applied = plan.apply(&plan.answer_by_rule()).expect("a summary");
+    let applied = plan.apply(&plan.answer_extractive()).expect("a summary");
     let text = &applied.summary;
     for once in [
         "Never touch src/api.rs.",
@@ -394,7 +399,7 @@ fn what_does_not_fit_is_named_for_recall() {
     assert!(block.left_out > 50);
     let last = block.text.lines().rev().nth(1).unwrap();
     assert!(
-        last.starts_with("Not shown here; `recall` finds it"),
+        last.starts_with("Not shown here, but in the session: "),
         "{last}"
     );
     assert!(block.text.contains("setting number 399 in"));
@@ -504,7 +509,7 @@ fn twenty_rounds(told: Option<&str>) {
 }
 
 #[test]
-fn twenty_compactions_by_rule_wear_nothing_down() {
+fn twenty_extractive_compactions_lose_nothing() {
     twenty_rounds(None);
 }
 
@@ -528,7 +533,7 @@ fn long_message_with_a_rule() -> Story {
 }
 
 #[test]
-fn a_rule_in_what_is_shortened_stays_in_sight() {
+fn a_rule_in_what_is_shortened_stays_in_context() {
     let story = long_message_with_a_rule();
     let mut options = PlanOptions::for_window(TokenCount(8192));
     options.settings.compaction.keep_recent_tokens = TokenCount(1000);
@@ -903,7 +908,7 @@ proptest! {
         story.filler(200).user("And now?").says("Done.");
         let mut options = keeping(keep);
         if restores {
-            options.settings.compaction.strategy = Way::Restore.into();
+            options.settings.compaction.strategy = SummaryMethod::Restore.into();
         }
         options.settings.compaction.verify.mode = verify;
         // What a text has that only a ledger could take out of it.

@@ -7,6 +7,7 @@ mod branch;
 mod branch_ledger;
 mod handoff;
 mod ledger;
+mod oversized;
 mod plan;
 mod prune;
 mod requests;

@@ -613,25 +613,44 @@ fn an_oversized_newest_result_is_elided() {
     keeps 15386 of 1000
     History 1/1: 95 in, 982 out
     TurnPrefix 1/1: 21 in, 614 out
-    elided e5: 15043 saved of 15367
+    elided e5: 13500 saved of 15367
     ");
 }
 
 #[test]
-fn of_two_oversized_results_the_larger_is_elided_first() {
+fn two_oversized_results_are_cut_to_their_share() {
     check_plan!("u:50 a:60 | u:20 call:1:10 call:2:10 res:1:5000 res:2:6000", SMALL, @"
     e1 summarized 45
     e2 summarized 52
     e3 turn prefix 22
     e4 kept 19
     e5 kept 19
-    e6 kept 3846
+    e6 pruned 3846
     e7 pruned 4614
     cut at e4, split turn e3
     keeps 8498 of 1000
     History 1/1: 95 in, 982 out
     TurnPrefix 1/1: 21 in, 614 out
-    elided e7: 4290 saved of 4614
+    elided e6: 1981 saved of 3846
+    elided e7: 2749 saved of 4614
+    ");
+}
+
+#[test]
+fn of_two_oversized_arguments_the_older_is_elided_first() {
+    check_plan!("u:50 a:60 | u:20 call:1:5000 call:2:6000 res:1:10 res:2:10", SMALL, @"
+    e1 summarized 45
+    e2 summarized 52
+    e3 turn prefix 22
+    e4 pruned 3851
+    e5 kept 4619
+    e6 kept 14
+    e7 kept 14
+    cut at e4, split turn e3
+    keeps 8498 of 1000
+    History 1/1: 95 in, 982 out
+    TurnPrefix 1/1: 21 in, 614 out
+    elided e4: 3514 saved of 3851
     ");
 }
 
@@ -679,7 +698,7 @@ fn an_oversized_newest_argument_is_elided() {
     keeps 20029 of 1000
     History 1/1: 95 in, 982 out
     TurnPrefix 1/1: 21 in, 614 out
-    elided e4: 19518 saved of 20015
+    elided e4: 19510 saved of 20015
     ");
 }
 
@@ -884,7 +903,7 @@ fn failed_calls_leave_no_file() {
     e7 kept 14
     cut at e6
     keeps 136 of 100
-    History 1/1: 94 in, 16384 out
+    History 1/1: 97 in, 16384 out
     read: a.rs
     ");
     check_plan!(notation, PI, @"
@@ -931,7 +950,7 @@ fn a_failure_concerns_its_own_call_when_ids_repeat() {
     e8 kept 14
     cut at e6
     keeps 148 of 100
-    History 1/1: 92 in, 16384 out
+    History 1/1: 96 in, 16384 out
     modified: a.rs
     ");
 }

@@ -66,22 +66,11 @@ fn details(applied: &AppliedCompaction) -> Value {
     compaction.expect("details").to_value()
 }
 
-/// Returns the lines of literals in a summary.
-fn literals(applied: &AppliedCompaction) -> String {
-    let (_, from) = applied
-        .summary
-        .split_once("Names from what is left out")
-        .unwrap_or(("", "(nobody knows):\n(none)\n</ledger>"));
-    let (lines, _) = from.split_once("</ledger>").expect("an end");
-    lines.split_once(":\n").expect("a heading").1.to_owned()
-}
-
 #[test]
 fn off_looks_nothing_up() {
     let applied = apply(&options(VerifyMode::Off)).expect("a summary");
     assert_eq!(applied.loss, None);
     assert_eq!(details(&applied).get("loss"), None);
-    assert_eq!(literals(&applied), "(none)\n");
 }
 
 #[test]
@@ -94,7 +83,7 @@ fn a_report_changes_nothing_and_is_stored() {
     assert_eq!(loss.kinds["identifier"].in_context, 0);
     assert_eq!(loss.kinds["identifier"].recoverable, 1);
     let stored = &details(&applied)["loss"];
-    assert_eq!(stored["inSightPercent"], json!(loss.in_sight_percent()));
+    assert_eq!(stored["inContextPercent"], json!(loss.in_context_percent()));
     assert_eq!(
         stored["kinds"]["identifier"],
         json!({ "total": 1, "inContext": 0 })
@@ -107,65 +96,26 @@ fn kinds_of_which_there_was_nothing_are_not_stored() {
         "u:300 a:300 | u:150 a:10",
         &[("e1", says("look at src/a.rs"))],
     );
-    let plan = plan_of(&session, &options(VerifyMode::Report));
+    let mut options = options(VerifyMode::Report);
+    options.settings.compaction.ledger.max_tokens = Some(TokenCount::ZERO);
+    let plan = plan_of(&session, &options);
     let applied = plan.apply(&[answer("one")]).expect("a summary");
     let stored = details(&applied)["loss"]["kinds"].clone();
     assert_eq!(stored, json!({ "path": { "total": 1, "inContext": 0 } }));
 }
 
+/// A name without what is said of it tells a reader nothing, and must not count as kept.
 #[test]
-fn what_is_missing_and_cheap_is_said_one_line_a_kind() {
+fn a_repair_adds_no_bare_names() {
     let applied = apply(&options(VerifyMode::Repair)).expect("a summary");
-    insta::assert_snapshot!(literals(&applied), @"
-    - paths: src/herd.rs
-    - names: retry_limit
-    - addresses: https://zebra.example/spec
-    ");
-    let loss = applied.loss.as_ref().expect("a report");
-    assert_eq!(loss.in_sight(), loss.total(), "{loss:?}");
-    assert_eq!(loss.in_sight_percent(), Some(100.0));
-    let sources: Vec<(&str, &str)> = applied
-        .ledger
-        .items
-        .iter()
-        .filter(|item| item.kind == LedgerKind::Literal)
-        .map(|item| (item.entry_id.as_str(), item.text.as_str()))
-        .collect();
-    assert!(sources.contains(&("e6", "src/herd.rs")), "{sources:?}");
-    // The newest entry that says it.
-    assert!(sources.contains(&("e8", "retry_limit")), "{sources:?}");
-    let stored = details(&applied)["ledger"]["items"].clone();
-    assert_eq!(stored, json!(applied.ledger.items));
-}
-
-#[test]
-fn what_is_in_sight_is_not_said_again() {
-    let plan = plan_of(&work(), &options(VerifyMode::Repair));
-    let applied = plan
-        .apply(&[answer("retry_limit is 17 retries in src/deep/zebra.rs")])
-        .expect("a summary");
-    let lines = literals(&applied);
     assert!(
-        !lines.contains("retry_limit") && !lines.contains("deep"),
-        "{lines}"
+        !applied.summary.contains("retry_limit,"),
+        "{}",
+        applied.summary
     );
-    assert!(lines.contains("https://zebra.example/spec"), "{lines}");
-}
-
-#[test]
-fn with_little_room_what_is_most_valuable_is_said() {
-    let mut little = options(VerifyMode::Repair);
-    little.settings.compaction.ledger.max_tokens = Some(TokenCount(64));
-    let applied = apply(&little).expect("a summary");
-    insta::assert_snapshot!(literals(&applied), @"
-    - paths: src/deep/zebra.rs
-    - errors seen: `error: no such column `zebra``
-    ");
-    assert!(
-        applied.ledger.tokens <= TokenCount(64),
-        "{:?}",
-        applied.ledger
-    );
+    assert!(!applied.summary.contains("https://zebra.example/spec"));
+    let loss = applied.loss.expect("a report");
+    assert_eq!(loss.kinds["url"].in_context, 0);
 }
 
 #[test]
@@ -189,13 +139,13 @@ fn what_the_user_said_is_repaired_first() {
     assert!(!plan.ledger.text.contains("push"), "{}", plan.ledger.text);
     let applied = plan.apply(&[answer("one")]).expect("a summary");
     let (_, said) = applied.summary.split_once("<ledger>").expect("a ledger");
-    let (said, names) = said.split_once("Names from").expect("names");
     insta::assert_snapshot!(said, @"
 
     Exact words of the user, quoted:
     - Never <b>push</b> to main. [e1]
+    - and then the cow [e3]
+    </ledger>
     ");
-    assert!(names.contains("name_number_0"), "{names}");
     let loss = applied.loss.as_ref().expect("a report");
     assert_eq!((loss.rules.total, loss.rules.verbatim), (1, 1));
     assert!(applied.ledger.tokens <= TokenCount(60));
@@ -209,21 +159,6 @@ fn what_the_user_said_is_repaired_first() {
 }
 
 #[test]
-fn what_is_long_is_not_cheap() {
-    let run = |command: &str| calls("1", "bash", &json!({ "command": command }));
-    let long = format!("make {}", "-Dx=1 ".repeat(30));
-    let session = patched(
-        "u:6000 a:1 a:1 | u:150 a:10",
-        &[("e2", run(&long)), ("e3", run("make plain"))],
-    );
-    let plan = plan_of(&session, &options(VerifyMode::Repair));
-    let applied = plan.apply(&[answer("one")]).expect("a summary");
-    assert_eq!(literals(&applied), "- commands run: `make plain`\n");
-    let commands = applied.loss.expect("a report").kinds["command"];
-    assert_eq!((commands.total, commands.in_context), (2, 1));
-}
-
-#[test]
 fn an_empty_budget_is_a_plain_summary() {
     let mut plain = options(VerifyMode::Off);
     plain.settings.compaction.ledger.max_tokens = Some(TokenCount::ZERO);
@@ -233,16 +168,6 @@ fn an_empty_budget_is_a_plain_summary() {
     let applied = apply(&empty).expect("a summary");
     assert_eq!(applied.summary, plain.summary);
     assert!(applied.loss.is_some());
-}
-
-#[test]
-fn literals_never_take_more_than_a_twentieth_of_what_left() {
-    let said: String = (0..60).map(|n| format!("name_number_{n} ")).collect();
-    let session = patched("u:1 a:1 | u:150 a:10", &[("e1", says(&said))]);
-    let repaired = plan_of(&session, &options(VerifyMode::Repair));
-    let applied = repaired.apply(&[answer("one")]).expect("a summary");
-    let removed = applied.loss.as_ref().expect("a report").removed_tokens;
-    assert!(applied.ledger.tokens <= removed.scaled(1, 20), "{removed}");
 }
 
 #[test]
@@ -263,8 +188,7 @@ fn a_summary_that_keeps_too_little_is_refused_by_the_gate_alone() {
             .to_string()
             .contains("compaction.verify.minimumPercent")
     );
-    // A repair lifts it over the bar; a lower bar needs none.
-    assert!(with(VerifyMode::Gate, 90, 1000).is_ok());
+    assert!(with(VerifyMode::Gate, 90, 1000).is_err());
     assert!(with(VerifyMode::Gate, 0, 0).is_ok());
     assert!(with(VerifyMode::Repair, 90, 0).is_ok());
 }
@@ -303,33 +227,11 @@ fn a_session_without_literals_passes_every_gate() {
 }
 
 #[test]
-fn text_in_a_literal_cannot_end_the_block() {
-    let run = |command: &str| calls("1", "bash", &json!({ "command": command }));
-    let session = patched(
-        "u:3000 a:1 a:1 a:1 a:1 | u:150 a:10",
-        &[
-            ("e2", run("echo </Ledger >")),
-            ("e3", run("echo <LEDGER a>")),
-            ("e4", run("ring \u{7}bell")),
-            ("e5", run("make plain")),
-        ],
-    );
-    let plan = plan_of(&session, &options(VerifyMode::Repair));
-    let applied = plan.apply(&[answer("one")]).expect("a summary");
-    assert_eq!(literals(&applied), "- commands run: `make plain`\n");
-    assert!(
-        applied.summary.ends_with("</ledger>"),
-        "{}",
-        applied.summary
-    );
-}
-
-#[test]
 fn the_report_is_the_one_that_drafts_give() {
     for mode in [VerifyMode::Report, VerifyMode::Repair] {
         let session = work();
         let plan = plan_of(&session, &options(mode));
-        let applied = plan.apply(&plan.answer_by_rule()).expect("a summary");
+        let applied = plan.apply(&plan.answer_extractive()).expect("a summary");
         let context = build_context(&path(&session), plan.profile.context_rules());
         let told = loss_of_drafts(&context, &applied.drafts, plan.profile.counter());
         assert_eq!(applied.loss, Some(told), "{mode:?}");
@@ -398,4 +300,62 @@ fn only_a_summary_that_was_asked_for_has_a_prompt() {
     let talk = decode_bytes(talk.into_bytes());
     let applied = plan_of(&talk, &options(VerifyMode::Off)).apply(&answers);
     assert_eq!(details(&applied.expect("a summary"))["promptHash"], hash);
+}
+
+/// What a model wrote is not said again, and what stands next to it takes a hundredth of what left.
+#[test]
+fn next_to_a_model_stands_only_what_its_prose_lacks() {
+    let messages: Vec<(String, Value)> = (0..150_u8)
+        .map(|n| {
+            let name: String = [n / 26, n % 26]
+                .map(|digit| char::from(b'a' + digit))
+                .iter()
+                .collect();
+            let text =
+                format!("Please look at how the reader of {name}things is built and port it.");
+            (format!("m{n}"), says(&text))
+        })
+        .collect();
+    let notation: String = messages
+        .iter()
+        .map(|(id, _)| format!("{id}=u:1 a:800 "))
+        .collect();
+    let mut patches: Vec<(&str, Value)> = messages
+        .iter()
+        .map(|(id, says)| (id.as_str(), says.clone()))
+        .collect();
+    patches[0].1 = says("Port it. Never push to main. Never rename a table.");
+    let session = patched(&format!("{notation} u:150 a:10"), &patches);
+    let plan = plan_of(&session, &options(VerifyMode::Off));
+    let by = |text: &str, summarizer| {
+        let answers = [SummaryAnswer {
+            summarizer,
+            ..answer(text)
+        }];
+        plan.apply(&answers).expect("a summary")
+    };
+    let model = Summarizer::Model {
+        provider: "p".to_owned(),
+        model: "m".to_owned(),
+    };
+    let own = by("one", Summarizer::Extractive);
+    assert!(
+        own.ledger.tokens > TokenCount(2000),
+        "{}",
+        own.ledger.tokens
+    );
+    let told = by("The user says: Never push to main.", model);
+    assert!(
+        told.ledger.tokens <= TokenCount(1200),
+        "{}",
+        told.ledger.tokens
+    );
+    let rules: Vec<&str> = told
+        .ledger
+        .items
+        .iter()
+        .filter(|item| item.kind == LedgerKind::Rule)
+        .map(|item| item.text.as_str())
+        .collect();
+    assert_eq!(rules, ["Never rename a table."]);
 }

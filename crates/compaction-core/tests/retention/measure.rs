@@ -17,7 +17,7 @@ use test_support::needles::{
 
 /// A strategy that writes a summary, and who writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum SummaryMethod {
     /// `context-full`, with the canned answer of a model.
     ContextFull,
     /// `extractive`.
@@ -26,7 +26,7 @@ pub enum Way {
     Restore,
 }
 
-impl Way {
+impl SummaryMethod {
     /// Returns the strategy.
     pub const fn strategy(self) -> Strategy {
         match self {
@@ -59,7 +59,7 @@ pub enum Budget {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Case {
     /// The strategy.
-    pub way: Way,
+    pub way: SummaryMethod,
     /// With the ledger or without.
     pub facts: Facts,
     /// The budget.
@@ -199,8 +199,10 @@ pub fn compact(text: &str, needles: &[Needle], case: Case, seed: u64) -> Result<
 
     let plan = planned(&options)?;
     let answers = match case.way {
-        Way::Extractive => plan.answer_by_rule(),
-        Way::ContextFull | Way::Restore => canned(plan.requests(), needles, seed, prose, counter),
+        SummaryMethod::Extractive => plan.answer_extractive(),
+        SummaryMethod::ContextFull | SummaryMethod::Restore => {
+            canned(plan.requests(), needles, seed, prose, counter)
+        }
     };
     let applied = plan.apply(&answers).map_err(|error| error.to_string())?;
 

@@ -7,7 +7,7 @@ mod rounds;
 use std::sync::LazyLock;
 
 use compaction_core::{PIN_ENTRY, PIN_LABEL, Profile, TokenCount};
-use measure::{Budget, Case, Facts, Measured, Way, compact, generated, planted};
+use measure::{Budget, Case, Facts, Measured, SummaryMethod, compact, generated, planted};
 use rounds::rounds;
 use test_support::needles::{NeedleKind, Phrasings, Planted, Verdict};
 
@@ -28,7 +28,7 @@ static SESSIONS: LazyLock<[(u64, Planted); 3]> = LazyLock::new(|| {
 });
 
 /// Returns what a budget comes to in every session.
-fn measures(way: Way, facts: Facts, percent: u64) -> Vec<Measured> {
+fn measures(way: SummaryMethod, facts: Facts, percent: u64) -> Vec<Measured> {
     let budget = Budget::Percent(percent);
     let case = Case { way, facts, budget };
     let measured = SESSIONS.iter().map(|(seed, session)| {
@@ -79,7 +79,7 @@ fn known_share(kind: NeedleKind, percent: u64) -> Option<usize> {
     }
 }
 
-fn check_goals(way: Way, percent: u64) {
+fn check_goals(way: SummaryMethod, percent: u64) {
     let measured = measures(way, Facts::Ledger, percent);
     for one in &measured {
         assert!(one.budget * 100 <= one.removed * percent);
@@ -96,40 +96,40 @@ fn check_goals(way: Way, percent: u64) {
 
 #[test]
 fn context_full_holds_its_share_at_five_percent() {
-    check_goals(Way::ContextFull, 5);
+    check_goals(SummaryMethod::ContextFull, 5);
 }
 
 #[test]
 fn context_full_holds_its_share_at_two_percent() {
-    check_goals(Way::ContextFull, 2);
+    check_goals(SummaryMethod::ContextFull, 2);
 }
 
 #[test]
 fn extractive_holds_its_share_at_five_percent() {
-    check_goals(Way::Extractive, 5);
+    check_goals(SummaryMethod::Extractive, 5);
 }
 
 #[test]
 fn extractive_holds_its_share_at_two_percent() {
-    check_goals(Way::Extractive, 2);
+    check_goals(SummaryMethod::Extractive, 2);
 }
 
 /// What was replaced, mended, finished or turned down is told as nothing else where there is no ledger either.
 #[test]
 fn extractive_prose_alone_shows_nothing_wrongly() {
-    let measured = measures(Way::Extractive, Facts::ProseAlone, 5);
+    let measured = measures(SummaryMethod::Extractive, Facts::ProseAlone, 5);
     let short = short_of_goals(&measured, |kind| kind.should_stay().then_some(0));
     assert!(short.is_empty(), "\n{}", short.join("\n"));
 }
 
 #[test]
 fn restore_holds_its_share_at_five_percent() {
-    check_goals(Way::Restore, 5);
+    check_goals(SummaryMethod::Restore, 5);
 }
 
 #[test]
 fn restore_holds_its_share_at_two_percent() {
-    check_goals(Way::Restore, 2);
+    check_goals(SummaryMethod::Restore, 2);
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn what_is_planted_as_pinned_is_pinned() {
 #[test]
 fn all_that_should_stay_takes_less_than_a_hundredth_of_what_leaves() {
     let counter = Profile::Own.counter();
-    for measured in measures(Way::ContextFull, Facts::Ledger, 2) {
+    for measured in measures(SummaryMethod::ContextFull, Facts::Ledger, 2) {
         let stay = measured
             .judged
             .iter()
@@ -161,7 +161,7 @@ fn all_that_should_stay_takes_less_than_a_hundredth_of_what_leaves() {
 /// Without a ledger a canned answer keeps about its third: the measure tells a good summary from a poor one.
 #[test]
 fn a_model_that_forgets_is_seen_to_forget() {
-    let measured = measures(Way::ContextFull, Facts::ProseAlone, 5);
+    let measured = measures(SummaryMethod::ContextFull, Facts::ProseAlone, 5);
     for kind in [NeedleKind::Rule, NeedleKind::Decision, NeedleKind::NextStep] {
         let counts = measured.iter().map(|measured| measured.count(kind));
         let (good, all) = counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1));
@@ -175,7 +175,7 @@ fn a_model_that_forgets_is_seen_to_forget() {
 }
 
 /// After twenty rounds nothing that was planted in the first ones is gone.
-fn check_rounds(way: Way) {
+fn check_rounds(way: SummaryMethod) {
     let rounds = rounds(way, Facts::Ledger, Phrasings::Known, 7, 20).expect("twenty compactions");
     assert_eq!(rounds.rounds.len(), 20);
     let planted: usize = rounds.rounds[19].kinds.iter().map(|(_, _, all)| all).sum();
@@ -212,15 +212,15 @@ fn check_rounds(way: Way) {
 
 #[test]
 fn context_full_forgets_nothing_in_twenty_rounds() {
-    check_rounds(Way::ContextFull);
+    check_rounds(SummaryMethod::ContextFull);
 }
 
 #[test]
 fn extractive_forgets_nothing_in_twenty_rounds() {
-    check_rounds(Way::Extractive);
+    check_rounds(SummaryMethod::Extractive);
 }
 
 #[test]
 fn restore_forgets_nothing_in_twenty_rounds() {
-    check_rounds(Way::Restore);
+    check_rounds(SummaryMethod::Restore);
 }

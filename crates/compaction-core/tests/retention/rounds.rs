@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use session_model::decode_bytes;
 use test_support::needles::{Needle, NeedleKind, Phrasings, plant, transcript, turns};
 
-use super::measure::{Budget, Case, Facts, Measured, Way, compact};
+use super::measure::{Budget, Case, Facts, Measured, SummaryMethod, compact};
 
 /// In how many rounds needles are planted, the first one included.
 const PLANTED_ROUNDS: usize = 3;
@@ -64,7 +64,7 @@ impl Rounds {
 /// Compacts `count` times, with new turns before each. The ledger's budget is such that all needles
 /// take less than half of it.
 pub fn rounds(
-    way: Way,
+    way: SummaryMethod,
     facts: Facts,
     phrasings: Phrasings,
     seed: u64,

@@ -3,7 +3,7 @@
 use reqwest::Url;
 
 use crate::loopback::is_loopback;
-use crate::wire::Wire;
+use crate::wire::ApiProtocol;
 
 /// What a base URL must be.
 const FORM: &str = "write http:// or https:// with a host, such as http://127.0.0.1:8000/v1";
@@ -13,7 +13,7 @@ const API_VERSION: &str = "api-version";
 
 /// Returns `text` as a base URL of `wire`, in the form that paths are added to, or why it is none. The reason
 /// never holds a password.
-pub(super) fn normalized(text: &str, wire: Wire) -> Result<String, String> {
+pub(super) fn normalized(text: &str, wire: ApiProtocol) -> Result<String, String> {
     let text = text.trim();
     // What cannot be parsed may hold a password too.
     let shown = match text.contains('@') {
@@ -47,8 +47,8 @@ pub(super) fn normalized(text: &str, wire: Wire) -> Result<String, String> {
     let base = bare.as_str().trim_end_matches('/');
     let base = match wire {
         // The wire adds /v1/messages.
-        Wire::Messages => base.strip_suffix("/v1").unwrap_or(base).to_owned(),
-        Wire::Responses | Wire::Chat | Wire::Gemini => base.to_owned(),
+        ApiProtocol::Messages => base.strip_suffix("/v1").unwrap_or(base).to_owned(),
+        _ => base.to_owned(),
     };
     Ok(match url.query() {
         Some(query) => format!("{base}?{query}"),
@@ -80,11 +80,11 @@ pub(super) fn is_secure_transport(base_url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::{is_secure_transport, normalized, same_origin};
-    use crate::wire::Wire;
+    use crate::wire::ApiProtocol;
 
     #[test]
     fn bases_have_one_form() {
-        let chat = |text| normalized(text, Wire::Chat);
+        let chat = |text| normalized(text, ApiProtocol::Chat);
         assert_eq!(
             chat(" http://10.0.0.2:8000/v1/ ").as_deref(),
             Ok("http://10.0.0.2:8000/v1")
@@ -97,7 +97,7 @@ mod tests {
             chat("https://a.example/openai/deployments/d/?api-version=2024-10-21").as_deref(),
             Ok("https://a.example/openai/deployments/d?api-version=2024-10-21")
         );
-        let messages = normalized("https://a.example/anthropic/v1/", Wire::Messages);
+        let messages = normalized("https://a.example/anthropic/v1/", ApiProtocol::Messages);
         assert_eq!(messages.as_deref(), Ok("https://a.example/anthropic"));
     }
 
@@ -115,10 +115,10 @@ mod tests {
             "https://a.example/v1?api-version=1&key=2",
             "https://a.example/v1?api-version=",
         ] {
-            let said = normalized(text, Wire::Chat);
+            let said = normalized(text, ApiProtocol::Chat);
             assert!(said.is_err(), "{text}: {said:?}");
         }
-        let said = normalized("https://me:hunter2@a.example", Wire::Chat);
+        let said = normalized("https://me:hunter2@a.example", ApiProtocol::Chat);
         let said = said.err().unwrap_or_default();
         assert!(
             said.contains("password") && !said.contains("hunter2"),

@@ -11,24 +11,29 @@ pub enum CatalogError {
         /// Its value, and what is allowed.
         reason: String,
     },
-    /// An option of the selection cannot be used.
-    #[error("{option} {reason}")]
-    Option {
-        /// The option, for example `--base-url`.
-        option: &'static str,
+    /// A field of the selection cannot be used.
+    #[error("the {} {reason}", .field.name())]
+    Selection {
+        /// The field.
+        field: SelectionField,
         /// Its value, and what is allowed.
         reason: String,
     },
     /// No provider has this name.
-    #[error(
-        "no provider {name}{}; add it to the settings under providers, or give --base-url",
-        meant(.nearest)
-    )]
+    #[error("no provider {name}{}; add it to the settings under providers", meant(.nearest))]
     UnknownProvider {
         /// What was asked for.
         name: String,
         /// Names that are near.
         nearest: Vec<String>,
+    },
+    /// The provider is known, but cannot be asked.
+    #[error("the provider {name} cannot be asked: {reason}")]
+    UnservedProvider {
+        /// What was asked for.
+        name: String,
+        /// Why, and what to do.
+        reason: String,
     },
     /// No model has this name, and it names no provider.
     #[error("no model {model}{}; write PROVIDER/MODEL", meant(.nearest))]
@@ -40,8 +45,8 @@ pub enum CatalogError {
     },
     /// The provider is known, the model is not.
     #[error(
-        "{provider} has no model {model} in the catalog{}; one that is not listed needs its window: \
-         --window TOKENS, or models.\"{provider}/{model}\".window in the settings",
+        "{provider} has no model {model} in the catalog{}; one that is not listed needs its window, \
+         models.\"{provider}/{model}\".window in the settings",
         meant(.nearest)
     )]
     UnlistedModel {
@@ -81,16 +86,40 @@ impl CatalogError {
         }
     }
 
-    pub(super) fn option(option: &'static str, reason: impl Into<String>) -> Self {
-        Self::Option {
-            option,
+    pub(super) fn selection(field: SelectionField, reason: impl Into<String>) -> Self {
+        Self::Selection {
+            field,
             reason: reason.into(),
         }
     }
 }
 
+/// A field of a [`Selection`](super::Selection).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SelectionField {
+    /// The model's name.
+    Model,
+    /// The base URL.
+    BaseUrl,
+    /// The environment variable of the key.
+    ApiKeyEnv,
+    /// The window.
+    Window,
+}
+
+impl SelectionField {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Model => "model",
+            Self::BaseUrl => "base URL",
+            Self::ApiKeyEnv => "variable of the key",
+            Self::Window => "window",
+        }
+    }
+}
+
 /// Returns the part of a message that suggests names.
-fn meant(nearest: &[String]) -> String {
+pub(super) fn meant(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),
         names => format!("; did you mean {}", names.join(" or ")),

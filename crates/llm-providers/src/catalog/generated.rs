@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{FactOrigin, ModelInfo, PriceTier};
+use super::{FactOrigin, ModelInfo, PriceTier, embedded};
 use crate::capabilities::Capabilities;
+use crate::wire::ApiProtocol;
 
 /// The file.
 #[derive(Deserialize)]
@@ -15,7 +16,7 @@ pub(super) struct Generated {
     pub source: String,
     /// The licence of the package.
     pub license: String,
-    /// When the list was copied, as `YYYY-MM-DD`.
+    /// When the package's list was made, as `YYYY-MM-DD`.
     pub date: String,
     /// The models by provider and id.
     pub models: BTreeMap<String, BTreeMap<String, Row>>,
@@ -25,6 +26,7 @@ pub(super) struct Generated {
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Row {
+    wire: Option<ApiProtocol>,
     window: Option<u64>,
     max_output: Option<u64>,
     images: bool,
@@ -34,8 +36,7 @@ pub(super) struct Row {
 }
 
 pub(super) fn file() -> Generated {
-    serde_json::from_str(include_str!("generated.json"))
-        .expect("the embedded list parses; a test holds that")
+    embedded("generated.json", include_str!("generated.json"))
 }
 
 /// Returns the models of the list. It names only models that call tools.
@@ -52,6 +53,7 @@ pub(super) fn models() -> impl Iterator<Item = ModelInfo> {
         rows.into_iter().map(move |(id, row)| ModelInfo {
             provider: provider.clone(),
             id,
+            wire: row.wire,
             capabilities: Capabilities {
                 window: row.window,
                 max_output: row.max_output,

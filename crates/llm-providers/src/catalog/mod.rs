@@ -33,9 +33,9 @@ use serde::{Deserialize, Serialize};
 use session_model::Usage;
 
 use crate::capabilities::Capabilities;
-use crate::wire::{ProviderCompat, Wire};
+use crate::wire::{ApiProtocol, ProviderCompat};
 
-pub use error::CatalogError;
+pub use error::{CatalogError, SelectionField};
 pub use headers::Headers;
 pub use overrides::{CompatOverride, ModelOverride, Overrides, ProviderOverride};
 pub use resolve::{Resolved, Selection};
@@ -80,7 +80,7 @@ pub struct ProviderInfo {
     #[serde(default)]
     pub aliases: Vec<String>,
     /// The wire.
-    pub wire: Wire,
+    pub wire: ApiProtocol,
     /// The environment variable that holds the key; `None` where none is sent.
     #[serde(default)]
     pub api_key_env: Option<String>,
@@ -96,6 +96,12 @@ pub struct ProviderInfo {
     /// What differs from the plain form of the wire.
     #[serde(default)]
     pub compat: ProviderCompat,
+    /// Further wires, which some of its models need, and what differs there.
+    #[serde(default)]
+    pub wires: BTreeMap<ApiProtocol, ProviderCompat>,
+    /// Whether it serves what others make: a model's id without a provider names the maker's own service first.
+    #[serde(default)]
+    pub gateway: bool,
     /// Whether models that the catalog does not list are accepted (servers that serve what the user loaded).
     #[serde(default)]
     pub any_model: bool,
@@ -110,9 +116,11 @@ impl ProviderInfo {
     pub fn key_header(&self) -> KeyHeader {
         let usual = match self.wire {
             _ if base_url::is_versioned(&self.base_url) => KeyHeader::ApiKey,
-            Wire::Responses | Wire::Chat => KeyHeader::Authorization,
-            Wire::Messages => KeyHeader::XApiKey,
-            Wire::Gemini => KeyHeader::XGoogApiKey,
+            ApiProtocol::Responses | ApiProtocol::Chat => KeyHeader::Authorization,
+            ApiProtocol::Messages => KeyHeader::XApiKey,
+            ApiProtocol::Gemini => KeyHeader::XGoogApiKey,
+            #[cfg(feature = "bedrock")]
+            ApiProtocol::Converse => KeyHeader::Authorization,
         };
         self.key_header.unwrap_or(usual)
     }
@@ -185,6 +193,9 @@ pub struct ModelInfo {
     pub provider: String,
     /// Its id, as requests name it; may contain slashes.
     pub id: String,
+    /// The wire, where it is not that of the provider.
+    #[serde(default)]
+    pub wire: Option<ApiProtocol>,
     /// What it can do.
     #[serde(default)]
     pub capabilities: Capabilities,
@@ -252,21 +263,37 @@ pub struct Catalog {
     models: BTreeMap<String, ModelInfo>,
 }
 
+/// Parses a file that is part of the program.
+///
+/// # Panics
+/// For a file that does not have the form of `T`; the tests of this module read all of them.
+fn embedded<T: serde::de::DeserializeOwned>(name: &str, text: &str) -> T {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
 static EMBEDDED: LazyLock<Catalog> = LazyLock::new(|| {
-    let providers: Vec<ProviderInfo> = serde_json::from_str(include_str!("providers.json"))
-        .expect("the embedded providers parse; a test holds that");
-    let models: Vec<ModelInfo> = serde_json::from_str(include_str!("models.json"))
-        .expect("the embedded models parse; a test holds that");
+    let files = [
+        ("providers.json", include_str!("providers.json")),
+        #[cfg(feature = "bedrock")]
+        ("bedrock.json", include_str!("bedrock.json")),
+        #[cfg(feature = "vertex")]
+        ("vertex.json", include_str!("vertex.json")),
+    ];
+    let providers = files
+        .into_iter()
+        .flat_map(|(name, text)| embedded::<Vec<ProviderInfo>>(name, text));
+    let providers: BTreeMap<String, ProviderInfo> = providers
+        .map(|provider| (provider.name.clone(), provider))
+        .collect();
+    let models: Vec<ModelInfo> = embedded("models.json", include_str!("models.json"));
     Catalog {
-        providers: providers
-            .into_iter()
-            .map(|provider| (provider.name.clone(), provider))
-            .collect(),
         // What was checked takes the place of what was copied.
         models: generated::models()
             .chain(models)
+            .filter(|model| providers.contains_key(&model.provider))
             .map(|model| (model.full_name(), model))
             .collect(),
+        providers,
     }
 });
 
@@ -303,6 +330,7 @@ impl Catalog {
                 Some(known) if known.origin != FactOrigin::Generated => continue,
                 Some(known) => {
                     let said = model.capabilities;
+                    model.wire = known.wire;
                     model.capabilities = Capabilities {
                         window: said.window.or(known.capabilities.window),
                         max_output: said.max_output.or(known.capabilities.max_output),

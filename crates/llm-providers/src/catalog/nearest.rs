@@ -1,7 +1,7 @@
 //! What somebody who misspelt a name may have meant.
 
 /// How many names are suggested.
-const MOST: usize = 3;
+pub(super) const MOST: usize = 3;
 
 /// Returns the names nearest to `asked`, best first: names that hold it, then names within a few edits.
 pub(super) fn nearest<'a>(asked: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {

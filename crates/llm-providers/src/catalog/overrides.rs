@@ -4,13 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::CatalogError;
+use super::error::{CatalogError, meant};
+use super::nearest::nearest;
 use super::{
     Catalog, FactOrigin, Headers, KeyHeader, ModelInfo, PriceTier, ProviderInfo, base_url,
 };
 use crate::capabilities::Capabilities;
 use crate::wire::{
-    CacheControlModels, CacheTtl, MaxTokensField, ProviderCompat, ReasoningField, Wire,
+    ApiProtocol, CacheControlModels, CacheTtl, MaxTokensField, Platform, ProviderCompat,
+    ReasoningField,
 };
 
 /// A user's changes and additions. What is not said stays as it is.
@@ -31,7 +33,7 @@ pub struct ProviderOverride {
     /// The base of its URLs; required for a new one. Another host than before no longer gets the key, unless `apiKeyEnv` is given.
     pub base_url: Option<String>,
     /// The wire; chat for a new provider.
-    pub wire: Option<Wire>,
+    pub wire: Option<ApiProtocol>,
     /// The environment variable that holds the key; empty for none.
     pub api_key_env: Option<String>,
     /// The header that carries the key, in place of the wire's usual one.
@@ -127,7 +129,11 @@ impl Catalog {
         }
         let is_new = known.is_none();
         let mut provider = known.unwrap_or_else(|| new_provider(name));
-        set(&mut provider.wire, change.wire);
+        if let Some(wire) = change.wire {
+            provider.compat = *provider.wires.get(&wire).unwrap_or(&provider.compat);
+            provider.wire = wire;
+            provider.wires.clear();
+        }
         let before = std::mem::take(&mut provider.base_url);
         let base = change.base_url.as_deref().unwrap_or(&before);
         if is_new && change.base_url.is_none() {
@@ -166,7 +172,10 @@ impl Catalog {
             provider.headers.insert(header.clone(), value.clone());
         }
         if let Some(compat) = &change.compat {
-            compat.apply(&mut provider.compat);
+            let further = provider.wires.values_mut();
+            for own in further.chain([&mut provider.compat]) {
+                compat.apply(own);
+            }
         }
         set(&mut provider.any_model, change.any_model);
         set(&mut provider.allow_insecure, change.allow_insecure);
@@ -184,11 +193,8 @@ impl Catalog {
             }
         };
         let Some(provider) = self.provider(given).map(|known| known.name.clone()) else {
-            let names: Vec<&str> = self.providers.keys().map(String::as_str).collect();
-            let reason = format!(
-                "no provider {given}; add providers.{given}, or name one of {}",
-                names.join(", ")
-            );
+            let near = nearest(given, self.providers.keys().map(String::as_str));
+            let reason = format!("no provider {given}{}; add providers.{given}", meant(&near));
             return Err(CatalogError::setting(key(""), reason));
         };
         let full_name = format!("{provider}/{id}");
@@ -261,12 +267,14 @@ pub(super) fn new_provider(name: &str) -> ProviderInfo {
         name: name.to_owned(),
         aliases: Vec::new(),
         base_url: String::new(),
-        wire: Wire::Chat,
+        wire: ApiProtocol::Chat,
         api_key_env: None,
         key_header: None,
         key_optional: true,
         headers: Headers::default(),
         compat: ProviderCompat::default(),
+        wires: BTreeMap::new(),
+        gateway: false,
         any_model: true,
         allow_insecure: false,
     }
@@ -277,6 +285,7 @@ pub(super) fn new_model(provider: &str, id: &str) -> ModelInfo {
     ModelInfo {
         provider: provider.to_owned(),
         id: id.to_owned(),
+        wire: None,
         capabilities: Capabilities {
             tools: true,
             ..Capabilities::default()
@@ -293,6 +302,10 @@ pub(super) fn forget_secrets(provider: &mut ProviderInfo) {
     provider.api_key_env = None;
     provider.key_optional = true;
     provider.headers.clear();
+    // A cloud speaks the same at another address.
+    if provider.compat.platform == Platform::Plain {
+        provider.wires.clear();
+    }
     provider.allow_insecure = false;
 }
 

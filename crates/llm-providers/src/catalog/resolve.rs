@@ -1,13 +1,20 @@
 //! From what the user names to a provider and a model.
 
-use super::error::CatalogError;
-use super::nearest::nearest;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use super::error::{CatalogError, SelectionField};
+use super::nearest::{MOST, nearest};
 use super::overrides::{checked_variable, forget_secrets, new_provider};
-use super::{Catalog, ModelInfo, ProviderInfo, base_url};
-use crate::wire::Wire;
+use super::{Catalog, ModelInfo, ProviderInfo, base_url, embedded};
+use crate::wire::ApiProtocol;
 
 /// The provider's name where the user gives only a URL and a model.
 const CUSTOM: &str = "custom";
+
+/// The providers that sessions may name and that cannot be asked, with the reasons.
+static UNSERVED: LazyLock<BTreeMap<String, String>> =
+    LazyLock::new(|| embedded("unserved.json", include_str!("unserved.json")));
 
 /// What the user names.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -18,7 +25,7 @@ pub struct Selection {
     /// Where to send requests in place of the provider's own URL.
     pub base_url: Option<String>,
     /// The wire in place of the provider's own.
-    pub wire: Option<Wire>,
+    pub wire: Option<ApiProtocol>,
     /// The environment variable that holds the key, in place of the provider's own.
     pub api_key_env: Option<String>,
     /// The model's window in place of the catalog's.
@@ -49,7 +56,7 @@ impl Catalog {
         let mut moved = false;
         if let Some(base) = &selection.base_url {
             let base = base_url::normalized(base, provider.wire)
-                .map_err(|reason| CatalogError::option("--base-url", reason))?;
+                .map_err(|reason| CatalogError::selection(SelectionField::BaseUrl, reason))?;
             moved = !base_url::same_origin(&provider.base_url, &base);
             if moved {
                 forget_secrets(&mut provider);
@@ -58,12 +65,12 @@ impl Catalog {
         }
         if let Some(variable) = &selection.api_key_env {
             provider.api_key_env = checked_variable(variable)
-                .map_err(|reason| CatalogError::option("--api-key-env", reason))?;
+                .map_err(|reason| CatalogError::selection(SelectionField::ApiKeyEnv, reason))?;
             provider.key_optional = provider.api_key_env.is_none();
         }
         if selection.window == Some(0) {
             let reason = "is 0, but must be at least 1; name the model's context window in tokens";
-            return Err(CatalogError::option("--window", reason));
+            return Err(CatalogError::selection(SelectionField::Window, reason));
         }
         let listed = self.models.get(&format!("{}/{id}", provider.name));
         let known =
@@ -79,6 +86,15 @@ impl Catalog {
                 });
             }
         };
+        let by_id = || provider.compat.platform.wire_of(&model.id);
+        if let Some(wire) = selection.wire.or(model.wire).or_else(by_id)
+            && let Some(compat) = provider.wires.get(&wire).copied()
+        {
+            provider.wire = wire;
+            provider.compat = compat;
+            provider.base_url = base_url::normalized(&provider.base_url, wire)
+                .map_err(|reason| CatalogError::selection(SelectionField::BaseUrl, reason))?;
+        }
         let can = &mut model.capabilities;
         if let Some(window) = selection.window {
             can.window = Some(window);
@@ -102,8 +118,8 @@ impl Catalog {
             None => (None, text),
         };
         if rest.is_empty() || first == Some("") {
-            let reason = format!("is {text:?}; write PROVIDER/MODEL; agent-cli models lists them");
-            return Err(CatalogError::option("--model", reason));
+            let reason = format!("is {text:?}; write PROVIDER/MODEL");
+            return Err(CatalogError::selection(SelectionField::Model, reason));
         }
         if let Some(provider) = first.and_then(|name| self.provider(name)) {
             return Ok((provider.clone(), rest.to_owned()));
@@ -112,8 +128,13 @@ impl Catalog {
         if let (Some(name), true) = (first, with_url) {
             return Ok((new_provider(name), rest.to_owned()));
         }
-        let same_id = |model: &&ModelInfo| model.id == text;
-        let candidates: Vec<&ModelInfo> = self.models.values().filter(same_id).collect();
+        let same_id = self.models.values().filter(|model| model.id == text);
+        let (gateways, makers): (Vec<&ModelInfo>, Vec<&ModelInfo>) =
+            same_id.partition(|model| self.is_gateway(model));
+        let candidates = match makers.is_empty() {
+            true => gateways,
+            false => makers,
+        };
         match (candidates.as_slice(), first) {
             ([model], _) => match self.providers.get(&model.provider) {
                 Some(provider) => Ok((provider.clone(), model.id.clone())),
@@ -134,7 +155,14 @@ impl Catalog {
         }
     }
 
-    fn unknown_provider(&self, name: &str) -> CatalogError {
+    /// Returns the error for a provider that is not in the catalog.
+    pub fn unknown_provider(&self, name: &str) -> CatalogError {
+        if let Some(reason) = UNSERVED.get(name) {
+            return CatalogError::UnservedProvider {
+                name: name.to_owned(),
+                reason: reason.clone(),
+            };
+        }
         CatalogError::UnknownProvider {
             name: name.to_owned(),
             nearest: nearest(name, self.providers.keys().map(String::as_str)),
@@ -145,25 +173,43 @@ impl Catalog {
     fn near(&self, provider: &str, id: &str) -> Vec<String> {
         let asked = format!("{provider}/{id}");
         let elsewhere = self.models.values().filter(|model| model.id == asked);
-        let elsewhere: Vec<String> = elsewhere.map(ModelInfo::full_name).collect();
+        let elsewhere = elsewhere.map(ModelInfo::full_name).take(MOST);
+        let elsewhere: Vec<String> = elsewhere.collect();
         if !elsewhere.is_empty() {
             return elsewhere;
         }
-        let names = |own: bool| {
-            let models = self.models.values();
-            let models = models.filter(move |model| !own || model.provider == provider);
-            let near = nearest(id, models.clone().map(|model| model.id.as_str()));
-            let full = models.filter(|model| near.contains(&model.id));
-            let mut full: Vec<&ModelInfo> = full.collect();
-            full.sort_by_key(|model| near.iter().position(|id| *id == model.id));
-            full.into_iter()
-                .map(ModelInfo::full_name)
-                .take(3)
-                .collect::<Vec<_>>()
-        };
-        match names(true) {
-            own if own.is_empty() => names(false),
-            own => own,
-        }
+        let gateway = |model: &&ModelInfo| self.is_gateway(model);
+        let own = self
+            .models
+            .values()
+            .filter(|model| model.provider == provider);
+        let makers = self.models.values().filter(|model| !gateway(model));
+        let found = [
+            own.collect(),
+            makers.collect(),
+            self.models.values().collect(),
+        ]
+        .map(|models: Vec<&ModelInfo>| near_ids(id, &models));
+        found
+            .into_iter()
+            .find(|names| !names.is_empty())
+            .unwrap_or_default()
     }
+
+    fn is_gateway(&self, model: &ModelInfo) -> bool {
+        let provider = self.providers.get(&model.provider);
+        provider.is_some_and(|provider| provider.gateway)
+    }
+}
+
+/// Returns the full names of the models with ids near to `id`, best first.
+fn near_ids(id: &str, models: &[&ModelInfo]) -> Vec<String> {
+    let near = nearest(id, models.iter().map(|model| model.id.as_str()));
+    let mut full: Vec<_> = models
+        .iter()
+        .filter_map(|model| Some((near.iter().position(|id| *id == model.id)?, model)))
+        .collect();
+    full.sort_by_key(|(place, _)| *place);
+    let names = full.into_iter().map(|(_, model)| model.full_name());
+    names.take(MOST).collect()
 }

@@ -10,16 +10,28 @@ use crate::classify::classify;
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::provider::EventStream;
 use crate::transport::{Call, DataStream};
-use crate::wire::{Decode, WireError};
+use crate::wire::{ApiProtocol, Decode, WireError};
 
 struct Reading {
     data: DataStream,
     decoder: Box<dyn Decode>,
     call: Call,
+    wire: ApiProtocol,
+    /// What came of the stream so far.
+    seen: Seen,
     /// The most that the request allows the answer, in tokens.
     max_output: Option<u64>,
     ready: VecDeque<Event>,
     over: bool,
+}
+
+/// What came of a stream.
+#[derive(Clone, Copy, PartialEq)]
+enum Seen {
+    Nothing,
+    /// Data, but nothing that the protocol has.
+    Strange,
+    Events,
 }
 
 /// Returns the events that `data` decodes to. The stream ends after [`Event::Done`] or an error.
@@ -27,12 +39,15 @@ pub(super) fn events(
     data: DataStream,
     decoder: Box<dyn Decode>,
     call: Call,
+    wire: ApiProtocol,
     max_output: Option<u64>,
 ) -> EventStream {
     let reading = Reading {
         data,
         decoder,
         call,
+        wire,
+        seen: Seen::Nothing,
         max_output,
         ready: VecDeque::new(),
         over: false,
@@ -65,7 +80,15 @@ impl Reading {
                 data = self.data.next() => data,
             };
             let decoded = match data {
-                Some(Ok(data)) => self.decoder.data(&data),
+                Some(Ok(data)) => {
+                    let decoded = self.decoder.data(&data);
+                    match &decoded {
+                        Ok(events) if !events.is_empty() => self.seen = Seen::Events,
+                        Ok(_) if self.seen == Seen::Nothing => self.seen = Seen::Strange,
+                        _ => {}
+                    }
+                    decoded
+                }
                 Some(Err(error)) => {
                     self.over = true;
                     return Some(Err(error));
@@ -95,6 +118,14 @@ impl Reading {
                     kind => kind,
                 };
                 self.call.error(kind, &classified.message)
+            }
+            WireError::EndedEarly | WireError::Malformed(_) if self.seen == Seen::Strange => {
+                let text = format!(
+                    "no event of the answer has the form of the protocol {}; check providers.{}.wire",
+                    self.wire.name(),
+                    self.call.provider
+                );
+                self.call.error(ProviderErrorKind::Malformed, &text)
             }
             WireError::Malformed(text) => self.call.error(ProviderErrorKind::Malformed, &text),
             WireError::EndedEarly => self.call.error(

@@ -9,7 +9,7 @@ use crate::catalog::{FactOrigin, ModelInfo, PriceTier};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::http_provider::HttpProvider;
 use crate::transport::joined;
-use crate::wire::Wire;
+use crate::wire::{ApiProtocol, Platform};
 
 /// A list of models, as the services give it.
 #[derive(Deserialize)]
@@ -85,10 +85,17 @@ impl HttpProvider {
     ) -> Result<Vec<ModelInfo>, ProviderError> {
         let call = self.call(cancel);
         let path = match self.provider.wire {
-            Wire::Messages => "/v1/models?limit=1000",
-            Wire::Gemini => "/models?pageSize=1000",
-            Wire::Chat | Wire::Responses => "/models",
+            ApiProtocol::Messages => "/v1/models?limit=1000",
+            ApiProtocol::Gemini => "/models?pageSize=1000",
+            _ => "/models",
         };
+        if self.provider.compat.platform != Platform::Plain {
+            let name = &self.provider.name;
+            let text = format!(
+                "the list of this service is not read; add models to models.\"{name}/MODEL\""
+            );
+            return Err(call.error(ProviderErrorKind::InvalidRequest, &text));
+        }
         let url = joined(&self.provider.base_url, path);
         let answered = call.get_for_text(&url, self.headers(&call)?).await;
         let text = answered.map_err(|error| self.advised(error))?;
@@ -112,6 +119,7 @@ impl HttpProvider {
         Some(ModelInfo {
             provider: self.provider.name.clone(),
             id,
+            wire: None,
             capabilities: Capabilities {
                 window,
                 max_output: window.map_or(cap, |window| cap.map(|cap| cap.min(window))),

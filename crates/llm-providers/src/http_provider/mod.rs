@@ -1,8 +1,13 @@
 //! A provider behind HTTP: a wire, an address, a key, a model.
 
+mod advice;
+#[cfg(feature = "bedrock")]
+pub(crate) mod bedrock;
 mod events;
 mod listed;
 mod native;
+#[cfg(feature = "vertex")]
+pub(crate) mod vertex;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use session_model::json::RawJson;
@@ -17,7 +22,11 @@ use crate::provider::{BoxFuture, EventStream, Provider};
 use crate::request::{Reasoning, Request};
 use crate::secret::{Redactor, Secret};
 use crate::transport::{Call, DataStream, Expect, HttpClient, OpenAi, joined};
-use crate::wire::{Decode, Target, Wire, chat, gemini, messages, reasoning, responses};
+#[cfg(feature = "bedrock")]
+use crate::wire::converse;
+use crate::wire::{
+    ApiProtocol, Decode, Platform, Target, chat, gemini, messages, reasoning, responses,
+};
 use events::events;
 
 /// A model that is reached over HTTP.
@@ -28,6 +37,10 @@ pub struct HttpProvider {
     model: ModelInfo,
     key: Option<Secret>,
     redactor: Redactor,
+    #[cfg(feature = "bedrock")]
+    aws: Option<bedrock::AwsAccess>,
+    #[cfg(feature = "vertex")]
+    google: Option<vertex::GoogleAccess>,
 }
 
 impl HttpProvider {
@@ -62,6 +75,10 @@ impl HttpProvider {
             model,
             key,
             redactor,
+            #[cfg(feature = "bedrock")]
+            aws: None,
+            #[cfg(feature = "vertex")]
+            google: None,
         }
     }
 
@@ -77,6 +94,7 @@ impl HttpProvider {
             model: self.model.id.clone(),
             cancel,
             redactor: self.redactor.clone(),
+            bearer: None,
         }
     }
 
@@ -103,12 +121,13 @@ impl HttpProvider {
             value.set_sensitive(true);
             Ok(value)
         };
-        if let Some(key) = &self.key {
+        if let Some(key) = call.bearer.as_ref().or(self.key.as_ref()) {
             let (name, scheme) = self.provider.key_header().form();
             let text = format!("{scheme}{}", key.expose());
             headers.insert(name, value(name, &text)?);
         }
-        if self.provider.wire == Wire::Messages {
+        let platform = self.provider.compat.platform;
+        if self.provider.wire == ApiProtocol::Messages && platform == Platform::Plain {
             let version = HeaderValue::from_static("2023-06-01");
             headers.insert("anthropic-version", version);
         }
@@ -139,45 +158,44 @@ impl HttpProvider {
         if let Some(beta) = beta {
             headers.append("anthropic-beta", HeaderValue::from_static(beta));
         }
-        let base = &self.provider.base_url;
-        let client = |call| OpenAi::new(call, base, headers.clone(), Expect::Events);
-        let data = match self.provider.wire {
-            Wire::Responses => client(call)?.responses(body).await,
-            Wire::Chat => client(call)?.chat(body).await,
-            Wire::Messages => {
-                let url = joined(base, "/v1/messages");
-                call.post_for_events(&url, headers, body).await
-            }
-            Wire::Gemini => {
-                let url = joined(base, &gemini::path(&self.model.id));
+        let data = match self.provider.compat.platform {
+            Platform::Plain => self.plain_data(call, headers, body).await,
+            #[cfg(feature = "bedrock")]
+            Platform::Bedrock => self.bedrock_data(call, headers, body).await,
+            #[cfg(feature = "vertex")]
+            Platform::Vertex => {
+                let url = self.vertex_url();
                 call.post_for_events(&url, headers, body).await
             }
         };
         data.map_err(|error| self.advised(error))
     }
 
-    /// Returns the error with the setting to change, where a wrong one is the likely cause.
-    fn advised(&self, mut error: ProviderError) -> ProviderError {
-        let name = &self.provider.name;
-        let advice = match (error.kind, error.status) {
-            (ProviderErrorKind::Auth, _) => match &self.provider.api_key_env {
-                Some(variable) => format!("check the key in {variable}"),
-                None => format!("name the variable with the key in providers.{name}.apiKeyEnv"),
-            },
-            // Not found, and not allowed there.
-            (ProviderErrorKind::InvalidRequest, Some(404 | 405)) => {
-                let version = match self.provider.base_url.contains('?') {
-                    true => " and its api-version",
-                    false => "",
-                };
-                format!(
-                    "check the model, providers.{name}.baseUrl{version} and providers.{name}.wire"
-                )
+    async fn plain_data(
+        &self,
+        call: Call,
+        headers: HeaderMap,
+        body: &RawJson,
+    ) -> Result<DataStream, ProviderError> {
+        let base = &self.provider.base_url;
+        let client = |call| OpenAi::new(call, base, headers.clone(), Expect::Events);
+        match self.provider.wire {
+            ApiProtocol::Responses => client(call)?.responses(body).await,
+            ApiProtocol::Chat => client(call)?.chat(body).await,
+            ApiProtocol::Messages => {
+                let url = joined(base, "/v1/messages");
+                call.post_for_events(&url, headers, body).await
             }
-            _ => return error,
-        };
-        error.message = format!("{}; {advice}", error.message.trim_end_matches('.'));
-        error
+            ApiProtocol::Gemini => {
+                let url = joined(base, &gemini::path(&self.model.id));
+                call.post_for_events(&url, headers, body).await
+            }
+            #[cfg(feature = "bedrock")]
+            ApiProtocol::Converse => {
+                let text = "Converse is spoken by amazon-bedrock alone; choose another protocol";
+                Err(call.error(ProviderErrorKind::InvalidRequest, text))
+            }
+        }
     }
 
     /// Fails where a native history stands in the place of messages, but nothing of it would be sent: everything
@@ -189,9 +207,9 @@ impl HttpProvider {
             return Ok(());
         }
         let sent = match self.provider.wire {
-            Wire::Responses => true,
-            Wire::Messages => messages::replays_compaction(request, &target),
-            Wire::Chat | Wire::Gemini => false,
+            ApiProtocol::Responses => true,
+            ApiProtocol::Messages => messages::replays_compaction(request, &target),
+            _ => false,
         };
         if sent {
             return Ok(());
@@ -203,21 +221,26 @@ impl HttpProvider {
     fn encode(&self, request: &Request) -> (RawJson, Box<dyn Decode>) {
         let target = self.target();
         match self.provider.wire {
-            Wire::Responses => (
+            ApiProtocol::Responses => (
                 responses::encode(request, &target),
                 Box::new(responses::Decoder::default()),
             ),
-            Wire::Chat => (
+            ApiProtocol::Chat => (
                 chat::encode(request, &target),
                 Box::new(chat::Decoder::new()),
             ),
-            Wire::Messages => (
+            ApiProtocol::Messages => (
                 messages::encode(request, &target),
                 Box::new(messages::Decoder::new()),
             ),
-            Wire::Gemini => (
+            ApiProtocol::Gemini => (
                 gemini::encode(request, &target),
                 Box::new(gemini::Decoder::new()),
+            ),
+            #[cfg(feature = "bedrock")]
+            ApiProtocol::Converse => (
+                converse::encode(request, &target),
+                Box::new(converse::Decoder::new()),
             ),
         }
     }
@@ -239,6 +262,8 @@ impl Provider for HttpProvider {
     ) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
             let call = self.call(cancel);
+            #[cfg(feature = "vertex")]
+            let call = self.signed_in(call).await?;
             self.check_native(&request, &call)?;
             // Less thinking is wanted of every model that is asked for a summary again.
             if request.reasoning != Reasoning::Off
@@ -247,19 +272,20 @@ impl Provider for HttpProvider {
                 return Err(call.error(ProviderErrorKind::InvalidRequest, &text));
             }
             let (body, decoder) = self.encode(&request);
-            let replays = self.provider.wire == Wire::Messages
+            let replays = self.provider.wire == ApiProtocol::Messages
                 && messages::replays_compaction(&request, &self.target());
             let beta = replays.then_some(messages::COMPACTION_BETA);
             let data = self.data(call.clone(), &body, beta).await?;
-            Ok(events(data, decoder, call, request.max_output))
+            let wire = self.provider.wire;
+            Ok(events(data, decoder, call, wire, request.max_output))
         })
     }
 
     fn native_key(&self) -> Option<&'static str> {
         match self.provider.wire {
-            Wire::Responses => Some(RESPONSES_KEY),
-            Wire::Messages => Some(MESSAGES_KEY),
-            Wire::Chat | Wire::Gemini => None,
+            ApiProtocol::Responses => Some(RESPONSES_KEY),
+            ApiProtocol::Messages => Some(MESSAGES_KEY),
+            _ => None,
         }
     }
 

@@ -16,7 +16,7 @@ use crate::native_history::{MESSAGES_KEY, NativeHistory};
 use crate::provider::{EventStream, Provider};
 use crate::request::Request;
 use crate::transport::{Call, Expect, OpenAi};
-use crate::wire::{ProviderCompat, Target, Wire, messages, responses};
+use crate::wire::{ApiProtocol, Platform, ProviderCompat, Target, messages, responses};
 
 /// The window that is assumed where none is known.
 const ASSUMED_WINDOW: u64 = 128_000;
@@ -49,9 +49,13 @@ impl HttpProvider {
         let call = self.call(cancel);
         self.check_native(&request.request, &call)?;
         let answered = match self.info().wire {
-            Wire::Responses => self.by_responses(&request, &call).await,
-            Wire::Messages => self.by_messages(&request.request, &call).await,
-            Wire::Chat | Wire::Gemini => Err(call.error(
+            _ if self.info().compat.platform != Platform::Plain => Err(call.error(
+                ProviderErrorKind::InvalidRequest,
+                "this service has no native compaction",
+            )),
+            ApiProtocol::Responses => self.by_responses(&request, &call).await,
+            ApiProtocol::Messages => self.by_messages(&request.request, &call).await,
+            _ => Err(call.error(
                 ProviderErrorKind::InvalidRequest,
                 "the protocol has no native compaction",
             )),
@@ -164,7 +168,7 @@ impl HttpProvider {
         let body = responses::encode_in_band_with(request, &target, items.clone());
         let data = self.data(call.clone(), &body, None).await?;
         let decoder = Box::new(responses::Decoder::default());
-        let answer = last(events(data, decoder, call.clone(), None), call).await?;
+        let answer = last(events(data, decoder, call.clone(), target.wire, None), call).await?;
         in_band_answer(&items, &answer, &target)
             .map_err(|error| billed(native_error(call, error), &answer))
     }
@@ -191,7 +195,7 @@ impl HttpProvider {
         let beta = Some(messages::COMPACTION_BETA);
         let data = self.data(call.clone(), &body, beta).await?;
         let decoder = Box::new(messages::Decoder::new());
-        let answer = last(events(data, decoder, call.clone(), None), call).await?;
+        let answer = last(events(data, decoder, call.clone(), target.wire, None), call).await?;
         let [block] = answer.native.as_slice() else {
             let error = native_error(call, NativeError::Items(answer.native.len()));
             return Err(billed(error, &answer));

@@ -66,7 +66,7 @@ impl Call {
         }
     }
 
-    fn post(
+    pub(crate) fn post(
         &self,
         url: &str,
         headers: HeaderMap,

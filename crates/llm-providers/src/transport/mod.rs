@@ -2,7 +2,10 @@
 //! cancellation, status, headers, request id and body are handled once, whichever client asks.
 
 mod body;
+mod connection;
 mod events;
+#[cfg(feature = "bedrock")]
+mod frames;
 mod lines;
 mod openai;
 mod record;
@@ -19,10 +22,11 @@ use tokio_util::sync::CancellationToken;
 use crate::classify::{classify, request_id, retry_after};
 use crate::error::{ProviderError, ProviderErrorKind};
 use crate::loopback::is_loopback;
-use crate::secret::Redactor;
+use crate::secret::{Redactor, Secret};
 
 use body::guarded;
 pub(crate) use body::{StreamErrorCell, read_bounded};
+use connection::{cannot_set_up, set_reached};
 pub(crate) use openai::OpenAi;
 use record::Exchange;
 pub use record::Recorder;
@@ -174,6 +178,8 @@ pub(crate) struct Call {
     pub model: String,
     pub cancel: CancellationToken,
     pub redactor: Redactor,
+    /// The token that takes the place of the provider's key.
+    pub bearer: Option<Secret>,
 }
 
 /// What the answer to a request must be.
@@ -211,6 +217,7 @@ impl Call {
         self.http.sent.fetch_add(1, Ordering::Relaxed);
         let mut exchange = self.record(&request);
         let started = tokio::time::Instant::now();
+        let url = request.url().clone();
         let sending = tokio::time::timeout(self.http.settings.idle, client.execute(request));
         let answered = tokio::select! {
             biased;
@@ -225,6 +232,7 @@ impl Call {
             },
         };
         let response = answered.inspect_err(|error| exchange.fail(error))?;
+        set_reached(&url);
         exchange.answered(response.status().as_u16(), response.headers());
         let refused = self.refusal(&response, expect);
         let facts = AnswerFacts::of(&response, &self.redactor);
@@ -323,30 +331,6 @@ impl Call {
             Some(recorder) => recorder.exchange(request, &self.redactor),
         }
     }
-
-    /// Returns the error that the transport's own stands for. Addresses are left out: they may hold a key.
-    pub fn transport_error(&self, error: reqwest::Error) -> ProviderError {
-        let error = error.without_url();
-        let kind = if error.is_timeout() && !error.is_connect() {
-            ProviderErrorKind::Timeout
-        } else if error.is_connect() {
-            ProviderErrorKind::Unreachable
-        } else if error.is_builder() {
-            ProviderErrorKind::InvalidRequest
-        } else if is_garbage(&error) {
-            ProviderErrorKind::Malformed
-        } else {
-            ProviderErrorKind::Interrupted
-        };
-        let what = match kind {
-            ProviderErrorKind::Unreachable => "cannot connect",
-            ProviderErrorKind::Timeout => "no answer in time",
-            ProviderErrorKind::InvalidRequest => "the request cannot be built",
-            ProviderErrorKind::Malformed => "the answer cannot be decoded",
-            _ => "the connection broke",
-        };
-        self.error(kind, &format!("{what}: {}", causes(&error)))
-    }
 }
 
 /// Returns the address of `path` under a base URL; a query of the base stays at the end.
@@ -409,34 +393,4 @@ impl AnswerFacts {
             ..error
         }
     }
-}
-
-/// Returns true for bytes that came and mean nothing. The client calls a connection that broke off in the middle of
-/// a body an error of decoding as well; the reason behind it tells the two apart.
-fn is_garbage(error: &reqwest::Error) -> bool {
-    use std::error::Error as _;
-    use std::io::ErrorKind;
-    let reasons = std::iter::successors(error.source(), |error| (*error).source());
-    let mut kinds = reasons.filter_map(|error| error.downcast_ref().map(std::io::Error::kind));
-    error.is_decode()
-        && kinds.any(|kind| matches!(kind, ErrorKind::InvalidData | ErrorKind::InvalidInput))
-}
-
-fn cannot_set_up(error: reqwest::Error) -> ProviderError {
-    let text = format!("cannot set up HTTP: {}", causes(&error.without_url()));
-    ProviderError::new(ProviderErrorKind::InvalidRequest, &text)
-}
-
-/// Returns the innermost reasons of an error, which say most.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    let mut next = Some(error);
-    while let Some(error) = next {
-        texts.push(error.to_string());
-        next = error.source();
-    }
-    let kept = texts.len().min(2);
-    let mut texts = texts.split_off(texts.len() - kept);
-    texts.dedup();
-    texts.join(": ")
 }

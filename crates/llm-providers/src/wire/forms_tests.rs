@@ -10,22 +10,24 @@ use crate::catalog::Catalog;
 use crate::native_history::NativeHistory;
 use crate::request::{Reasoning, Request, ToolChoice};
 use crate::wire::samples::{ABLE, any_conversation, request, tool};
-use crate::wire::{ProviderCompat, Target, Wire, chat, gemini, messages, responses};
+use crate::wire::{ApiProtocol, ProviderCompat, Target, chat, gemini, messages, responses};
 
 /// Returns every body that a request can become on a wire.
 fn bodies(request: &Request, target: &Target<'_>) -> Vec<Value> {
     let bodies = match target.wire {
-        Wire::Responses => vec![
+        ApiProtocol::Responses => vec![
             responses::encode(request, target),
             responses::encode_in_band(request, target),
             responses::encode_compact(request, target),
         ],
-        Wire::Chat => vec![chat::encode(request, target)],
-        Wire::Gemini => vec![gemini::encode(request, target)],
-        Wire::Messages => vec![
+        ApiProtocol::Chat => vec![chat::encode(request, target)],
+        ApiProtocol::Messages => vec![
             messages::encode(request, target),
             messages::encode_compact(request, target),
         ],
+        ApiProtocol::Gemini => vec![gemini::encode(request, target)],
+        #[cfg(feature = "bedrock")]
+        ApiProtocol::Converse => unreachable!("it has tests of its own"),
     };
     let parsed = bodies.iter().map(|body| serde_json::from_str(body.get()));
     parsed.map(|body| body.expect("a body is JSON")).collect()
@@ -67,7 +69,7 @@ fn ids(body: &Value, calls: &mut Vec<String>, results: &mut Vec<String>) {
     }
 }
 
-fn check(body: &Value, compat: &ProviderCompat, wire: Wire) -> Result<(), TestCaseError> {
+fn check(body: &Value, compat: &ProviderCompat, wire: ApiProtocol) -> Result<(), TestCaseError> {
     let (mut calls, mut results) = (Vec::new(), Vec::new());
     ids(body, &mut calls, &mut results);
     let once: BTreeSet<&String> = calls.iter().collect();
@@ -76,7 +78,7 @@ fn check(body: &Value, compat: &ProviderCompat, wire: Wire) -> Result<(), TestCa
     prop_assert_eq!(answered.len(), results.len(), "a call is answered twice");
     prop_assert_eq!(once, answered);
     for id in &calls {
-        let nine = compat.short_tool_ids && wire == Wire::Chat;
+        let nine = compat.short_tool_ids && wire == ApiProtocol::Chat;
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || (!nine && b"_-".contains(&byte));
         prop_assert!(id.bytes().all(plain), "{}", id);
         let lengths = if nine { 9..=9 } else { 1..=64 };
@@ -101,7 +103,7 @@ proptest! {
         request.max_output = most;
         let capabilities = if able { ABLE } else { crate::Capabilities::default() };
         for provider in Catalog::embedded().providers() {
-            for wire in [Wire::Responses, Wire::Chat, Wire::Messages, Wire::Gemini] {
+            for wire in [ApiProtocol::Responses, ApiProtocol::Chat, ApiProtocol::Messages, ApiProtocol::Gemini] {
                 let target = Target {
                     provider: "p",
                     model: "m",
@@ -134,7 +136,7 @@ fn a_dated_version_replays_what_its_alias_made() {
     let compat = ProviderCompat::default();
     let target = Target {
         model: "m-20260101",
-        ..crate::wire::samples::target(Wire::Messages, &compat)
+        ..crate::wire::samples::target(ApiProtocol::Messages, &compat)
     };
     assert!(messages::encode(&request, &target).get().contains("ENC"));
     assert!(messages::replays_compaction(&request, &target));

@@ -2,12 +2,15 @@
 //! from events to [`Event`]s.
 
 pub(crate) mod chat;
+#[cfg(feature = "bedrock")]
+pub(crate) mod converse;
 #[cfg(test)]
 mod forms_tests;
 pub(crate) mod gemini;
 pub(crate) mod history;
 pub(crate) mod messages;
 pub(crate) mod parts;
+mod platform;
 pub(crate) mod reasoning;
 pub(crate) mod responses;
 #[cfg(test)]
@@ -18,11 +21,15 @@ use serde::{Deserialize, Serialize};
 use crate::answer::Event;
 use crate::capabilities::Capabilities;
 
+pub use platform::Platform;
+#[cfg(feature = "vertex")]
+pub(crate) use platform::VERTEX_ANTHROPIC;
+
 /// The protocol of requests and answers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
-pub enum Wire {
+pub enum ApiProtocol {
     /// OpenAI Responses: `POST {base}/responses`.
     Responses,
     /// OpenAI Chat Completions and everything compatible: `POST {base}/chat/completions`.
@@ -31,9 +38,25 @@ pub enum Wire {
     Messages,
     /// Gemini: `POST {base}/models/{model}:streamGenerateContent`.
     Gemini,
+    /// Converse of Amazon Bedrock: `POST {base}/model/{model}/converse-stream`.
+    #[cfg(feature = "bedrock")]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    Converse,
 }
 
-impl Wire {
+impl ApiProtocol {
+    /// Returns the name that settings use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Responses => "responses",
+            Self::Chat => "chat",
+            Self::Messages => "messages",
+            Self::Gemini => "gemini",
+            #[cfg(feature = "bedrock")]
+            Self::Converse => "converse",
+        }
+    }
+
     /// Returns the name that sessions of the pi family use in `api`.
     pub const fn api(self) -> &'static str {
         match self {
@@ -41,6 +64,8 @@ impl Wire {
             Self::Chat => "openai-completions",
             Self::Messages => "anthropic-messages",
             Self::Gemini => "google-generative-ai",
+            #[cfg(feature = "bedrock")]
+            Self::Converse => "bedrock-converse-stream",
         }
     }
 }
@@ -123,6 +148,8 @@ pub struct ProviderCompat {
     pub cache_control: CacheControlModels,
     /// How long the cache keeps what was marked.
     pub cache_ttl: CacheTtl,
+    /// Whose service it is.
+    pub platform: Platform,
 }
 
 impl Default for ProviderCompat {
@@ -138,6 +165,7 @@ impl Default for ProviderCompat {
             openai_extras: false,
             cache_control: CacheControlModels::Never,
             cache_ttl: CacheTtl::FiveMinutes,
+            platform: Platform::Plain,
         }
     }
 }
@@ -150,7 +178,7 @@ pub(crate) struct Target<'a> {
     /// The model's id.
     pub model: &'a str,
     /// The wire.
-    pub wire: Wire,
+    pub wire: ApiProtocol,
     /// What differs.
     pub compat: &'a ProviderCompat,
     /// What the model can do.

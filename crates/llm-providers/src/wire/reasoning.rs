@@ -1,7 +1,7 @@
 //! How much a model is told to think: what is sent, and what is refused because nothing could be sent for it.
 
 use crate::request::Reasoning;
-use crate::wire::{ReasoningField, Target, Wire};
+use crate::wire::{ApiProtocol, ReasoningField, Target};
 
 impl Reasoning {
     /// Returns the level as an effort; `least` is the smallest one that every model takes.
@@ -61,14 +61,20 @@ pub(crate) fn refusal(reasoning: Reasoning, target: &Target<'_>) -> Option<Strin
         ));
     }
     match (target.wire, reasoning) {
-        (Wire::Chat, _) if target.compat.reasoning_field == ReasoningField::None => Some(format!(
-            "no field for a thinking level is known of {provider}; leave out the level, or set \
+        (ApiProtocol::Chat, _) if target.compat.reasoning_field == ReasoningField::None => {
+            Some(format!(
+                "no field for a thinking level is known of {provider}; leave out the level, or set \
              providers.{provider}.compat.reasoningField"
+            ))
+        }
+        #[cfg(feature = "bedrock")]
+        (ApiProtocol::Converse, _) => Some(format!(
+            "no field for a thinking level is known of {model}; leave out the level"
         )),
-        (Wire::Gemini, Reasoning::XHigh) if target.thinks_by_level() => {
+        (ApiProtocol::Gemini, Reasoning::XHigh) if target.thinks_by_level() => {
             Some("the highest thinking level of Gemini is high; ask for high".to_owned())
         }
-        (Wire::Messages, Reasoning::Minimal) if target.thinks_by_level() => Some(format!(
+        (ApiProtocol::Messages, Reasoning::Minimal) if target.thinks_by_level() => Some(format!(
             "the lowest thinking level of {model} is low; ask for low"
         )),
         _ => None,

@@ -11,7 +11,7 @@ use session_model::{
 use crate::answer::{Answer, Event};
 use crate::capabilities::Capabilities;
 use crate::request::{Request, Tool};
-use crate::wire::{Decode, ProviderCompat, Target, Wire, WireError};
+use crate::wire::{ApiProtocol, Decode, ProviderCompat, Target, WireError};
 
 /// What a model of the tests can do.
 pub(crate) const ABLE: Capabilities = Capabilities {
@@ -26,7 +26,7 @@ pub(crate) const ABLE: Capabilities = Capabilities {
 };
 
 /// Returns a target called `p/m`.
-pub(crate) fn target(wire: Wire, compat: &ProviderCompat) -> Target<'_> {
+pub(crate) fn target(wire: ApiProtocol, compat: &ProviderCompat) -> Target<'_> {
     Target {
         provider: "p",
         model: "m",
@@ -62,7 +62,7 @@ pub(crate) fn system(text: &str) -> LlmMessage {
 }
 
 /// Returns an answer of `p/m` over `wire`, or of another provider.
-pub(crate) fn answer(wire: Option<Wire>, blocks: Vec<Block>) -> LlmMessage {
+pub(crate) fn answer(wire: Option<ApiProtocol>, blocks: Vec<Block>) -> LlmMessage {
     let (api, provider) = wire.map_or(("other-api", "other"), |wire| (wire.api(), "p"));
     LlmMessage::Assistant(AssistantMessage {
         content: Content::Blocks(blocks),
@@ -134,7 +134,7 @@ pub(crate) fn request(messages: Vec<LlmMessage>) -> Request {
 }
 
 /// Returns two calls of one answer with their results, images among them, and what follows.
-pub(crate) fn tool_conversation(wire: Wire) -> Request {
+pub(crate) fn tool_conversation(wire: ApiProtocol) -> Request {
     let mut request = request(vec![
         user("look at both"),
         answer(
@@ -162,7 +162,7 @@ pub(crate) fn tool_conversation(wire: Wire) -> Request {
 }
 
 /// Returns thinking of the asked model and of another one, signed, unsigned and redacted.
-pub(crate) fn thinking_conversation(wire: Wire) -> Request {
+pub(crate) fn thinking_conversation(wire: ApiProtocol) -> Request {
     request(vec![
         user("one"),
         answer(
@@ -247,9 +247,9 @@ pub(crate) fn any_conversation() -> impl Strategy<Value = Vec<LlmMessage>> {
     let origin = || {
         prop_oneof![
             Just(None),
-            Just(Some(Wire::Chat)),
-            Just(Some(Wire::Gemini)),
-            Just(Some(Wire::Messages))
+            Just(Some(ApiProtocol::Chat)),
+            Just(Some(ApiProtocol::Gemini)),
+            Just(Some(ApiProtocol::Messages))
         ]
     };
     let block = prop_oneof![

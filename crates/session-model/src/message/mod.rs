@@ -106,8 +106,13 @@ impl AgentMessage {
             Self::Assistant(message) => message.content = content,
             Self::ToolResult(message) => message.content = content,
             Self::Custom(message) => Arc::make_mut(message).content = content,
+            // What a command of the user printed is all that is long of it.
+            Self::BashExecution(message) => {
+                message.output = content.joined_text("\n");
+                message.truncated = false;
+                message.full_output_path = None;
+            }
             Self::System(_)
-            | Self::BashExecution(_)
             | Self::BranchSummary(_)
             | Self::CompactionSummary(_)
             | Self::Other { .. } => {}

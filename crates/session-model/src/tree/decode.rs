@@ -314,6 +314,9 @@ impl Decoder {
                     self.header = Some(*header);
                 }
             }
+            // oh-my-pi keeps a place of fixed length for the title in front of the header.
+            Head::Entry(head)
+                if head.kind == "title" && head.id.is_none() && self.header.is_none() => {}
             Head::Entry(mut head) => {
                 self.say_repaired(head.repair.take());
                 self.take_entry(&head, start + skipped, len);

@@ -218,6 +218,19 @@ impl SessionTree {
         Ok(self.line_of(index, most)?.into_owned())
     }
 
+    /// Returns the bytes of `span` as the session has them, which may hold several lines; `None` where this tree reads
+    /// other lines in the place of some, so that their entries have to be read one by one.
+    ///
+    /// # Errors
+    ///
+    /// [`SourceError`] when the bytes cannot be read from the source.
+    pub fn source_bytes(&self, span: Span) -> Result<Option<Cow<'_, [u8]>>, SourceError> {
+        match self.replaced.is_empty() {
+            true => self.source.line(span).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// Returns the line of an entry, or the first `most` bytes of it.
     fn line_of(&self, index: EntryIndex, most: u64) -> Result<Cow<'_, [u8]>, SourceError> {
         let most = u32::try_from(most).unwrap_or(u32::MAX);

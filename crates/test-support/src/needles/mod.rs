@@ -7,7 +7,7 @@
 //! ```
 //!
 //! Everything is pure and depends on the seed alone. The phrases were written from how people talk to agents, not from
-//! what the summarizer by rule looks for; a kind has eight of them or more. There are two sets of them: one to work with,
+//! what the extractive summarizer looks for; a kind has eight of them or more. There are two sets of them: one to work with,
 //! and one that is only measured. Nothing here depends on the crates under test: a score is taken from texts.
 
 mod canned;

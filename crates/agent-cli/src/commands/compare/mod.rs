@@ -21,7 +21,7 @@ use crate::files::{open_session, write_new};
 use crate::models::{ModelArgs, Models, Wanted};
 use crate::options::{Global, SessionArgs, WindowArgs};
 use crate::ui::{DIM, clean, counted, styled, tokens};
-use agent_session::summarize::{Candidate, ModelReport, Way};
+use agent_session::summarize::{Candidate, ModelReport, SummaryMethod};
 use session_store::{Contents, check_new};
 use std::path::PathBuf;
 
@@ -116,7 +116,7 @@ impl Estimate {
     fn of(plan: &CompactionPlan, candidate: &Candidate) -> Self {
         let counter = plan.profile.counter();
         let asked: Vec<(TokenCount, TokenCount)> = match candidate.way {
-            Way::Summary => {
+            SummaryMethod::Summary => {
                 let asked = plan.requests().iter();
                 let sized = asked.map(|asked| {
                     let prompt = counter.text(&asked.prompt(None));
@@ -125,7 +125,7 @@ impl Estimate {
                 sized.collect()
             }
             // The context goes out as it is.
-            Way::Native(_) => vec![(plan.tokens_in_context(), plan.summary_cap)],
+            SummaryMethod::Native(_) => vec![(plan.tokens_in_context(), plan.summary_cap)],
         };
         // The price of a request depends on its size.
         let cost = |(input, output): &(TokenCount, TokenCount)| {

@@ -64,7 +64,7 @@ pub(super) fn lines(rows: &[Row]) -> Vec<Line> {
         line("seconds", &|row| format!("{:.1}", row.seconds)),
     ];
     lines.push(line("in context", &|row| {
-        share(row.loss.in_sight(), row.loss.total())
+        share(row.loss.in_context(), row.loss.total())
     }));
     for kind in LiteralKind::ALL {
         let share = |row: &Row| {

@@ -97,7 +97,7 @@ pub(super) fn with_event<T>(
             with(&HookEvent::BeforeTree(event), context)
         }
         HookPoint::SessionCompact => match newest_compaction(&way) {
-            Some(told) => with(&HookEvent::Notification(&told), context),
+            Some(notification) => with(&HookEvent::Notification(&notification), context),
             None => Err(Error::NothingToDo(
                 "the session holds no compaction; leave out --session for a made-up one".to_owned(),
             )),

@@ -37,9 +37,9 @@ pub struct RpcArgs {
 
 pub(super) fn run(args: &RpcArgs, global: &Global) -> Result<Outcome, Error> {
     let args = &args.run;
-    if args.prompt.is_some() || args.mode.is_some() || global.json {
+    if args.prompt.is_some() || args.mode.is_some() || args.plain || global.json {
         return Err(Error::Usage(
-            "rpc takes prompts as requests and prints JSON lines; leave out -p, --mode and --json"
+            "rpc takes prompts as requests and prints JSON lines; leave out -p, --mode, --plain and --json"
                 .to_owned(),
         ));
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use crate::models::WireArg;
+use crate::models::ProtocolArg;
 use crate::options::tokens_at_least_one;
 use crate::settings::Thinking;
 
@@ -30,7 +30,7 @@ pub struct RunArgs {
     pub base_url: Option<String>,
     /// Speak this wire instead of the provider's own.
     #[arg(long, value_enum, value_name = "WIRE")]
-    pub wire: Option<WireArg>,
+    pub wire: Option<ProtocolArg>,
     /// The environment variable that holds the key.
     #[arg(long, value_name = "VAR")]
     pub api_key_env: Option<String>,
@@ -43,7 +43,7 @@ pub struct RunArgs {
     /// Keep every exchange with a model in this file, for bug reports; keys are removed, the session's text is not.
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Go on with the newest session of this folder; without -p, finish what it was doing.
+    /// Go on with the newest session of this folder; without -p and a terminal, finish what it was doing.
     #[arg(short = 'c', long = "continue", group = "which")]
     pub go_on: bool,
     /// Go on with the session of this id, or of the only one that begins so.
@@ -73,6 +73,9 @@ pub struct RunArgs {
     /// The system prompt, in the place of the built-in one.
     #[arg(long, value_name = "TEXT")]
     pub system_prompt: Option<String>,
+    /// On a terminal: plain lines, which screen readers follow, in the place of an editor at the bottom.
+    #[arg(long, conflicts_with = "prompt")]
+    pub plain: bool,
     /// Read no AGENTS.md or the like, and list no skills (docs/reference/instructions.md).
     #[arg(long)]
     pub no_instructions: bool,

@@ -175,8 +175,8 @@ mod tests {
                 signature: None,
             };
             let read = standard_tools().run(&call, &context).await;
-            let said = read.content.joined_text("");
-            assert!(said.contains("the user's alone"), "{path}: {said}");
+            let text = read.content.joined_text("");
+            assert!(text.contains("the user's alone"), "{path}: {text}");
         }
     }
 }

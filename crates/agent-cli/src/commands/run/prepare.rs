@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use compaction_core::{Profile, TokenCount};
 use llm_providers::catalog::Selection;
-use llm_providers::{Provider, Reasoning, ScriptAction, ScriptPlay, Wire};
+use llm_providers::{ApiProtocol, Provider, Reasoning, ScriptAction, ScriptPlay};
 use session_model::{EntryKind, SessionTree, build_context};
 
 use crate::commands::run::folders::workspace;
@@ -313,7 +313,7 @@ pub(super) fn selection(args: &RunArgs, window: Option<TokenCount>) -> Selection
     Selection {
         model: String::new(),
         base_url: args.base_url.clone(),
-        wire: args.wire.map(Wire::from),
+        wire: args.wire.map(ApiProtocol::from),
         api_key_env: args.api_key_env.clone(),
         window: window.map(|window| window.0),
     }

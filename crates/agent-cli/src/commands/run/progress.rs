@@ -3,11 +3,12 @@
 mod lines;
 
 use compaction_core::TokenCount;
-use serde_json::Value;
 
-use crate::ui::compaction::whole_percent;
 use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens, wrapped};
-use agent_session::event::{CompactionResult, InstructionFile, SessionEvent};
+use agent_session::event::{CompactionResult, SessionEvent};
+use agent_session::wording::{
+    Announcement, Tone, call_text, compaction_facts, compaction_title, session_name,
+};
 
 use lines::{cut, filled};
 
@@ -113,7 +114,6 @@ impl Progress {
     /// Returns what people are told of an event.
     fn line(&mut self, event: &SessionEvent) -> Option<String> {
         let width = (self.width)();
-        let mark = |parts: &[String]| styled(DIM, &filled(parts, "   ", width));
         match event {
             SessionEvent::SessionStart {
                 session_id,
@@ -132,7 +132,7 @@ impl Progress {
                     Some(clean(model)),
                     window,
                     Some(format!("in {copy}{}", clean(cwd))),
-                    Some(session(session_id, path.as_deref())),
+                    Some(session_name(session_id, path.as_deref())),
                     so_far,
                 ];
                 let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -173,22 +173,6 @@ impl Progress {
                 let call = call.unwrap_or_else(|| name.clone());
                 Some(tool_end(&call, *seconds, error, width))
             }
-            SessionEvent::Retry {
-                error,
-                delay_seconds,
-                ..
-            } => Some(note(&format!("{error}; again in {delay_seconds:.1} s"))),
-            SessionEvent::Pruned {
-                results,
-                saved_tokens,
-            } => Some(mark(&[
-                format!("-- pruned {} of old output", counted(*results, "result")),
-                format!("{} saved", tokens(TokenCount(*saved_tokens))),
-            ])),
-            SessionEvent::Promoted { from, to, window } => Some(mark(&[
-                format!("-- {} takes over from {}", clean(to), clean(from)),
-                format!("window {}", tokens(TokenCount(*window))),
-            ])),
             SessionEvent::AutoCompactionEnd {
                 reason,
                 result,
@@ -205,82 +189,18 @@ impl Progress {
                 (None, Some(error)) => Some(warning(error)),
                 (None, None) => None,
             },
-            SessionEvent::CompactionProgress {
-                text,
-                notable: true,
-            } => Some(note(text)),
-            SessionEvent::Navigated {
-                leaf,
-                summary_entry_id,
-                cancelled: false,
-                ..
-            } => {
-                let leaf = clean(leaf.as_deref().unwrap_or("the beginning"));
-                let summary = summary_entry_id.as_ref();
-                let summary = summary.map(|_| "with a summary of what was left".to_owned());
-                let parts = std::iter::once(format!("-- back to {leaf}")).chain(summary);
-                Some(mark(&parts.collect::<Vec<_>>()))
+            other => {
+                let lines = Announcement::of(other);
+                let lines = lines.iter().map(|line| match line.tone {
+                    Tone::Mark => styled(DIM, &filled(&line.parts, "   ", width)),
+                    Tone::Note => note(&line.parts.join(", ")),
+                    Tone::Warning => warning(&line.parts.join(", ")),
+                });
+                let lines: Vec<String> = lines.collect();
+                (!lines.is_empty()).then(|| lines.join("\n"))
             }
-            SessionEvent::SessionSwitch {
-                session_id, path, ..
-            } => Some(mark(&[session(session_id, path.as_deref())])),
-            SessionEvent::Labelled { entry_id, label } => Some(mark(&[match label {
-                Some(label) => format!("-- {} is labelled \"{}\"", clean(entry_id), clean(label)),
-                None => format!("-- {} has no label any more", clean(entry_id)),
-            }])),
-            SessionEvent::Pinned {
-                entry_id, tokens, ..
-            } => Some(mark(&[format!(
-                "-- {} is pinned, {}",
-                clean(entry_id),
-                counted(*tokens as usize, "token")
-            )])),
-            SessionEvent::Unpinned { entry_id, .. } => Some(mark(&[format!(
-                "-- {} is not pinned any more",
-                clean(entry_id)
-            )])),
-            SessionEvent::Notice { text } => Some(note(text)),
-            SessionEvent::HookFailed {
-                hook,
-                point,
-                reason,
-            } => Some(warning(&format!("hook {hook} failed at {point}: {reason}"))),
-            SessionEvent::Instructions { reason, files } => instructions(reason, files),
-            SessionEvent::ToolServer {
-                name, tools, error, ..
-            } => Some(match error {
-                Some(error) => warning(&format!("tool server {name}: {error}")),
-                None => mark(&[
-                    format!("-- tool server {}", clean(name)),
-                    counted(*tools, "tool"),
-                ]),
-            }),
-            SessionEvent::TurnEnd { end, .. } if end == "aborted" => {
-                Some(mark(&["-- stopped".to_owned()]))
-            }
-            // The others print nothing, or are printed elsewhere.
-            _ => None,
         }
     }
-}
-
-/// Returns which instructions came into the context; what could not is a warning.
-fn instructions(reason: &str, files: &[InstructionFile]) -> Option<String> {
-    let noted = files.iter().filter_map(|file| {
-        let why = file.note.as_ref()?;
-        Some(warning(&format!("{}: {why}", file.path)))
-    });
-    let mut lines: Vec<String> = noted.collect();
-    for state in ["loaded", "listed", "changed", "gone"] {
-        // That they are there from the beginning is as it should be.
-        let expected = reason == "start" && matches!(state, "loaded" | "listed");
-        let names = files.iter().filter(|file| file.state == state && !expected);
-        let names: Vec<&str> = names.map(|file| file.path.as_str()).collect();
-        if !names.is_empty() {
-            lines.push(note(&format!("{state}: {}", names.join(", "))));
-        }
-    }
-    (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
 fn note(text: &str) -> String {
@@ -289,20 +209,6 @@ fn note(text: &str) -> String {
 
 fn warning(text: &str) -> String {
     format!("{}: {}", styled(WARN, "warning"), clean(text))
-}
-
-/// Returns how people call a session: by the beginning of its id, as lists do, or by a name that they gave.
-fn session(id: &str, path: Option<&str>) -> String {
-    /// As much of an id as tells sessions apart that did not begin in the same moment.
-    const SHORT: usize = 13;
-    match path {
-        None => "not kept".to_owned(),
-        Some(path) if path.contains(id) => {
-            let short: String = id.chars().take(SHORT).collect();
-            format!("session {}", clean(&short))
-        }
-        Some(path) => format!("session {}", clean(path)),
-    }
 }
 
 fn tool_end(call: &str, seconds: f64, error: Option<&str>, width: usize) -> String {
@@ -323,48 +229,11 @@ fn tool_end(call: &str, seconds: f64, error: Option<&str>, width: usize) -> Stri
     }
 }
 
-/// Returns a call as people read it, on one line: the tool, and what it is about.
-fn call_text(name: &str, arguments: &Value) -> String {
-    let about = ["command", "path", "pattern", "query"]
-        .iter()
-        .find_map(|key| arguments.get(key).and_then(Value::as_str));
-    let Some(about) = about else {
-        return name.to_owned();
-    };
-    let mut text = name.to_owned();
-    let mut goes_on = true;
-    for line in about.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        // A line that is not at its end needs no separator.
-        text.push_str(if goes_on { " " } else { "; " });
-        text.push_str(line.strip_suffix('\\').unwrap_or(line).trim_end());
-        let opens = ["\\", "&&", "||", "|", ";", "{", "(", "do", "then", "else"];
-        goes_on = opens.iter().any(|opens| line.ends_with(opens));
-    }
-    text
-}
-
 /// Returns the card of a compaction, folded: what it saved, and what became of the entries.
 fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
-    let before = tokens(TokenCount(result.tokens_before));
-    let after = tokens(TokenCount(result.tokens_after));
-    let verb = match &*result.strategy {
-        "handoff" => "handed off",
-        _ if result.summary.is_none() => "shortened",
-        _ => "compacted",
-    };
-    let by = match result.summarizer.as_str() {
-        "rules" => "extractive".to_owned(),
-        model => format!("by {}", clean(model)),
-    };
-    let mut title = format!("{verb}  {before} -> {after}");
-    let more = [
-        Some(reason.to_owned()),
-        Some(format!("{:.1}s", result.seconds)),
-        Some(by),
-        result.cost_usd.map(|cost| format!("${cost:.3}")),
-        result.prepared.then(|| "it was ready".to_owned()),
-    ];
-    for part in more.into_iter().flatten() {
+    let mut parts = compaction_title(reason, result).into_iter();
+    let mut title = parts.next().unwrap_or_default();
+    for part in parts {
         // What has no room is left out, the least important last.
         if crate::ui::columns(&title) + 2 + crate::ui::columns(&part) + 6 <= width {
             title.push_str("  ");
@@ -372,20 +241,11 @@ fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
         }
     }
     let mut text = styled(BOLD, &rule(&title, width));
-    if result.first_kept_entry_id.is_some() {
-        let kept = counted(result.kept_entries, "entry");
-        let mut parts = vec![
-            format!("   {} summarized", result.summarized_entries),
-            format!("{kept} kept verbatim"),
-        ];
-        if let Some(percent) = result.in_sight_percent {
-            parts.push(format!("{}% in context", whole_percent(percent)));
-        }
-        if result.shortened_entries > 0 {
-            parts.push(format!("{} shortened", result.shortened_entries));
-        }
+    let mut facts = compaction_facts(result);
+    if let Some(first) = facts.first_mut() {
+        first.insert_str(0, "   ");
         text.push('\n');
-        text.push_str(&filled(&parts, "   ", width));
+        text.push_str(&filled(&facts, "   ", width));
     }
     text
 }

@@ -34,7 +34,10 @@ impl SessionSource {
     /// Returns the session that the arguments name, open and locked where it is there; `here` is the folder whose
     /// sessions are looked through.
     pub fn of(args: &RunArgs, root: &Path, here: &Path) -> Result<Self, Error> {
-        let open = |path: &Path| FileStore::open(path).map(|store| Self::Open(Box::new(store)));
+        let open = |path: &Path| -> Result<Self, Error> {
+            crate::foreign::refuse(path)?;
+            Ok(Self::Open(Box::new(FileStore::open(path)?)))
+        };
         if args.go_on {
             let none = match &args.prompt {
                 Some(_) => {
@@ -43,12 +46,10 @@ impl SessionSource {
                 None => "no session of this folder is there yet; begin one with -p TEXT",
             };
             let path = newest(root, here)?;
-            return Ok(open(
-                &path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?,
-            )?);
+            return open(&path.ok_or_else(|| Error::NothingToDo(none.to_owned()))?);
         }
         if let Some(id) = &args.resume {
-            return Ok(open(&named(root, id, "--resume")?)?);
+            return open(&named(root, id, "--resume")?);
         }
         if let Some(source) = &args.fork {
             let looks_like_a_file = source.components().count() > 1
@@ -61,7 +62,7 @@ impl SessionSource {
             return Ok(Self::Fork(Box::new(source)));
         }
         match &args.session {
-            Some(path) if FileStore::exists(path) => Ok(open(path)?),
+            Some(path) if FileStore::exists(path) => open(path),
             Some(path) => Ok(Self::At(path.clone())),
             None if args.no_session => Ok(Self::Memory),
             None => Ok(Self::New),

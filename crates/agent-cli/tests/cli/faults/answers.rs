@@ -131,8 +131,8 @@ fn status_404() {
     )]);
     assert_snapshot!(bench.fails(&[]), @"
     [invalid_request]
-    warning: test/alpha (summary): The model `alpha` does not exist; check the model, providers.test.baseUrl and providers.test.wire
-    error: Compaction failed: test/alpha: The model `alpha` does not exist; check the model, providers.test.baseUrl and providers.test.wire (status 404); nothing was changed
+    warning: test/alpha (summary): The model `alpha` does not exist; name another model of test, or check providers.test.baseUrl
+    error: Compaction failed: test/alpha: The model `alpha` does not exist; name another model of test, or check providers.test.baseUrl (status 404); nothing was changed
     ");
 }
 

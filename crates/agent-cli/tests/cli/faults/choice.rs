@@ -117,7 +117,7 @@ fn an_unknown_model() {
         "openai/gpt-6.2-soll",
     ]);
     command.args(["--record", "record.jsonl"]);
-    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @r#"error: openai has no model gpt-6.2-soll in the catalog; did you mean openai/gpt-6.2-sol or openai/gpt-6.1-sol or openai/gpt-5.6-sol; one that is not listed needs its window: --window TOKENS, or models."openai/gpt-6.2-soll".window in the settings"#);
+    assert_snapshot!(bench.fails_as(&mut command, 2, "usage"), @r#"error: openai has no model gpt-6.2-soll in the catalog; did you mean openai/gpt-6.2-sol or openai/gpt-6.1-sol or openai/gpt-5.6-sol; one that is not listed needs its window, models."openai/gpt-6.2-soll".window in the settings, or --window TOKENS"#);
 }
 
 #[test]

@@ -159,8 +159,8 @@ fn a_model_in_the_settings_is_not_needed_where_none_is_asked() {
         bench.run(&mut command)
     };
     assert_eq!(run(&["branch", "--to", "e1"]).code, Some(0));
-    let by_rule = run(&["compact", "--strategy", "extractive"]);
-    assert_eq!(by_rule.code, Some(0), "{by_rule}");
+    let extractive = run(&["compact", "--strategy", "extractive"]);
+    assert_eq!(extractive.code, Some(0), "{extractive}");
     let asked = run(&["compact"]);
     assert_eq!(asked.code, Some(2), "{asked}");
     assert!(asked.stderr.contains("OPENAI_API_KEY"), "{asked}");

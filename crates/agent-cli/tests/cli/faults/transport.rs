@@ -13,8 +13,8 @@ fn connection_refused() {
     let bench = Bench::replying(vec![Reply::Reset]).at(refused_url());
     assert_snapshot!(bench.fails(&[]), @"
     [unreachable]
-    warning: test/alpha (summary): cannot connect: tcp connect error: Connection refused (os error 111)
-    error: Compaction failed: test/alpha: cannot connect: tcp connect error: Connection refused (os error 111); check the address and the network, or leave out --model for an extractive summary; nothing was changed
+    warning: test/alpha (summary): cannot connect to [SERVER]: tcp connect error: Connection refused (os error 111); check providers.test.baseUrl and the network
+    error: Compaction failed: test/alpha: cannot connect to [SERVER]: tcp connect error: Connection refused (os error 111); check providers.test.baseUrl and the network; leave out --model for an extractive summary; nothing was changed
     ");
     assert_eq!(bench.count(), 0);
 }

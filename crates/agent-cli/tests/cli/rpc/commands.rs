@@ -149,8 +149,8 @@ fn a_compaction_gives_what_its_event_has() {
     assert_eq!(other["result"]["summarizer"], "rules");
     client.call("undo", json!({}));
     assert_snapshot!(client.refused("undo", json!({})), @"nothing_to_do: no compaction, pruning or change of branch on the path");
-    let by_rule = client.call("compact", json!({ "strategy": "extractive" }));
-    assert_eq!(by_rule["result"]["summarizer"], "rules");
+    let extractive = client.call("compact", json!({ "strategy": "extractive" }));
+    assert_eq!(extractive["result"]["summarizer"], "rules");
     assert_snapshot!(client.refused("compact", json!({ "strategy": "off" })), @"nothing_to_do: compaction.strategy is off; set another to compact");
     assert_eq!(client.end().0, Some(0));
 }

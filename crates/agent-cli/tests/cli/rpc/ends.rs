@@ -174,8 +174,8 @@ fn what_cannot_begin_says_so_and_prints_nothing() {
         assert_eq!(output.stdout, "", "{output}");
         format!("{:?} {}", output.code, output.stderr)
     };
-    assert_snapshot!(refused(&["rpc", "-p", "hi"]), @"Some(2) error: rpc takes prompts as requests and prints JSON lines; leave out -p, --mode and --json");
-    assert_snapshot!(refused(&["rpc", "--mode", "json"]), @"Some(2) error: rpc takes prompts as requests and prints JSON lines; leave out -p, --mode and --json");
+    assert_snapshot!(refused(&["rpc", "-p", "hi"]), @"Some(2) error: rpc takes prompts as requests and prints JSON lines; leave out -p, --mode, --plain and --json");
+    assert_snapshot!(refused(&["rpc", "--mode", "json"]), @"Some(2) error: rpc takes prompts as requests and prints JSON lines; leave out -p, --mode, --plain and --json");
     assert_snapshot!(refused(&["rpc", "--provider", "scripted:none.jsonl"]), @"Some(2) error: cannot read the script none.jsonl: there is no such file");
     assert_snapshot!(refused(&["--no-session", "rpc"]), @"Some(2) error: options of a running session (-p, --model before a command, ...) and a command do not go together; put the options of a command behind its name");
 }

@@ -103,7 +103,7 @@ fn the_prompt_is_answered() {
     --- stderr
     test/alpha, window 32.0k, in [DIR], session [SESSION]
     > hi
-    note: test/alpha: later (status 503); again in [DELAY]
+    note: test/alpha: later (status 503); again in [DELAY], for 300 s at most
     [N] read, [N] written
     to go on: agent-cli --resume [SESSION] --model test/alpha --base-url [SERVER] --wire chat --api-key-env TEST_KEY --window 32000 --set 'http.attempts=2' -p ...
     ");
@@ -136,8 +136,8 @@ fn commands_run_only_where_that_is_allowed() {
         .collect();
     assert_snapshot!(told.join("\n"), @"
     bash echo ran > ran
-      x bash has to be allowed and nobody can be asked; run again with --allow
-        bash
+      x bash has to be allowed and nobody can be asked; the user can allow it for
+        a run, or for good in tools.policies
     ");
     let allowed = asked();
     assert_eq!(

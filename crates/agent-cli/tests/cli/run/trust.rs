@@ -104,7 +104,7 @@ fn f1_pending_calls_of_an_opened_session_do_not_run_unasked() {
     --- stderr
     scripted/next, window 128.0k, in [DIR],
     session [DIR]/e.jsonl, 2 entries so far
-    note: 1 call without a result in the opened session (write): such calls are not run, because nobody can be asked; --allow TOOL runs those of a tool
+    note: 1 call without a result in the opened session (write): such calls are not run, because nobody can be asked; those of a tool that is allowed by name for this run are
       write .bashrc
         x not run: the session was opened from a file that ends in this call, and
           nobody could be asked; call again what is still wanted

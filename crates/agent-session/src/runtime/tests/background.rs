@@ -173,7 +173,7 @@ fn slow_summarizer(house: &mut House, seconds: u64) {
             model: "slow".to_owned(),
         },
         provider: slow.provider,
-        way: Way::Summary,
+        way: SummaryMethod::Summary,
         prices: None,
     }];
 }

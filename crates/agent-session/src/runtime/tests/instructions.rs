@@ -445,7 +445,7 @@ fn instructions_that_leave_no_room_are_named() {
         life.ask("one").await;
         assert_snapshot!(life.ask("two").await, @"
         auto-compaction threshold extractive
-        auto-compacted: Auto-compaction failed: what must stay takes 8745 tokens, more than the threshold of 3400; a larger window or a new session helps; of which instructions take 8075, see instructions.maxBytes and --no-instructions
+        auto-compacted: Auto-compaction failed: what must stay takes 8745 tokens, more than the threshold of 3400; a larger window or a new session helps; of which instructions take 8075, see the setting instructions.maxBytes
         notice: automatic compaction stops: the newest three attempts failed; compact by hand, change the model, or go back
         user: two
         answer (stop): b

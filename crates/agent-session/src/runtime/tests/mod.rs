@@ -53,7 +53,7 @@ use crate::instructions::InstructionSettings;
 use crate::instructions::{Instructions, Places};
 use crate::machine::Navigation;
 use crate::models::{LiveModel, LiveModels};
-use crate::summarize::{Candidate, Way};
+use crate::summarize::{Candidate, SummaryMethod};
 use agent_tools::approval::Approvals;
 use agent_tools::{Tool, ToolContext, ToolLimits, ToolMeta, ToolOutput, Toolbox, Workspace};
 use session_store::pending::read_pending;
@@ -245,7 +245,7 @@ impl House {
                 model: provider.model().to_owned(),
             },
             provider: recorded(provider, None, &self.summaries),
-            way: Way::Summary,
+            way: SummaryMethod::Summary,
             prices: None,
         });
     }

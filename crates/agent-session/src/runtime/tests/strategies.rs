@@ -380,12 +380,12 @@ fn the_next_strategy_takes_over_when_a_summary_keeps_too_little() {
 }
 
 #[test]
-fn a_live_compaction_says_what_stays_in_sight_and_where_it_comes_from() {
+fn a_live_compaction_says_what_stays_in_context_and_where_it_comes_from() {
     run(async {
         let house = house(&summaries(), json!("context-full"));
         let mut life = house.open_session(OUTPUT);
         life.command_and(compact()).await;
-        let percent = life.result().in_sight_percent;
+        let percent = life.result().in_context_percent;
         let file = house.files().into_values().map(|bytes| {
             let text = String::from_utf8(bytes).expect("text");
             let line = text.lines().find(|line| line.contains("\"compaction\""));
@@ -394,7 +394,7 @@ fn a_live_compaction_says_what_stays_in_sight_and_where_it_comes_from() {
         let entry = file.flatten().next().expect("a compaction");
         let details = &entry["details"];
         assert!(percent.is_some());
-        assert_eq!(details["loss"]["inSightPercent"], json!(percent));
+        assert_eq!(details["loss"]["inContextPercent"], json!(percent));
         assert_eq!(details["ended"], "complete");
         assert_eq!(
             details["seconds"].as_f64().map(|seconds| seconds < 600.0),

@@ -75,6 +75,7 @@ fn results_of_tools_that_exceed_the_threshold_are_compacted_between() {
         user: look
         assistant (toolUse): read({"path":"a.txt"})
         toolResult: lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem 
+        edit
         compaction
         assistant (stop): yes
         "#);

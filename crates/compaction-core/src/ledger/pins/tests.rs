@@ -188,8 +188,8 @@ fn what_cannot_be_pinned_is_refused_with_clear_words() {
     that is pinned already, by entry p1
     the text to pin is empty; say what to keep
     that is pinned already, by entry p1
-    the pin takes 171 tokens with its id, and 15 of the 100 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
-    the pin takes 20 tokens with its id, and 5 of the 90 for pins are left; unpin p1 (19 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    the pin takes 171 tokens with its id, and 22 of the 100 for pins are left; pin a shorter text, or raise compaction.pins.maxTokens (at most a quarter of the threshold)
+    the pin takes 20 tokens with its id, and 12 of the 90 for pins are left; unpin p1 (19 tokens), or raise compaction.pins.maxTokens (at most a quarter of the threshold)
     the pin takes 20 tokens with its id, and 0 of the 0 for pins are left; raise compaction.pins.maxTokens (at most a quarter of the threshold)
     entry e2 is not pinned; list the pins to see what is
     no entry nope in this session

@@ -1,5 +1,7 @@
 //! How much of a text stays when it is shortened.
 
+use session_model::EntryId;
+
 use super::{EDGE, shortened};
 use crate::tokens::Chars4;
 
@@ -7,7 +9,7 @@ use crate::tokens::Chars4;
 fn beginning_and_end_keep_as_much_in_every_script() {
     for letter in ["a", "字", "😀"] {
         let text = letter.repeat(8000);
-        let shorter = shortened(&text, &Chars4);
+        let shorter = shortened(&text, &EntryId::new("e1"), &Chars4);
         let mut lines = shorter.lines();
         let units = |line: Option<&str>| line.map(|line| line.encode_utf16().count());
         assert_eq!(units(lines.next()), Some(EDGE), "{letter}");

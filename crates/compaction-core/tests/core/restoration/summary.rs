@@ -251,14 +251,14 @@ fn r20_an_answer_of_a_scratchpad_alone_is_refused() {
 }
 
 #[test]
-fn r20_what_is_written_by_rule_may_quote_a_scratchpad() {
+fn r20_an_extractive_summary_may_quote_a_scratchpad() {
     let mut lines = Lines::new();
     lines
         .user("Never write <analysis> into a file.")
         .says("I will not.")
         .talk(4000);
     let plan = lines.plan(&MANUAL, &options(Vec::new())).expect("a plan");
-    let applied = plan.apply(&plan.answer_by_rule()).expect("a compaction");
+    let applied = plan.apply(&plan.answer_extractive()).expect("a compaction");
     assert!(
         applied.summary.contains("Never write"),
         "{}",

@@ -4,10 +4,10 @@ use serde::Serialize;
 use session_model::json::RawJson;
 
 use crate::request::{Reasoning, Request, ToolChoice};
-use crate::wire::Target;
 use crate::wire::messages::conversation::{Entry, Message, Role, messages};
 use crate::wire::parts::{CacheControl, cache_control, max_output};
 use crate::wire::reasoning::level;
+use crate::wire::{Platform, Target};
 
 /// The beta (header `anthropic-beta`) that native compaction needs, when it is asked for and when it is replayed.
 pub(crate) const COMPACTION_BETA: &str = "compact-2026-01-12";
@@ -28,8 +28,12 @@ const MARKED_MESSAGES: usize = 2;
 
 #[derive(Serialize)]
 struct Body<'a> {
-    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anthropic_version: Option<&'static str>,
     max_tokens: u64,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
     stream: bool,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ToolEntry<'a>>,
@@ -132,10 +136,19 @@ fn body<'a>(request: &'a Request, target: &Target<'a>) -> Body<'a> {
             ToolChoice::Required => "any",
         },
     };
+    // Where the address names the model, the body names the version of the protocol.
+    let (model, anthropic_version, stream) = match target.compat.platform {
+        Platform::Plain => (Some(target.model), None, true),
+        #[cfg(feature = "bedrock")]
+        Platform::Bedrock => (None, Some("bedrock-2023-05-31"), false),
+        #[cfg(feature = "vertex")]
+        Platform::Vertex => (None, Some("vertex-2023-10-16"), true),
+    };
     let mut body = Body {
-        model: target.model,
+        model,
+        anthropic_version,
         max_tokens,
-        stream: true,
+        stream,
         tools: tools.collect(),
         tool_choice: (!request.tools.is_empty()).then_some(tool_choice),
         system: Vec::from_iter(Entry::text(request.system.clone())),

@@ -10,7 +10,7 @@ use session_model::{
 use crate::capabilities::Capabilities;
 use crate::request::Tool;
 use crate::wire::responses::Fields;
-use crate::wire::{ProviderCompat, Target, Wire};
+use crate::wire::{ApiProtocol, ProviderCompat, Target};
 
 pub(crate) const OPENAI: ProviderCompat = ProviderCompat {
     max_tokens_field: crate::wire::MaxTokensField::MaxTokens,
@@ -23,6 +23,7 @@ pub(crate) const OPENAI: ProviderCompat = ProviderCompat {
     openai_extras: true,
     cache_control: crate::wire::CacheControlModels::Never,
     cache_ttl: crate::wire::CacheTtl::FiveMinutes,
+    platform: crate::wire::Platform::Plain,
 };
 
 pub(crate) const LEAN: ProviderCompat = ProviderCompat {
@@ -52,7 +53,7 @@ pub(crate) const fn openai(model: &str) -> Target<'_> {
     Target {
         provider: "openai",
         model,
-        wire: Wire::Responses,
+        wire: ApiProtocol::Responses,
         compat: &OPENAI,
         capabilities: &THINKS,
         known: true,
@@ -63,7 +64,7 @@ pub(crate) const fn llama() -> Target<'static> {
     Target {
         provider: "llama",
         model: "local",
-        wire: Wire::Responses,
+        wire: ApiProtocol::Responses,
         compat: &LEAN,
         capabilities: &PLAIN,
         known: true,

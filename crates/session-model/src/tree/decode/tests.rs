@@ -63,3 +63,16 @@ fn entries_whose_ids_have_no_room_are_set_aside() {
     assert_eq!(added, Err(AppendEntryError::TooManyEntries));
     assert_eq!(decoded.tree.find("dddddddd"), None);
 }
+
+#[test]
+fn the_place_for_a_title_before_the_header_is_no_entry() {
+    let text = concat!(
+        "{\"type\":\"title\",\"v\":1,\"title\":\"work\",\"pad\":\"   \"}\n",
+        "{\"type\":\"session\",\"version\":3,\"id\":\"s\"}\n",
+        "{\"type\":\"custom\",\"id\":\"a\",\"parentId\":null}\n"
+    );
+    let decoded = crate::tree::decode_bytes(text.as_bytes().to_vec());
+    assert_eq!(ids(&decoded), ["a"]);
+    assert!(decoded.diagnostics.is_empty(), "{:?}", decoded.diagnostics);
+    assert!(decoded.tree.header().is_some());
+}

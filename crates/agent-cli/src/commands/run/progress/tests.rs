@@ -40,7 +40,7 @@ fn every_event_at_eighty_columns() {
     assert_snapshot!(shown(|| 80, &samples()), @r#"
     openai/gpt-5.4, window 272.0k, in /home/ann/parser, session 01994a7e-6a10
     > why does 1h30m fail?
-    note: openai/gpt-5.4: overloaded; again in 1.4 s
+    note: openai/gpt-5.4: overloaded; again in 1.4 s, for 300 s at most
     I look into the parser.
       read src/duration.rs
     warning: hook memory failed at before_prompt: it took longer than 30 seconds and was killed
@@ -55,7 +55,7 @@ fn every_event_at_eighty_columns() {
     -- 5f1c09ab is labelled "the bug"
     -- 5f1c09ab is pinned, 5 tokens
     -- 5f1c09ab is not pinned any more
-    note: the model's window is not known: nothing is compacted by itself; name it with --window
+    note: the model's window is not known: nothing is compacted by itself; give it, or set models.NAME.window
     warning: there are no 9 messages of the user to go back to
     "#);
 }
@@ -67,7 +67,7 @@ fn every_event_at_forty_columns() {
     in /home/ann/parser,
     session 01994a7e-6a10
     > why does 1h30m fail?
-    note: openai/gpt-5.4: overloaded; again in 1.4 s
+    note: openai/gpt-5.4: overloaded; again in 1.4 s, for 300 s at most
     I look into the parser.
       read src/duration.rs
     warning: hook memory failed at before_prompt: it took longer than 30 seconds and was killed
@@ -87,7 +87,7 @@ fn every_event_at_forty_columns() {
     -- 5f1c09ab is labelled "the bug"
     -- 5f1c09ab is pinned, 5 tokens
     -- 5f1c09ab is not pinned any more
-    note: the model's window is not known: nothing is compacted by itself; name it with --window
+    note: the model's window is not known: nothing is compacted by itself; give it, or set models.NAME.window
     warning: there are no 9 messages of the user to go back to
     "#);
 }

@@ -11,10 +11,10 @@ use crate::wire::samples::{
     answer, any_conversation, call, instructed_conversation, lines, request, result, target,
     thinking, thinking_conversation, tool, tool_conversation, user,
 };
-use crate::wire::{MaxTokensField, ProviderCompat, ReasoningField, Target, Wire};
+use crate::wire::{ApiProtocol, MaxTokensField, ProviderCompat, ReasoningField, Target};
 
 fn body(request: &Request, compat: &ProviderCompat) -> String {
-    lines(&encode(request, &target(Wire::Chat, compat)))
+    lines(&encode(request, &target(ApiProtocol::Chat, compat)))
 }
 
 fn mistral() -> ProviderCompat {
@@ -64,20 +64,20 @@ fn a_plain_request_has_only_what_every_server_knows() {
 
 #[test]
 fn results_stand_together_and_their_images_after_them() {
-    let request = tool_conversation(Wire::Chat);
+    let request = tool_conversation(ApiProtocol::Chat);
     insta::assert_snapshot!("tools", body(&request, &ProviderCompat::default()));
     let compat = ProviderCompat::default();
     let blind = Capabilities::default();
     let target = Target {
         capabilities: &blind,
-        ..target(Wire::Chat, &compat)
+        ..target(ApiProtocol::Chat, &compat)
     };
     insta::assert_snapshot!("tools_without_images", lines(&encode(&request, &target)));
 }
 
 #[test]
 fn thinking_goes_back_only_where_it_is_wanted_and_from_where_it_came() {
-    let request = thinking_conversation(Wire::Chat);
+    let request = thinking_conversation(ApiProtocol::Chat);
     insta::assert_snapshot!(
         "thinking_dropped",
         body(&request, &ProviderCompat::default())
@@ -87,7 +87,7 @@ fn thinking_goes_back_only_where_it_is_wanted_and_from_where_it_came() {
 
 #[test]
 fn roles_alternate_where_they_must() {
-    let tools = tool_conversation(Wire::Chat);
+    let tools = tool_conversation(ApiProtocol::Chat);
     insta::assert_snapshot!("mistral_tools", body(&tools, &mistral()));
     let instructed = instructed_conversation();
     insta::assert_snapshot!("mistral_instructions", body(&instructed, &mistral()));
@@ -186,8 +186,8 @@ proptest! {
     fn every_result_answers_a_call_of_the_answer_before_it(messages in any_conversation()) {
         let request = request(messages);
         for compat in [ProviderCompat::default(), mistral(), deepseek(), openai()] {
-            let body = encode(&request, &target(Wire::Chat, &compat));
-            prop_assert_eq!(&body, &encode(&request, &target(Wire::Chat, &compat)));
+            let body = encode(&request, &target(ApiProtocol::Chat, &compat));
+            prop_assert_eq!(&body, &encode(&request, &target(ApiProtocol::Chat, &compat)));
             let body: Value = serde_json::from_str(body.get()).expect("JSON");
             let messages = body["messages"].as_array().expect("messages");
             check(messages, &compat)?;
@@ -215,8 +215,8 @@ fn metadata_goes_back_to_its_model_alone() {
             result("c1", vec![], false),
         ])
     };
-    let sent = |wire| encode(&signed(wire), &target(Wire::Chat, &compat)).to_value();
-    let body = sent(Some(Wire::Chat));
+    let sent = |wire| encode(&signed(wire), &target(ApiProtocol::Chat, &compat)).to_value();
+    let body = sent(Some(ApiProtocol::Chat));
     let message = &body["messages"][2];
     assert_eq!(
         message["reasoning_details"].to_string(),

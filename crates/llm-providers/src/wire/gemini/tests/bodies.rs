@@ -10,19 +10,22 @@ use crate::wire::samples::{
     ABLE, answer, call, image, instructed_conversation, lines, request, result, target, thinking,
     thinking_conversation, tool, tool_conversation, user,
 };
-use crate::wire::{ProviderCompat, Target, Wire};
+use crate::wire::{ApiProtocol, ProviderCompat, Target};
 
 fn body(request: &Request) -> String {
     lines(&encode(
         request,
-        &target(Wire::Gemini, &ProviderCompat::default()),
+        &target(ApiProtocol::Gemini, &ProviderCompat::default()),
     ))
 }
 
 #[test]
 fn bodies_have_the_protocols_fields() {
-    insta::assert_snapshot!("tools", body(&tool_conversation(Wire::Gemini)));
-    insta::assert_snapshot!("thinking", body(&thinking_conversation(Wire::Gemini)));
+    insta::assert_snapshot!("tools", body(&tool_conversation(ApiProtocol::Gemini)));
+    insta::assert_snapshot!(
+        "thinking",
+        body(&thinking_conversation(ApiProtocol::Gemini))
+    );
     insta::assert_snapshot!("instructions", body(&instructed_conversation()));
     let mut plain = request(vec![user("hello")]);
     plain.tools = vec![tool()];
@@ -42,11 +45,18 @@ fn path_names_the_model_once() {
 fn images_of_results_follow_them_in_an_entry_of_their_own() {
     let request = request(vec![
         user("look"),
-        answer(Some(Wire::Gemini), vec![call("a", "{}"), call("b", "{}")]),
+        answer(
+            Some(ApiProtocol::Gemini),
+            vec![call("a", "{}"), call("b", "{}")],
+        ),
         result("a", vec![image()], false),
         result("b", vec![Block::text("no such file")], true),
     ]);
-    let body = encode(&request, &target(Wire::Gemini, &ProviderCompat::default())).to_value();
+    let body = encode(
+        &request,
+        &target(ApiProtocol::Gemini, &ProviderCompat::default()),
+    )
+    .to_value();
     let results = body["contents"][2]["parts"].as_array().expect("results");
     let kinds = results
         .iter()
@@ -83,7 +93,7 @@ fn calls_of_another_model_have_the_documented_placeholder() {
         let target = Target {
             capabilities: can,
             known,
-            ..target(Wire::Gemini, &compat)
+            ..target(ApiProtocol::Gemini, &compat)
         };
         let body = encode(&request, &target).to_value();
         assert!(!body.to_string().contains("FOREIGN"));
@@ -122,7 +132,7 @@ fn levels_are_sent_as_the_model_takes_them() {
         let target = Target {
             capabilities: can,
             known,
-            ..target(Wire::Gemini, &compat)
+            ..target(ApiProtocol::Gemini, &compat)
         };
         encode(&asked, &target).to_value()["generationConfig"]["thinkingConfig"].clone()
     };

@@ -13,7 +13,7 @@ use crate::wire::samples::{
     answer, any_conversation, call, instructed_conversation, lines, request, result, target,
     thinking, thinking_conversation, tool, tool_conversation, user,
 };
-use crate::wire::{ProviderCompat, Target, Wire};
+use crate::wire::{ApiProtocol, ProviderCompat, Target};
 
 fn plain() -> ProviderCompat {
     ProviderCompat::default()
@@ -27,7 +27,7 @@ fn marks() -> ProviderCompat {
 }
 
 fn body(request: &Request, compat: &ProviderCompat) -> String {
-    lines(&encode(request, &target(Wire::Messages, compat)))
+    lines(&encode(request, &target(ApiProtocol::Messages, compat)))
 }
 
 fn blind(request: &Request) -> String {
@@ -35,7 +35,7 @@ fn blind(request: &Request) -> String {
     let compat = plain();
     let target = Target {
         capabilities: &capabilities,
-        ..target(Wire::Messages, &compat)
+        ..target(ApiProtocol::Messages, &compat)
     };
     lines(&encode(request, &target))
 }
@@ -49,7 +49,7 @@ fn a_plain_request_has_only_what_the_wire_demands() {
 
 #[test]
 fn results_stand_first_in_the_turn_after_their_calls() {
-    let request = tool_conversation(Wire::Messages);
+    let request = tool_conversation(ApiProtocol::Messages);
     insta::assert_snapshot!("tools", body(&request, &plain()));
     insta::assert_snapshot!("tools_marked", body(&request, &marks()));
     insta::assert_snapshot!("tools_without_images", blind(&request));
@@ -57,7 +57,7 @@ fn results_stand_first_in_the_turn_after_their_calls() {
 
 #[test]
 fn signed_thinking_goes_back_only_to_where_it_came_from() {
-    let request = thinking_conversation(Wire::Messages);
+    let request = thinking_conversation(ApiProtocol::Messages);
     insta::assert_snapshot!("thinking", body(&request, &marks()));
 }
 
@@ -73,7 +73,7 @@ fn thinking_is_asked_for_where_the_service_takes_it() {
         request.tools = vec![tool()];
         request.reasoning = Reasoning::High;
         change(&mut request);
-        let body = encode(&request, &target(Wire::Messages, &plain())).to_value();
+        let body = encode(&request, &target(ApiProtocol::Messages, &plain())).to_value();
         body["thinking"]["budget_tokens"].as_u64()
     };
     assert_eq!(budget(&|_| {}), Some(16_000));
@@ -87,7 +87,7 @@ fn thinking_is_asked_for_where_the_service_takes_it() {
     let in_calls = |blocks: Vec<Block>| {
         budget(&|r| {
             r.messages
-                .push(answer(Some(Wire::Messages), blocks.clone()));
+                .push(answer(Some(ApiProtocol::Messages), blocks.clone()));
             r.messages.push(result("c", vec![Block::text("r")], false));
         })
     };
@@ -101,7 +101,7 @@ fn compacted(model: &str) -> Request {
         r#"{"type":"compaction","content":"Summary.","encrypted_content":"opaque","later":1}"#;
     let items = [item, r#"{"type":"message","role":"user"}"#];
     let items = items.map(|item| RawJson::parse(item).expect("JSON"));
-    let mut request = tool_conversation(Wire::Messages);
+    let mut request = tool_conversation(ApiProtocol::Messages);
     request.messages.drain(..7);
     request.native = Some(NativeHistory {
         provider: "p".to_owned(),
@@ -116,7 +116,7 @@ fn compacted(model: &str) -> Request {
 fn compaction_is_asked_for_and_replayed_verbatim() {
     let request = compacted("m");
     let compat = marks();
-    let target = target(Wire::Messages, &compat);
+    let target = target(ApiProtocol::Messages, &compat);
     assert!(replays_compaction(&request, &target));
     insta::assert_snapshot!("compact", lines(&encode_compact(&request, &target)));
     let foreign = compacted("other");
@@ -126,9 +126,9 @@ fn compaction_is_asked_for_and_replayed_verbatim() {
 
 #[test]
 fn a_compaction_request_begins_like_a_turn() {
-    let request = tool_conversation(Wire::Messages);
+    let request = tool_conversation(ApiProtocol::Messages);
     let compat = marks();
-    let target = target(Wire::Messages, &compat);
+    let target = target(ApiProtocol::Messages, &compat);
     let turn = encode(&request, &target);
     let compact = encode_compact(&request, &target);
     let shared = turn.get().trim_end_matches('}');
@@ -193,7 +193,7 @@ proptest! {
         let mut request = request(messages);
         request.tools = vec![tool()];
         let compat = marks();
-    let target = target(Wire::Messages, &compat);
+    let target = target(ApiProtocol::Messages, &compat);
         let body = encode(&request, &target);
         prop_assert_eq!(&body, &encode(&request, &target));
         let marks = body.get().matches("\"cache_control\"").count();

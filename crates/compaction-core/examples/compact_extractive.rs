@@ -1,5 +1,5 @@
 //! Plans a compaction of the session on standard input and prints the summary that the built-in rules write.
-//! Run: `cargo run -p compaction-core --example compact_by_rule < examples/sessions/long.jsonl`
+//! Run: `cargo run -p compaction-core --example compact_extractive < examples/sessions/long.jsonl`
 
 use std::io::Read;
 
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = session.tree.path(session.tree.leaf());
     let options = PlanOptions::for_window(TokenCount(200_000));
     let plan = plan_compaction(&path, &Trigger::Manual { focus: None }, &options)?;
-    let applied = plan.apply(&plan.answer_by_rule())?;
+    let applied = plan.apply(&plan.answer_extractive())?;
     eprintln!(
         "{} -> {} tokens, keeping from {}",
         plan.tokens_in_context(),

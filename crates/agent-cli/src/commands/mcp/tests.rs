@@ -1,0 +1,59 @@
+//! The schemas of the tools, and how calls become arguments of the program.
+
+use insta::assert_snapshot;
+use rmcp::model::{JsonObject, object};
+use serde_json::{Value, json};
+
+use super::bounded;
+use super::tools::TOOLS;
+
+fn line(tool: &str, call: Value) -> String {
+    let tool = TOOLS.iter().find(|known| known.name == tool).unwrap();
+    let call: JsonObject = object(call);
+    match tool.command_line(&call, "s.jsonl") {
+        Ok(line) => line.join(" "),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[test]
+fn every_argument_of_a_tool_is_one_of_its_command() {
+    for tool in TOOLS {
+        let listed = serde_json::to_value(tool.listed()).unwrap();
+        let properties = listed["inputSchema"]["properties"].as_object().unwrap();
+        let names: Vec<&str> = properties.keys().map(String::as_str).collect();
+        for name in tool.argument_names() {
+            assert!(names.contains(&name), "{}: {name}", tool.name);
+        }
+    }
+}
+
+#[test]
+fn recall_and_reading_take_less_than_400_tokens() {
+    let tools = TOOLS.iter().filter(|tool| tool.name.starts_with("recall"));
+    let text: String = tools
+        .map(|tool| serde_json::to_string(&tool.listed()).unwrap())
+        .collect();
+    assert!(text.len() < 1600, "{} characters", text.len());
+}
+
+#[test]
+fn calls_become_arguments() {
+    assert_snapshot!(line("recall", json!({ "query": "--flag x", "regex": true, "limit": 3 })), @"agent-cli recall --for-tools --limit=3 --regex -- s.jsonl --flag x");
+    assert_snapshot!(line("recall", json!({ "query": "x", "regex": false, "session": "ab" })), @"agent-cli recall --for-tools -- s.jsonl x");
+    assert_snapshot!(line("pin", json!({ "text": "--remove" })), @"agent-cli pin --in-place --text=--remove -- s.jsonl");
+    assert_snapshot!(line("recall", json!({})), @"error: query: is missing");
+    assert_snapshot!(line("loss", json!({ "out": "x" })), @"error: out: loss has no such argument");
+    assert_snapshot!(line("recall", json!({ "query": {} })), @"error: query: cannot be {}");
+}
+
+#[test]
+fn answers_end_at_a_line_within_their_bound() {
+    let text = "one line of text\n".repeat(10);
+    assert_eq!(bounded(&text, 100), text);
+    assert_snapshot!(bounded(&text, 10), @"
+    one line of text
+    one line of text
+    ... 8 more lines; a larger max_tokens shows them
+    ");
+}

@@ -1,0 +1,189 @@
+//! What `setup` writes, by agent: the file, the place in it, and the value.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use crate::find::Environment;
+
+/// The name of our server in every agent's settings.
+pub(super) const SERVER: &str = "agent-cli";
+
+/// An agent that can be set up.
+pub(super) struct Target {
+    pub agent: &'static str,
+    /// The variable that moves its folder, and the folder below the user's home.
+    variable: Option<&'static str>,
+    folder: &'static str,
+    /// What is written, in this order.
+    parts: &'static [Part],
+}
+
+/// One thing that is written.
+struct Part {
+    /// The file: below the agent's folder, or from the user's home where it begins with `~/`.
+    file: &'static str,
+    place: Place,
+}
+
+/// Where in a file, and what.
+#[derive(Clone, Copy)]
+enum Place {
+    /// A server with `command` and `args`, in the object of this name.
+    Server(&'static str),
+    /// A server with `type` and one list, in the object of this name.
+    LocalServer(&'static str),
+    /// A server in a table of TOML.
+    TomlServer(&'static str),
+    /// A command that runs at this event, for events that match.
+    Hook(&'static str, &'static str),
+}
+
+const COMPACTED: Place = Place::Hook("SessionStart", "compact");
+
+pub(super) const TARGETS: &[Target] = &[
+    Target {
+        agent: "claude",
+        variable: Some("CLAUDE_CONFIG_DIR"),
+        folder: ".claude",
+        parts: &[
+            Part {
+                file: "~/.claude.json",
+                place: Place::Server("mcpServers"),
+            },
+            Part {
+                file: "settings.json",
+                place: COMPACTED,
+            },
+        ],
+    },
+    Target {
+        agent: "codex",
+        variable: Some("CODEX_HOME"),
+        folder: ".codex",
+        parts: &[
+            Part {
+                file: "config.toml",
+                place: Place::TomlServer("mcp_servers"),
+            },
+            Part {
+                file: "hooks.json",
+                place: COMPACTED,
+            },
+        ],
+    },
+    Target {
+        agent: "opencode",
+        variable: None,
+        folder: ".config/opencode",
+        parts: &[Part {
+            file: "opencode.json",
+            place: Place::LocalServer("mcp"),
+        }],
+    },
+    Target {
+        agent: "qwen",
+        variable: None,
+        folder: ".qwen",
+        parts: &[
+            Part {
+                file: "settings.json",
+                place: Place::Server("mcpServers"),
+            },
+            Part {
+                file: "settings.json",
+                place: COMPACTED,
+            },
+        ],
+    },
+    Target {
+        agent: "gemini",
+        variable: None,
+        folder: ".gemini",
+        parts: &[Part {
+            file: "settings.json",
+            place: Place::Server("mcpServers"),
+        }],
+    },
+    Target {
+        agent: "omp",
+        variable: None,
+        folder: ".omp/agent",
+        parts: &[Part {
+            file: "mcp.json",
+            place: Place::Server("mcpServers"),
+        }],
+    },
+];
+
+/// A change of one file.
+pub(super) struct Change {
+    pub file: PathBuf,
+    pub edit: Edit,
+}
+
+/// What is put into a file, or taken out again.
+pub(super) enum Edit {
+    /// A member of an object of JSON: the names down to it, and its value.
+    Member(Vec<&'static str>, Value),
+    /// An element of a list of JSON: the names down to the list, and its value.
+    Element(Vec<&'static str>, Value),
+    /// A table of TOML: its name, and its values.
+    Table([&'static str; 2], Value),
+}
+
+impl Target {
+    /// Returns the changes that set the agent up to run `program`; `None` where no home is known.
+    pub fn changes(&self, environment: &Environment, program: &str) -> Option<Vec<Change>> {
+        let moved = self
+            .variable
+            .and_then(environment.variable)
+            .map(PathBuf::from);
+        let home = environment.home.as_ref();
+        let folder = moved.or_else(|| Some(home?.join(self.folder)))?;
+        let changes = self.parts.iter().map(|part| {
+            let file = match part.file.strip_prefix("~/") {
+                Some(file) => home?.join(file),
+                None => existing_json(folder.join(part.file)),
+            };
+            let edit = part.place.edit(self.agent, program);
+            Some(Change { file, edit })
+        });
+        changes.collect()
+    }
+}
+
+/// Returns the file with comments of the same name, where that is the one that is there.
+fn existing_json(file: PathBuf) -> PathBuf {
+    let with_comments = file.with_extension("jsonc");
+    match file.extension().is_some_and(|end| end == "json")
+        && !file.exists()
+        && with_comments.exists()
+    {
+        true => with_comments,
+        false => file,
+    }
+}
+
+impl Place {
+    fn edit(self, agent: &str, program: &str) -> Edit {
+        let server = json!({ "command": program, "args": ["mcp"] });
+        match self {
+            Self::Server(name) => Edit::Member(vec![name, SERVER], server),
+            Self::LocalServer(name) => {
+                let server =
+                    json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
+                Edit::Member(vec![name, SERVER], server)
+            }
+            Self::TomlServer(name) => Edit::Table([name, SERVER], server),
+            Self::Hook(event, matcher) => {
+                let quoted =
+                    shlex::try_quote(program).map_or_else(|_| program.to_owned(), Into::into);
+                let command = format!("{quoted} hook {agent}");
+                let hook = json!({ "type": "command", "command": command });
+                let element = json!({ "matcher": matcher, "hooks": [hook] });
+                Edit::Element(vec!["hooks", event], element)
+            }
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Edits of settings of every shape, and that they can be taken back to the byte.
+
+use insta::assert_snapshot;
+
+use super::edit::{put, take_back};
+use super::targets::{Edit, TARGETS};
+use crate::find::Environment;
+
+/// Returns the edits of an agent, by the end of their file.
+fn edits(agent: &str) -> Vec<(String, Edit)> {
+    let target = TARGETS.iter().find(|target| target.agent == agent).unwrap();
+    let environment = Environment {
+        home: Some("/home/ann".into()),
+        variable: |_| None,
+    };
+    let changes = target.changes(&environment, "agent-cli").unwrap();
+    let changes = changes.into_iter();
+    let changes = changes.map(|change| (change.file.display().to_string(), change.edit));
+    changes.collect()
+}
+
+#[test]
+fn every_agent_is_set_up_in_an_empty_home() {
+    let mut text = String::new();
+    for target in TARGETS {
+        for (file, edit) in edits(target.agent) {
+            let after = put("", &edit).unwrap();
+            assert_eq!(put(&after, &edit).unwrap(), after, "twice is once");
+            text.push_str(&format!("# {file}\n{after}"));
+        }
+    }
+    assert_snapshot!(text, @r#"
+    # /home/ann/.claude.json
+    {
+      "mcpServers": {
+        "agent-cli": {
+          "args": ["mcp"],
+          "command": "agent-cli"
+        }
+      }
+    }
+    # /home/ann/.claude/settings.json
+    {
+      "hooks": {
+        "SessionStart": [
+          {
+            "hooks": [
+              {
+                "command": "agent-cli hook claude",
+                "type": "command"
+              }
+            ],
+            "matcher": "compact"
+          }
+        ]
+      }
+    }
+    # /home/ann/.codex/config.toml
+    [mcp_servers.agent-cli]
+    args = ["mcp"]
+    command = "agent-cli"
+    # /home/ann/.codex/hooks.json
+    {
+      "hooks": {
+        "SessionStart": [
+          {
+            "hooks": [
+              {
+                "command": "agent-cli hook codex",
+                "type": "command"
+              }
+            ],
+            "matcher": "compact"
+          }
+        ]
+      }
+    }
+    # /home/ann/.config/opencode/opencode.json
+    {
+      "mcp": {
+        "agent-cli": {
+          "command": ["agent-cli", "mcp"],
+          "enabled": true,
+          "type": "local"
+        }
+      }
+    }
+    # /home/ann/.qwen/settings.json
+    {
+      "mcpServers": {
+        "agent-cli": {
+          "args": ["mcp"],
+          "command": "agent-cli"
+        }
+      }
+    }
+    # /home/ann/.qwen/settings.json
+    {
+      "hooks": {
+        "SessionStart": [
+          {
+            "hooks": [
+              {
+                "command": "agent-cli hook qwen",
+                "type": "command"
+              }
+            ],
+            "matcher": "compact"
+          }
+        ]
+      }
+    }
+    # /home/ann/.gemini/settings.json
+    {
+      "mcpServers": {
+        "agent-cli": {
+          "args": ["mcp"],
+          "command": "agent-cli"
+        }
+      }
+    }
+    # /home/ann/.omp/agent/mcp.json
+    {
+      "mcpServers": {
+        "agent-cli": {
+          "args": ["mcp"],
+          "command": "agent-cli"
+        }
+      }
+    }
+    "#);
+}
+
+#[test]
+fn comments_and_order_stay_and_undo_is_exact() {
+    let texts = [
+        "{\n  // mine\n  \"theme\": \"dark\",\n  \"mcpServers\": {\n    \"other\": { \"command\": \"x\" } // theirs\n  },\n  \"last\": [1, 2]\n}\n",
+        "{\n\t\"hooks\": {\n\t\t\"SessionStart\": [\n\t\t\t{ \"hooks\": [] }\n\t\t]\n\t}\n}\n",
+    ];
+    for text in texts {
+        for (file, edit) in edits("qwen") {
+            let after = put(text, &edit).unwrap();
+            assert_ne!(after, text);
+            let back = take_back(&after, &edit).unwrap();
+            assert_eq!(back.trim_end(), text.trim_end(), "{file}");
+            assert_eq!(take_back(text, &edit).unwrap(), text);
+        }
+    }
+    let toml = "# mine\nmodel = \"m\"\n\n[mcp_servers.other] # theirs\ncommand = \"x\"\n";
+    let (_, edit) = edits("codex").remove(0);
+    let after = put(toml, &edit).unwrap();
+    assert_snapshot!(after, @r#"
+    # mine
+    model = "m"
+
+    [mcp_servers.other] # theirs
+    command = "x"
+
+    [mcp_servers.agent-cli]
+    args = ["mcp"]
+    command = "agent-cli"
+    "#);
+    assert_eq!(take_back(&after, &edit).unwrap(), toml);
+}
+
+#[test]
+fn what_cannot_be_edited_is_refused() {
+    let (_, edit) = edits("claude").remove(0);
+    assert_snapshot!(put("{ \"mcpServers\": 3 }", &edit).unwrap_err(), @"mcpServers is no object");
+    assert_snapshot!(put("{ oops", &edit).unwrap_err(), @"Expected colon after the string or word in object property on line 1 column 7");
+    assert_snapshot!(put("[]", &edit).unwrap_err(), @"the file holds no object");
+    let (_, edit) = edits("codex").remove(0);
+    assert_snapshot!(put("mcp_servers = 3", &edit).unwrap_err(), @"mcp_servers is no table");
+}

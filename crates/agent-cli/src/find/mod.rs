@@ -1,0 +1,162 @@
+//! Finding sessions without a path: those of this program and of the agents that people use, by id, the beginning of
+//! one, or `newest`.
+
+mod agents;
+mod project;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use session_import::{Input, Origin, detect, import};
+use session_model::{SessionTree, decode_bytes};
+use session_store::SessionRow;
+use session_store::catalog::{list, row_of, sessions_root};
+
+use crate::error::Error;
+use crate::ui::clean;
+
+pub use agents::{AGENTS, Environment, OWN};
+pub use project::project_of;
+
+/// A session that was found, and whose it is.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The agent that wrote it.
+    pub agent: &'static str,
+    /// What its beginning tells.
+    pub row: SessionRow,
+}
+
+/// Where to look.
+pub struct Finder {
+    environment: Environment,
+    /// The folder of this program's sessions.
+    root: PathBuf,
+}
+
+impl Finder {
+    /// Returns a finder that looks in the places of this process; `session_dir` moves those of this program.
+    ///
+    /// # Errors
+    /// No folder is named, and the home folder is unknown.
+    pub fn of_process(session_dir: Option<&Path>) -> Result<Self, Error> {
+        Ok(Self {
+            environment: Environment::of_process(),
+            root: sessions_root(session_dir)?,
+        })
+    }
+
+    /// Returns the sessions of every agent, or of one, the last written first: those whose project is that of
+    /// `folder`, or all.
+    ///
+    /// # Errors
+    /// The folder of this program's sessions cannot be read.
+    pub fn list(&self, agent: Option<&str>, folder: Option<&Path>) -> Result<Vec<Found>, Error> {
+        let is_wanted = |name: &str| agent.is_none_or(|agent| agent == name);
+        let mut found = Vec::new();
+        if is_wanted(OWN) {
+            let rows = list(&self.root, None)?.into_iter();
+            found.extend(rows.map(|row| Found { agent: OWN, row }));
+        }
+        for agent in AGENTS.iter().filter(|agent| is_wanted(agent.name)) {
+            let files = agent.files(&self.environment);
+            let rows = files.iter().filter_map(|file| row_of(file, decode));
+            found.extend(rows.map(|row| Found {
+                agent: agent.name,
+                row,
+            }));
+        }
+        if let Some(folder) = folder {
+            let project = project_of(folder);
+            found.retain(|found| project_of(Path::new(&found.row.cwd)) == project);
+        }
+        found.sort_by(|one, other| {
+            let key = |found: &Found| (found.row.modified, found.row.locator.clone());
+            key(other).cmp(&key(one))
+        });
+        Ok(found)
+    }
+
+    /// Returns the session that a name means: an id, the beginning of one, or `newest` (of the project of `folder`),
+    /// each with `AGENT:` before it for the sessions of one agent.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where no session, or more than one, is meant.
+    pub fn named(&self, name: &str, folder: &Path) -> Result<Found, Error> {
+        let (agent, id) = match name.split_once(':') {
+            Some((agent, id)) if is_agent(agent) => (Some(agent), id),
+            _ => (None, name),
+        };
+        if id == "newest" {
+            let newest = self.list(agent, Some(folder))?.into_iter().next();
+            let of_agent = agent.map_or(String::new(), |agent| format!(" of {agent}"));
+            return newest.ok_or_else(|| {
+                Error::Usage(format!(
+                    "no session{of_agent} works in this project; agent-cli sessions list --all shows others"
+                ))
+            });
+        }
+        let mut found = self.list(agent, None)?;
+        found.retain(|found| !id.is_empty() && found.row.id.starts_with(id));
+        if found.iter().any(|found| found.row.id == id) {
+            found.retain(|found| found.row.id == id);
+        }
+        match found.len() {
+            0 => Err(Error::Usage(format!(
+                "no file and no session is called {}; agent-cli sessions list --all shows those there are",
+                clean(name)
+            ))),
+            1 => Ok(found.remove(0)),
+            count => {
+                let some = found.iter().take(5);
+                let some = some.map(|found| format!("\n  {}  {}", found.agent, found.row.locator));
+                let some = clean_lines(&some.collect::<String>());
+                Err(Error::Usage(format!(
+                    "{count} sessions are called {}; name more of the id, or the file:{some}",
+                    clean(name)
+                )))
+            }
+        }
+    }
+}
+
+/// Returns the tree of a session's beginning, of whichever format.
+fn decode(bytes: Vec<u8>) -> Option<SessionTree> {
+    let Some(format) = detect(&bytes) else {
+        return Some(decode_bytes(bytes).tree);
+    };
+    let mut lines = Vec::new();
+    let input = Input::of_bytes(bytes);
+    import(format, &input, &Origin::default(), &|_| None, &mut lines).ok()?;
+    Some(decode_bytes(lines).tree)
+}
+
+/// Returns whether an agent is called `name`.
+fn is_agent(name: &str) -> bool {
+    name == OWN || AGENTS.iter().any(|agent| agent.name == name)
+}
+
+fn clean_lines(text: &str) -> String {
+    let lines = text.lines().map(clean);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the file that an argument names: a path, or the file of the session of that name. What looks like a path
+/// and is none stays as it is, for the error of whoever opens it.
+///
+/// # Errors
+/// [`Error::Usage`] where no session, or more than one, is meant.
+pub fn session_path(argument: &Path) -> Result<PathBuf, Error> {
+    let is_path = argument == Path::new("-")
+        || argument.components().count() > 1
+        || argument.extension().is_some()
+        || argument.symlink_metadata().is_ok();
+    let Some(name) = argument.to_str().filter(|_| !is_path) else {
+        return Ok(argument.to_owned());
+    };
+    let here = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
+    let found = Finder::of_process(None)?.named(name, &here)?;
+    Ok(found.row.locator.into())
+}

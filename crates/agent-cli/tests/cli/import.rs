@@ -1,0 +1,238 @@
+//! Sessions of other programs: read by every reading command, written by none, imported by `import`.
+
+use insta::assert_snapshot;
+
+use crate::env::TestEnv;
+
+macro_rules! fixture {
+    ($name:literal) => {
+        include_bytes!(concat!("../../../session-import/tests/fixtures/", $name))
+    };
+}
+
+const PARENT: &str =
+    "sessions/2026/11/21/rollout-2026-11-21T03-28-26-01a2014c-49ee-7432-a739-4e557a4b21ff.jsonl";
+const CHILD: &str =
+    "sessions/2026/11/22/rollout-2026-11-22T03-28-27-01a2014c-4c7f-7a01-9f06-1017ebf0aeec.jsonl";
+
+/// Returns a folder with a session of each program.
+fn env() -> TestEnv {
+    let env = TestEnv::new();
+    env.write("claude.jsonl", fixture!("claude-branches.jsonl"));
+    env.write("codex.jsonl", fixture!("codex-compaction.jsonl"));
+    env.write("qwen.jsonl", fixture!("qwen-compression.jsonl"));
+    env.write("gemini.json", fixture!("gemini-document.json"));
+    env.write("opencode.json", fixture!("opencode-export.json"));
+    env.write(PARENT, fixture!("codex-fork-parent.jsonl"));
+    env.write(CHILD, fixture!("codex-fork-child.jsonl"));
+    env
+}
+
+const SESSIONS: [(&str, &str); 6] = [
+    ("claude.jsonl", "claude-code"),
+    ("codex.jsonl", "codex"),
+    (CHILD, "codex"),
+    ("qwen.jsonl", "qwen-code"),
+    ("gemini.json", "gemini-cli"),
+    ("opencode.json", "opencode"),
+];
+
+#[test]
+fn every_reading_command_takes_sessions_of_other_programs() {
+    let env = env();
+    let before = env.listing();
+    for (session, format) in SESSIONS {
+        for command in [
+            &["inspect", session][..],
+            &["tree", session],
+            &["context", session],
+            &["loss", session],
+            &["recall", session, "question"],
+            &["summaries", session],
+            &["doctor", session],
+        ] {
+            let output = env.run(command);
+            assert!(matches!(output.code, Some(0 | 3)), "{command:?}: {output}");
+            let shown = output.stdout.lines().next().unwrap_or_default();
+            assert!(
+                output.code == Some(3) || shown.starts_with("read as: "),
+                "{command:?}: {output}"
+            );
+            let document = env.run_with(command, &["--json"]).json();
+            assert_eq!(document["format"], format, "{command:?}");
+        }
+        for command in ["plan", "compare"] {
+            let output = env.run_with(&[command, session], &["--json"]);
+            assert!(matches!(output.code, Some(0 | 3)), "{command}: {output}");
+            assert_eq!(output.json()["format"], format, "{command}");
+        }
+    }
+    assert_eq!(env.listing(), before);
+}
+
+#[test]
+fn inspect_says_what_was_read() {
+    let env = env();
+    let text = env.run(&["inspect", "claude.jsonl"]).success();
+    let lines: Vec<&str> = text.lines().take(3).collect();
+    assert_snapshot!(lines.join("\n"), @"
+    read as: Claude Code session 5e550000-0000-4000-8000-000000000001, 3 kinds of record skipped
+    session     Parser work   5e550000-0000-4000-8000-000000000001
+    format      version 3, begun 2026-03-01T10:00:01.000Z
+    ");
+    let text = env.run(&["inspect", CHILD]).success();
+    assert_snapshot!(text.lines().next().unwrap_or_default(), @"read as: Codex session 01a2014c-4c7f-7a01-9f06-1017ebf0aeec, 5 kinds of record skipped");
+    let found = env.json(&["context", CHILD]);
+    assert!(found.to_string().contains("base question"), "{found}");
+}
+
+#[test]
+fn import_writes_a_session_and_a_report() {
+    let env = env();
+    let output = env.run(&["import", "claude.jsonl", "--out", "new.jsonl"]);
+    assert_snapshot!(output, @"
+    exit 0
+    --- stdout
+    imported: Claude Code session 5e550000-0000-4000-8000-000000000001, 2.1.230 -> new.jsonl
+      records     a-kind-of-next-month 1, assistant 10, attachment 3, custom-title
+                  1, file-history-snapshot 1, queue-operation 1, summary 1, system
+                  1, user 11
+      entries     context_edit 1, custom 2, custom_message 7, message 15,
+                  session_info 1
+      skipped     a-kind-of-next-month 1, file-history-snapshot 1, queue-operation 1
+      duplicates  1
+      interrupted 1
+      usage       35 in, 3500 read from and 350 written to the cache, 164 out
+      note    line 27: a second record with the same uuid; left out
+    ");
+    env.run(&["import", "claude.jsonl", "--out", "again.jsonl"])
+        .success();
+    assert_eq!(env.read("new.jsonl"), env.read("again.jsonl"));
+    assert_eq!(
+        env.lines("new.jsonl")[1]["data"]["sha256"]
+            .as_str()
+            .map(str::len),
+        Some(64)
+    );
+    let document = env.json(&["doctor", "new.jsonl"]);
+    assert_eq!(document["diagnostics"], serde_json::json!([]));
+    assert!(document["format"].is_null());
+    // Not a byte of an existing file is replaced.
+    let output = env.run(&["import", "claude.jsonl", "--out", "new.jsonl"]);
+    assert_eq!(output.code, Some(2), "{output}");
+    let from_pipe = env.run_on(
+        fixture!("qwen-fork.jsonl"),
+        &["import", "-", "--out", "piped.jsonl", "--json"],
+    );
+    assert_eq!(from_pipe.json()["format"], "qwen-code");
+}
+
+#[test]
+fn commands_that_write_make_a_copy_or_refuse() {
+    let env = env();
+    let pin = [
+        "pin",
+        "claude.jsonl",
+        "--text",
+        "keep this",
+        "--out",
+        "pinned.jsonl",
+    ];
+    env.run(&pin).success();
+    let lines = env.lines("pinned.jsonl");
+    assert_eq!(lines[0]["type"], "session");
+    assert_eq!(lines[1]["customType"], "agent-cli/import");
+    assert_eq!(lines.last().expect("lines")["customType"], "agent-cli/pin");
+    let before = env.listing();
+    let mut said = String::new();
+    for command in [
+        &["compact", "claude.jsonl", "--in-place"][..],
+        &["undo", "claude.jsonl", "--in-place"],
+        &["migrate", "claude.jsonl", "--in-place"],
+        &["migrate", "claude.jsonl", "--out", "migrated.jsonl"],
+        &["pin", "claude.jsonl", "--text", "x", "--in-place"],
+        &["-p", "hello", "--session", "claude.jsonl"],
+    ] {
+        let output = env.run(command);
+        assert_eq!(output.code, Some(4), "{command:?}: {output}");
+        said.push_str(&output.stderr);
+    }
+    assert_snapshot!(said, @"
+    error: claude.jsonl: a Claude Code session, which is read but never written; run agent-cli import claude.jsonl --out NEW and use NEW
+    error: claude.jsonl: a Claude Code session, which is read but never written; run agent-cli import claude.jsonl --out NEW and use NEW
+    error: claude.jsonl: a Claude Code session, which is read but never written; run agent-cli import claude.jsonl --out NEW and use NEW
+    error: claude.jsonl: a Claude Code session, which is read but never written; run agent-cli import claude.jsonl --out NEW and use NEW
+    error: claude.jsonl: a Claude Code session, which is read but never written; run agent-cli import claude.jsonl --out NEW and use NEW
+    error: claude.jsonl: a Claude Code session, which is read but never written; run agent-cli import claude.jsonl --out NEW and use NEW
+    ");
+    assert_eq!(env.listing(), before);
+}
+
+#[test]
+fn a_file_of_no_known_format_names_those_that_were_tried() {
+    let env = TestEnv::new();
+    env.write("new-codex.jsonl", "{\"type\":\"new\",\"payload\":{}}\n");
+    assert_snapshot!(env.run(&["inspect", "new-codex.jsonl"]).stderr, @r#"error: new-codex.jsonl: JSON, but no session; a session begins with a line of type "session"; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export; it resembles Codex, but its lines have a payload, but no known type ("new")"#);
+    env.write("opencode.db", b"SQLite format 3\0rest");
+    assert_snapshot!(env.run(&["inspect", "opencode.db"]).stderr, @"error: opencode.db: a binary file, no session; sessions are JSON lines; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export; it resembles opencode export, but a database is not read; write the session to a file with opencode export ID");
+    env.session("own.jsonl", "u:5 a:5");
+    let output = env.run(&["import", "own.jsonl", "--out", "new.jsonl"]);
+    assert_snapshot!(output.stderr, @"error: own.jsonl: no session of another program; one of pi, oh-my-pi or agent-cli needs no import");
+}
+
+#[test]
+fn a_fork_whose_base_is_missing_is_an_error_of_doctor() {
+    let env = TestEnv::new();
+    env.write("fork.jsonl", fixture!("codex-fork-child.jsonl"));
+    let output = env.run(&["doctor", "fork.jsonl"]);
+    assert_eq!(output.code, Some(1), "{output}");
+    assert!(output.stdout.contains("was not found"), "{output}");
+}
+
+#[test]
+fn a_path_in_a_foreign_session_is_shown_and_never_followed() {
+    let env = TestEnv::new();
+    env.write(
+        "secret/x-outside-id.jsonl",
+        fixture!("codex-fork-parent.jsonl"),
+    );
+    let fork = |id: &str| {
+        let meta = serde_json::json!({
+            "type": "session_meta",
+            "payload": { "id": "own-session", "history_base": { "thread_id": id } },
+        });
+        format!("{meta}\n")
+    };
+    for id in [
+        "../secret/x-outside-id",
+        "/etc/passwd",
+        "..",
+        "outside-id\u{1b}[2J",
+    ] {
+        env.write("sessions/fork.jsonl", fork(id));
+        let output = env.run(&["doctor", "sessions/fork.jsonl"]);
+        assert_eq!(output.code, Some(1), "{id}: {output}");
+        assert!(output.stdout.contains("was not found"), "{id}: {output}");
+        assert!(!output.stdout.contains('\u{1b}'), "{id}: {output}");
+    }
+    #[cfg(unix)]
+    {
+        let link = env.path("sessions/rollout-outside-id.jsonl");
+        let target = env.path("secret/x-outside-id.jsonl");
+        std::os::unix::fs::symlink(target, link).expect("a link of the test");
+        env.write("sessions/fork.jsonl", fork("outside-id"));
+        let output = env.run(&["doctor", "sessions/fork.jsonl"]);
+        assert_eq!(output.code, Some(1), "{output}");
+    }
+    let export = serde_json::json!({
+        "info": { "id": "ses_1" },
+        "messages": [{
+            "info": { "id": "msg_1", "role": "user" },
+            "parts": [{ "type": "file", "mime": "text/plain", "url": "file:///etc/passwd" }],
+        }],
+    });
+    env.write("export.json", export.to_string());
+    let messages = env.messages("export.json").to_string();
+    assert!(messages.contains("file:///etc/passwd"), "{messages}");
+    assert!(!messages.contains("root:"), "{messages}");
+}

@@ -1,0 +1,129 @@
+//! `setup` and `hook`: what other agents are told, and what is written for them.
+
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::env::TestEnv;
+
+#[test]
+fn an_agent_is_set_up_and_that_is_taken_back() {
+    let env = TestEnv::new();
+    let file = env.home().join(".qwen/settings.json");
+    std::fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+    let before = "{\n  // mine\n  \"theme\": \"dark\"\n}\n";
+    std::fs::write(&file, before).expect("written");
+    let text = || std::fs::read_to_string(&file).expect("the settings");
+    let shown = env.run(&["setup", "qwen", "--dry-run"]).success();
+    assert!(shown.contains("+  \"mcpServers\": {"), "{shown}");
+    assert_eq!(text(), before);
+    env.run(&["setup", "qwen"]).success();
+    assert!(
+        text().contains("// mine") && text().contains("hook qwen"),
+        "{}",
+        text()
+    );
+    let again = env.run(&["setup", "qwen"]);
+    assert_eq!(again.code, Some(3), "{again}");
+    env.run(&["setup", "qwen", "--undo"]).success();
+    assert_eq!(text(), before);
+}
+
+#[test]
+fn files_that_setup_made_are_removed_again() {
+    let env = TestEnv::new();
+    env.run(&["setup", "codex"]).success();
+    let folder = env.home().join(".codex");
+    assert!(folder.join("config.toml").exists() && folder.join("hooks.json").exists());
+    env.run(&["setup", "codex", "--undo"]).success();
+    assert!(!folder.join("config.toml").exists() && !folder.join("hooks.json").exists());
+}
+
+#[test]
+fn settings_that_are_no_json_stay_as_they_are() {
+    let env = TestEnv::new();
+    std::fs::create_dir_all(env.home()).expect("made");
+    std::fs::write(env.home().join(".claude.json"), "{ oops").expect("written");
+    assert_snapshot!(env.run(&["setup", "claude"]), @r#"
+    exit 2
+    --- stderr
+    error: [DIR]/home/.claude.json: Expected colon after the string or word in object property on line 1 column 7; nothing was changed
+    "#);
+    assert!(!env.home().join(".claude/settings.json").exists());
+}
+
+#[test]
+fn a_hook_tells_what_a_compaction_removed() {
+    let env = TestEnv::new();
+    let example = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../examples/sessions/long.jsonl"
+    );
+    std::fs::copy(example, env.path("long.jsonl")).expect("copied");
+    env.run(&["compact", "long.jsonl", "--out", "after.jsonl"])
+        .success();
+    let told = |path: &str| {
+        let input = json!({ "session_id": "x", "transcript_path": path, "hook_event_name": "SessionStart", "source": "compact" });
+        let output = env
+            .run_on(input.to_string().as_bytes(), &["hook", "claude"])
+            .success();
+        serde_json::from_str::<Value>(&output).expect("JSON")
+    };
+    let after = told("after.jsonl");
+    let text = after["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(
+        text.contains("left the context") && text.contains("rule of the user"),
+        "{after}"
+    );
+    assert!(text.len() <= 1200, "300 tokens: {}", text.len());
+    assert_eq!(told("long.jsonl"), json!({}), "nothing was compacted");
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../session-import/tests/fixtures/claude-compaction.jsonl"
+    );
+    let foreign = told(fixture);
+    let text = foreign["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap_or_default();
+    assert!(text.starts_with("7 entries left the context"), "{foreign}");
+    assert_snapshot!(env.run_on(b"oops", &["hook", "claude"]), @r#"
+    exit 2
+    --- stderr
+    error: standard input is no JSON of a hook: expected value at line 1 column 1
+    "#);
+}
+
+#[test]
+fn a_hook_tells_nothing_private() {
+    let env = TestEnv::new();
+    let message = |id: &str, parent: Value, text: &str| {
+        json!({ "type": "message", "id": id, "parentId": parent, "timestamp": "2026-01-01T00:00:00.000Z",
+                "message": { "role": "user", "content": text, "timestamp": 1 } })
+    };
+    let lines = [
+        json!({ "type": "session", "version": 3, "id": "77ab", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/work" }),
+        message(
+            "a",
+            Value::Null,
+            "Never touch the schema. <private>Never name the client Umbra.</private>",
+        ),
+        message("b", json!("a"), "Always run the linter first."),
+        json!({ "type": "compaction", "id": "c", "parentId": "b", "timestamp": "2026-01-01T00:00:00.000Z",
+                "summary": "Work went on.", "firstKeptEntryId": "c", "tokensBefore": 100 }),
+    ];
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    env.write("s.jsonl", &lines);
+    let input =
+        json!({ "transcript_path": "s.jsonl", "hook_event_name": "SessionStart" }).to_string();
+    let told = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
+    assert!(told.contains("linter") && !told.contains("Umbra"), "{told}");
+    env.write(
+        "s.jsonl",
+        lines
+            .replace("Work went on", "<EPISODIC-MEMORY-EXCLUDE/>")
+            .replace("Always run", "<EPISODIC-MEMORY-EXCLUDE/> Always run"),
+    );
+    let told = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
+    assert!(!told.contains("linter"), "{told}");
+}

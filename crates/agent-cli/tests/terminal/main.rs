@@ -1,0 +1,118 @@
+//! The program in a pseudo terminal, as people use it.
+
+mod pty;
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use pty::Pty;
+
+fn script(folder: &Path, lines: &[Value]) -> String {
+    let path = folder.join("script.jsonl");
+    let header = json!({"script": 1, "name": "demo", "window": 16384, "max_output": 4096});
+    let lines = std::iter::once(&header).chain(lines);
+    let text: String = lines.map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, text).expect("a script");
+    format!("scripted:{}", path.display())
+}
+
+#[test]
+fn a_session_is_talked_to_compacted_and_resumed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let call = json!({"name": "bash", "arguments": {"command": "echo from-$((40 + 2))"}});
+    let provider = script(
+        folder.path(),
+        &[
+            json!({"answer": {"text": "I run the **command**.", "calls": [call]}}),
+            json!({"answer": {"text": "The command \u{1b}[31mhas run."}}),
+            json!({"answer": {"text": "Many words follow here. ".repeat(1200)}}),
+            json!({"answer": {"text": "That is all."}}),
+            json!({"answer": {"text": "Resumed well."}}),
+        ],
+    );
+    let settings = ["--set", "compaction.keepRecentTokens=1"];
+    let arguments = [&["--provider", &provider][..], &settings].concat();
+    let mut pty = Pty::start(folder.path(), &arguments);
+    pty.wait_for("ask something");
+    pty.send("run it\r");
+    pty.wait_for("bash wants to run");
+    // A question takes no keys in its first moment, in which they may have been meant for the editor.
+    pty.send_until("y", "exit 0|1 line|has run");
+    pty.wait_for("has run");
+    pty.wait_for("ask something");
+    assert!(
+        pty.transcript().contains("* bash echo from-$((40 + 2))"),
+        "{}",
+        pty.transcript()
+    );
+    pty.send("\u{15}tell more\r");
+    pty.wait_for("Many words follow here.");
+    pty.wait_for("ask something");
+    pty.send("is that all?\r");
+    pty.wait_for("That is all.");
+    pty.wait_for("ask something");
+    pty.send("/compact\r");
+    pty.wait_for("-- compacted");
+    pty.wait_for("/undo takes it back");
+    pty.send("/undo\r");
+    pty.wait_for("compaction taken back");
+    // What is above the editor stays there in a terminal of another size.
+    pty.resize(20, 64);
+    pty.send("/cost\r");
+    pty.wait_for("cost of this run");
+    pty.wait_for("compaction taken back");
+    pty.send("/tree\r");
+    pty.wait_for("YOU ARE HERE");
+    pty.send("q");
+    pty.wait_for("ask something");
+    // The transcript stays in the terminal's own scrollback.
+    let transcript = pty.transcript();
+    for text in [
+        "> run it",
+        "I run the command.",
+        "> tell more",
+        "-- compacted",
+    ] {
+        assert!(transcript.contains(text), "{text}: {transcript}");
+    }
+    pty.send("\u{4}");
+    assert_eq!(pty.exit_code(), 0);
+    let last = pty.transcript();
+    let resume = last
+        .lines()
+        .find(|line| line.contains("to go on: agent-cli --resume"));
+    let resume = resume.unwrap_or_else(|| panic!("{last}"));
+    let id = resume
+        .split_whitespace()
+        .skip_while(|word| *word != "--resume")
+        .nth(1);
+    let id = id.expect("an id");
+    let mut pty = Pty::start(folder.path(), &[&["--resume", id], &arguments[..]].concat());
+    pty.wait_for("ask something");
+    pty.wait_for("That is all.");
+    pty.send("and now\r");
+    pty.wait_for("Resumed well.");
+    pty.send("/quit\r");
+    assert_eq!(pty.exit_code(), 0);
+}
+
+#[test]
+fn plain_lines_need_no_moving_cursor() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let provider = script(
+        folder.path(),
+        &[json!({"answer": {"text": "Hello *there*."}})],
+    );
+    let mut pty = Pty::start(folder.path(), &["--plain", "--provider", &provider]);
+    pty.wait_for("scripted/demo");
+    pty.send("hi\r");
+    pty.wait_for("Hello there.");
+    pty.send("/quit\r");
+    assert_eq!(pty.exit_code(), 0);
+    assert!(
+        !pty.raw().contains('\u{1b}') || !pty.raw().contains("\u{1b}[6n"),
+        "{:?}",
+        pty.raw()
+    );
+}

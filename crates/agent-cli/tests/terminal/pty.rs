@@ -1,0 +1,194 @@
+//! A pseudo terminal with the program in it.
+
+use std::io::{Read, Write};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
+
+/// How long something is waited for that should come in a moment.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long a key is given to show something before it is pressed again.
+const AGAIN: Duration = Duration::from_secs(2);
+
+const SIZE: PtySize = PtySize {
+    rows: 24,
+    cols: 80,
+    pixel_width: 0,
+    pixel_height: 0,
+};
+
+fn cells(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).expect("a size")
+}
+
+/// A terminal, and the program that runs in it.
+pub struct Pty {
+    child: Box<dyn Child + Send + Sync>,
+    keys: Arc<Mutex<Box<dyn Write + Send>>>,
+    screen: Arc<(Mutex<Screen>, Condvar)>,
+    terminal: Box<dyn MasterPty + Send>,
+}
+
+/// What the terminal shows.
+struct Screen {
+    parser: vt100::Parser,
+    raw: Vec<u8>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pty {
+    /// Starts the program in a terminal; its home and its working folder are below `folder`.
+    pub fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let work = folder.join("work");
+        std::fs::create_dir_all(&work).expect("a folder");
+        let pair = native_pty_system().openpty(SIZE).expect("a terminal");
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_agent-cli"));
+        command.args(arguments);
+        command.cwd(&work);
+        command.env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", folder);
+        command.env("TERM", "xterm-256color");
+        let child = pair.slave.spawn_command(command).expect("the program");
+        drop(pair.slave);
+        let keys = pair.master.take_writer().expect("keys");
+        let keys = Arc::new(Mutex::new(keys));
+        let screen = Screen {
+            parser: vt100::Parser::new(cells(SIZE.rows), cells(SIZE.cols), 2_000),
+            raw: Vec::new(),
+        };
+        let screen = Arc::new((Mutex::new(screen), Condvar::new()));
+        let reader = pair.master.try_clone_reader().expect("a screen");
+        read(reader, screen.clone(), keys.clone());
+        Self {
+            child,
+            keys,
+            screen,
+            terminal: pair.master,
+        }
+    }
+
+    /// Presses keys.
+    pub fn send(&mut self, keys: &str) {
+        let mut writer = lock(&self.keys);
+        writer.write_all(keys.as_bytes()).expect("keys");
+        writer.flush().expect("keys");
+    }
+
+    /// Presses keys until one of the texts is on the screen.
+    pub fn send_until(&mut self, keys: &str, texts: &str) {
+        for _ in 0..20 {
+            self.send(keys);
+            if self.shows(texts, AGAIN) {
+                return;
+            }
+        }
+        panic!("{texts} does not come:\n{}", self.transcript());
+    }
+
+    /// Waits until one of the texts, which are separated by `|`, is on the screen.
+    pub fn wait_for(&self, texts: &str) {
+        let found = self.shows(texts, PATIENCE);
+        assert!(found, "{texts} does not come:\n{}", self.transcript());
+    }
+
+    fn shows(&self, texts: &str, patience: Duration) -> bool {
+        let (screen, changed) = &*self.screen;
+        let is_missing = |screen: &mut Screen| {
+            let shown = screen.parser.screen().contents();
+            !texts.split('|').any(|text| shown.contains(text))
+        };
+        let waited = changed.wait_timeout_while(lock(screen), patience, is_missing);
+        let (screen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(screen);
+        !waited.timed_out()
+    }
+
+    /// Returns everything that was printed, the scrollback included.
+    pub fn transcript(&self) -> String {
+        let mut screen = lock(&self.screen.0);
+        let (rows, cols) = screen.parser.screen().size();
+        let (rows, cols) = (usize::from(rows.get()), cols.get());
+        screen.parser.screen_mut().set_scrollback(usize::MAX);
+        let mut at = screen.parser.screen().scrollback();
+        let mut lines: Vec<String> = Vec::new();
+        loop {
+            let shown = screen.parser.screen().rows(0, cols);
+            let shown: Vec<String> = shown.collect();
+            let next = at.saturating_sub(rows);
+            lines.extend(
+                shown
+                    .into_iter()
+                    .take(if at == 0 { rows } else { at - next }),
+            );
+            if at == 0 {
+                break;
+            }
+            at = next;
+            screen.parser.screen_mut().set_scrollback(at);
+        }
+        lines.join("\n")
+    }
+
+    /// Gives the terminal another size.
+    pub fn resize(&mut self, rows: u16, cols: u16) {
+        let parser = &mut lock(&self.screen.0).parser;
+        parser.screen_mut().set_size(cells(rows), cells(cols));
+        let size = PtySize { rows, cols, ..SIZE };
+        self.terminal.resize(size).expect("another size");
+    }
+
+    /// Returns every byte that was written, as text.
+    pub fn raw(&self) -> String {
+        String::from_utf8_lossy(&lock(&self.screen.0).raw).into_owned()
+    }
+
+    /// Waits for the end of the program.
+    pub fn exit_code(&mut self) -> u32 {
+        self.child.wait().expect("an end").exit_code()
+    }
+}
+
+impl Drop for Pty {
+    fn drop(&mut self) {
+        // A test that failed leaves nothing behind.
+        let _ = self.child.kill();
+    }
+}
+
+/// Keeps the screen as the program writes it, and answers where the cursor is.
+fn read(
+    mut reader: Box<dyn Read + Send>,
+    screen: Arc<(Mutex<Screen>, Condvar)>,
+    keys: Arc<Mutex<Box<dyn Write + Send>>>,
+) {
+    std::thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        while let Ok(count) = reader.read(&mut buffer) {
+            if count == 0 {
+                return;
+            }
+            let bytes = &buffer[..count];
+            let mut shown = lock(&screen.0);
+            shown.parser.process(bytes);
+            shown.raw.extend_from_slice(bytes);
+            let (row, column) = shown.parser.screen().cursor_position();
+            drop(shown);
+            screen.1.notify_all();
+            if bytes.windows(4).any(|part| part == b"\x1b[6n") {
+                let answer = format!("\x1b[{};{}R", row + 1, column + 1);
+                let mut keys = lock(&keys);
+                let _ = keys
+                    .write_all(answer.as_bytes())
+                    .and_then(|()| keys.flush());
+            }
+        }
+    });
+}

@@ -1,0 +1,145 @@
+//! Plain lines in the place of a viewport: prompts are read a line at a time, finished blocks are printed. For
+//! terminals that cannot move their cursor, and for screen readers.
+
+use std::io::{self, BufRead, Write};
+
+use agent_session::runtime::Finished;
+use agent_session::{BuiltSession, EventReceiver, SessionHandle};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use futures_util::future::join;
+use ratatui::layout::Size;
+use tokio::sync::mpsc::{Receiver, channel};
+
+use crate::driver::{Driver, Ended, Options};
+use crate::state::{FullScreen, Input, State};
+use crate::text::{columns, safe_line, safe_lines, text_of};
+
+pub(crate) async fn run(
+    session: BuiltSession,
+    handle: SessionHandle,
+    events: EventReceiver,
+    options: Options,
+) -> io::Result<Ended> {
+    let (columns, rows) = crossterm::terminal::size().unwrap_or((80, 24));
+    let mut driver = Driver::new(handle, options, Size::new(columns, rows));
+    let lines = listen()?;
+    let drive = async {
+        let driven = drive(&mut driver, events, lines).await;
+        driver.handle.close();
+        driven
+    };
+    let (finished, driven): (Finished, _) = join(session.run(), drive).await;
+    driven?;
+    Ok(driver.ended(finished))
+}
+
+/// Reads lines on another thread, which ends with the program.
+fn listen() -> io::Result<Receiver<String>> {
+    let (sender, lines) = channel(16);
+    std::thread::Builder::new()
+        .name("lines".to_owned())
+        .spawn(move || {
+            for line in io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                if sender.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        })?;
+    Ok(lines)
+}
+
+async fn drive(
+    driver: &mut Driver,
+    mut events: EventReceiver,
+    mut lines: Receiver<String>,
+) -> io::Result<()> {
+    let cancel = driver.cancel.clone();
+    let mut shown = Shown::default();
+    let mut listens = true;
+    driver.open();
+    loop {
+        shown.print(&mut driver.state)?;
+        tokio::select! {
+            line = lines.recv(), if listens => match line {
+                Some(line) => type_line(driver, &line),
+                None => {
+                    listens = false;
+                    driver.handle.close();
+                }
+            },
+            event = events.recv() => {
+                let Some(event) = event else { break };
+                driver.input(Input::Session(event));
+            }
+            input = driver.finished() => driver.input(input),
+            () = cancel.cancelled(), if !driver.state.is_closing => {
+                driver.state.is_closing = true;
+                driver.handle.close();
+            }
+        }
+    }
+    shown.print(&mut driver.state)
+}
+
+/// Does what keys would do: a line answers a question, or is a prompt.
+fn type_line(driver: &mut Driver, line: &str) {
+    let press = |driver: &mut Driver, code| {
+        driver.input(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+    };
+    if let (Some(_), Some(letter)) = (driver.state.approvals.front(), line.trim().chars().next())
+        && line.trim().chars().count() == 1
+    {
+        // What holds for ever is a capital there, where one key decides.
+        let letter = match letter {
+            'a' | 'v' => letter.to_ascii_uppercase(),
+            other => other,
+        };
+        press(driver, KeyCode::Char(letter));
+        return;
+    }
+    driver.state.editor.set_text(line.trim_end());
+    press(driver, KeyCode::Enter);
+}
+
+/// What was printed of what changes.
+#[derive(Default)]
+struct Shown {
+    asked: Option<String>,
+}
+
+impl Shown {
+    fn print(&mut self, state: &mut State) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        for line in state.take_unprinted() {
+            writeln!(out, "{}", text_of(&line))?;
+        }
+        match state.full.take() {
+            Some(FullScreen::Page(pager)) => {
+                writeln!(out, "{}", pager.title)?;
+                for line in &pager.lines {
+                    writeln!(out, "{}", text_of(line))?;
+                }
+            }
+            Some(FullScreen::Tree(tree)) => {
+                let drawn = tree.draw(state.width(), tree.len() + 3, state.theme);
+                for line in drawn.rows.iter().filter(|line| columns(&text_of(line)) > 0) {
+                    writeln!(out, "{}", text_of(line))?;
+                }
+            }
+            None => {}
+        }
+        let asked = state.approvals.front();
+        if asked.map(|asked| &asked.call_id) != self.asked.as_ref() {
+            self.asked = asked.map(|asked| asked.call_id.clone());
+            if let Some(asked) = asked {
+                writeln!(out, "{} wants to run:", safe_line(&asked.tool))?;
+                for line in safe_lines(&asked.subject) {
+                    writeln!(out, "  {line}")?;
+                }
+                writeln!(out, "allow? y once, a always here, n no, v never here")?;
+            }
+        }
+        out.flush()
+    }
+}

@@ -1,0 +1,78 @@
+//! Reports that are made of a session: pages and figures. They may take a while and run on another thread.
+
+mod context;
+mod history;
+mod searches;
+
+use agent_session::runtime::Snapshot;
+
+use crate::block::Block;
+use crate::gauge::ContextFigures;
+use crate::pager::Pager;
+use crate::theme::Theme;
+use crate::tree::TreeView;
+
+/// What can be made of a session.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Report {
+    /// What fills the window, for the status line.
+    Fill,
+    /// What was said before, for a session that is resumed.
+    History,
+    /// What fills the window, as a page.
+    Context,
+    /// The tree.
+    Tree,
+    /// A search.
+    Recall(String),
+    /// What compactions took out.
+    Loss,
+}
+
+/// A report.
+#[derive(Debug)]
+pub enum Built {
+    /// What fills the window.
+    Fill {
+        /// Tokens of the prompt and the tools.
+        fixed: u64,
+    },
+    /// What was said before.
+    History {
+        /// The end of the conversation.
+        blocks: Vec<Block>,
+        /// The messages of the user.
+        prompts: Vec<String>,
+    },
+    /// A page.
+    Page(Pager),
+    /// The tree.
+    Tree(Box<TreeView>),
+    /// There is nothing to show, and why.
+    Nothing(String),
+}
+
+/// What reports are made for.
+#[derive(Debug, Clone, Copy)]
+pub struct Environment {
+    /// The columns of the screen.
+    pub width: usize,
+    /// The styles.
+    pub theme: Theme,
+    /// The figures of the status line.
+    pub figures: Option<ContextFigures>,
+}
+
+/// Returns a report about a session.
+pub fn build(report: &Report, session: &Snapshot, environment: &Environment) -> Built {
+    match report {
+        Report::Fill => Built::Fill {
+            fixed: context::fixed_tokens(session),
+        },
+        Report::History => history::history(session),
+        Report::Context => Built::Page(context::page(session, environment)),
+        Report::Tree => Built::Tree(Box::new(TreeView::of(session))),
+        Report::Recall(words) => searches::recalled(session, words, environment),
+        Report::Loss => searches::lost(session, environment),
+    }
+}

@@ -1,0 +1,135 @@
+//! What is found in a session, and what compactions took out of its context.
+
+use agent_session::runtime::Snapshot;
+use agent_session::tools::recalling::search;
+use agent_session::wording::{counted, tokens};
+use compaction_core::{
+    ContextLoss, Hints, Profile, Query, RecallFilters, RecallRequest, TokenCount, loss_report,
+};
+use ratatui::text::{Line, Span};
+
+use super::{Built, Environment};
+use crate::pager::Pager;
+use crate::text::{line, safe_line, wrap};
+
+/// The size of an answer, in entries and in tokens.
+const ENTRIES: usize = 20;
+const TOKENS: TokenCount = TokenCount(4000);
+
+/// Searches a session for words, on every branch.
+pub(super) fn recalled(session: &Snapshot, words: &str, environment: &Environment) -> Built {
+    let (width, theme) = (environment.width, environment.theme);
+    let request = RecallRequest {
+        query: Query::Words(words),
+        filters: RecallFilters::default(),
+        entries: ENTRIES,
+        tokens: TOKENS,
+        except: None,
+        clean: None,
+        hints: Hints {
+            read: "/tree shows where they stand",
+            anywhere: "other words",
+        },
+    };
+    let rules = Profile::Own.context_rules();
+    let found = search(&session.tree, session.leaf, rules, &request, &|| false);
+    let Some(found) = found.filter(|found| !found.found.is_empty()) else {
+        let entries = counted(session.tree.len(), "entry");
+        return Built::Nothing(format!("nothing in {entries} matches {words}"));
+    };
+    let mut lines = Vec::new();
+    for (number, text) in found.to_text(&request).lines().enumerate() {
+        let style = match (number, text.starts_with('[')) {
+            (0, _) => theme.dim(),
+            (_, true) => theme.bold(),
+            (_, false) => theme.plain(),
+        };
+        let text = line(safe_line(text), style);
+        lines.extend(wrap(&text, width, &Span::raw("  ")));
+    }
+    Built::Page(Pager::new(format!("Recall: {}", safe_line(words)), lines))
+}
+
+/// Shows what compactions took out of the context.
+pub(super) fn lost(session: &Snapshot, environment: &Environment) -> Built {
+    let theme = environment.theme;
+    let path = session.tree.path(session.leaf);
+    let rules = Profile::Own.context_rules();
+    let report = loss_report(&path, rules, Profile::Own.counter(), &mut || true);
+    let report = report.filter(|report| report.compactions.len() + report.edits.len() > 0);
+    let Some(report) = report else {
+        let none = "no compaction and no pruning on the path, so nothing is out of context";
+        return Built::Nothing(none.to_owned());
+    };
+    let mut lines = Vec::new();
+    for (place, loss) in report.compactions.iter().enumerate() {
+        let removed = tokens(loss.loss.removed_tokens);
+        let summary = tokens(loss.summary_tokens);
+        let number = place + 1;
+        let title = format!("compaction #{number}  {removed} taken out, summary {summary}");
+        lines.push(line(title, theme.bold()));
+        of_loss(&loss.loss, environment, &mut lines);
+        if !loss.invented.is_empty() {
+            let quotes = counted(loss.invented.len(), "quote");
+            let text = format!("   invented     {quotes} that the user never said");
+            lines.push(line(text, theme.warn()));
+        }
+    }
+    for loss in &report.edits {
+        let entries = counted(loss.entries, "entry");
+        let removed = tokens(loss.loss.removed_tokens);
+        let title = format!("pruning  {entries} shortened, {removed} taken out");
+        lines.push(line(title, theme.bold()));
+        of_loss(&loss.loss, environment, &mut lines);
+    }
+    let hint = "what is out of context is in the session: /recall WORDS finds it, /undo takes a compaction back";
+    lines.extend(wrap(
+        &line(hint, theme.dim()),
+        environment.width,
+        &Span::raw(""),
+    ));
+    Built::Page(Pager::new(
+        "What compactions took out of the context",
+        lines,
+    ))
+}
+
+fn of_loss(loss: &ContextLoss, environment: &Environment, lines: &mut Vec<Line<'static>>) {
+    let theme = environment.theme;
+    let mut row = |name: &str, left: usize, total: usize, how: &str| {
+        if total == 0 {
+            return;
+        }
+        let filled = left * 10 / total;
+        let bar = format!("[{}{}]", "=".repeat(filled), ".".repeat(10 - filled));
+        let percent = left * 100 / total;
+        lines.push(Line::from(vec![
+            Span::raw(format!("   {name:<14}")),
+            Span::styled(
+                bar,
+                if left == total {
+                    theme.good()
+                } else {
+                    theme.dim()
+                },
+            ),
+            Span::raw(format!(" {percent:>3}%  {left} of {total} {how}")),
+        ]));
+    };
+    for (name, kind) in &loss.kinds {
+        row(name, kind.in_context, kind.total, "in context");
+    }
+    let messages = loss.user_messages;
+    row(
+        "your messages",
+        messages.verbatim,
+        messages.total,
+        "verbatim",
+    );
+    row(
+        "your rules",
+        loss.rules.verbatim,
+        loss.rules.total,
+        "verbatim",
+    );
+}

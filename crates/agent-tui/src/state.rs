@@ -1,0 +1,306 @@
+//! What the terminal knows: pure data, changed by [`update`](crate::update::update) alone.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use agent_session::event::TokenUsage;
+use agent_session::runtime::Command;
+use agent_session::runtime::{Answer, Ask};
+use agent_session::{SessionEvent, runtime::Snapshot};
+use crossterm::event::KeyEvent;
+use ratatui::layout::Size;
+
+use crate::block::Block;
+use crate::editor::Editor;
+use crate::gauge::ContextFigures;
+use crate::menu::Menu;
+use crate::pager::Pager;
+use crate::report::{Built, Report};
+use crate::theme::Theme;
+use crate::transcript::Transcript;
+use crate::tree::TreeView;
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Input {
+    /// A key was pressed.
+    Key(KeyEvent),
+    /// Text was pasted.
+    Paste(String),
+    /// The terminal has another size.
+    Resize(Size),
+    /// The session reports something.
+    Session(SessionEvent),
+    /// The session answers.
+    Answered(Purpose, Answer),
+    /// A report is ready.
+    Built(Built),
+    /// The files of the folder are listed.
+    Files(Vec<String>),
+    /// Another model cannot answer, and why.
+    NoModel(String),
+    /// Time has passed: how long the program runs.
+    Tick(Duration),
+}
+
+/// Something to do.
+#[derive(Debug)]
+pub enum Action {
+    /// The session is asked; its answer comes back as [`Input::Answered`].
+    Ask(Purpose, Ask),
+    /// A report is made of a session; it comes back as [`Input::Built`].
+    Build(Report, Box<Snapshot>),
+    /// Another model is to answer.
+    SetModel(String),
+    /// The files of the folder are wanted, as [`Input::Files`].
+    ListFiles,
+    /// The program leaves.
+    Leave(Next),
+}
+
+impl Action {
+    /// Returns that the session should do this.
+    pub(crate) fn command(name: &'static str, command: Command) -> Self {
+        Self::Ask(Purpose::Command(name), Ask::Do(command))
+    }
+}
+
+/// What comes after the session was left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Next {
+    /// Nothing.
+    Quit,
+    /// A new session.
+    New,
+}
+
+/// What the session was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Purpose {
+    /// A command; nothing but a refusal is shown.
+    Command(&'static str),
+    /// A message was sent; it returns to the editor where it is refused.
+    Message(String),
+    /// A message that waits returns to the editor.
+    TakeBack,
+    /// A report is made of the session.
+    Report(Report),
+    /// The figures of the status line are wanted.
+    Figures,
+    /// What was spent is shown.
+    Cost,
+    /// The pins are shown.
+    Pins,
+}
+
+/// The session that runs.
+#[derive(Debug, Clone, Default)]
+pub struct SessionFacts {
+    /// Its id.
+    pub id: String,
+    /// Where it is, or will be.
+    pub path: Option<String>,
+    /// The folder of its tools.
+    pub cwd: String,
+    /// The model.
+    pub model: String,
+}
+
+/// What was spent in this run.
+#[derive(Debug, Clone, Default)]
+pub struct Spent {
+    /// Tokens.
+    pub usage: TokenUsage,
+    /// USD, where prices are known.
+    pub cost_usd: Option<f64>,
+}
+
+/// What the model and its tools are doing.
+#[derive(Debug, Default)]
+pub struct Live {
+    /// Since when the turn runs; none when nothing does.
+    pub since: Option<Duration>,
+    /// The part of the answer that may still change.
+    pub answer: String,
+    /// Some of the answer was printed already.
+    pub has_printed: bool,
+    /// The thinking so far.
+    pub thinking: String,
+    /// Since when it thinks.
+    pub thinking_since: Duration,
+    /// The calls that run.
+    pub calls: Vec<RunningCall>,
+}
+
+/// A tool call that runs.
+#[derive(Debug)]
+pub struct RunningCall {
+    /// Its id.
+    pub id: String,
+    /// The call as people read it.
+    pub call: String,
+    /// Since when.
+    pub since: Duration,
+    /// The end of its output so far.
+    pub tail: String,
+}
+
+/// A message that waits to be sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Queued {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    pub text: String,
+    /// When it is sent.
+    pub delivery: String,
+}
+
+/// A call that waits to be allowed.
+#[derive(Debug, Clone)]
+pub struct Approval {
+    /// The call.
+    pub call_id: String,
+    /// The tool.
+    pub tool: String,
+    /// What it would do.
+    pub subject: String,
+    /// Since when it is the first on the screen.
+    pub since: Duration,
+}
+
+/// A compaction that runs.
+#[derive(Debug)]
+pub struct Compacting {
+    /// Since when.
+    pub since: Duration,
+    /// Why.
+    pub reason: String,
+    /// What happens.
+    pub text: String,
+}
+
+/// What takes the whole screen.
+#[derive(Debug)]
+pub enum FullScreen {
+    /// Text.
+    Page(Pager),
+    /// The tree of the session.
+    Tree(Box<TreeView>),
+}
+
+/// What is set once.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    /// Whether colours are shown.
+    pub color: bool,
+    /// The size of the terminal.
+    pub size: Size,
+    /// The models that can be named, for completion.
+    pub models: Vec<String>,
+    /// The user's home folder, which `~` stands for.
+    pub home: Option<String>,
+}
+
+/// What the terminal knows.
+#[derive(Debug)]
+pub struct State {
+    pub(crate) setup: Setup,
+    pub(crate) theme: Theme,
+    /// How long the program runs.
+    pub(crate) now: Duration,
+    pub(crate) session: SessionFacts,
+    pub(crate) context: Option<ContextFigures>,
+    /// Tokens of the prompt and the tools, where that is known.
+    pub(crate) fixed: u64,
+    pub(crate) spent: Spent,
+    pub(crate) transcript: Transcript,
+    pub(crate) live: Live,
+    pub(crate) queue: Vec<Queued>,
+    pub(crate) approvals: VecDeque<Approval>,
+    pub(crate) compaction: Option<Compacting>,
+    /// Compactions of this run.
+    pub(crate) compactions: usize,
+    pub(crate) editor: Editor,
+    pub(crate) menu: Option<Menu>,
+    /// The files of the folder, once they are listed.
+    pub(crate) files: Option<Vec<String>>,
+    pub(crate) full: Option<FullScreen>,
+    /// Since when another ctrl+c leaves.
+    pub(crate) leaving: Option<Duration>,
+    /// The session was asked to close.
+    pub(crate) is_closing: bool,
+}
+
+/// How long a second ctrl+c leaves.
+pub(crate) const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+impl State {
+    /// Returns the state before the session has reported anything.
+    pub fn new(setup: Setup) -> Self {
+        Self {
+            theme: Theme::new(setup.color),
+            setup,
+            now: Duration::ZERO,
+            session: SessionFacts::default(),
+            context: None,
+            fixed: 0,
+            spent: Spent::default(),
+            transcript: Transcript::default(),
+            live: Live::default(),
+            queue: Vec::new(),
+            approvals: VecDeque::new(),
+            compaction: None,
+            compactions: 0,
+            editor: Editor::default(),
+            menu: None,
+            files: None,
+            full: None,
+            leaving: None,
+            is_closing: false,
+        }
+    }
+
+    /// Returns the lines that belong above the viewport and were not printed yet.
+    pub fn take_unprinted(&mut self) -> Vec<ratatui::text::Line<'static>> {
+        let width = usize::from(self.setup.size.width);
+        self.transcript.take_unprinted(width, self.theme)
+    }
+
+    /// Returns the session: its id, and where it is.
+    pub fn session(&self) -> (&str, Option<&str>) {
+        (&self.session.id, self.session.path.as_deref())
+    }
+
+    /// Returns whether a view takes the whole screen.
+    pub fn is_full_screen(&self) -> bool {
+        self.full.is_some()
+    }
+
+    /// Returns whether something on the screen changes with time.
+    pub fn is_moving(&self) -> bool {
+        self.live.since.is_some() || self.compaction.is_some() || self.leaving.is_some()
+    }
+
+    /// Returns whether a turn runs.
+    pub(crate) fn is_working(&self) -> bool {
+        self.live.since.is_some()
+    }
+
+    /// Returns whether keys answer the first question.
+    pub(crate) fn is_asked(&self) -> bool {
+        !self.approvals.is_empty() && self.editor.is_empty()
+    }
+
+    pub(crate) fn push(&mut self, block: Block) {
+        self.transcript.push(block);
+    }
+
+    pub(crate) fn error(&mut self, text: impl Into<String>) {
+        self.push(Block::Error(text.into()));
+    }
+
+    pub(crate) fn width(&self) -> usize {
+        usize::from(self.setup.size.width).max(2)
+    }
+}

@@ -1,0 +1,8 @@
+//! The screens as people see them: scripted inputs, and what is printed and drawn.
+
+mod chat;
+mod compaction;
+mod harness;
+mod hostile;
+mod menus;
+mod reports;

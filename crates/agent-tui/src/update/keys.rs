@@ -1,0 +1,233 @@
+//! Keys.
+
+use std::time::Duration;
+
+use agent_session::runtime::Command;
+use agent_tools::approval::Decision;
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use session_model::EntryId;
+use session_store::Delivery;
+
+use super::{slash, typed};
+use crate::block::Block;
+use crate::complete;
+use crate::menu;
+use crate::pager::{Pager, Stay};
+use crate::state::{Action, FullScreen, Next, Purpose, State};
+use crate::tree::TreeStep;
+
+/// For how long a question that came up takes no keys: they were meant for the editor.
+const SETTLE: Duration = Duration::from_millis(400);
+
+pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Action> {
+    if key.kind == KeyEventKind::Release {
+        return Vec::new();
+    }
+    if state.full.is_some() {
+        return full_screen_key(state, key);
+    }
+    let control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let alt = key.modifiers.contains(KeyModifiers::ALT);
+    let shift = key.modifiers.contains(KeyModifiers::SHIFT);
+    if control && key.code == KeyCode::Char('c') {
+        return interrupt(state);
+    }
+    state.leaving = None;
+    if state.menu.is_some()
+        && let Some(actions) = menu_key(state, key)
+    {
+        return actions;
+    }
+    match key.code {
+        KeyCode::Char('d') if control && state.editor.is_empty() => leave(state, Next::Quit),
+        KeyCode::Char('o') if control => {
+            open_transcript(state);
+            Vec::new()
+        }
+        KeyCode::Esc => escape(state),
+        KeyCode::Up if alt => take_back(state),
+        KeyCode::Char('j') if control => new_line(state),
+        KeyCode::Enter if shift || control => new_line(state),
+        KeyCode::Enter if alt && !state.is_working() => new_line(state),
+        KeyCode::Enter if state.editor.take_backslash() => new_line(state),
+        KeyCode::Enter if alt => submit(state, Delivery::FollowUp),
+        KeyCode::Enter => submit(state, Delivery::Steer),
+        KeyCode::Char(letter) if state.is_asked() && !control && !alt => answer(state, letter),
+        _ => {
+            state.editor.key(key);
+            typed(state)
+        }
+    }
+}
+
+fn full_screen_key(state: &mut State, key: KeyEvent) -> Vec<Action> {
+    let height = usize::from(state.setup.size.height);
+    let mut actions = Vec::new();
+    let stay = match &mut state.full {
+        None => Stay::Closed,
+        Some(FullScreen::Page(pager)) => pager.key(key, height),
+        Some(FullScreen::Tree(tree)) => match tree.key(key, height) {
+            TreeStep::Stay => Stay::Open,
+            TreeStep::Close => Stay::Closed,
+            TreeStep::Go(command) => {
+                actions.push(Action::command("tree", command));
+                Stay::Closed
+            }
+            TreeStep::Do(command) => {
+                actions.push(Action::command("label", command));
+                Stay::Open
+            }
+        },
+    };
+    if stay == Stay::Closed {
+        state.full = None;
+    }
+    actions
+}
+
+/// Shows everything of this run, unfolded.
+fn open_transcript(state: &mut State) {
+    let width = state.width();
+    let mut lines = state.transcript.open(width, state.theme);
+    if let Some(asked) = state.approvals.front() {
+        let asked = format!("{} wants to run:\n\n{}", asked.tool, asked.subject);
+        let asked = crate::text::safe_lines(&asked);
+        lines.push(ratatui::text::Line::default());
+        lines.extend(crate::text::prefixed(
+            &asked,
+            "",
+            width,
+            state.theme.plain(),
+        ));
+    }
+    let pager = Pager::new("Transcript of this run, unfolded", lines);
+    let height = usize::from(state.setup.size.height);
+    state.full = Some(FullScreen::Page(pager.at_end(height)));
+}
+
+fn menu_key(state: &mut State, key: KeyEvent) -> Option<Vec<Action>> {
+    let menu = state.menu.as_mut()?;
+    match key.code {
+        KeyCode::Up => menu.step(-1),
+        KeyCode::Down => menu.step(1),
+        KeyCode::Esc => state.menu = None,
+        KeyCode::Tab => {
+            complete::accept(state);
+            return Some(typed(state));
+        }
+        KeyCode::Enter if key.modifiers.is_empty() => {
+            let is_command = matches!(menu.kind, menu::Kind::Command | menu::Kind::Model);
+            let runs = complete::accept(state);
+            return Some(match is_command && runs {
+                true => submit(state, Delivery::Steer),
+                false => typed(state),
+            });
+        }
+        _ => return None,
+    }
+    Some(Vec::new())
+}
+
+fn new_line(state: &mut State) -> Vec<Action> {
+    state.editor.insert_newline();
+    typed(state)
+}
+
+/// Stops what runs: a compaction first, then the turn.
+fn escape(state: &mut State) -> Vec<Action> {
+    if state.compaction.is_some() {
+        return vec![Action::command("stop", Command::AbortCompaction)];
+    }
+    match state.is_working() {
+        true => vec![Action::command("stop", Command::Abort)],
+        false => Vec::new(),
+    }
+}
+
+/// Takes ctrl+c: it empties the editor or stops what runs, and pressed again leaves.
+fn interrupt(state: &mut State) -> Vec<Action> {
+    if state.leaving.is_some() {
+        return leave(state, Next::Quit);
+    }
+    state.leaving = Some(state.now);
+    if !state.editor.is_empty() {
+        state.editor.clear();
+        state.menu = None;
+        return Vec::new();
+    }
+    escape(state)
+}
+
+pub(super) fn leave(state: &mut State, next: Next) -> Vec<Action> {
+    state.is_closing = true;
+    vec![Action::Leave(next)]
+}
+
+/// Puts the newest message that waits into the editor.
+fn take_back(state: &State) -> Vec<Action> {
+    let Some(message) = state.queue.last() else {
+        return Vec::new();
+    };
+    let command = Command::Dequeue {
+        id: EntryId::new(&message.id),
+    };
+    let ask = agent_session::runtime::Ask::Do(command);
+    vec![Action::Ask(Purpose::TakeBack, ask)]
+}
+
+fn answer(state: &mut State, letter: char) -> Vec<Action> {
+    let Some(asked) = state.approvals.front() else {
+        return Vec::new();
+    };
+    let decision = match letter {
+        'y' => Decision::Once,
+        'A' => Decision::Always,
+        'n' => Decision::Deny,
+        'V' => Decision::Never,
+        other => {
+            // Whoever types a message means the editor.
+            state.editor.paste(&other.to_string());
+            return typed(state);
+        }
+    };
+    if state.now.saturating_sub(asked.since) < SETTLE {
+        return Vec::new();
+    }
+    let call_id = asked.call_id.clone();
+    let command = Command::Approve { call_id, decision };
+    vec![Action::command("approve", command)]
+}
+
+fn submit(state: &mut State, delivery: Delivery) -> Vec<Action> {
+    state.menu = None;
+    if state.editor.text().trim().is_empty() {
+        return Vec::new();
+    }
+    match crate::command::parse(&state.editor.text()) {
+        crate::command::Typed::Message(_) => {
+            let text = state.editor.submit().trim().to_owned();
+            // There may be others by the next message.
+            state.files = None;
+            let delivery = if state.is_working() {
+                delivery
+            } else {
+                Delivery::Prompt
+            };
+            let command = Command::Prompt {
+                prompt: text.clone().into(),
+                delivery,
+            };
+            let ask = agent_session::runtime::Ask::Do(command);
+            vec![Action::Ask(Purpose::Message(text), ask)]
+        }
+        crate::command::Typed::Unknown(name) => {
+            let text = format!("there is no command /{name}; /help lists them");
+            state.push(Block::Error(text));
+            Vec::new()
+        }
+        crate::command::Typed::Command(command, arguments) => {
+            state.editor.submit();
+            slash::run(state, command, &arguments)
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Why there is nothing to compact.
+
+use crate::plan::WindowTooSmall;
+use crate::tokens::TokenCount;
+
+/// Why there is no plan.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NothingToDo {
+    /// The context ends in a compaction and is not above the threshold.
+    #[error("Already compacted")]
+    AlreadyCompacted,
+    /// Everything fits into what stays verbatim.
+    #[error("Nothing to compact (session too small)")]
+    TooSmall,
+    /// Nothing is old enough to be summarized, but the context exceeds the threshold; see [`plan_elision`](crate::plan_elision).
+    #[error("the newest turn alone takes {tokens} tokens, more than the threshold of {threshold}")]
+    NothingOld {
+        /// Tokens of the context.
+        tokens: TokenCount,
+        /// The threshold.
+        threshold: TokenCount,
+    },
+    /// What must stay exceeds the threshold by itself.
+    #[error(
+        "what must stay takes {after} tokens, more than the threshold of {threshold}; a larger window or a new session helps"
+    )]
+    CannotFit {
+        /// Tokens after the compaction.
+        after: TokenCount,
+        /// The threshold.
+        threshold: TokenCount,
+    },
+    /// The summarizer's window is too small for any request.
+    #[error(transparent)]
+    Window(#[from] WindowTooSmall),
+}

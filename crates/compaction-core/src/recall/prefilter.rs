@@ -1,0 +1,158 @@
+//! Which entries can match at all, found in the bytes of the session without reading an entry.
+
+use std::ops::Range;
+
+use aho_corasick::AhoCorasick;
+use memchr::memmem;
+use session_model::{EntryIndex, SessionTree, Span};
+
+use crate::recall::private::MARKER_BYTES;
+use crate::recall::terms::Terms;
+
+/// How many bytes of a session are looked at in one piece, unless one line is longer.
+const BLOCK: u64 = 256 * 1024;
+
+/// What the bytes of an entry's line hold.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Signs {
+    /// A term may be in it.
+    pub term: bool,
+    /// A marker may be in it that excludes the message or the session.
+    pub marker: bool,
+}
+
+/// Finds the lines that may hold a term.
+#[derive(Debug)]
+pub(super) struct Prefilter {
+    /// A run of ASCII characters of each term; writers of JSON escape none of these, but see [`ESCAPE`].
+    /// `None` where every line may match.
+    runs: Option<AhoCorasick>,
+    marker: memmem::Finder<'static>,
+    escape: memmem::Finder<'static>,
+}
+
+/// How an escape of an ASCII character begins. Few need it for printable ones; a line that has one is read.
+const ESCAPE: &[u8] = b"\\u00";
+
+impl Prefilter {
+    /// Returns the filter for the terms of a query; without terms every line may match.
+    pub fn of(terms: &Terms) -> Self {
+        let runs: Option<Vec<&str>> = match terms.terms.is_empty() {
+            true => None,
+            false => terms
+                .terms
+                .iter()
+                .map(|term| longest_run(term.least()))
+                .collect(),
+        };
+        let built = runs.and_then(|runs| {
+            let mut builder = AhoCorasick::builder();
+            builder.ascii_case_insensitive(true).build(runs).ok()
+        });
+        Self {
+            runs: built,
+            marker: memmem::Finder::new(MARKER_BYTES),
+            escape: memmem::Finder::new(ESCAPE),
+        }
+    }
+
+    /// Calls `found` for every entry of `rows` with what its line holds, in their order, until it returns false.
+    /// Returns false then.
+    pub fn each(
+        &self,
+        tree: &SessionTree,
+        rows: &[EntryIndex],
+        found: &mut dyn FnMut(EntryIndex, Signs) -> bool,
+    ) -> bool {
+        let mut from = 0;
+        while from < rows.len() {
+            let start = tree.span(rows[from]).offset;
+            let fits = |row: &EntryIndex| {
+                let span = tree.span(*row);
+                span.offset >= start && span.end() - start <= BLOCK
+            };
+            let more = rows[from..].iter().take_while(|row| fits(row)).count();
+            let block = &rows[from..from + more.max(1)];
+            from += block.len();
+            let signs = self.signs(tree, block);
+            for (index, signs) in block.iter().zip(signs) {
+                if !found(*index, signs) {
+                    return false;
+                }
+            }
+        }
+        true
+    }
+
+    /// Returns what the lines of `block` hold; everything where the bytes cannot be had, so that each is read.
+    fn signs(&self, tree: &SessionTree, block: &[EntryIndex]) -> Vec<Signs> {
+        let everything = Signs {
+            term: true,
+            marker: true,
+        };
+        let spans: Vec<Span> = block.iter().map(|row| tree.span(*row)).collect();
+        let start = spans.first().map_or(0, |span| span.offset);
+        let end = spans.iter().map(|span| span.end()).max().unwrap_or(start);
+        let ascending = spans.is_sorted_by_key(|span| span.offset);
+        let len = u32::try_from(end - start).ok().filter(|_| ascending);
+        let bytes = len.map(|len| tree.source_bytes(Span { offset: start, len }));
+        let Some(Ok(Some(bytes))) = bytes else {
+            return vec![everything; block.len()];
+        };
+        let lines: Vec<Range<usize>> = spans
+            .iter()
+            .map(|span| (span.offset - start) as usize..(span.end() - start) as usize)
+            .collect();
+        let mut signs = vec![
+            Signs {
+                term: self.runs.is_none(),
+                marker: false,
+            };
+            lines.len()
+        ];
+        mark(&lines, self.marker.find_iter(&bytes), |line| {
+            signs[line].marker = true;
+        });
+        let Some(runs) = &self.runs else {
+            return signs;
+        };
+        let is_printable = |at: &usize| {
+            let next = bytes.get(at + ESCAPE.len());
+            next.is_some_and(|digit| (b'2'..=b'7').contains(digit))
+        };
+        let escapes = self.escape.find_iter(&bytes).filter(is_printable);
+        mark(&lines, escapes, |line| signs[line].term = true);
+        let mut at = 0;
+        let mut line = 0;
+        while let Some(hit) = runs.find(aho_corasick::Input::new(&*bytes).range(at..)) {
+            line += lines[line..].partition_point(|range| range.end <= hit.start());
+            let Some(range) = lines.get(line) else { break };
+            if range.start <= hit.start() {
+                signs[line].term = true;
+                // One hit is enough.
+                at = range.end;
+            } else {
+                at = hit.end();
+            }
+        }
+        signs
+    }
+}
+
+/// Calls `mark` with the number of each line that one of the places, which ascend, is in.
+fn mark(lines: &[Range<usize>], places: impl Iterator<Item = usize>, mut mark: impl FnMut(usize)) {
+    for at in places {
+        let line = lines.partition_point(|range| range.end <= at);
+        if lines.get(line).is_some_and(|range| range.start <= at) {
+            mark(line);
+        }
+    }
+}
+
+/// Returns the longest run of printable ASCII characters that need no escape; `None` where there is none.
+fn longest_run(text: &str) -> Option<&str> {
+    let is_plain = |c: char| matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '/');
+    let runs = text.split(|c| !is_plain(c));
+    runs.max_by_key(|run| run.len())
+        .filter(|run| !run.is_empty())
+}

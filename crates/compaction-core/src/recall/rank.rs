@@ -1,0 +1,174 @@
+//! The order of what is found: BM25 over the texts of the session, weighed by author and place.
+
+use std::collections::BTreeMap;
+
+use session_model::EntryIndex;
+
+use crate::recall::entry_text::Author;
+use crate::recall::filter::Place;
+use crate::recall::terms::Terms;
+
+/// The usual constants of BM25: how soon repetition stops to count, and how much length counts.
+const SATURATION: f64 = 1.2;
+const LENGTH: f64 = 0.75;
+
+/// The part of the best entry's terms, by rarity, that an entry must hold to count as a match.
+const LEAST_SHARE: f64 = 0.4;
+
+/// A place that is weaker than this, a fragment inside a word, hardly counts as holding a term.
+const WEAK: f64 = 0.2;
+const WEAK_SHARE: f64 = 0.05;
+
+/// An entry that may match.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    pub index: EntryIndex,
+    pub author: Author,
+    pub place: Place,
+    /// For each term the sum of the strengths of its places, and the greatest.
+    pub weights: Vec<(f64, f64)>,
+    /// It has the whole query verbatim.
+    pub phrase: bool,
+    /// How long its text is, in bytes.
+    pub length: usize,
+    /// How many places match.
+    pub matches: usize,
+    /// A hash of its text.
+    pub hash: u64,
+    /// The call that it answers, if it answers one.
+    pub answers: Option<String>,
+}
+
+/// What is found, in order.
+#[derive(Debug, Default)]
+pub(super) struct Ranked {
+    pub found: Vec<(f64, Candidate)>,
+    /// How many match that stand elsewhere.
+    pub elsewhere: usize,
+}
+
+/// Ranks the candidates among `searched` entries whose texts have `average` bytes. Those that `wanted` is false of
+/// match elsewhere: they are counted and nothing else.
+pub(super) fn rank(
+    candidates: Vec<Candidate>,
+    terms: &Terms,
+    searched: usize,
+    average: f64,
+    wanted: &dyn Fn(Place) -> bool,
+) -> Ranked {
+    let (mut inside, outside): (Vec<_>, Vec<_>) = candidates
+        .into_iter()
+        .partition(|candidate| wanted(candidate.place));
+    let rarity: Vec<f64> = (0..terms.terms.len().max(1))
+        .map(|term| {
+            let best = inside.iter().map(|candidate| candidate.weights[term].1);
+            let holders: f64 = best.sum();
+            let others = (searched as f64 - holders).max(0.0) + 0.5;
+            let boost = terms.terms.get(term).map_or(1.0, |term| term.boost);
+            boost * (1.0 + others / (holders + 0.5)).ln()
+        })
+        .collect();
+    let share = |candidate: &Candidate| -> f64 {
+        let terms = candidate.weights.iter().zip(&rarity);
+        let shares = terms.map(|((_, best), rarity)| match *best {
+            0.0 => 0.0,
+            best if best < WEAK => rarity * WEAK_SHARE,
+            _ => *rarity,
+        });
+        shares.sum()
+    };
+    let best = |all: &[Candidate]| all.iter().map(share).fold(0.0, f64::max);
+    let least = LEAST_SHARE * best(&inside);
+    let least_outside = match inside.is_empty() {
+        true => LEAST_SHARE * best(&outside),
+        false => least,
+    };
+    let elsewhere = outside.iter().filter(|it| share(it) >= least_outside);
+    let elsewhere = elsewhere.count();
+    inside.retain(|candidate| share(candidate) >= least);
+    let all: f64 = rarity.iter().sum();
+    let scored = inside.into_iter().map(|candidate| {
+        let length = candidate.length as f64 / average.max(1.0);
+        let spread = SATURATION * (1.0 - LENGTH + LENGTH * length);
+        let terms = candidate.weights.iter().zip(&rarity);
+        let sum: f64 = terms
+            .map(|((weight, best), rarity)| {
+                // Many weak places are no strong one.
+                rarity * best * weight * (SATURATION + 1.0) / (weight + spread)
+            })
+            .sum();
+        let verbatim = if candidate.phrase { all } else { 0.0 };
+        let score = (sum + verbatim) * of_author(candidate.author) * of_place(candidate.place);
+        (score, candidate)
+    });
+    let mut found: Vec<(f64, Candidate)> = scored.collect();
+    found.sort_by(|(one, a), (other, b)| other.total_cmp(one).then(b.index.cmp(&a.index)));
+    Ranked { found, elsewhere }
+}
+
+/// What the user said weighs more than what the model said, and that more than what tools print.
+const fn of_author(author: Author) -> f64 {
+    match author {
+        Author::User => 1.6,
+        Author::Assistant => 1.1,
+        Author::Summary | Author::Other => 0.8,
+        Author::Tool => 0.7,
+        Author::System => 0.4,
+    }
+}
+
+/// What the model sees already is of little use to it.
+const fn of_place(place: Place) -> f64 {
+    match place {
+        Place::OutOfContext => 1.0,
+        Place::OtherBranch => 0.9,
+        Place::InContext => 0.5,
+    }
+}
+
+/// Several entries that say the same, of which the newest is shown.
+#[derive(Debug)]
+pub(super) struct Group {
+    pub score: f64,
+    pub newest: Candidate,
+    /// How many others there are.
+    pub copies: usize,
+}
+
+/// Folds what is the same to the newest of it: entries of the same text, and those that `file` names the same file of.
+pub(super) fn group(
+    found: Vec<(f64, Candidate)>,
+    mut file: impl FnMut(usize, &Candidate) -> Option<String>,
+) -> Vec<Group> {
+    let mut groups: Vec<Group> = Vec::new();
+    let mut by_text: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut by_file: BTreeMap<String, usize> = BTreeMap::new();
+    for (number, (score, candidate)) in found.into_iter().enumerate() {
+        let path = file(number, &candidate);
+        let same_text = by_text.get(&candidate.hash);
+        let same_file = path.as_ref().and_then(|path| by_file.get(path));
+        let at = match same_text.or(same_file) {
+            Some(at) => {
+                let group = &mut groups[*at];
+                group.copies += 1;
+                if candidate.index > group.newest.index {
+                    group.newest = candidate.clone();
+                }
+                *at
+            }
+            None => {
+                groups.push(Group {
+                    score,
+                    newest: candidate.clone(),
+                    copies: 0,
+                });
+                groups.len() - 1
+            }
+        };
+        by_text.insert(candidate.hash, at);
+        if let Some(path) = path {
+            by_file.insert(path, at);
+        }
+    }
+    groups
+}

@@ -1,0 +1,45 @@
+//! Whose service speaks a protocol, and which protocol the ids of its models tell.
+
+use serde::{Deserialize, Serialize};
+
+use super::ApiProtocol;
+
+/// Whose service speaks a protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Platform {
+    /// One that takes a key and speaks the protocol as its maker does.
+    #[default]
+    Plain,
+    /// Amazon Bedrock: the model is in the address, requests are signed, answers come in frames.
+    #[cfg(feature = "bedrock")]
+    Bedrock,
+    /// Vertex AI of Google Cloud: project, location and model are in the address.
+    #[cfg(feature = "vertex")]
+    Vertex,
+}
+
+/// What stands before the ids of Claude's models on Vertex AI.
+#[cfg(feature = "vertex")]
+pub(crate) const VERTEX_ANTHROPIC: &str = "anthropic/";
+
+impl Platform {
+    /// Returns the wire of a model, where its id names who made it: Claude is asked in Anthropic's own.
+    pub(crate) fn wire_of(self, model: &str) -> Option<ApiProtocol> {
+        let _ = model;
+        match self {
+            Self::Plain => None,
+            // `anthropic.claude-...`, with or without the region of an inference profile before it.
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock if model.split('.').take(2).any(|part| part == "anthropic") => {
+                Some(ApiProtocol::Messages)
+            }
+            #[cfg(feature = "bedrock")]
+            Self::Bedrock => Some(ApiProtocol::Converse),
+            #[cfg(feature = "vertex")]
+            Self::Vertex if model.starts_with(VERTEX_ANTHROPIC) => Some(ApiProtocol::Messages),
+            #[cfg(feature = "vertex")]
+            Self::Vertex => Some(ApiProtocol::Gemini),
+        }
+    }
+}

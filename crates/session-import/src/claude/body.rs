@@ -1,0 +1,369 @@
+//! The second pass: bodies of records, as messages.
+
+use session_model::json::RawJson;
+use session_model::{Block, FirstKept, Span, StopReason};
+
+use super::blocks::{attachment_blocks, result_blocks, stop_reason, usage_of, user_parts};
+use super::scan::{Scan, call_id};
+use crate::content::{Answer, call, compaction, is_blank, thinking};
+use crate::emitter::{CallResult, Emitter, PendingCall, Place};
+use crate::error::ImportError;
+use crate::input::Input;
+use crate::json::{self, Object};
+use crate::threads::{Ends, ResultAt, Unit, UnitKind, WriteUnit, add_end};
+
+/// Gives the bodies of records.
+pub(super) struct Bodies<'a> {
+    pub input: &'a Input,
+    pub scan: &'a Scan,
+    /// All messages are a side chain: it is the file of a subagent.
+    pub only_sidechain: bool,
+}
+
+impl WriteUnit for Bodies<'_> {
+    fn write(
+        &self,
+        emitter: &mut Emitter<'_>,
+        unit: &Unit,
+        place: Place,
+        written: &[Ends],
+    ) -> Result<Ends, ImportError> {
+        match &unit.kind {
+            UnitKind::Answer { results } => self.write_answer(emitter, unit, results, &place),
+            UnitKind::Message => self.write_message(emitter, unit, &place),
+            UnitKind::Attachment => self.write_attachment(emitter, unit, &place),
+            UnitKind::Orphan { blocks } => self.write_orphans(emitter, unit, blocks, &place),
+            UnitKind::Compaction { summary: None, .. } => {
+                emitter.report.lose("compaction without a summary");
+                Ok(None)
+            }
+            UnitKind::Compaction {
+                summary: Some(summary),
+                kept,
+            } => {
+                let kept = kept.and_then(|kept| written[kept].clone());
+                let kept = kept.map_or(FirstKept::None, |(first, _)| FirstKept::Entry(first));
+                self.write_compaction(emitter, unit, *summary, kept, &place)
+            }
+            UnitKind::Retraction { targets } => {
+                let mut place = place;
+                let mut ends = None;
+                for target in targets {
+                    let Some((target, _)) = written[*target].clone() else {
+                        emitter.report.lose("retraction of a later message");
+                        continue;
+                    };
+                    let id = emitter.edit(&place, &target, None)?;
+                    place.parent = id.clone();
+                    add_end(&mut ends, id);
+                }
+                Ok(ends)
+            }
+        }
+    }
+}
+
+impl Bodies<'_> {
+    fn write_compaction(
+        &self,
+        emitter: &mut Emitter<'_>,
+        unit: &Unit,
+        summary: usize,
+        kept: FirstKept,
+        place: &Place,
+    ) -> Result<Ends, ImportError> {
+        let text = self.summary_text(summary)?;
+        let record = &self.scan.records.list[summary];
+        let first = &self.scan.records.list[unit.records[0]];
+        let boundary = first.boundary.as_deref();
+        let tokens = boundary.map_or(0, |boundary| boundary.tokens_before);
+        let details = boundary.and_then(|boundary| json::raw_object(&boundary.metadata));
+        let draft = compaction(text, kept, tokens, details, None);
+        let id = emitter.write(record.uuid(), place, &draft)?;
+        Ok(Some((id.clone(), id)))
+    }
+
+    fn span(&self, record: usize) -> Span {
+        self.scan.records.list[record].span
+    }
+
+    /// Writes an answer and the results of its calls.
+    fn write_answer(
+        &self,
+        emitter: &mut Emitter<'_>,
+        unit: &Unit,
+        results: &[Option<ResultAt>],
+        place: &Place,
+    ) -> Result<Ends, ImportError> {
+        let mut answer = Answer {
+            api: "anthropic-messages",
+            provider: "anthropic".to_owned(),
+            at: place.at,
+            ..Answer::default()
+        };
+        let mut calls = Vec::new();
+        let mut is_synthetic = false;
+        for index in &unit.records {
+            let text = self.input.text(self.span(*index))?;
+            let record = Object::parse(&text).unwrap_or_default();
+            let message = record.object("message").unwrap_or_default();
+            if let Some(model) = message.filled("model") {
+                is_synthetic |= model == "<synthetic>";
+                answer.model = model;
+            }
+            is_synthetic |= record.flag("isApiErrorMessage");
+            if let Some(usage) = message.object("usage") {
+                answer.usage = Some(usage_of(&usage));
+            }
+            if let Some(reason) = message.text("stop_reason") {
+                answer.stop = stop_reason(&reason);
+            }
+            if record.flag("isAbortedMidStream") {
+                answer.stop = Some(StopReason::Aborted);
+            }
+            let uuid = record.text("uuid").unwrap_or_default();
+            self.take_blocks(emitter, &message, &uuid, &mut answer, &mut calls);
+        }
+        let id = unit.records.first();
+        let id = id.map_or("", |record| self.scan.records.list[*record].uuid());
+        if is_synthetic && calls.is_empty() {
+            return self.write_synthetic(emitter, id, place, &answer);
+        }
+        if answer.blocks.is_empty() && answer.usage.is_none() {
+            emitter.report.skip("assistant (empty)");
+            return Ok(None);
+        }
+        let mut found = Vec::new();
+        for (place, call) in calls.into_iter().enumerate() {
+            let result = results.get(place).copied().flatten();
+            let result = result.map(|at| self.result(emitter, at)).transpose()?;
+            found.push((call, result.flatten()));
+        }
+        let ends = emitter.answer(id, place, answer.draft()?, found)?;
+        Ok(Some(ends))
+    }
+
+    /// Writes what the program said in the name of the model: the model never sees it.
+    fn write_synthetic(
+        &self,
+        emitter: &mut Emitter<'_>,
+        id: &str,
+        place: &Place,
+        answer: &Answer,
+    ) -> Result<Ends, ImportError> {
+        let texts = answer.blocks.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        });
+        let data = serde_json::json!({ "text": texts.collect::<Vec<_>>().join("\n") });
+        let id = emitter.custom(id, place, "synthetic", json::raw_of(&data))?;
+        let mut last = id.clone();
+        if let Some(usage) = answer.usage.filter(|usage| usage.total_tokens > 0) {
+            let below = Place {
+                parent: last,
+                at: place.at,
+            };
+            last = emitter.usage(&below, "other", usage)?;
+        }
+        Ok(Some((id, last)))
+    }
+
+    fn take_blocks(
+        &self,
+        emitter: &mut Emitter<'_>,
+        message: &Object<'_>,
+        uuid: &str,
+        answer: &mut Answer,
+        calls: &mut Vec<PendingCall>,
+    ) {
+        if let Some(text) = message.text("content") {
+            answer.blocks.push(Block::text(text));
+            return;
+        }
+        let mut own_calls = 0;
+        for block in message.objects("content") {
+            let kind = block.text("type").unwrap_or_default();
+            match kind.as_str() {
+                "text" => {
+                    let text = block.text("text").unwrap_or_default();
+                    answer.blocks.push(Block::text(text));
+                }
+                "thinking" => {
+                    let text = block.text("thinking").unwrap_or_default();
+                    let signature = block.filled("signature");
+                    answer.blocks.push(thinking(text, signature));
+                }
+                "redacted_thinking" => {
+                    let mut redacted = thinking(String::new(), block.filled("data"));
+                    if let Block::Thinking(block) = &mut redacted {
+                        block.redacted = true;
+                    }
+                    answer.blocks.push(redacted);
+                }
+                "tool_use" => {
+                    let id = call_id(&block, uuid, own_calls);
+                    own_calls += 1;
+                    let name = block.text("name").unwrap_or_default();
+                    let arguments = block.raw("input").and_then(json::raw_object);
+                    calls.push(PendingCall {
+                        id: id.clone(),
+                        name: name.clone(),
+                    });
+                    answer.blocks.push(call(id, name, arguments));
+                }
+                other => emitter.report.lose(&format!("block of an answer: {other}")),
+            }
+        }
+    }
+
+    /// Returns a result of a call.
+    fn result(
+        &self,
+        emitter: &mut Emitter<'_>,
+        at: ResultAt,
+    ) -> Result<Option<CallResult>, ImportError> {
+        let head = &self.scan.records.list[at.record];
+        let text = self.input.text(head.span)?;
+        let record = Object::parse(&text).unwrap_or_default();
+        let message = record.object("message").unwrap_or_default();
+        let blocks = message.objects("content").into_iter();
+        let mut blocks =
+            blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
+        let Some(block) = blocks.nth(at.block) else {
+            return Ok(None);
+        };
+        let details = record.raw("toolUseResult");
+        let details = details.filter(|_| at.block == 0 && blocks.next().is_none());
+        Ok(Some(CallResult {
+            id: match at.block {
+                0 => head.uuid().to_owned(),
+                _ => String::new(),
+            },
+            content: result_blocks(emitter, &block),
+            is_error: block.flag("is_error"),
+            details: details.and_then(|raw| RawJson::parse(raw).ok()),
+            at: head.at,
+        }))
+    }
+
+    /// Writes results whose calls are in another file.
+    fn write_orphans(
+        &self,
+        emitter: &mut Emitter<'_>,
+        unit: &Unit,
+        blocks: &[usize],
+        place: &Place,
+    ) -> Result<Ends, ImportError> {
+        let mut place = place.clone();
+        let mut ends: Ends = None;
+        for block in blocks {
+            let at = ResultAt {
+                record: unit.records[0],
+                block: *block,
+            };
+            let Some(result) = self.result(emitter, at)? else {
+                continue;
+            };
+            emitter.report.lose("result without its call");
+            let id = emitter.hidden(&result.id, &place, "result", result.content)?;
+            place.parent = id.clone();
+            add_end(&mut ends, id);
+        }
+        Ok(ends)
+    }
+
+    /// Writes a message with the role of the user: what the program put there, then what the user said.
+    fn write_message(
+        &self,
+        emitter: &mut Emitter<'_>,
+        unit: &Unit,
+        place: &Place,
+    ) -> Result<Ends, ImportError> {
+        let head = &self.scan.records.list[unit.records[0]];
+        let text = self.input.text(head.span)?;
+        let record = Object::parse(&text).unwrap_or_default();
+        let message = record.object("message").unwrap_or_default();
+        let origin = record.object("origin").unwrap_or_default();
+        let is_sent = origin.raw("from").is_some() || origin.raw("senderTaskId").is_some();
+        let is_human = origin.text("kind").as_deref() == Some("human");
+        let whole = if is_sent {
+            Some("notification")
+        } else if record.flag("isMeta") {
+            Some("meta")
+        } else if head.is_sidechain && !self.only_sidechain && !is_human {
+            Some("sidechain")
+        } else {
+            None
+        };
+        let parts = user_parts(emitter, &message, whole);
+        let mut place = place.clone();
+        let mut ends: Ends = None;
+        let mut id = head.uuid();
+        // The message of the user has the id of the record, where there is one.
+        let injected_id = if parts.own.is_empty() { id } else { "" };
+        let mut injected_id = Some(injected_id);
+        for (kind, block) in parts.injected {
+            let own = injected_id.take().unwrap_or_default();
+            let written = emitter.hidden(own, &place, kind, vec![block])?;
+            place.parent = written.clone();
+            add_end(&mut ends, written);
+        }
+        if !parts.own.is_empty() {
+            let written = emitter.user(std::mem::take(&mut id), &place, parts.own)?;
+            add_end(&mut ends, written);
+        }
+        Ok(ends)
+    }
+
+    /// Writes context that the program added.
+    fn write_attachment(
+        &self,
+        emitter: &mut Emitter<'_>,
+        unit: &Unit,
+        place: &Place,
+    ) -> Result<Ends, ImportError> {
+        let head = &self.scan.records.list[unit.records[0]];
+        let text = self.input.text(head.span)?;
+        let record = Object::parse(&text).unwrap_or_default();
+        let attachment = record.object("attachment").unwrap_or_default();
+        let kind = attachment.text("type").unwrap_or_default();
+        let blocks = attachment_blocks(emitter, &attachment);
+        let texts = blocks.iter().filter_map(|block| match block {
+            Block::Text(text) => Some(text.text.as_str()),
+            _ => None,
+        });
+        let said = texts.collect::<Vec<_>>().join("\n");
+        if is_blank(&blocks) {
+            emitter.report.skip(&format!("attachment/{kind}"));
+            return Ok(None);
+        }
+        let origin = attachment.object("origin").unwrap_or_default();
+        let is_sent = origin.raw("from").is_some() || origin.raw("senderTaskId").is_some();
+        let is_prompt = attachment
+            .text("commandMode")
+            .is_none_or(|mode| mode == "prompt");
+        let is_user = kind == "queued_command" && is_prompt && !is_sent;
+        let id = if is_user && !attachment.flag("isMeta") {
+            if self.scan.is_user_text(&said) {
+                emitter.report.duplicates += 1;
+                return Ok(None);
+            }
+            emitter.user(head.uuid(), place, blocks)?
+        } else {
+            emitter.hidden(head.uuid(), place, &format!("attachment/{kind}"), blocks)?
+        };
+        Ok(Some((id.clone(), id)))
+    }
+
+    /// Returns the text of a summary.
+    fn summary_text(&self, record: usize) -> Result<String, ImportError> {
+        let text = self.input.text(self.span(record))?;
+        let record = Object::parse(&text).unwrap_or_default();
+        let message = record.object("message").unwrap_or_default();
+        Ok(message.text("content").unwrap_or_else(|| {
+            let blocks = message.objects("content").into_iter();
+            let texts = blocks.filter_map(|block| block.text("text"));
+            texts.collect::<Vec<_>>().join("\n\n")
+        }))
+    }
+}

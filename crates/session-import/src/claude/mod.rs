@@ -1,0 +1,45 @@
+//! Claude Code: a tree of records in which one answer is split over several lines.
+
+mod blocks;
+mod body;
+mod scan;
+
+use std::io::Write;
+
+use crate::Origin;
+use crate::emitter::{Begin, Emitter};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::input::Input;
+use crate::report::ImportReport;
+use crate::threads::{Units, write_units};
+
+use body::Bodies;
+use scan::scan;
+
+pub(crate) fn import(
+    input: &Input,
+    origin: &Origin<'_>,
+    out: &mut dyn Write,
+) -> Result<ImportReport, ImportError> {
+    let mut emitter = Emitter::new(Format::ClaudeCode, out);
+    let scan = scan(input, &mut emitter)?;
+    let records = &scan.records;
+    if records.list.is_empty() && scan.title.is_none() {
+        return Err(ImportError::Empty(Format::ClaudeCode));
+    }
+    let units = Units::of(records, &mut emitter.diagnostics);
+    emitter.begin(Begin {
+        origin,
+        bytes: input.bytes,
+        at: records.list.iter().find_map(|record| record.at),
+        parent_session: None,
+        title: scan.title.clone(),
+    })?;
+    let bodies = Bodies {
+        input,
+        scan: &scan,
+        only_sidechain: records.only_sidechain(),
+    };
+    write_units(records, &units, &bodies, emitter)
+}

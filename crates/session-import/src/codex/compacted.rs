@@ -1,0 +1,159 @@
+//! Compactions of Codex: a free list of items takes the place of the history.
+
+use session_model::json::{RawJson, utf16_len};
+use session_model::{Block, FirstKept, Timestamp};
+
+use super::items::{content_block, message_parts};
+use super::mapper::Mapper;
+use super::scan::{At, is_native};
+use crate::content::{Answer, compaction};
+use crate::error::ImportError;
+use crate::json::Object;
+
+/// What stands for a summary that only the provider can read.
+const UNREADABLE: &str = "The provider compacted the conversation before this point into a form that only it can read. Messages of the user that it kept:";
+
+/// How much of the user's messages an old compaction keeps, in characters: 20,000 tokens.
+const KEPT_CHARACTERS: usize = 80_000;
+
+impl Mapper<'_, '_> {
+    /// Takes a compaction.
+    pub fn take_compacted(
+        &mut self,
+        compacted: &Object<'_>,
+        at: Option<Timestamp>,
+        here: At,
+    ) -> Result<(), ImportError> {
+        let message = compacted.filled("message");
+        let raw_items = compacted.items("replacement_history");
+        let items = raw_items.iter().copied();
+        let items: Vec<Object<'_>> = items.filter_map(Object::parse).collect();
+        let mut natives = raw_items.iter().copied().rev();
+        let native = natives.find(|raw| Object::parse(raw).is_some_and(|item| is_native(&item)));
+        let summary = match &message {
+            Some(message) => message.clone(),
+            None => {
+                let mut parts = vec![UNREADABLE.to_owned()];
+                for item in items.iter().filter(|item| is_of(item, "user")) {
+                    let own = message_parts(&mut self.emitter, item).own;
+                    parts.extend(own.into_iter().filter_map(text_of));
+                }
+                parts.join("\n\n")
+            }
+        };
+        let newest = self.scan.newest_native;
+        let is_newest = newest.is_some_and(|at| at.segment == here.segment && at.span == here.span);
+        let preserved = native.filter(|_| is_newest).and_then(|native| {
+            let data = format!(
+                "{{\"openaiRemoteCompaction\":{{\"provider\":{},\"model\":{},\"replacementHistory\":[{}],\"compactionItem\":{native}}}}}",
+                serde_json::Value::from(self.scan.provider.as_str()),
+                serde_json::Value::from(self.model.as_str()),
+                raw_items.join(",")
+            );
+            RawJson::parse(&data).ok()
+        });
+        if native.is_some() && preserved.is_none() {
+            self.emitter
+                .report
+                .lose("native form of an older compaction");
+        }
+        let number = compacted.count("window_number");
+        let details = number.map(|number| serde_json::json!({ "windowNumber": number }));
+        let details = details.as_ref().and_then(crate::json::raw_of);
+        let tokens = self.context_tokens;
+        let draft = compaction(summary, FirstKept::None, tokens, details, preserved);
+        self.leaf = self.emitter.write("", &self.place(at), &draft)?;
+        // What only the provider can read is replayed whole: the messages in it must not stand there twice.
+        let Some(message) = message else {
+            return Ok(());
+        };
+        match items.is_empty() {
+            true => self.copy_user_messages(at),
+            false => self.copy_items(&items, &message, at),
+        }
+    }
+
+    /// Copies the messages that a list kept, its summary aside.
+    fn copy_items(
+        &mut self,
+        items: &[Object<'_>],
+        summary: &str,
+        at: Option<Timestamp>,
+    ) -> Result<(), ImportError> {
+        for item in items {
+            let place = self.place(at);
+            if is_of(item, "assistant") {
+                let mut answer = Answer {
+                    api: "openai-responses",
+                    provider: self.scan.provider.clone(),
+                    model: self.model.clone(),
+                    at,
+                    ..Answer::default()
+                };
+                for content in item.objects("content") {
+                    answer
+                        .blocks
+                        .extend(content_block(&mut self.emitter, &content));
+                }
+                let (_, end) = self
+                    .emitter
+                    .answer("", &place, answer.draft()?, Vec::new())?;
+                self.leaf = end;
+            } else if is_readable(item) {
+                let role = item.text("role").unwrap_or_else(|| "agent".to_owned());
+                let mut blocks = message_parts(&mut self.emitter, item).into_blocks();
+                blocks.retain(|block| !matches!(block, Block::Text(text) if text.text == summary));
+                if !blocks.is_empty() {
+                    self.leaf = self.emitter.copied(&place, &role, blocks)?;
+                }
+            } else if !is_native(item) {
+                let kind = item.text("type").unwrap_or_default();
+                self.emitter
+                    .report
+                    .lose(&format!("item kept by a compaction: {kind}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Copies the newest messages of the user, as older versions rebuild the context.
+    fn copy_user_messages(&mut self, at: Option<Timestamp>) -> Result<(), ImportError> {
+        let mut kept = Vec::new();
+        let mut left = KEPT_CHARACTERS;
+        for from in self.user_messages.clone().into_iter().rev() {
+            let text = self.scan.segments[from.segment].input.text(from.span)?;
+            let record = Object::parse(&text).unwrap_or_default();
+            let item = record.object("payload").unwrap_or_default();
+            let own = message_parts(&mut self.emitter, &item).own;
+            let length = own.iter().cloned().filter_map(text_of);
+            let length: usize = length.map(|text| utf16_len(&text)).sum();
+            if length > left {
+                break;
+            }
+            left -= length;
+            kept.push(own);
+        }
+        for blocks in kept.into_iter().rev() {
+            let place = self.place(at);
+            self.leaf = self.emitter.copied(&place, "user", blocks)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns whether an item is text that the model sees: a message, or one of another agent.
+fn is_readable(item: &Object<'_>) -> bool {
+    let kind = item.text("type").unwrap_or_default();
+    matches!(kind.as_str(), "message" | "agent_message")
+}
+
+fn is_of(item: &Object<'_>, role: &str) -> bool {
+    item.text("type").as_deref() == Some("message") && item.text("role").as_deref() == Some(role)
+}
+
+fn text_of(block: Block) -> Option<String> {
+    match block {
+        Block::Text(text) => Some(text.text),
+        Block::Image(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+    }
+}

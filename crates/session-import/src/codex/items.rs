@@ -1,0 +1,218 @@
+//! Items of the conversation: messages, reasoning, calls, outputs.
+
+use session_model::json::RawJson;
+use session_model::{Block, Usage};
+
+use crate::content::{call, image_of_url, thinking};
+use crate::emitter::{CallResult, Emitter, PendingCall};
+use crate::json::{self, Object};
+
+/// Returns true for the types of results.
+pub(super) fn is_output(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_call_output"
+            | "custom_tool_call_output"
+            | "local_shell_call_output"
+            | "tool_search_output"
+            | "mcp_tool_call_output"
+    )
+}
+
+/// How texts begin that the program writes into messages of the user, and what they are.
+const INJECTED: [(&str, &str); 12] = [
+    ("<environment_context>", "environment"),
+    ("# AGENTS.md instructions", "instructions"),
+    ("<user_instructions>", "instructions"),
+    ("<INSTRUCTIONS>", "instructions"),
+    ("<permissions instructions>", "instructions"),
+    ("<skills_instructions>", "instructions"),
+    ("<skill>", "instructions"),
+    ("<turn_aborted>", "interruption"),
+    ("<subagent_notification>", "notification"),
+    ("<user_shell_command>", "command"),
+    ("<hook_", "hook"),
+    ("<collaboration_mode>", "instructions"),
+];
+
+/// What a message holds.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub own: Vec<Block>,
+    /// What the program put there, each with its kind.
+    pub injected: Vec<(String, Block)>,
+}
+
+impl Parts {
+    /// Returns all blocks, whoever said them.
+    pub fn into_blocks(self) -> Vec<Block> {
+        let injected = self.injected.into_iter().map(|(_, block)| block);
+        injected.chain(self.own).collect()
+    }
+}
+
+/// Returns what a message with the role of the user or of the developer holds.
+pub(super) fn message_parts(emitter: &mut Emitter<'_>, item: &Object<'_>) -> Parts {
+    let role = item.text("role").unwrap_or_default();
+    let passed = item.object("internal_chat_message_metadata_passthrough");
+    let kinds = passed.unwrap_or_default().texts("content_item_kinds");
+    let mut parts = Parts::default();
+    for (place, raw) in item.items("content").into_iter().enumerate() {
+        let Some(content) = Object::parse(raw) else {
+            continue;
+        };
+        let Some(block) = content_block(emitter, &content) else {
+            continue;
+        };
+        let known = kinds
+            .get(place)
+            .map(String::as_str)
+            .filter(|kind| *kind != "unknown");
+        let injected = match (role.as_str(), known, &block) {
+            ("developer" | "system", _, _) => Some("developer".to_owned()),
+            (_, Some(kind), _) if kind.starts_with("user.") => None,
+            (_, Some(kind), _) => Some(kind.to_owned()),
+            (_, None, Block::Text(text)) => {
+                let text = text.text.trim_start();
+                let found = INJECTED.iter().find(|(start, _)| text.starts_with(start));
+                found.map(|(_, kind)| (*kind).to_owned())
+            }
+            (_, None, _) => None,
+        };
+        match injected {
+            Some(kind) => parts.injected.push((kind, block)),
+            None => parts.own.push(block),
+        }
+    }
+    if let Some(text) = item.text("content") {
+        parts.own.push(Block::text(text));
+    }
+    parts
+}
+
+/// Returns a text or an image; anything else is counted as lost.
+pub(super) fn content_block(emitter: &mut Emitter<'_>, content: &Object<'_>) -> Option<Block> {
+    if let Some(text) = content.text("text") {
+        return Some(Block::text(text));
+    }
+    let kind = content.text("type").unwrap_or_default();
+    let image = content.text("image_url").and_then(|url| image_of_url(&url));
+    if image.is_none() {
+        emitter
+            .report
+            .lose(&format!("content of a message: {kind}"));
+    }
+    image
+}
+
+/// Returns the thinking of the model; the whole item is its signature, as the family keeps it for this wire.
+pub(super) fn reasoning(item: &Object<'_>, raw: &str) -> Block {
+    let texts = |key| {
+        let parts = item.objects(key).into_iter();
+        parts
+            .filter_map(|part| part.text("text"))
+            .collect::<Vec<_>>()
+    };
+    let mut summary = texts("summary");
+    if summary.is_empty() {
+        summary = texts("content");
+    }
+    let is_encrypted = item.raw("encrypted_content").is_some();
+    thinking(summary.join("\n\n"), is_encrypted.then(|| raw.to_owned()))
+}
+
+/// Returns the call that an item makes, if it makes one that gets a result.
+pub(super) fn call_of(kind: &str, item: &Object<'_>) -> Option<(PendingCall, Block)> {
+    let name = item.filled("name");
+    let (name, arguments) = match kind {
+        "function_call" => {
+            let arguments = item.text("arguments").unwrap_or_default();
+            let parsed = json::raw_object(&arguments);
+            let given = parsed.or_else(|| input_object(&arguments));
+            (name?, given)
+        }
+        "custom_tool_call" => {
+            let input = item.text("input").unwrap_or_default();
+            (name?, input_object(&input))
+        }
+        "local_shell_call" => {
+            let action = item.raw("action").and_then(json::raw_object);
+            ("local_shell".to_owned(), action)
+        }
+        "tool_search_call" => {
+            let arguments = item.raw("arguments").and_then(json::raw_object);
+            ("tool_search".to_owned(), arguments)
+        }
+        _ => return None,
+    };
+    let id = item.filled("call_id").or(item.filled("id"))?;
+    let pending = PendingCall {
+        id: id.clone(),
+        name: name.clone(),
+    };
+    Some((pending, call(id, name, arguments)))
+}
+
+fn input_object(text: &str) -> Option<RawJson> {
+    json::raw_of(&serde_json::json!({ "input": text })).filter(|_| !text.is_empty())
+}
+
+/// Returns the result that an item has.
+pub(super) fn output_of(emitter: &mut Emitter<'_>, item: &Object<'_>) -> CallResult {
+    let mut result = CallResult {
+        id: item.text("id").unwrap_or_default(),
+        ..CallResult::default()
+    };
+    let raw = item.raw("output").or(item.raw("tools")).unwrap_or("\"\"");
+    if let Some(text) = json::text(raw) {
+        // Older versions put the output and its exit code into an object.
+        let wrapped = Object::parse(&text).and_then(|object| {
+            let metadata = object.object("metadata").unwrap_or_default();
+            let code = metadata.raw("exit_code").map(|code| code != "0");
+            Some((object.text("output")?, code?))
+        });
+        let (text, is_error) = wrapped.unwrap_or_else(|| {
+            let failed = has_failed(&text);
+            (text, failed)
+        });
+        result.is_error = is_error;
+        result.content = vec![Block::text(text)];
+    } else if let Some(object) = Object::parse(raw) {
+        result.is_error = object.raw("success") == Some("false");
+        let content = object.text("content").map(Block::text);
+        let content = content.or_else(|| content_block(emitter, &object));
+        result.content = content.into_iter().collect();
+    } else if item.raw("output").is_none() {
+        result.content = vec![Block::text(raw)];
+    } else {
+        for content in json::items(raw).into_iter().filter_map(Object::parse) {
+            result.content.extend(content_block(emitter, &content));
+        }
+    }
+    result
+}
+
+/// Returns whether the head of an output gives an exit code other than zero.
+fn has_failed(output: &str) -> bool {
+    let head = output.lines().take(8);
+    head.filter_map(|line| {
+        let at = line.find("exited with code ").map(|at| at + 17);
+        let at = at.or_else(|| line.strip_prefix("Exit code: ").map(|_| 11))?;
+        let code: String = line[at..]
+            .chars()
+            .take_while(char::is_ascii_digit)
+            .collect();
+        code.parse::<u32>().ok()
+    })
+    .any(|code| code != 0)
+}
+
+/// Returns usage whose prompt tokens include the cached ones.
+pub(super) fn usage_of(usage: &Object<'_>) -> Usage {
+    json::inclusive_usage(
+        usage.tokens("input_tokens"),
+        usage.tokens("cached_input_tokens"),
+        usage.tokens("cache_write_input_tokens"),
+        usage.tokens("output_tokens"),
+    )
+}

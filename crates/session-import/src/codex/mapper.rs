@@ -1,0 +1,336 @@
+//! The second pass: records in their order, as entries.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use session_model::json::RawJson;
+use session_model::{EntryDraft, EntryId, ModelRef, Span, Timestamp};
+
+use super::items::{self, call_of, is_output, message_parts, output_of, reasoning};
+use super::scan::{At, Scan, is_native};
+use crate::content::Answer;
+use crate::emitter::{CallResult, Emitter, PendingCall, Place};
+use crate::error::ImportError;
+use crate::json::Object;
+use crate::report::ImportReport;
+
+/// The longest item that is kept although it is not mapped to a message, in bytes.
+const LONGEST_KEPT: usize = 16 * 1024;
+
+/// The items of one response, until the next one begins.
+pub(super) struct Open {
+    id: String,
+    pub answer: Answer,
+    calls: Vec<PendingCall>,
+    /// Something followed that a response does not have.
+    pub is_closed: bool,
+}
+
+pub(super) struct Mapper<'a, 'w> {
+    pub scan: &'a Scan,
+    pub emitter: Emitter<'w>,
+    /// The entry that the next one stands under.
+    pub leaf: EntryId,
+    pub open: Option<Open>,
+    /// For each turn of the user, the entry before it.
+    pub turns: Vec<EntryId>,
+    /// Where messages of the user stand, for compactions that name none.
+    pub user_messages: Vec<At>,
+    pub model: String,
+    effort: Option<String>,
+    /// Tokens of the context after the newest answer.
+    pub context_tokens: u64,
+    /// Totals that were counted: they are written again and again.
+    pub totals: BTreeSet<(u64, u64, u64)>,
+    /// The next usage is that of a summary.
+    pub is_summary: bool,
+    outputs: BTreeMap<String, VecDeque<At>>,
+}
+
+impl<'a, 'w> Mapper<'a, 'w> {
+    pub fn new(scan: &'a Scan, emitter: Emitter<'w>) -> Self {
+        Self {
+            scan,
+            leaf: emitter.root.clone(),
+            emitter,
+            open: None,
+            turns: Vec::new(),
+            user_messages: Vec::new(),
+            model: String::new(),
+            effort: None,
+            context_tokens: 0,
+            totals: BTreeSet::new(),
+            is_summary: false,
+            outputs: scan.outputs.clone(),
+        }
+    }
+
+    pub fn place(&self, at: Option<Timestamp>) -> Place {
+        Place {
+            parent: self.leaf.clone(),
+            at,
+        }
+    }
+
+    /// Writes what the first record says of the session.
+    pub fn write_meta(&mut self) -> Result<(), ImportError> {
+        let data = RawJson::parse(&self.scan.meta).ok();
+        if let Some(data) = data.filter(|data| data.get() != "{}") {
+            let place = self.place(self.scan.begun);
+            self.leaf = self
+                .emitter
+                .custom("", &place, "session_meta", Some(data))?;
+        }
+        Ok(())
+    }
+
+    /// Takes the next record.
+    pub fn take(
+        &mut self,
+        record: &Object<'_>,
+        segment: usize,
+        span: Span,
+    ) -> Result<(), ImportError> {
+        let at = record.time("timestamp");
+        let kind = record.text("type").unwrap_or_default();
+        let payload = record.object("payload").unwrap_or_default();
+        let here = At { segment, span };
+        match kind.as_str() {
+            "response_item" => {
+                let metadata = record.object("metadata").unwrap_or_default();
+                if metadata.flag("compaction_output") {
+                    // The compaction that follows has it as its summary.
+                    self.emitter.report.skip("response_item (a summary)");
+                    self.close()?;
+                    self.is_summary = true;
+                    return Ok(());
+                }
+                let raw = record.raw("payload").unwrap_or_default();
+                self.take_item(&payload, raw, at, here)
+            }
+            "turn_context" => self.take_turn_context(&payload, at),
+            "token_usage_record" => {
+                let response = payload.text("response_id").unwrap_or_default();
+                self.is_summary |= self.scan.summaries.contains(&response);
+                let usage = payload.object("usage").unwrap_or_default();
+                self.take_usage(items::usage_of(&usage), at)
+            }
+            "compacted" => {
+                self.close()?;
+                self.take_compacted(&payload, at, here)
+            }
+            "event_msg" => self.take_event(&payload, at),
+            _ => Ok(()),
+        }
+    }
+
+    fn take_turn_context(
+        &mut self,
+        context: &Object<'_>,
+        at: Option<Timestamp>,
+    ) -> Result<(), ImportError> {
+        if let Some(model) = context.filled("model").filter(|model| *model != self.model) {
+            self.close()?;
+            let draft = EntryDraft::ModelChange(ModelRef {
+                provider: self.scan.provider.clone(),
+                model_id: model.clone(),
+            });
+            self.leaf = self.emitter.write("", &self.place(at), &draft)?;
+            self.model = model;
+        }
+        if let Some(effort) = context.filled("effort")
+            && self.effort.as_ref() != Some(&effort)
+        {
+            self.close()?;
+            let draft = EntryDraft::ThinkingLevelChange(effort.clone());
+            self.leaf = self.emitter.write("", &self.place(at), &draft)?;
+            self.effort = Some(effort);
+        }
+        Ok(())
+    }
+
+    fn take_item(
+        &mut self,
+        item: &Object<'_>,
+        raw: &str,
+        at: Option<Timestamp>,
+        here: At,
+    ) -> Result<(), ImportError> {
+        let kind = item.text("type").unwrap_or_default();
+        let id = item.text("id").unwrap_or_default();
+        if is_output(&kind) {
+            return self.take_output(item, at);
+        }
+        if let Some((call, block)) = call_of(&kind, item) {
+            let open = self.open(&id, at)?;
+            open.calls.push(call);
+            open.answer.blocks.push(block);
+            return Ok(());
+        }
+        match (kind.as_str(), item.text("role").as_deref()) {
+            ("message", Some("assistant")) => {
+                for content in item.objects("content") {
+                    if let Some(block) = items::content_block(&mut self.emitter, &content) {
+                        self.open(&id, at)?.answer.blocks.push(block);
+                    }
+                }
+                Ok(())
+            }
+            ("message", _) => self.take_message(item, &id, at, here),
+            ("reasoning", _) => {
+                let block = reasoning(item, raw);
+                self.open(&id, at)?.answer.blocks.push(block);
+                Ok(())
+            }
+            ("agent_message", _) => {
+                self.close()?;
+                let mut blocks = Vec::new();
+                for content in item.objects("content") {
+                    blocks.extend(items::content_block(&mut self.emitter, &content));
+                }
+                if !blocks.is_empty() {
+                    let place = self.place(at);
+                    self.leaf = self.emitter.hidden(&id, &place, "agent_message", blocks)?;
+                }
+                Ok(())
+            }
+            ("ghost_snapshot", _) => {
+                self.emitter.report.skip("response_item/ghost_snapshot");
+                Ok(())
+            }
+            _ if is_native(item) => {
+                self.emitter.report.skip(&format!("response_item/{kind}"));
+                Ok(())
+            }
+            _ => self.keep_item(&kind, &id, raw, at),
+        }
+    }
+
+    /// Keeps an item that is no message, where the model does not see it.
+    fn keep_item(
+        &mut self,
+        kind: &str,
+        id: &str,
+        raw: &str,
+        at: Option<Timestamp>,
+    ) -> Result<(), ImportError> {
+        let data = RawJson::parse(raw).ok();
+        let Some(data) = data.filter(|data| data.get().len() <= LONGEST_KEPT) else {
+            self.emitter.report.skip(&format!("response_item/{kind}"));
+            return Ok(());
+        };
+        self.close()?;
+        self.emitter
+            .report
+            .lose(&format!("{kind}: kept, but not in the context"));
+        let place = self.place(at);
+        self.leaf = self.emitter.custom(id, &place, kind, Some(data))?;
+        Ok(())
+    }
+
+    fn take_message(
+        &mut self,
+        item: &Object<'_>,
+        id: &str,
+        at: Option<Timestamp>,
+        here: At,
+    ) -> Result<(), ImportError> {
+        self.close()?;
+        let parts = message_parts(&mut self.emitter, item);
+        let before = self.leaf.clone();
+        let mut injected_id = Some(if parts.own.is_empty() { id } else { "" });
+        for (kind, block) in parts.injected {
+            let own = injected_id.take().unwrap_or_default();
+            let place = self.place(at);
+            self.leaf = self.emitter.hidden(own, &place, &kind, vec![block])?;
+        }
+        if !parts.own.is_empty() {
+            self.turns.push(before);
+            self.user_messages.push(here);
+            let place = self.place(at);
+            self.leaf = self.emitter.user(id, &place, parts.own)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a result: those of known calls are written with these.
+    fn take_output(&mut self, item: &Object<'_>, at: Option<Timestamp>) -> Result<(), ImportError> {
+        let id = item.text("call_id").unwrap_or_default();
+        let open = self.open.as_mut();
+        if let Some(open) = open {
+            open.is_closed = true;
+            if open.calls.iter().any(|call| call.id == id) {
+                return Ok(());
+            }
+        }
+        // A result that a call has taken is not among those that are left.
+        let is_left = self.outputs.get(&id).is_some_and(|left| !left.is_empty());
+        if !is_left {
+            return Ok(());
+        }
+        if let Some(left) = self.outputs.get_mut(&id) {
+            left.pop_front();
+        }
+        self.close()?;
+        let result = output_of(&mut self.emitter, item);
+        self.emitter.report.lose("result without its call");
+        let place = self.place(at);
+        self.leaf = self
+            .emitter
+            .hidden(&result.id, &place, "result", result.content)?;
+        Ok(())
+    }
+
+    /// Returns the response that is open; one that ended is written first.
+    pub fn open(&mut self, id: &str, at: Option<Timestamp>) -> Result<&mut Open, ImportError> {
+        if self.open.as_ref().is_some_and(|open| open.is_closed) {
+            self.close()?;
+        }
+        let (provider, model) = (&self.scan.provider, &self.model);
+        Ok(self.open.get_or_insert_with(|| Open {
+            id: id.to_owned(),
+            answer: Answer {
+                api: "openai-responses",
+                provider: provider.clone(),
+                model: model.clone(),
+                at,
+                ..Answer::default()
+            },
+            calls: Vec::new(),
+            is_closed: false,
+        }))
+    }
+
+    /// Writes the response that is open, with the results of its calls.
+    pub fn close(&mut self) -> Result<(), ImportError> {
+        let Some(open) = self.open.take() else {
+            return Ok(());
+        };
+        let mut results = Vec::new();
+        for call in open.calls {
+            let found = self.outputs.get_mut(&call.id);
+            let found = found.and_then(VecDeque::pop_front);
+            let result = found.map(|at| self.read_output(at)).transpose()?;
+            results.push((call, result));
+        }
+        let place = self.place(open.answer.at);
+        let draft = open.answer.draft()?;
+        let (_, end) = self.emitter.answer(&open.id, &place, draft, results)?;
+        self.leaf = end;
+        Ok(())
+    }
+
+    fn read_output(&mut self, at: At) -> Result<CallResult, ImportError> {
+        let text = self.scan.segments[at.segment].input.text(at.span)?;
+        let record = Object::parse(&text).unwrap_or_default();
+        let item = record.object("payload").unwrap_or_default();
+        let mut result = output_of(&mut self.emitter, &item);
+        result.at = record.time("timestamp");
+        Ok(result)
+    }
+
+    pub fn finish(mut self) -> Result<ImportReport, ImportError> {
+        self.close()?;
+        let leaf = self.leaf.clone();
+        self.emitter.finish(&leaf)
+    }
+}

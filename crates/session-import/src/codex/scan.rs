@@ -1,0 +1,284 @@
+//! The first pass: which logs the history is made of, where results stand, and which kinds of records there are.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Timestamp};
+
+use super::items::is_output;
+use crate::FindSession;
+use crate::emitter::Emitter;
+use crate::error::ImportError;
+use crate::input::{Input, damaged};
+use crate::json::Object;
+use crate::report::count;
+
+/// How many forks of forks are followed.
+const MOST_BASES: usize = 32;
+
+/// A log, or the beginning of one on which a fork is based.
+pub(super) struct Segment {
+    pub input: Input,
+    /// Where it ends, in bytes.
+    pub end: u64,
+    /// The ordinal at which it ends, where records have ordinals.
+    pub end_ordinal: Option<u64>,
+}
+
+impl Segment {
+    /// Returns whether a record belongs to the history.
+    pub fn has(&self, record: &Object<'_>) -> bool {
+        match (self.end_ordinal, record.count("ordinal")) {
+            (Some(end), Some(ordinal)) => ordinal < end,
+            _ => true,
+        }
+    }
+}
+
+/// Where a record stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct At {
+    pub segment: usize,
+    pub span: Span,
+}
+
+/// What the first pass found.
+#[derive(Default)]
+pub(super) struct Scan {
+    /// The logs, the oldest first.
+    pub segments: Vec<Segment>,
+    pub begun: Option<Timestamp>,
+    pub title: Option<String>,
+    pub provider: String,
+    /// What is kept of the first record, as JSON.
+    pub meta: String,
+    /// The results of each call, in their order.
+    pub outputs: BTreeMap<String, VecDeque<At>>,
+    /// Messages of the user are items, so that events repeat them.
+    pub has_user_items: bool,
+    /// Answers are items, so that events repeat them.
+    pub has_answer_items: bool,
+    /// Usage is recorded by response, so that events repeat it.
+    pub has_usage_records: bool,
+    /// Responses that wrote summaries.
+    pub summaries: BTreeSet<String>,
+    /// The newest compaction that only the provider can read.
+    pub newest_native: Option<At>,
+}
+
+/// Members of the first record that are kept.
+const META: [&str; 9] = [
+    "originator",
+    "cli_version",
+    "source",
+    "thread_source",
+    "model_provider",
+    "history_mode",
+    "forked_from_id",
+    "history_base",
+    "git",
+];
+
+/// Types that are mapped, or that mapped ones repeat.
+const MAPPED: [&str; 5] = [
+    "session_meta",
+    "turn_context",
+    "response_item",
+    "compacted",
+    "token_usage_record",
+];
+
+pub(super) fn scan(
+    input: &Input,
+    find: &FindSession<'_>,
+    emitter: &mut Emitter<'_>,
+) -> Result<Scan, ImportError> {
+    let mut scan = Scan {
+        segments: segments(input, find, &mut emitter.diagnostics)?,
+        ..Scan::default()
+    };
+    let segments = std::mem::take(&mut scan.segments);
+    for (index, segment) in segments.iter().enumerate() {
+        let is_own = index + 1 == segments.len();
+        let report = &mut emitter.report;
+        let mut has_meta = false;
+        segment.input.lines(
+            segment.end,
+            &mut emitter.diagnostics,
+            |line, diagnostics| {
+                let Some(record) = Object::parse(&line.text) else {
+                    diagnostics.push(damaged(line.number));
+                    return Ok(());
+                };
+                if !segment.has(&record) {
+                    return Ok(());
+                }
+                let kind = record.text("type").unwrap_or_default();
+                let payload = record.object("payload").unwrap_or_default();
+                count(&mut report.records, &kind);
+                let at = At {
+                    segment: index,
+                    span: line.span,
+                };
+                if kind == "session_meta" && std::mem::replace(&mut has_meta, true) {
+                    // A fork of the older kind copies that of its parent.
+                    report.skip("session_meta (of the parent)");
+                } else if kind == "session_meta" && is_own {
+                    report.session_id = payload.filled("id").unwrap_or_default();
+                    report.cwd = payload.text("cwd").unwrap_or_default();
+                    report.version = payload.text("cli_version");
+                    scan.provider = payload.text("model_provider").unwrap_or_default();
+                    scan.begun = payload.time("timestamp").or(record.time("timestamp"));
+                    let members = payload.members();
+                    let members =
+                        members.filter(|(name, raw)| META.contains(name) && *raw != "null");
+                    let members: Vec<_> = members
+                        .map(|(name, raw)| format!("\"{name}\":{raw}"))
+                        .collect();
+                    scan.meta = format!("{{{}}}", members.join(","));
+                }
+                scan.begun = scan.begun.or(record.time("timestamp"));
+                scan.take(&kind, &payload, at);
+                if kind == "event_msg" {
+                    let event = payload.text("type").unwrap_or_default();
+                    if !is_mapped_event(&event) {
+                        report.skip(&format!("event_msg/{event}"));
+                    }
+                } else if !MAPPED.contains(&kind.as_str()) {
+                    report.skip(&kind);
+                }
+                Ok(())
+            },
+        )?;
+    }
+    scan.segments = segments;
+    Ok(scan)
+}
+
+fn is_mapped_event(event: &str) -> bool {
+    matches!(
+        event,
+        "thread_rolled_back" | "turn_aborted" | "thread_name_updated" | "token_count"
+    )
+}
+
+impl Scan {
+    fn take(&mut self, kind: &str, payload: &Object<'_>, at: At) {
+        let name = payload.text("type").unwrap_or_default();
+        match kind {
+            "response_item" => {
+                let role = payload.text("role").unwrap_or_default();
+                self.has_user_items |= name == "message" && role == "user";
+                self.has_answer_items |= name == "message" && role == "assistant";
+                if is_output(&name)
+                    && let Some(id) = payload.text("call_id")
+                {
+                    self.outputs.entry(id).or_default().push_back(at);
+                }
+            }
+            "token_usage_record" => self.has_usage_records = true,
+            "compacted" => {
+                self.summaries
+                    .extend(payload.text("compaction_response_id"));
+                let mut items = payload.objects("replacement_history").into_iter();
+                if items.any(|item| is_native(&item)) {
+                    self.newest_native = Some(at);
+                }
+            }
+            "event_msg" if name == "thread_name_updated" => {
+                self.title = payload.filled("thread_name").or(self.title.take());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Returns true for the item of a compaction that only the provider can read.
+pub(super) fn is_native(item: &Object<'_>) -> bool {
+    let kind = item.text("type").unwrap_or_default();
+    matches!(
+        kind.as_str(),
+        "compaction" | "context_compaction" | "compaction_summary"
+    )
+}
+
+/// Returns the log, and before it those on which it is based.
+fn segments(
+    input: &Input,
+    find: &FindSession<'_>,
+    diagnostics: &mut Diagnostics,
+) -> Result<Vec<Segment>, ImportError> {
+    let mut segments = vec![Segment {
+        input: input.clone(),
+        end: input.bytes,
+        end_ordinal: None,
+    }];
+    let mut seen = BTreeSet::new();
+    while let Some(newest) = segments.last() {
+        let Some((own, base)) = history_base(&newest.input)? else {
+            break;
+        };
+        seen.insert(own);
+        let missing = |why: &str| {
+            let text = format!(
+                "the history before the fork is in the session {}, {why}; only what followed is here",
+                base.thread
+            );
+            let kind = DiagnosticKind::MissingParent;
+            Diagnostic::new(Severity::Error, kind, text).at_line(1)
+        };
+        if !seen.insert(base.thread.clone()) || segments.len() > MOST_BASES {
+            diagnostics.push(missing("which is based on this one in turn"));
+            break;
+        }
+        let Some(found) = find(&base.thread) else {
+            diagnostics.push(missing("which was not found"));
+            break;
+        };
+        segments.push(Segment {
+            // Ordinals say it better than bytes, which a conversion of the log moves.
+            end: match base.end_ordinal {
+                Some(_) => found.bytes,
+                None => base.end_byte.unwrap_or(found.bytes),
+            },
+            end_ordinal: base.end_ordinal,
+            input: found,
+        });
+    }
+    segments.reverse();
+    Ok(segments)
+}
+
+struct Base {
+    thread: String,
+    end_ordinal: Option<u64>,
+    end_byte: Option<u64>,
+}
+
+/// Returns the id of a session and where its history begins, if it is a fork that refers to another.
+fn history_base(input: &Input) -> Result<Option<(String, Base)>, ImportError> {
+    let mut found = None;
+    let mut is_first = true;
+    let mut ignored = Diagnostics::default();
+    // The first record is at the beginning; a log without one is read on for a block only.
+    input.lines(input.bytes.min(4 << 20), &mut ignored, |line, _| {
+        if !std::mem::replace(&mut is_first, false) {
+            return Ok(());
+        }
+        let record = Object::parse(&line.text).unwrap_or_default();
+        let payload = record.object("payload").unwrap_or_default();
+        let own = payload.text("id").unwrap_or_default();
+        found = payload.object("history_base").and_then(|base| {
+            Some((
+                own,
+                Base {
+                    // It is shown, and a file may write anything here.
+                    thread: base.filled("thread_id")?.chars().take(80).collect(),
+                    end_ordinal: base.count("end_ordinal_exclusive"),
+                    end_byte: base.count("end_byte_offset"),
+                },
+            ))
+        });
+        Ok(())
+    })?;
+    Ok(found)
+}

@@ -1,0 +1,253 @@
+//! Which format a file has, by its first bytes.
+
+use crate::format::Format;
+use crate::json::Object;
+
+/// How many lines are looked at.
+const MOST_LINES: usize = 64;
+
+/// Why a file is none of the known formats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NearMiss {
+    /// The format that it resembles most.
+    pub format: Format,
+    /// What is missing, as a sentence fragment.
+    pub reason: String,
+}
+
+/// Returns the format of the file that begins with `head`, or `None` for a session of the pi family and for all else.
+///
+/// The more of the file is given, the more certain the answer; some 64 KiB are enough, and the first line should be
+/// whole.
+pub fn detect(head: &[u8]) -> Option<Format> {
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    if let Some(format) = document(text) {
+        return Some(format);
+    }
+    for line in text.lines().take(MOST_LINES) {
+        let Some(object) = Object::parse(line.trim()) else {
+            continue;
+        };
+        if is_native(&object) {
+            return None;
+        }
+        if let Some(format) = Format::ALL
+            .into_iter()
+            .find(|format| is_record(*format, &object))
+        {
+            return Some(format);
+        }
+    }
+    cut_line(text)
+}
+
+/// Returns which format the file that begins with `head` resembles, where [`detect`] found none.
+pub fn nearest_miss(head: &[u8]) -> Option<NearMiss> {
+    let miss = |format, reason: &str| {
+        Some(NearMiss {
+            format,
+            reason: reason.to_owned(),
+        })
+    };
+    if head.starts_with(b"SQLite format 3\0") {
+        let reason = "a database is not read; write the session to a file with opencode export ID";
+        return miss(Format::Opencode, reason);
+    }
+    if head.starts_with(&[0x28, 0xB5, 0x2F, 0xFD]) {
+        let reason = "it is compressed with Zstandard; decompress it first";
+        return miss(Format::Codex, reason);
+    }
+    let text = String::from_utf8_lossy(head);
+    let text = text.trim_start_matches('\u{feff}').trim_start();
+    let objects = text.lines().take(MOST_LINES);
+    for object in objects.filter_map(|line| Object::parse(line.trim())) {
+        if object.raw("payload").is_some() {
+            let kind = object.text("type").unwrap_or_default();
+            let reason = format!("its lines have a payload, but no known type ({kind:?})");
+            return miss(Format::Codex, &reason);
+        }
+        if object.raw("uuid").is_some() || object.raw("parentUuid").is_some() {
+            let reason = "its lines have a uuid, but no sessionId and no message";
+            return miss(Format::ClaudeCode, reason);
+        }
+        if object.raw("display").is_some() && object.raw("project").is_some() {
+            let reason = "it is the index of prompts; sessions are below projects/";
+            return miss(Format::ClaudeCode, reason);
+        }
+        if object.raw("sessionId").is_some() {
+            let reason = "its lines have a sessionId, but no projectHash and no messages";
+            return miss(Format::GeminiCli, reason);
+        }
+    }
+    let start: String = text.chars().take(4096).collect();
+    if start.starts_with('{') && start.contains("\"info\"") {
+        let reason = "it has an info, but no id of a session (ses_...) in it";
+        return miss(Format::Opencode, reason);
+    }
+    None
+}
+
+/// Returns true for the lines of the pi family.
+fn is_native(object: &Object<'_>) -> bool {
+    let kind = object.text("type").unwrap_or_default();
+    match kind.as_str() {
+        "session" => true,
+        // oh-my-pi keeps a slot of fixed length for the title in front of the header.
+        "title" => object.raw("pad").is_some(),
+        _ => {
+            object.raw("parentId").is_some() || object.raw("id").is_some_and(|_| kind == "message")
+        }
+    }
+}
+
+fn is_record(format: Format, object: &Object<'_>) -> bool {
+    let kind = object.text("type").unwrap_or_default();
+    let kind = kind.as_str();
+    let has = |key| object.raw(key).is_some();
+    match format {
+        Format::Codex => {
+            const TYPES: [&str; 7] = [
+                "session_meta",
+                "turn_context",
+                "world_state",
+                "response_item",
+                "event_msg",
+                "compacted",
+                "token_usage_record",
+            ];
+            TYPES.contains(&kind) && object.object("payload").is_some()
+        }
+        Format::QwenCode => {
+            let is_marked = has("provenance") || has("systemPayload");
+            let message = object.object("message");
+            let has_parts = message.is_some_and(|message| message.raw("parts").is_some());
+            has("uuid") && has("sessionId") && (is_marked || has_parts)
+        }
+        Format::ClaudeCode => {
+            const THREADED: [&str; 5] = ["user", "assistant", "system", "attachment", "progress"];
+            const OTHERS: [&str; 10] = [
+                "custom-title",
+                "ai-title",
+                "agent-name",
+                "last-prompt",
+                "queue-operation",
+                "file-history-snapshot",
+                "mode",
+                "permission-mode",
+                "worktree-state",
+                "bridge-session",
+            ];
+            let is_qwen = is_record(Format::QwenCode, object);
+            let is_threaded = THREADED.contains(&kind) && has("uuid") && has("sessionId");
+            let is_other = OTHERS.contains(&kind) && (has("sessionId") || has("messageId"));
+            let is_summary = kind == "summary" && has("leafUuid");
+            !is_qwen && (is_threaded || is_other || is_summary)
+        }
+        Format::GeminiCli => {
+            let is_metadata = has("sessionId") && has("projectHash");
+            is_metadata || (kind == "gemini" && has("id") && has("content"))
+        }
+        Format::Opencode => false,
+    }
+}
+
+/// Returns the format of a file that is one JSON document, by its first members.
+fn document(text: &str) -> Option<Format> {
+    if !text.starts_with('{') {
+        return None;
+    }
+    let start: String = text.chars().take(16 * 1024).collect();
+    let squeezed: String = start
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .collect();
+    let is_export = squeezed.starts_with("{\"info\":{") && squeezed.contains("\"id\":\"ses_");
+    if is_export {
+        return Some(Format::Opencode);
+    }
+    let first = text.lines().next().and_then(Object::parse);
+    let is_chat = first.is_none() && squeezed.contains("\"projectHash\":");
+    (is_chat && squeezed.contains("\"sessionId\":")).then_some(Format::GeminiCli)
+}
+
+/// Returns the format of a file whose first line is longer than what is known of it.
+fn cut_line(text: &str) -> Option<Format> {
+    let mut lines = text.lines();
+    let first = lines.next()?;
+    if Object::parse(first).is_some() || lines.next().is_some() {
+        return None;
+    }
+    let start: String = first.chars().take(4096).collect();
+    let squeezed: String = start
+        .chars()
+        .filter(|letter| !letter.is_whitespace())
+        .collect();
+    let has = |part: &str| squeezed.contains(part);
+    if has("\"payload\":{")
+        && (has("\"type\":\"session_meta\"") || has("\"type\":\"response_item\""))
+    {
+        return Some(Format::Codex);
+    }
+    if has("\"uuid\":\"") && has("\"sessionId\":\"") {
+        return Some(match has("\"provenance\":") || has("\"parts\":[") {
+            true => Format::QwenCode,
+            false => Format::ClaudeCode,
+        });
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{detect, nearest_miss};
+    use crate::format::Format;
+
+    fn check(head: &str, format: Option<Format>) {
+        assert_eq!(detect(head.as_bytes()), format, "{head}");
+    }
+
+    #[test]
+    fn sessions_of_the_family_are_not_foreign() {
+        check(r#"{"type":"session","version":3,"id":"s"}"#, None);
+        check(r#"{"type":"title","v":1,"title":"t","pad":"    "}"#, None);
+        let headless = r#"{"type":"message","id":"a","parentId":null,"message":{}}"#;
+        check(headless, None);
+        check("", None);
+        check("text", None);
+    }
+
+    #[test]
+    fn formats_are_told_by_their_records() {
+        let codex = r#"{"timestamp":"t","type":"event_msg","payload":{"type":"task_started"}}"#;
+        check(codex, Some(Format::Codex));
+        let claude = r#"{"type":"user","uuid":"u","sessionId":"s","message":{"content":"a"}}"#;
+        check(claude, Some(Format::ClaudeCode));
+        let qwen = r#"{"type":"user","uuid":"u","sessionId":"s","message":{"parts":[]}}"#;
+        check(qwen, Some(Format::QwenCode));
+        let gemini = r#"{"sessionId":"s","projectHash":"h","kind":"chat"}"#;
+        check(gemini, Some(Format::GeminiCli));
+        check(
+            "{\n \"sessionId\": \"s\",\n \"projectHash\": \"h\",\n \"messages\": [",
+            Some(Format::GeminiCli),
+        );
+        check(
+            "{\n \"info\": {\n \"id\": \"ses_1\"",
+            Some(Format::Opencode),
+        );
+        check(
+            "{\"type\":\"session_meta\",\"payload\":{\"text\":\"cut",
+            Some(Format::Codex),
+        );
+    }
+
+    #[test]
+    fn a_near_miss_says_what_is_missing() {
+        let miss = |head: &[u8]| nearest_miss(head).map(|miss| miss.format);
+        assert_eq!(miss(b"SQLite format 3\0"), Some(Format::Opencode));
+        assert_eq!(miss(&[0x28, 0xB5, 0x2F, 0xFD, 0]), Some(Format::Codex));
+        assert_eq!(miss(br#"{"type":"new","payload":{}}"#), Some(Format::Codex));
+        assert_eq!(miss(br#"{"uuid":"u"}"#), Some(Format::ClaudeCode));
+        assert_eq!(miss(b"text"), None);
+    }
+}

@@ -1,0 +1,402 @@
+//! Entries that go out: ids, parents, times, counts.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+
+use serde_json::json;
+use session_model::json::RawJson;
+use session_model::{
+    AgentMessage, AssistantMessage, Block, Content, ContextEditDraft, CustomDraft,
+    CustomMessageDraft, Diagnostics, EntryDraft, EntryId, HeaderDraft, MessageDraft,
+    SessionInfoDraft, Stamp, Timestamp, ToolResultMessage, Usage, UserMessage,
+};
+
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::report::{ImportReport, count};
+use crate::{IMPORT_ENTRY, Origin};
+
+/// The custom type of the entry that moves the leaf; `agent-cli` writes the same.
+const LEAF_ENTRY: &str = "agent-cli/leaf";
+
+/// What stands in the place of a result that the source does not have.
+const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
+
+/// The longest details of a result that are kept, in bytes.
+const LONGEST_DETAILS: usize = 16 * 1024;
+
+/// The longest id of a source that is taken over.
+const LONGEST_ID: usize = 80;
+
+/// What the first lines of the imported session say.
+pub(crate) struct Begin<'a> {
+    pub origin: &'a Origin<'a>,
+    /// How many bytes the source has.
+    pub bytes: u64,
+    /// When the session begins.
+    pub at: Option<Timestamp>,
+    pub parent_session: Option<String>,
+    pub title: Option<String>,
+}
+
+/// Where a new entry stands: below which one, and when it was written.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    pub parent: EntryId,
+    pub at: Option<Timestamp>,
+}
+
+/// A result of a call that is not written yet.
+#[derive(Default)]
+pub(crate) struct CallResult {
+    /// The id that the source gives it, if any.
+    pub id: String,
+    pub content: Vec<Block>,
+    pub is_error: bool,
+    pub details: Option<RawJson>,
+    pub at: Option<Timestamp>,
+}
+
+/// A call that waits for its result.
+#[derive(Debug, Clone)]
+pub(crate) struct PendingCall {
+    pub id: String,
+    pub name: String,
+}
+
+/// Writes entries.
+pub(crate) struct Emitter<'a> {
+    out: &'a mut dyn Write,
+    pub report: ImportReport,
+    pub diagnostics: Diagnostics,
+    taken: BTreeSet<EntryId>,
+    /// The entry that roots of the source stand under.
+    pub root: EntryId,
+    last: EntryId,
+    clock: Timestamp,
+    written: u64,
+}
+
+impl<'a> Emitter<'a> {
+    pub fn new(format: Format, out: &'a mut dyn Write) -> Self {
+        Self {
+            out,
+            report: ImportReport::new(format),
+            diagnostics: Diagnostics::default(),
+            taken: BTreeSet::new(),
+            root: EntryId::new(""),
+            last: EntryId::new(""),
+            clock: Timestamp::from_millis(0),
+            written: 0,
+        }
+    }
+
+    /// Writes the header, the entry about the import and the title.
+    pub fn begin(&mut self, begin: Begin<'_>) -> Result<(), ImportError> {
+        self.clock = begin.at.unwrap_or(self.clock);
+        let id = self.report.session_id.chars().take(LONGEST_ID);
+        self.report.session_id = id.collect();
+        if self.report.session_id.is_empty() {
+            self.report.session_id = "unknown".to_owned();
+        }
+        let header = HeaderDraft {
+            id: self.report.session_id.clone(),
+            timestamp: self.clock,
+            cwd: self.report.cwd.clone(),
+            parent_session: begin.parent_session,
+        };
+        self.line(&header.line())?;
+        let data = json!({
+            "source": self.report.format,
+            "version": self.report.version,
+            "id": self.report.session_id,
+            "path": begin.origin.path,
+            "sha256": begin.origin.sha256,
+            "bytes": begin.bytes,
+            "losses": self.report.skipped,
+        });
+        let mark = EntryDraft::Custom(CustomDraft {
+            custom_type: IMPORT_ENTRY.to_owned(),
+            data: RawJson::of(&data).ok(),
+        });
+        self.root = self.stamped("", None, begin.at, &mark)?;
+        if let Some(name) = begin.title {
+            let draft = EntryDraft::SessionInfo(SessionInfoDraft { name });
+            self.root = self.stamped("", Some(self.root.clone()), begin.at, &draft)?;
+        }
+        Ok(())
+    }
+
+    /// Writes an entry, with the id of the source where it can serve as one.
+    pub fn write(
+        &mut self,
+        source_id: &str,
+        place: &Place,
+        draft: &EntryDraft,
+    ) -> Result<EntryId, ImportError> {
+        self.stamped(source_id, Some(place.parent.clone()), place.at, draft)
+    }
+
+    fn stamped(
+        &mut self,
+        source_id: &str,
+        parent: Option<EntryId>,
+        at: Option<Timestamp>,
+        draft: &EntryDraft,
+    ) -> Result<EntryId, ImportError> {
+        self.clock = at.unwrap_or(self.clock);
+        let id = self.fresh_id(source_id);
+        let line = draft.stamp(&Stamp {
+            id: id.clone(),
+            parent,
+            timestamp: self.clock,
+            part_of: None,
+        });
+        self.line(&line)?;
+        count(&mut self.report.entries, kind_of(draft));
+        self.last = id.clone();
+        Ok(id)
+    }
+
+    /// Returns the id of the source, unless it is taken or cannot serve as one; then the position, or that with a
+    /// number.
+    fn fresh_id(&mut self, source_id: &str) -> EntryId {
+        self.written += 1;
+        let serves = (1..=LONGEST_ID).contains(&source_id.len())
+            && source_id.bytes().all(|byte| byte.is_ascii_graphic())
+            && source_id != "root";
+        let mut id = match serves {
+            true => EntryId::new(source_id),
+            false => EntryId::of_position(self.written),
+        };
+        let mut more = 1;
+        while self.taken.contains(&id) {
+            more += 1;
+            id = EntryId::new(&format!("{:08x}.{more}", self.written));
+        }
+        self.taken.insert(id.clone());
+        id
+    }
+
+    fn line(&mut self, line: &str) -> Result<(), ImportError> {
+        self.out.write_all(line.as_bytes())?;
+        Ok(self.out.write_all(b"\n")?)
+    }
+
+    /// Writes a message of the user.
+    pub fn user(
+        &mut self,
+        id: &str,
+        place: &Place,
+        blocks: Vec<Block>,
+    ) -> Result<EntryId, ImportError> {
+        let message = AgentMessage::User(UserMessage {
+            content: Content::Blocks(blocks),
+            timestamp: place.at,
+        });
+        let draft = MessageDraft::new(message)?;
+        self.write(id, place, &EntryDraft::Message(Box::new(draft)))
+    }
+
+    /// Writes an answer and the results of its calls, in their order; a call that has none gets one that says so.
+    pub fn answer(
+        &mut self,
+        id: &str,
+        place: &Place,
+        draft: MessageDraft,
+        results: Vec<(PendingCall, Option<CallResult>)>,
+    ) -> Result<(EntryId, EntryId), ImportError> {
+        if let AgentMessage::Assistant(AssistantMessage {
+            usage: Some(usage), ..
+        }) = draft.message()
+        {
+            self.report.add_usage(*usage);
+        }
+        let answer = self.write(id, place, &EntryDraft::Message(Box::new(draft)))?;
+        let mut end = answer.clone();
+        for (call, result) in results {
+            let below = Place {
+                parent: end,
+                at: place.at,
+            };
+            end = self.result(&below, call, result)?;
+        }
+        Ok((answer, end))
+    }
+
+    /// Writes the result of a call.
+    pub fn result(
+        &mut self,
+        place: &Place,
+        call: PendingCall,
+        result: Option<CallResult>,
+    ) -> Result<EntryId, ImportError> {
+        let result = result.unwrap_or_else(|| {
+            self.report.interrupted_calls += 1;
+            CallResult {
+                content: vec![Block::text(INTERRUPTED)],
+                is_error: true,
+                details: RawJson::of(&json!({ "interrupted": true })).ok(),
+                ..CallResult::default()
+            }
+        });
+        let at = result.at.or(place.at);
+        let mut draft = MessageDraft::new(AgentMessage::ToolResult(ToolResultMessage {
+            tool_call_id: call.id,
+            tool_name: call.name,
+            content: Content::Blocks(result.content),
+            is_error: result.is_error,
+            timestamp: at,
+        }))?;
+        match result.details {
+            Some(details) if details.get().len() > LONGEST_DETAILS => {
+                self.report.lose("details of a result (too long)");
+            }
+            Some(details) => draft = draft.with_details(details),
+            None => {}
+        }
+        let place = Place {
+            parent: place.parent.clone(),
+            at,
+        };
+        self.write(&result.id, &place, &EntryDraft::Message(Box::new(draft)))
+    }
+
+    /// Writes what the model saw and nobody said: a message that people are not shown.
+    pub fn hidden(
+        &mut self,
+        id: &str,
+        place: &Place,
+        kind: &str,
+        blocks: Vec<Block>,
+    ) -> Result<EntryId, ImportError> {
+        let custom_type = self.custom_type(kind);
+        self.custom_message(id, place, custom_type, blocks, None)
+    }
+
+    /// Returns the custom type of what a file calls `kind`.
+    fn custom_type(&self, kind: &str) -> String {
+        let kind: String = kind.chars().take(LONGEST_ID).collect();
+        format!("{}/{kind}", self.report.format.key())
+    }
+
+    /// Writes a copy of a message that a compaction kept, which is in the session already.
+    pub fn copied(
+        &mut self,
+        place: &Place,
+        role: &str,
+        blocks: Vec<Block>,
+    ) -> Result<EntryId, ImportError> {
+        let details = RawJson::of(&json!({ "copied": true, "role": role })).ok();
+        self.custom_message("", place, IMPORT_ENTRY.to_owned(), blocks, details)
+    }
+
+    fn custom_message(
+        &mut self,
+        id: &str,
+        place: &Place,
+        custom_type: String,
+        blocks: Vec<Block>,
+        details: Option<RawJson>,
+    ) -> Result<EntryId, ImportError> {
+        let draft = EntryDraft::CustomMessage(CustomMessageDraft {
+            custom_type,
+            content: Content::Blocks(blocks),
+            display: false,
+            details,
+        });
+        self.write(id, place, &draft)
+    }
+
+    /// Writes what the model does not see.
+    pub fn custom(
+        &mut self,
+        id: &str,
+        place: &Place,
+        kind: &str,
+        data: Option<RawJson>,
+    ) -> Result<EntryId, ImportError> {
+        let custom_type = self.custom_type(kind);
+        let draft = EntryDraft::Custom(CustomDraft { custom_type, data });
+        self.write(id, place, &draft)
+    }
+
+    /// Takes an entry out of the context, or gives it other content.
+    pub fn edit(
+        &mut self,
+        place: &Place,
+        target: &EntryId,
+        replacement: Option<Content>,
+    ) -> Result<EntryId, ImportError> {
+        let draft = EntryDraft::ContextEdit(ContextEditDraft {
+            target: target.clone(),
+            replacement,
+        });
+        self.write("", place, &draft)
+    }
+
+    /// Writes tokens that belong to no message.
+    pub fn usage(
+        &mut self,
+        place: &Place,
+        kind: &str,
+        usage: Usage,
+    ) -> Result<EntryId, ImportError> {
+        self.clock = place.at.unwrap_or(self.clock);
+        let id = self.fresh_id("");
+        let line = json!({
+            "type": "usage",
+            "id": id,
+            "parentId": place.parent,
+            "timestamp": self.clock.to_string(),
+            "kind": kind,
+            "usage": {
+                "input": usage.input,
+                "output": usage.output,
+                "cacheRead": usage.cache_read,
+                "cacheWrite": usage.cache_write,
+                "totalTokens": usage.total_tokens,
+            },
+        });
+        self.line(&line.to_string())?;
+        self.report.add_usage(usage);
+        count(&mut self.report.entries, "usage");
+        self.last = id.clone();
+        Ok(id)
+    }
+
+    /// Ends the session at `leaf`, and returns the report.
+    pub fn finish(mut self, leaf: &EntryId) -> Result<ImportReport, ImportError> {
+        if *leaf != self.last {
+            let data = json!({ "reason": "import", "from": self.last });
+            let draft = EntryDraft::Custom(CustomDraft {
+                custom_type: LEAF_ENTRY.to_owned(),
+                data: RawJson::of(&data).ok(),
+            });
+            let place = Place {
+                parent: leaf.clone(),
+                at: None,
+            };
+            self.write("", &place, &draft)?;
+        }
+        let mut diagnostics = self.diagnostics.into_vec();
+        diagnostics.sort_by_key(|said| said.line.unwrap_or(0));
+        self.report.diagnostics = diagnostics;
+        Ok(self.report)
+    }
+}
+
+fn kind_of(draft: &EntryDraft) -> &'static str {
+    match draft {
+        EntryDraft::Compaction(_) => "compaction",
+        EntryDraft::BranchSummary(_) => "branch_summary",
+        EntryDraft::ContextEdit(_) => "context_edit",
+        EntryDraft::Custom(_) => "custom",
+        EntryDraft::CustomMessage(_) => "custom_message",
+        EntryDraft::Message(_) => "message",
+        EntryDraft::Label(_) => "label",
+        EntryDraft::SessionInfo(_) => "session_info",
+        EntryDraft::ModelChange(_) => "model_change",
+        EntryDraft::ThinkingLevelChange(_) => "thinking_level_change",
+    }
+}

@@ -1,0 +1,238 @@
+//! Messages of gemini-cli, as entries.
+
+use session_model::{Block, EntryId, FirstKept};
+
+use super::history::{History, Node, NodeKind};
+use crate::content::{Answer, compaction, is_blank, thinking};
+use crate::emitter::{CallResult, Emitter, PendingCall, Place};
+use crate::error::ImportError;
+use crate::input::Input;
+use crate::json::{self, Object};
+use crate::parts::{call_block, call_id, details, plain_blocks, response, usage};
+use crate::report::ImportReport;
+
+/// How texts begin that the program writes into messages of the user.
+const INJECTED: [&str; 3] = [
+    "<session_context>",
+    "This is the Gemini CLI. We are setting up the context",
+    "<hook_context>",
+];
+
+/// The first and the last entry of a node.
+type Ends = Option<(EntryId, EntryId)>;
+
+/// Writes all nodes, and returns the report.
+pub(super) fn write_history(
+    input: &Input,
+    history: &History,
+    mut emitter: Emitter<'_>,
+) -> Result<ImportReport, ImportError> {
+    let mut written: Vec<Ends> = Vec::new();
+    let mut last: Vec<EntryId> = Vec::new();
+    for node in &history.nodes {
+        let parent = node
+            .parent
+            .map_or(&emitter.root, |parent| &last[parent])
+            .clone();
+        let text = input.text(node.span)?;
+        let message = Object::parse(&text).unwrap_or_default();
+        let place = Place {
+            parent: parent.clone(),
+            at: message.time("timestamp"),
+        };
+        let ends = match node.kind {
+            NodeKind::Message => write_message(&mut emitter, node, &message, place)?,
+            NodeKind::Compaction { kept } => {
+                let kept = kept.and_then(|kept| written[kept].clone());
+                let kept = kept.map_or(FirstKept::None, |(first, _)| FirstKept::Entry(first));
+                let blocks = content(&mut emitter, &message);
+                let summary = blocks.into_iter().filter_map(text_of);
+                let summary = summary.collect::<Vec<_>>().join("\n\n");
+                let draft = compaction(summary, kept, 0, None, None);
+                let id = emitter.write(&node.id, &place, &draft)?;
+                Some((id.clone(), id))
+            }
+            NodeKind::Copy => {
+                let blocks = content(&mut emitter, &message).into_iter();
+                let blocks: Vec<_> = blocks.filter_map(text_of).map(Block::text).collect();
+                let role = message.text("type").unwrap_or_default();
+                match is_blank(&blocks) {
+                    true => None,
+                    false => {
+                        let id = emitter.copied(&place, &role, blocks)?;
+                        Some((id.clone(), id))
+                    }
+                }
+            }
+        };
+        last.push(ends.clone().map_or(parent, |(_, last)| last));
+        written.push(ends);
+    }
+    let leaf = history.tip.map_or(&emitter.root, |tip| &last[tip]).clone();
+    emitter.finish(&leaf)
+}
+
+fn write_message(
+    emitter: &mut Emitter<'_>,
+    node: &Node,
+    message: &Object<'_>,
+    place: Place,
+) -> Result<Ends, ImportError> {
+    let kind = message.text("type").unwrap_or_default();
+    match kind.as_str() {
+        "user" => write_user(emitter, node, message, place),
+        "gemini" | "model" | "assistant" => write_answer(emitter, node, message, &place).map(Some),
+        other => {
+            emitter.report.skip(other);
+            Ok(None)
+        }
+    }
+}
+
+/// Returns the parts of a message: its content may be a text, a part, or a list of both.
+fn parts<'a>(message: &Object<'a>) -> (Vec<Block>, Vec<Object<'a>>) {
+    let raw = message
+        .raw("content")
+        .or(message.raw("parts"))
+        .unwrap_or("\"\"");
+    if let Some(text) = json::text(raw) {
+        let blocks = (!text.is_empty()).then(|| Block::text(text));
+        return (blocks.into_iter().collect(), Vec::new());
+    }
+    if raw.starts_with('{') {
+        return (Vec::new(), Object::parse(raw).into_iter().collect());
+    }
+    let items = json::items(raw);
+    let texts = items
+        .iter()
+        .filter_map(|raw| json::text(raw))
+        .map(Block::text);
+    let texts = texts.collect();
+    (texts, items.into_iter().filter_map(Object::parse).collect())
+}
+
+fn content(emitter: &mut Emitter<'_>, message: &Object<'_>) -> Vec<Block> {
+    let (mut blocks, parts) = parts(message);
+    blocks.extend(plain_blocks(emitter, &parts));
+    blocks
+}
+
+fn text_of(block: Block) -> Option<String> {
+    match block {
+        Block::Text(text) => Some(text.text),
+        Block::Image(_) | Block::Thinking(_) | Block::ToolCall(_) | Block::Other { .. } => None,
+    }
+}
+
+fn write_user(
+    emitter: &mut Emitter<'_>,
+    node: &Node,
+    message: &Object<'_>,
+    mut place: Place,
+) -> Result<Ends, ImportError> {
+    let blocks = content(emitter, message);
+    let is_injected = |block: &Block| match block {
+        Block::Text(text) => INJECTED
+            .iter()
+            .any(|start| text.text.trim_start().starts_with(start)),
+        _ => false,
+    };
+    let (mut injected, mut own): (Vec<_>, Vec<_>) = blocks.into_iter().partition(is_injected);
+    // What the user typed, where the message to the model has files in the place of their names.
+    if let Some(words) = message.filled("displayContent") {
+        let said = [Block::text(words)];
+        if own != said {
+            injected.append(&mut own);
+            own.extend(said);
+        }
+    }
+    if own.is_empty() && injected.is_empty() {
+        // The results of calls, which stand with the calls as well.
+        emitter.report.skip("user (results of calls)");
+        return Ok(None);
+    }
+    let mut ends = None;
+    if !injected.is_empty() {
+        let id = if own.is_empty() { node.id.as_str() } else { "" };
+        place.parent = emitter.hidden(id, &place, "context", injected)?;
+        ends = Some((place.parent.clone(), place.parent.clone()));
+    }
+    if !own.is_empty() {
+        let id = emitter.user(&node.id, &place, own)?;
+        ends = Some((ends.map_or(id.clone(), |(first, _)| first), id));
+    }
+    Ok(ends)
+}
+
+fn write_answer(
+    emitter: &mut Emitter<'_>,
+    node: &Node,
+    message: &Object<'_>,
+    place: &Place,
+) -> Result<(EntryId, EntryId), ImportError> {
+    let mut answer = Answer {
+        api: "google-generative-ai",
+        provider: "google".to_owned(),
+        model: message.text("model").unwrap_or_default(),
+        at: place.at,
+        ..Answer::default()
+    };
+    for thought in message.objects("thoughts") {
+        let subject = thought
+            .filled("subject")
+            .map(|subject| format!("**{subject}**"));
+        let texts = [subject, thought.filled("description")];
+        let texts: Vec<_> = texts.into_iter().flatten().collect();
+        answer.blocks.push(thinking(texts.join("\n"), None));
+    }
+    answer.blocks.extend(content(emitter, message));
+    if let Some(tokens) = message.object("tokens") {
+        let count = |key| tokens.tokens(key);
+        let thoughts = count("thoughts").saturating_add(count("tool"));
+        let [prompt, cached] = ["input", "cached"].map(count);
+        answer.usage = Some(usage(
+            prompt,
+            cached,
+            count("output"),
+            thoughts,
+            count("total"),
+        ));
+    }
+    let mut results: Vec<(PendingCall, Option<CallResult>)> = Vec::new();
+    for function in message.objects("toolCalls") {
+        let id = call_id(&function, &node.id, results.len());
+        let (pending, block) = call_block(&function, id);
+        answer.blocks.push(block);
+        results.push((pending, result(emitter, &function)));
+    }
+    emitter.answer(&node.id, place, answer.draft()?, results)
+}
+
+/// Returns the result of a call, which is written with it.
+fn result(emitter: &mut Emitter<'_>, call: &Object<'_>) -> Option<CallResult> {
+    let raw = call.raw("result")?;
+    let mut result = CallResult::default();
+    if let Some(text) = json::text(raw) {
+        result.content = vec![Block::text(text)];
+    } else {
+        let items = match raw.starts_with('{') {
+            true => vec![raw],
+            false => json::items(raw),
+        };
+        let parts: Vec<_> = items.into_iter().filter_map(Object::parse).collect();
+        for function in parts
+            .iter()
+            .filter_map(|part| part.object("functionResponse"))
+        {
+            let response = response(&function);
+            result.content.extend(response.content);
+            result.is_error |= response.is_error;
+        }
+        result.content.extend(plain_blocks(emitter, &parts));
+    }
+    let status = call.text("status").unwrap_or_default();
+    result.is_error |= matches!(status.as_str(), "error" | "cancelled");
+    result.at = call.time("timestamp");
+    result.details = details(call.raw("resultDisplay"));
+    Some(result)
+}

@@ -1,0 +1,163 @@
+//! gemini-cli: one JSON document, or a journal of JSON lines in which a message is written again on each change.
+
+mod history;
+mod messages;
+
+use std::io::Write;
+
+use crate::Origin;
+use crate::emitter::{Begin, Emitter};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::input::{Input, cut_off, damaged, place_of};
+use crate::json::Object;
+use crate::partial::Document;
+use crate::report::{ImportReport, count};
+
+use history::History;
+use messages::write_history;
+
+/// What describes the session.
+#[derive(Default)]
+struct Metadata {
+    begun: Option<session_model::Timestamp>,
+    title: Option<String>,
+}
+
+pub(crate) fn import(
+    input: &Input,
+    origin: &Origin<'_>,
+    out: &mut dyn Write,
+) -> Result<ImportReport, ImportError> {
+    let mut emitter = Emitter::new(Format::GeminiCli, out);
+    let mut metadata = Metadata::default();
+    let mut history = History::default();
+    let input = match read_document(input, &mut metadata, &mut history, &mut emitter)? {
+        Some(document) => document,
+        None => {
+            read_lines(input, &mut metadata, &mut history, &mut emitter)?;
+            input.clone()
+        }
+    };
+    if history.nodes.is_empty() && emitter.report.session_id.is_empty() {
+        return Err(ImportError::Empty(Format::GeminiCli));
+    }
+    emitter.begin(Begin {
+        origin,
+        bytes: input.bytes,
+        at: metadata.begun,
+        parent_session: None,
+        title: metadata.title,
+    })?;
+    write_history(&input, &history, emitter)
+}
+
+impl Metadata {
+    fn take(&mut self, object: &Object<'_>, report: &mut ImportReport) {
+        if report.session_id.is_empty() {
+            report.session_id = object.text("sessionId").unwrap_or_default();
+        }
+        self.begun = self.begun.or(object.time("startTime"));
+        self.title = object.filled("summary").or(self.title.take());
+    }
+}
+
+/// Reads the session if it is one document; of a file of lines nothing.
+fn read_document(
+    input: &Input,
+    metadata: &mut Metadata,
+    history: &mut History,
+    emitter: &mut Emitter<'_>,
+) -> Result<Option<Input>, ImportError> {
+    let head = session_model::Span {
+        offset: 0,
+        len: input.bytes.min(64 * 1024) as u32,
+    };
+    let is_lines = {
+        let head = input.text(head)?;
+        let head = head.trim_start_matches('\u{feff}').trim();
+        let (first, more) = head.split_once('\n').unwrap_or((head, ""));
+        match Object::parse(first.trim()) {
+            Some(first) => first.raw("messages").is_none(),
+            // A damaged line, unless the document is indented.
+            None => first.trim() != "{" && !more.is_empty(),
+        }
+    };
+    if is_lines {
+        return Ok(None);
+    }
+    let (input, text) = input.document()?;
+    let Some(document) = Document::read(&text) else {
+        return Ok(None);
+    };
+    if document.is_cut {
+        emitter.diagnostics.push(cut_off());
+    }
+    let members = document.members.iter();
+    let members =
+        members.map(|(name, raw)| format!("{}:{raw}", serde_json::Value::from(name.as_str())));
+    let members = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
+    metadata.take(
+        &Object::parse(&members).unwrap_or_default(),
+        &mut emitter.report,
+    );
+    for raw in document.messages {
+        let message = Object::parse(raw).unwrap_or_default();
+        let kind = message.text("type").unwrap_or_default();
+        count(&mut emitter.report.records, &kind);
+        let id = message.text("id").unwrap_or_default();
+        history.message(&id, place_of(raw, &text, 0));
+    }
+    Ok(Some(input))
+}
+
+fn read_lines(
+    input: &Input,
+    metadata: &mut Metadata,
+    history: &mut History,
+    emitter: &mut Emitter<'_>,
+) -> Result<(), ImportError> {
+    let report = &mut emitter.report;
+    input.lines(
+        input.bytes,
+        &mut emitter.diagnostics,
+        |line, diagnostics| {
+            let Some(record) = Object::parse(&line.text) else {
+                diagnostics.push(damaged(line.number));
+                return Ok(());
+            };
+            if let Some(set) = record.object("$set") {
+                count(&mut report.records, "$set");
+                metadata.take(&set, report);
+                if set.raw("messages").is_none() {
+                    return Ok(());
+                }
+                if line.text.len() != line.span.len as usize {
+                    // The places of values are not known after a repair.
+                    diagnostics.push(damaged(line.number));
+                    return Ok(());
+                }
+                let messages = set.items("messages").into_iter();
+                let messages = messages.map(|raw| {
+                    let message = Object::parse(raw).unwrap_or_default();
+                    let id = message.text("id").unwrap_or_default();
+                    let is_user = message.text("type").as_deref() == Some("user");
+                    (id, place_of(raw, &line.text, line.span.offset), is_user)
+                });
+                history.replace(&messages.collect::<Vec<_>>());
+            } else if let Some(id) = record.text("$rewindTo") {
+                count(&mut report.records, "$rewindTo");
+                history.rewind(&id);
+            } else if record.raw("type").is_none() {
+                count(&mut report.records, "metadata");
+                metadata.take(&record, report);
+            } else {
+                let kind = record.text("type").unwrap_or_default();
+                count(&mut report.records, &kind);
+                let id = record.text("id").unwrap_or_default();
+                history.message(&id, line.span);
+            }
+            Ok(())
+        },
+    )
+}

@@ -1,0 +1,91 @@
+//! Sessions of other coding agents, read as sessions of the pi family.
+//!
+//! Three layers. [`detect`] names the format of a file by its first bytes. Reading goes through the records twice, one
+//! line at a time: the first pass keeps heads (ids, parents, types), the second parses bodies. Mapping turns records
+//! into entries and counts in an [`ImportReport`] what was mapped and what was lost.
+//!
+//! ```
+//! use session_import::{Input, Origin, detect, import};
+//!
+//! let line = r#"{"parentUuid":null,"uuid":"u1","sessionId":"s","type":"user","message":{"role":"user","content":"hi"}}"#;
+//! let bytes = format!("{line}\n").into_bytes();
+//! let format = detect(&bytes).unwrap();
+//! let mut session = Vec::new();
+//! let report = import(format, &Input::of_bytes(bytes), &Origin::default(), &|_| None, &mut session)?;
+//! assert_eq!(report.format.name(), "Claude Code");
+//! assert_eq!(report.entries["message"], 1);
+//! let decoded = session_model::decode_bytes(session);
+//! assert!(decoded.diagnostics.is_empty());
+//! # Ok::<(), session_import::ImportError>(())
+//! ```
+//!
+//! **Invariants.** The same bytes give the same session: ids come from the source or from positions. What cannot be
+//! read becomes a diagnostic with its line, what is not mapped is counted. Paths that a session names are data; no
+//! file is opened. A text of the user becomes exactly one message of the user; what the agent injected does not.
+
+#![deny(clippy::missing_errors_doc, clippy::missing_panics_doc)]
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod claude;
+mod codex;
+mod content;
+mod detect;
+mod emitter;
+mod error;
+mod format;
+mod gemini;
+mod input;
+mod json;
+mod opencode;
+mod partial;
+mod parts;
+mod qwen;
+mod report;
+mod threads;
+
+use std::io::Write;
+
+pub use detect::{NearMiss, detect, nearest_miss};
+pub use error::ImportError;
+pub use format::Format;
+pub use input::Input;
+pub use report::ImportReport;
+
+/// The custom type of the first entry of an imported session, and of what was copied for its context.
+pub const IMPORT_ENTRY: &str = "agent-cli/import";
+
+/// Where the bytes come from, as the first entry of the imported session records it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Origin<'a> {
+    /// The path of the file.
+    pub path: &'a str,
+    /// The SHA-256 of its bytes in hexadecimal digits, where somebody computed it.
+    pub sha256: Option<&'a str>,
+}
+
+/// Returns the session that another refers to by its id as the beginning of its own history, if it can be found.
+pub type FindSession<'a> = dyn Fn(&str) -> Option<Input> + 'a;
+
+/// Writes the session that `input` holds to `out`, as lines of version 3 of the pi family's format.
+///
+/// `find` is asked for sessions on which this one is based; only Codex has such.
+///
+/// # Errors
+///
+/// [`ImportError`] when reading or writing fails, when a bound is exceeded, or when there is not one record of the
+/// format.
+pub fn import(
+    format: Format,
+    input: &Input,
+    origin: &Origin<'_>,
+    find: &FindSession<'_>,
+    out: &mut dyn Write,
+) -> Result<ImportReport, ImportError> {
+    match format {
+        Format::ClaudeCode => claude::import(input, origin, out),
+        Format::Codex => codex::import(input, origin, find, out),
+        Format::QwenCode => qwen::import(input, origin, out),
+        Format::GeminiCli => gemini::import(input, origin, out),
+        Format::Opencode => opencode::import(input, origin, out),
+    }
+}

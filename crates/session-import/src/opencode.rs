@@ -1,0 +1,411 @@
+//! opencode: what `opencode export` prints, one JSON document with messages and their parts.
+
+use std::io::Write;
+
+use session_model::{Block, Content, Cost, EntryId, FirstKept, StopReason, Usage};
+
+use crate::Origin;
+use crate::content::{Answer, call, compaction, image_of_url, thinking};
+use crate::emitter::{Begin, CallResult, Emitter, PendingCall, Place};
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::input::{Input, cut_off};
+use crate::json::{self, Object};
+use crate::partial::Document;
+use crate::parts::details;
+use crate::report::{ImportReport, count};
+
+/// What the model sees in the place of a result that was pruned.
+const PRUNED: &str = "[Old result of a tool, cleared]";
+
+pub(crate) fn import(
+    input: &Input,
+    origin: &Origin<'_>,
+    out: &mut dyn Write,
+) -> Result<ImportReport, ImportError> {
+    let (_, text) = input.document()?;
+    let empty = || ImportError::Empty(Format::Opencode);
+    let document = Document::read(&text).ok_or_else(empty)?;
+    let info = document.raw("info").and_then(Object::parse);
+    let info = info.ok_or_else(empty)?;
+    let mut emitter = Emitter::new(Format::Opencode, out);
+    if document.is_cut {
+        emitter.diagnostics.push(cut_off());
+    }
+    let report = &mut emitter.report;
+    report.session_id = info.text("id").unwrap_or_default();
+    report.cwd = info.text("directory").unwrap_or_default();
+    report.version = info.text("version");
+    let messages = messages(&document, report);
+    let revert = info.object("revert").unwrap_or_default();
+    emitter.begin(Begin {
+        origin,
+        bytes: input.bytes,
+        at: info.object("time").and_then(|time| time.time("created")),
+        parent_session: info.filled("parentID"),
+        title: info.filled("title"),
+    })?;
+    let mut writer = Writer {
+        leaf: emitter.root.clone(),
+        emitter,
+        messages: &messages,
+        first: Vec::new(),
+        pruned: Vec::new(),
+        context_tokens: 0,
+    };
+    let undone = revert.text("messageID");
+    let mut before_undone = None;
+    for (index, message) in messages.iter().enumerate() {
+        if undone.as_ref() == Some(&message.id) {
+            before_undone = Some(writer.leaf.clone());
+            if revert.raw("partID").is_some() {
+                writer.emitter.report.lose("undone from within a message");
+            }
+        }
+        let first = writer.write(index)?;
+        writer.first.push(first);
+    }
+    writer.leaf = before_undone.unwrap_or(writer.leaf);
+    writer.prune()?;
+    writer.emitter.finish(&writer.leaf)
+}
+
+/// A message and its parts.
+struct Message<'a> {
+    id: String,
+    is_user: bool,
+    info: Object<'a>,
+    parts: Vec<(String, Object<'a>)>,
+}
+
+impl Message<'_> {
+    fn has(&self, kind: &str) -> bool {
+        self.parts.iter().any(|(own, _)| own == kind)
+    }
+
+    /// Returns the part that asks for a compaction.
+    fn compaction_request(&self) -> Option<&Object<'_>> {
+        let mut parts = self.parts.iter().filter(|(kind, _)| kind == "compaction");
+        parts.next().map(|(_, part)| part)
+    }
+
+    fn is_summary(&self) -> bool {
+        !self.is_user && self.info.flag("summary")
+    }
+
+    fn texts(&self) -> String {
+        let texts = self.parts.iter().filter(|(kind, _)| kind == "text");
+        let texts = texts.filter_map(|(_, part)| part.text("text"));
+        texts.collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+fn messages<'a>(document: &Document<'a>, report: &mut ImportReport) -> Vec<Message<'a>> {
+    let messages = document.messages.iter().copied();
+    let messages = messages.filter_map(Object::parse).map(|message| {
+        let info = message.object("info").unwrap_or_default();
+        let role = info.text("role").unwrap_or_default();
+        count(&mut report.records, &role);
+        let parts = message.objects("parts").into_iter();
+        let parts = parts.map(|part| (part.text("type").unwrap_or_default(), part));
+        Message {
+            id: info.text("id").unwrap_or_default(),
+            is_user: role == "user",
+            parts: parts.collect(),
+            info,
+        }
+    });
+    messages.collect()
+}
+
+struct Writer<'a, 'w> {
+    emitter: Emitter<'w>,
+    messages: &'a [Message<'a>],
+    /// The first entry of each message that is written.
+    first: Vec<Option<EntryId>>,
+    leaf: EntryId,
+    /// Results whose content the model does not see any more.
+    pruned: Vec<EntryId>,
+    context_tokens: u64,
+}
+
+impl Writer<'_, '_> {
+    /// Writes a message and returns its first entry.
+    fn write(&mut self, index: usize) -> Result<Option<EntryId>, ImportError> {
+        let message = &self.messages[index];
+        let time = message.info.object("time").unwrap_or_default();
+        let place = Place {
+            parent: self.leaf.clone(),
+            at: time.time("created"),
+        };
+        if message.is_user {
+            return match message.compaction_request() {
+                // The answer to it is the summary.
+                Some(_) if !message.has("text") => Ok(None),
+                _ => self.write_user(index, place),
+            };
+        }
+        if message.is_summary() {
+            return self.write_summary(index, place);
+        }
+        self.write_answer(index, &place)
+    }
+
+    fn write_user(
+        &mut self,
+        index: usize,
+        mut place: Place,
+    ) -> Result<Option<EntryId>, ImportError> {
+        let message = &self.messages[index];
+        let (mut own, mut injected) = (Vec::new(), Vec::new());
+        for (kind, part) in &message.parts {
+            let text = part.filled("text");
+            let is_synthetic = part.flag("synthetic");
+            match (kind.as_str(), text) {
+                ("text", _) if part.flag("ignored") => {
+                    self.emitter.report.skip("text (ignored)");
+                }
+                ("text", Some(text)) if is_synthetic => injected.push(Block::text(text)),
+                ("text", Some(text)) => own.push(Block::text(text)),
+                ("file", _) => {
+                    let url = part.text("url").unwrap_or_default();
+                    match image_of_url(&url) {
+                        Some(image) => own.push(image),
+                        None => injected.push(Block::text(file_note(part, &url))),
+                    }
+                }
+                ("text", None) => {}
+                (other, _) => self
+                    .emitter
+                    .report
+                    .lose(&format!("part of a message: {other}")),
+            }
+        }
+        let mut first = None;
+        if !injected.is_empty() {
+            let id = if own.is_empty() {
+                message.id.as_str()
+            } else {
+                ""
+            };
+            let written = self.emitter.hidden(id, &place, "synthetic", injected)?;
+            place.parent = written.clone();
+            first = Some(written.clone());
+            self.leaf = written;
+        }
+        if !own.is_empty() {
+            self.leaf = self.emitter.user(&message.id, &place, own)?;
+            first = first.or(Some(self.leaf.clone()));
+        }
+        Ok(first)
+    }
+
+    fn write_answer(
+        &mut self,
+        index: usize,
+        place: &Place,
+    ) -> Result<Option<EntryId>, ImportError> {
+        let message = &self.messages[index];
+        let info = &message.info;
+        let tokens = info.object("tokens").map(|tokens| usage_of(&tokens));
+        let failure = info.object("error");
+        let mut answer = Answer {
+            provider: info.text("providerID").unwrap_or_default(),
+            model: info.text("modelID").unwrap_or_default(),
+            usage: tokens,
+            stop: info.text("finish").and_then(|finish| stop_reason(&finish)),
+            at: place.at,
+            ..Answer::default()
+        };
+        if let Some(failure) = &failure {
+            let name = failure.text("name").unwrap_or_default();
+            let data = failure.object("data").unwrap_or_default();
+            answer.error = Some(data.filled("message").unwrap_or(name.clone()));
+            answer.stop = Some(match name.contains("Aborted") {
+                true => StopReason::Aborted,
+                false => StopReason::Error,
+            });
+        }
+        let mut results = Vec::new();
+        let mut pruned = Vec::new();
+        for (kind, part) in &message.parts {
+            match kind.as_str() {
+                "text" => {
+                    let text = part.text("text").unwrap_or_default();
+                    answer.blocks.push(Block::text(text));
+                }
+                "reasoning" => {
+                    let text = part.text("text").unwrap_or_default();
+                    answer.blocks.push(thinking(text, None));
+                }
+                "tool" => {
+                    let (block, pending, result, is_pruned) = self.tool(part);
+                    answer.blocks.push(block);
+                    results.push((pending, result));
+                    pruned.push(is_pruned);
+                }
+                // The tokens of a step are those of its message.
+                "step-start" | "step-finish" | "snapshot" | "patch" => {}
+                other => self
+                    .emitter
+                    .report
+                    .lose(&format!("part of an answer: {other}")),
+            }
+        }
+        if let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens > 0) {
+            self.context_tokens = tokens.total_tokens;
+        }
+        let cost: Option<f64> = info
+            .raw("cost")
+            .and_then(|raw| serde_json::from_str(raw).ok());
+        let draft = answer.draft()?.with_cost(Cost {
+            total: cost.unwrap_or(0.0),
+            ..Cost::default()
+        });
+        let (first, last) = self.emitter.answer(&message.id, place, draft, Vec::new())?;
+        self.leaf = last;
+        for ((call, result), is_pruned) in results.into_iter().zip(pruned) {
+            let place = Place {
+                parent: self.leaf.clone(),
+                at: place.at,
+            };
+            self.leaf = self.emitter.result(&place, call, result)?;
+            if is_pruned {
+                self.pruned.push(self.leaf.clone());
+            }
+        }
+        Ok(Some(first))
+    }
+
+    /// Returns a call with its result, which are one part.
+    fn tool(&mut self, part: &Object<'_>) -> (Block, PendingCall, Option<CallResult>, bool) {
+        let state = part.object("state").unwrap_or_default();
+        let name = part.text("tool").unwrap_or_default();
+        let id = part
+            .filled("callID")
+            .or(part.filled("id"))
+            .unwrap_or_default();
+        let block = call(
+            id.clone(),
+            name.clone(),
+            state.raw("input").and_then(json::raw_object),
+        );
+        let time = state.object("time").unwrap_or_default();
+        let status = state.text("status").unwrap_or_default();
+        let is_error = status == "error";
+        let result = match status.as_str() {
+            "completed" | "error" => {
+                let key = if is_error { "error" } else { "output" };
+                let text = state.text(key).unwrap_or_default();
+                let mut content = vec![Block::text(text)];
+                for attachment in state.objects("attachments") {
+                    let url = attachment.text("url").unwrap_or_default();
+                    match image_of_url(&url) {
+                        Some(image) => content.push(image),
+                        None => content.push(Block::text(file_note(&attachment, &url))),
+                    }
+                }
+                Some(CallResult {
+                    id: part.text("id").unwrap_or_default(),
+                    content,
+                    is_error,
+                    details: details(state.raw("metadata")),
+                    at: time.time("end"),
+                })
+            }
+            // Pending or running: it was interrupted.
+            _ => None,
+        };
+        let is_pruned = time.raw("compacted").is_some();
+        (block, PendingCall { id, name }, result, is_pruned)
+    }
+
+    /// Writes a compaction; a summary that failed is none.
+    fn write_summary(
+        &mut self,
+        index: usize,
+        mut place: Place,
+    ) -> Result<Option<EntryId>, ImportError> {
+        let message = &self.messages[index];
+        let tokens = message
+            .info
+            .object("tokens")
+            .map(|tokens| usage_of(&tokens));
+        if let Some(tokens) = tokens.filter(|tokens| tokens.total_tokens > 0) {
+            self.leaf = self.emitter.usage(&place, "compaction", tokens)?;
+            place.parent = self.leaf.clone();
+        }
+        let has_failed =
+            message.info.raw("error").is_some() || message.info.raw("finish").is_none();
+        let summary = message.texts();
+        if has_failed || summary.trim().is_empty() {
+            self.emitter
+                .report
+                .skip("assistant (a summary that failed)");
+            return Ok(None);
+        }
+        let asked_by = message.info.text("parentID").unwrap_or_default();
+        let request = self.messages.iter().find(|message| message.id == asked_by);
+        let tail = request.and_then(Message::compaction_request);
+        let tail = tail.and_then(|part| part.filled("tail_start_id"));
+        let kept = tail.and_then(|tail| {
+            let place = self
+                .messages
+                .iter()
+                .position(|message| message.id == tail)?;
+            // A message that is no entry of its own is kept with what follows.
+            let written = self.first.get(place..)?;
+            written.iter().flatten().next().cloned()
+        });
+        let kept = kept.map_or(FirstKept::None, FirstKept::Entry);
+        let draft = compaction(summary, kept, self.context_tokens, None, None);
+        self.leaf = self.emitter.write(&message.id, &place, &draft)?;
+        Ok(Some(self.leaf.clone()))
+    }
+
+    /// Takes the content of pruned results out of the context.
+    fn prune(&mut self) -> Result<(), ImportError> {
+        for target in std::mem::take(&mut self.pruned) {
+            let place = Place {
+                parent: self.leaf.clone(),
+                at: None,
+            };
+            let content = Content::Blocks(vec![Block::text(PRUNED)]);
+            self.leaf = self.emitter.edit(&place, &target, Some(content))?;
+        }
+        Ok(())
+    }
+}
+
+fn file_note(part: &Object<'_>, url: &str) -> String {
+    let name = part.filled("filename").unwrap_or_else(|| "file".to_owned());
+    let mime = part.text("mime").unwrap_or_default();
+    let place: String = match url.starts_with("data:") {
+        true => "its bytes are not kept".to_owned(),
+        false => url.chars().take(1024).collect(),
+    };
+    format!("[{name} {mime}: {place}]")
+}
+
+fn usage_of(tokens: &Object<'_>) -> Usage {
+    let cache = tokens.object("cache").unwrap_or_default();
+    let output = tokens
+        .tokens("output")
+        .saturating_add(tokens.tokens("reasoning"));
+    json::usage(
+        tokens.tokens("input"),
+        output,
+        cache.tokens("read"),
+        cache.tokens("write"),
+    )
+}
+
+fn stop_reason(finish: &str) -> Option<StopReason> {
+    Some(match finish {
+        "stop" => StopReason::Stop,
+        "tool-calls" => StopReason::ToolUse,
+        "length" => StopReason::Length,
+        "error" => StopReason::Error,
+        _ => return None,
+    })
+}

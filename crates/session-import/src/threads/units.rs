@@ -1,0 +1,222 @@
+//! Units: the records that become one entry, or an answer with its results; and the tree that they form.
+
+use std::collections::BTreeMap;
+
+use session_model::Diagnostics;
+
+use super::record::{Kind, Record, Records};
+
+/// A result: the record that has it, and which of its results it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ResultAt {
+    pub record: usize,
+    pub block: usize,
+}
+
+/// What a unit is.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum UnitKind {
+    /// The lines of one answer, and for each of its calls the result.
+    Answer { results: Vec<Option<ResultAt>> },
+    /// A message with the role of the user.
+    Message,
+    /// Context that the program added.
+    Attachment,
+    /// Results whose calls are not in the file.
+    Orphan { blocks: Vec<usize> },
+    /// A compaction: the record of its summary, and the first unit that it kept.
+    Compaction {
+        summary: Option<usize>,
+        kept: Option<usize>,
+    },
+    /// Answers that no longer count.
+    Retraction { targets: Vec<usize> },
+}
+
+/// Records that are written together.
+#[derive(Debug)]
+pub(crate) struct Unit {
+    pub kind: UnitKind,
+    pub records: Vec<usize>,
+    /// The unit that it stands under, once all are known.
+    pub parent: Option<usize>,
+}
+
+/// All units.
+pub(crate) struct Units {
+    pub list: Vec<Unit>,
+    /// The unit of each record; none for links.
+    pub of_record: Vec<Option<usize>>,
+    /// What stands between the lines of an answer, and so before everything that follows it.
+    pub tails: BTreeMap<usize, usize>,
+    /// How many results there are of calls that have one already.
+    pub extra_results: u64,
+}
+
+impl Units {
+    pub fn of(records: &Records, diagnostics: &mut Diagnostics) -> Self {
+        let mut units = Self {
+            list: Vec::new(),
+            of_record: vec![None; records.list.len()],
+            tails: BTreeMap::new(),
+            extra_results: 0,
+        };
+        units.group(records);
+        units.link(records, diagnostics);
+        units.thread_interleaved(records);
+        units.settle(records, diagnostics);
+        units
+    }
+
+    fn add(&mut self, kind: UnitKind, record: usize) -> usize {
+        self.list.push(Unit {
+            kind,
+            records: vec![record],
+            parent: None,
+        });
+        self.of_record[record] = Some(self.list.len() - 1);
+        self.list.len() - 1
+    }
+
+    /// Groups the lines of answers, and gives each result to the answer that called.
+    fn group(&mut self, records: &Records) {
+        let mut answers: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut calls: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+        let mut with_results = Vec::new();
+        let mut open: Option<usize> = None;
+        for (index, record) in records.list.iter().enumerate() {
+            match &record.kind {
+                Kind::Answer {
+                    message_id,
+                    calls: own,
+                } => {
+                    let known = message_id
+                        .as_deref()
+                        .and_then(|id| answers.get(id).copied());
+                    let unit = match known {
+                        Some(unit) => {
+                            self.list[unit].records.push(index);
+                            self.of_record[index] = Some(unit);
+                            unit
+                        }
+                        None => {
+                            let results = Vec::new();
+                            self.add(UnitKind::Answer { results }, index)
+                        }
+                    };
+                    if let Some(id) = message_id.as_deref() {
+                        answers.insert(id, unit);
+                    }
+                    if let UnitKind::Answer { results } = &mut self.list[unit].kind {
+                        for call in own {
+                            calls.entry(call).or_insert((unit, results.len()));
+                            results.push(None);
+                        }
+                    }
+                }
+                Kind::User { results, has_more } => match results.is_empty() {
+                    true if *has_more => {
+                        self.add(UnitKind::Message, index);
+                    }
+                    true => {}
+                    false => with_results.push(index),
+                },
+                Kind::Boundary => {
+                    // Its summary is the next one.
+                    let kind = UnitKind::Compaction {
+                        summary: None,
+                        kept: None,
+                    };
+                    open = Some(self.add(kind, index));
+                }
+                Kind::Summary => match open.take() {
+                    Some(unit) => {
+                        self.of_record[index] = Some(unit);
+                        self.list[unit].kind = UnitKind::Compaction {
+                            summary: Some(index),
+                            kept: None,
+                        };
+                    }
+                    None => {
+                        let kind = UnitKind::Compaction {
+                            summary: Some(index),
+                            kept: None,
+                        };
+                        self.add(kind, index);
+                    }
+                },
+                Kind::Attachment => {
+                    self.add(UnitKind::Attachment, index);
+                }
+                Kind::Retraction(_) => {
+                    let targets = Vec::new();
+                    self.add(UnitKind::Retraction { targets }, index);
+                }
+                Kind::Link => {}
+            }
+        }
+        for index in with_results {
+            self.take_results(records, index, &calls);
+        }
+    }
+
+    fn take_results(
+        &mut self,
+        records: &Records,
+        index: usize,
+        calls: &BTreeMap<&str, (usize, usize)>,
+    ) {
+        let record = &records.list[index];
+        let Kind::User { results, has_more } = &record.kind else {
+            return;
+        };
+        let mut orphans = Vec::new();
+        let mut owner = None;
+        for (block, id) in results.iter().enumerate() {
+            let named = id.as_deref().and_then(|id| calls.get(id).copied());
+            let free = named
+                .filter(|(unit, call)| self.is_free(*unit, *call))
+                .or_else(|| self.free_call(records, record).filter(|_| named.is_none()));
+            owner = owner.or(named.or(free).map(|(unit, _)| unit));
+            match free {
+                Some((unit, call)) => {
+                    if let UnitKind::Answer { results } = &mut self.list[unit].kind {
+                        results[call] = Some(ResultAt {
+                            record: index,
+                            block,
+                        });
+                    }
+                }
+                None if named.is_none() => orphans.push(block),
+                None => self.extra_results += 1,
+            }
+        }
+        self.of_record[index] = owner;
+        if !orphans.is_empty() {
+            self.add(UnitKind::Orphan { blocks: orphans }, index);
+        }
+        if *has_more {
+            self.add(UnitKind::Message, index);
+        }
+    }
+
+    fn is_free(&self, unit: usize, call: usize) -> bool {
+        match &self.list[unit].kind {
+            UnitKind::Answer { results } => results.get(call) == Some(&None),
+            _ => false,
+        }
+    }
+
+    /// Returns the first call without a result of the answer that a record names as its source.
+    fn free_call(&self, records: &Records, record: &Record) -> Option<(usize, usize)> {
+        let source = records.by_uuid.get(record.source.as_deref()?)?;
+        let unit = self.of_record[*source]?;
+        match &self.list[unit].kind {
+            UnitKind::Answer { results } => {
+                let call = results.iter().position(Option::is_none)?;
+                Some((unit, call))
+            }
+            _ => None,
+        }
+    }
+}
