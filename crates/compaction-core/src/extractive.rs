@@ -25,11 +25,8 @@ impl CompactionPlan {
             let requests: Vec<&SummaryRequest> = requests.collect();
             answer_extractive(&requests, &self.files, Some(&self.ledger), cap, counter)
         };
-        // The beginning of a split turn gets a quarter of the cap, but room for its form; what it leaves goes to the
-        // history.
-        let form = FORM.min(self.summary_cap.scaled(2, 5));
-        let quarter = self.summary_cap.scaled(1, 4);
-        let prefix = answer(RequestKind::TurnPrefix, quarter.max(form).max(LEAST));
+        // What the beginning of a split turn leaves goes to the history.
+        let prefix = answer(RequestKind::TurnPrefix, self.prefix_cap());
         let taken = match prefix.last() {
             Some(prefix) => counter.text(SPLIT_TURN_HEADING) + counter.text(&prefix.text),
             None => TokenCount::ZERO,
@@ -38,6 +35,13 @@ impl CompactionPlan {
         let history = answer(RequestKind::History, left);
         let snapshot = answer(RequestKind::Snapshot, left);
         history.into_iter().chain(prefix).chain(snapshot).collect()
+    }
+
+    /// Returns what the beginning of a split turn may take: a quarter of the cap, but room for its form.
+    pub(crate) fn prefix_cap(&self) -> TokenCount {
+        let form = FORM.min(self.summary_cap.scaled(2, 5));
+        let quarter = self.summary_cap.scaled(1, 4);
+        quarter.max(form).max(LEAST)
     }
 }
 

@@ -238,10 +238,25 @@ impl CompactionPlan {
             Some(_) => counter.text(&resumed("")),
             None => TokenCount::ZERO,
         };
-        let summary = self.summary_cap + self.ledger.tokens + tags + resume;
+        let summary = self.most_prose() + self.ledger.tokens + tags + resume;
         let shortened: TokenCount = self.elisions.iter().map(|elision| elision.saved).sum();
         let kept = self.keep.kept.saturating_sub(shortened);
         kept + self.system_tokens() + summary + self.tokens_behind()
+    }
+
+    /// Returns what prose may take: where only the beginning of a turn is summarized, the summary before stands ahead of
+    /// that word for word.
+    fn most_prose(&self) -> TokenCount {
+        let history = |request: &SummaryRequest| request.kind != RequestKind::TurnPrefix;
+        let carried = self.previous_summary.as_ref();
+        match carried.filter(|_| !self.requests().iter().any(history)) {
+            Some(carried) => {
+                let counter = self.profile.counter();
+                let carried = counter.text(carried) + counter.text(SPLIT_TURN_HEADING);
+                self.summary_cap.max(carried + self.prefix_cap())
+            }
+            None => self.summary_cap,
+        }
     }
 
     /// Returns what stands behind the summary although nothing is kept: its acknowledgement, what is brought back

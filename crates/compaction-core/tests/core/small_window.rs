@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::sessions::path;
 use compaction_core::{
-    CompactionPlan, LedgerKind, PlanOptions, TokenCount, Trigger, plan_compaction,
+    CompactionPlan, LedgerKind, NothingToDo, PlanOptions, TokenCount, Trigger, plan_compaction,
 };
 use serde_json::json;
 use session_model::{Decoded, decode_bytes};
@@ -85,4 +85,39 @@ fn the_ledger_gives_way_before_anything_is_shortened() {
     insta::assert_snapshot!(measured(4000, 800), @"1 shortened, ledger 269 of 850, 1 rule");
     insta::assert_snapshot!(measured(8000, 1600), @"1 shortened, ledger 994 of 1700, 1 rule");
     insta::assert_snapshot!(measured(8000, 700), @"0 shortened, ledger 997 of 1700, 1 rule");
+}
+
+#[test]
+fn a_summary_that_is_carried_word_for_word_counts_where_a_turn_is_split() {
+    let said = |role: &str, count: usize| {
+        let rules = (0..count).map(|rule| format!("You must never touch file number {rule}.\n"));
+        let text: String = rules.collect();
+        json!({"role":role,"content":[{"type":"text","text":text}],"stopReason":"stop"})
+    };
+    let carried = "what was done before, ".repeat(170);
+    let lines = [
+        json!({"type":"session","version":3,"id":"s","cwd":"/p"}),
+        json!({"type":"message","id":"a","message":said("user", 1)}),
+        json!({"type":"compaction","id":"x","parentId":"a","firstKeptEntryId":"a","tokensBefore":0,"summary":"nothing"}),
+        json!({"type":"compaction","id":"b","parentId":"x","firstKeptEntryId":"x","tokensBefore":3000,"summary":carried}),
+        json!({"type":"message","id":"c","parentId":"b","message":said("user", 180)}),
+        json!({"type":"message","id":"d","parentId":"c","message":said("assistant", 25)}),
+        json!({"type":"message","id":"e","parentId":"d","message":said("user", 130)}),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let session = decode_bytes(text.into_bytes());
+    for (window, fits) in [(3_231, false), (4_000, true)] {
+        let mut options = PlanOptions::for_window(TokenCount(window));
+        options.settings.compaction.keep_recent_tokens = TokenCount(1_333);
+        let trigger = Trigger::Manual { focus: None };
+        match plan_compaction(&path(&session), &trigger, &options) {
+            Ok(plan) => {
+                let threshold = plan.threshold.as_ref().expect("a threshold").tokens;
+                let applied = plan.apply(&plan.answer_extractive()).expect("a summary");
+                assert!(fits && applied.tokens_after <= threshold, "{window}");
+            }
+            Err(NothingToDo::CannotFit { .. }) => assert!(!fits, "{window}"),
+            Err(other) => panic!("{window}: {other}"),
+        }
+    }
 }
