@@ -244,8 +244,8 @@ impl CompactionPlan {
         kept + self.system_tokens() + summary + self.tokens_behind()
     }
 
-    /// Returns what prose may take: where only the beginning of a turn is summarized, the summary before stands ahead of
-    /// that word for word.
+    /// Returns what prose may take: where only the beginning of a turn is summarized, the previous summary comes before
+    /// it verbatim.
     fn most_prose(&self) -> TokenCount {
         let history = |request: &SummaryRequest| request.kind != RequestKind::TurnPrefix;
         let carried = self.previous_summary.as_ref();

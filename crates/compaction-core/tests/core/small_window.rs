@@ -88,7 +88,7 @@ fn the_ledger_gives_way_before_anything_is_shortened() {
 }
 
 #[test]
-fn a_summary_that_is_carried_word_for_word_counts_where_a_turn_is_split() {
+fn a_summary_that_is_carried_verbatim_counts_where_a_turn_is_split() {
     let said = |role: &str, count: usize| {
         let rules = (0..count).map(|rule| format!("You must never touch file number {rule}.\n"));
         let text: String = rules.collect();
