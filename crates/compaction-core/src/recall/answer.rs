@@ -14,8 +14,9 @@ const HEAD: u64 = 30;
 const BYTES_PER_TOKEN: u64 = 4;
 const WIDTHS: [u64; 4] = [100, 75, 55, 40];
 
-/// The least bytes of an entry that are shown.
+/// The least bytes of an entry that are shown, and the most: who needs more reads the entry.
 const LEAST_WIDTH: u64 = 80;
+const MOST_WIDTH: u64 = 480;
 
 impl Recall {
     /// Returns the answer as text, with nothing in it that the budget has no room for.
@@ -109,7 +110,7 @@ impl Recall {
         let each = request.tokens.0.saturating_sub(LEAD) / entries;
         let bytes = each.saturating_sub(HEAD) * BYTES_PER_TOKEN;
         for percent in WIDTHS {
-            let width = (bytes * percent / 100).max(LEAST_WIDTH);
+            let width = (bytes * percent / 100).clamp(LEAST_WIDTH, MOST_WIDTH);
             self.found = build(usize::try_from(width).unwrap_or(usize::MAX));
             if count(self) <= request.tokens {
                 return;

@@ -18,6 +18,10 @@ use crate::recall::{Query, Recall, RecallRequest, Recalled};
 /// How many of the best entries are compared by the file whose reading they are.
 const COMPARED: usize = 400;
 
+/// The part of the best entry's score that an entry must have to be shown, unless it is among the first.
+const LEAST_SCORE: f64 = 0.4;
+const FIRST: usize = 3;
+
 /// How many entries are read to know how long texts are on the average.
 const SAMPLES: usize = 256;
 
@@ -149,7 +153,11 @@ impl<'a> RecallSearch<'a> {
         let mut groups = group(ranked.found, |number, candidate| {
             self.file_read(candidate).filter(|_| number < COMPARED)
         });
-        groups.truncate(self.request.entries);
+        // What fits words far less than the best is counted, not shown; who asks by a pattern means each match.
+        let best = groups.first().filter(|_| !self.terms.terms.is_empty());
+        let least = best.map_or(0.0, |best| best.score * LEAST_SCORE);
+        let worth = groups.iter().take_while(|group| group.score >= least);
+        groups.truncate(worth.count().max(FIRST).min(self.request.entries));
         let texts: Vec<(EntryText, Vec<terms::Place>)> = groups
             .iter()
             .filter_map(|group| self.text_and_places(group.newest.index))

@@ -122,6 +122,30 @@ fn what_the_user_said_comes_before_what_the_model_said_and_tools_printed() {
 }
 
 #[test]
+fn what_fits_far_less_is_counted_and_not_shown() {
+    let aside = format!("one open port {}", "and other things ".repeat(300));
+    let mut messages = vec![user("The database listens on the open port 6432.")];
+    messages.extend((0..6).map(|number| result("c", "bash", &format!("{number} {aside}"))));
+    let tree = tree_of(&messages);
+    let found = find(&tree, "open port");
+    assert!(
+        found.matching > 3,
+        "{}",
+        found.to_text(&request(Query::Words("port")))
+    );
+    assert_eq!((ids(&found)[0], found.found.len()), ("e1", 3));
+    let many =
+        (0..4).map(|number| user(&format!("port {number} is open {}", "indeed ".repeat(300))));
+    let tree = tree_of(&many.collect::<Vec<_>>());
+    let found = find(&tree, "port");
+    assert_eq!(found.found.len(), 4);
+    for it in &found.found {
+        let shown: usize = it.excerpts.iter().map(|excerpt| excerpt.text.len()).sum();
+        assert!(shown <= 500, "{shown}");
+    }
+}
+
+#[test]
 fn recency_breaks_ties_only() {
     let tree = tree_of(&[
         user("zebra zebra and nothing else, at all"),
