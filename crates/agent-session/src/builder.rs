@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use compaction_core::{Settings, prompts};
+use compaction_core::Settings;
 use hooks::HookSet;
 use llm_providers::catalog::Catalog;
 use llm_providers::{CancellationToken, Reasoning, Redactor};
@@ -12,10 +12,12 @@ use llm_providers::{CancellationToken, Reasoning, Redactor};
 use crate::channel::{EVENT_BYTES, EventReceiver, event_channel_of};
 use crate::instructions::Instructions;
 use crate::models::LiveModels;
+use crate::prompts;
 use crate::rights::{redactor, secret_variables};
 use crate::runtime::{
     AgentSession, CommandReceiver, Finished, Limits, SessionConfig, SessionHandle, command_channel,
 };
+use crate::settings::SessionCompaction;
 use crate::tools::standard_tools;
 use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;
@@ -55,6 +57,7 @@ impl AgentSession {
                 catalog: Arc::new(MemoryCatalog::new()),
                 models,
                 settings: Settings::default(),
+                compaction: SessionCompaction::default(),
                 hooks: Arc::new(HookSet::default()),
                 tools: standard_tools(),
                 servers: Vec::new(),
@@ -95,9 +98,15 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the settings of compaction and branch summaries.
+    /// Sets how compaction and branch summaries are done.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.config.settings = settings;
+        self
+    }
+
+    /// Sets when the session is compacted.
+    pub fn compaction(mut self, settings: SessionCompaction) -> Self {
+        self.config.compaction = settings;
         self
     }
 

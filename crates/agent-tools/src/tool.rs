@@ -85,6 +85,8 @@ pub struct ToolMeta {
     pub needs_approval: bool,
     /// What its argument `path` names; none for a tool without one.
     pub path: Option<PathArgument>,
+    /// Whether calls look into the session: others get no [`history`](crate::ToolContext::history).
+    pub reads_session: bool,
 }
 
 impl ToolMeta {
@@ -96,6 +98,7 @@ impl ToolMeta {
         idempotency: Idempotency::NotIdempotent,
         needs_approval: true,
         path: None,
+        reads_session: false,
     };
 
     /// A tool that reads, and needs no approval.
@@ -106,6 +109,7 @@ impl ToolMeta {
         idempotency: Idempotency::Idempotent,
         needs_approval: false,
         path: None,
+        reads_session: false,
     };
 
     /// Returns whether two calls may run at the same time; `same_path` says whether they touch a common path.

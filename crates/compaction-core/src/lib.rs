@@ -115,9 +115,9 @@ pub use restore::{
 pub use rules::{Profile, Rules};
 pub use serialize::{Bounds, escape, serialize_conversation, serialize_parts};
 pub use settings::{
-    AutoContinue, BackgroundSettings, BranchSummarySettings, CompactionSettings, CutRule,
-    DEFAULT_RESERVE, InvalidSetting, LedgerSettings, PinSettings, PruneSettings, RestoreSettings,
-    Serialization, Settings, Strategies, Strategy, VerifyMode, VerifySettings,
+    BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
+    LedgerSettings, PinSettings, PruneSettings, RestoreSettings, Serialization, Settings,
+    Strategies, Strategy, VerifyMode, VerifySettings,
 };
 pub use source::{HANDOFF_MESSAGE, SourceMessage};
 pub use threshold::{Threshold, threshold};

@@ -1,7 +1,6 @@
 //! The words sent to summarizers: one template a file in `prompts/`, checked when this crate is compiled.
 
 use askama::Template;
-use session_model::fence_for;
 
 /// A prompt without variables.
 macro_rules! fixed_prompts {
@@ -35,14 +34,6 @@ fixed_prompts! {
     handoff_document = "handoff-document.md";
     /// Returns the prompt for a snapshot of everything, before files and images are brought back.
     state_snapshot = "state-snapshot.md";
-    /// Returns what is said to a summarizer that called a tool instead of writing.
-    summary_no_tools = "summary-no-tools.md";
-    /// Returns what an agent says to its model so that the work goes on after a compaction.
-    auto_continue = "auto-continue.md";
-    /// Returns what stands behind a summary where the model can search the session.
-    summary_recall = "summary-recall.md";
-    /// Returns the system prompt of a coding agent.
-    system = "system.md";
     /// Returns the line with which a ledger begins.
     ledger_lead = "ledger-lead.md";
     /// Returns the same where there is little room.
@@ -105,92 +96,6 @@ pub(crate) fn summary_focus(instructions: &str, focus: &str) -> String {
         instructions,
         focus,
     })
-}
-
-/// Returns what hooks add to the next message of the user, as the model reads it; the text cannot end its own frame.
-pub fn hook_context(text: &str) -> String {
-    #[derive(Template)]
-    #[template(path = "hook-context.md")]
-    struct Prompt<'a> {
-        text: &'a str,
-    }
-    let text = &crate::serialize::escape(text);
-    render(&Prompt { text })
-}
-
-/// What is said around the text of a file with instructions.
-#[derive(Debug, Clone, Copy)]
-pub struct Instructions<'a> {
-    /// Where it is, without control characters.
-    pub path: &'a str,
-    /// Whose it is.
-    pub origin: InstructionOrigin<'a>,
-    /// What it says.
-    pub text: &'a str,
-    /// What is left out of it; empty for nothing.
-    pub rest: &'a str,
-}
-
-/// Whose instructions they are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InstructionOrigin<'a> {
-    /// The user's, for every project.
-    User,
-    /// The project's, for work in this folder.
-    Project(&'a str),
-}
-
-/// Returns the text of a file with instructions as the model sees it.
-pub fn project_instructions(file: &Instructions<'_>) -> String {
-    #[derive(Template)]
-    #[template(path = "project-instructions.md")]
-    struct Prompt<'a> {
-        path: &'a str,
-        folder: Option<&'a str>,
-        fence: String,
-        text: &'a str,
-        rest: &'a str,
-    }
-    render(&Prompt {
-        path: file.path,
-        folder: match file.origin {
-            InstructionOrigin::User => None,
-            InstructionOrigin::Project(folder) => Some(folder),
-        },
-        fence: fence_for(file.text),
-        text: file.text.trim_end(),
-        rest: file.rest,
-    })
-}
-
-/// Returns what says that a file with instructions is another one now; its text follows.
-pub fn instructions_changed(path: &str) -> String {
-    #[derive(Template)]
-    #[template(path = "instructions-changed.md")]
-    struct Prompt<'a> {
-        path: &'a str,
-    }
-    render(&Prompt { path })
-}
-
-/// Returns what says that the instructions of a file hold no longer.
-pub fn instructions_gone(path: &str) -> String {
-    #[derive(Template)]
-    #[template(path = "instructions-gone.md")]
-    struct Prompt<'a> {
-        path: &'a str,
-    }
-    render(&Prompt { path })
-}
-
-/// Returns the list of skills as the model sees it; a line each.
-pub fn skills(list: &str) -> String {
-    #[derive(Template)]
-    #[template(path = "skills.md")]
-    struct Prompt<'a> {
-        list: &'a str,
-    }
-    render(&Prompt { list })
 }
 
 pub(crate) fn render(template: &impl Template) -> String {

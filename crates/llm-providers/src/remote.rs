@@ -98,6 +98,7 @@ impl RemoteEndpoint {
             cancel,
             redactor: self.redactor.clone(),
             bearer: None,
+            session: None,
         };
         let mut headers = HeaderMap::new();
         if let Some(token) = &self.token {

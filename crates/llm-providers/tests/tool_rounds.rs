@@ -9,7 +9,7 @@ use llm_providers::{
     Secret, Tool,
 };
 use serde_json::{Value, json};
-use session_model::json::RawJson;
+use session_model::json::{Members, RawJson};
 use session_model::{AssistantMessage, Block, Content, LlmMessage, StopReason, ToolResultMessage};
 use test_support::{FaultServer, Received, Reply, streams};
 
@@ -56,9 +56,13 @@ impl Case {
     }
 }
 
+/// The members of a body of Chat Completions that make the prompt.
+const CHAT: [&str; 3] = ["tools", "", "messages"];
+
 struct Ran {
     answers: Vec<Answer>,
     requests: Vec<Value>,
+    bodies: Vec<String>,
 }
 
 fn answers(file: &str) -> Vec<Vec<Value>> {
@@ -140,6 +144,7 @@ fn run_with(
         )
         .expect("a schema"),
     });
+    request.cache_key = Some("a-session".to_owned());
     let mut ran = Vec::new();
     loop {
         let answered = runtime.block_on(async {
@@ -187,10 +192,37 @@ fn run_with(
     }
     assert_eq!(ran.len(), 4, "{}: three rounds and a text", case.answers);
     assert_eq!(ran[3].text(), "All tests pass.", "{}", case.answers);
-    let requests = server.received().iter().map(Received::json).collect();
+    let received = server.received();
+    let text = |received: &Received| String::from_utf8(received.body.clone()).expect("text");
     Ran {
         answers: ran,
-        requests,
+        requests: received.iter().map(Received::json).collect(),
+        bodies: received.iter().map(text).collect(),
+    }
+}
+
+impl Ran {
+    /// Fails unless each round begins with the bytes of the round before: what a provider caches without marks. `parts`
+    /// are the members of a body that make the prompt, in the order in which the provider reads them.
+    fn repeats_its_prompts(&self, parts: [&str; 3]) {
+        let prompt = |body: &String| -> String {
+            let members = Members::parse(body).expect("an object").0;
+            let part = |name: &str| members.iter().find(|(own, _)| own == name);
+            let found = parts.into_iter().filter_map(part);
+            found.map(|(_, part)| part.get().to_owned()).collect()
+        };
+        for (round, pair) in self.bodies.windows(2).enumerate() {
+            let (before, after) = (prompt(&pair[0]), prompt(&pair[1]));
+            let equal = before.bytes().zip(after.bytes());
+            let equal = equal.take_while(|(one, other)| one == other).count();
+            // The end of a list is not the end of it in the next round.
+            assert!(
+                equal + 1 >= before.len(),
+                "round {round}: {equal} of {}",
+                before.len()
+            );
+            assert!(before.len() > 1500, "round {round}: {before}");
+        }
     }
 }
 
@@ -286,6 +318,7 @@ fn gemini_over_chat_takes_three_rounds() {
             replayed(&body, given, "thought_signature")
         },
     });
+    ran.repeats_its_prompts(CHAT);
     // 9 tokens of the call, 94 of thinking.
     let usage = ran.answers[0].usage;
     assert_eq!((usage.input, usage.output), (1000, 103));
@@ -345,6 +378,21 @@ fn vllm_takes_three_rounds() {
         },
     });
     assert_eq!(ran.requests.len(), 4);
+    ran.repeats_its_prompts(CHAT);
+}
+
+/// The service routes the requests of one session to the same cache, and may refuse others.
+#[test]
+fn opencode_gets_the_session_in_a_header() {
+    run(&Case::new(
+        "vllm",
+        "opencode-go/glm-5.2",
+        "/zen/go/v1",
+        |received, _| match received.header("x-opencode-session") {
+            Some("a-session") => Ok(()),
+            other => Err(format!("MissingSessionID: {other:?}")),
+        },
+    ));
 }
 
 #[test]
@@ -415,6 +463,7 @@ fn gemini_takes_three_rounds() {
             replayed(&body, given, "thoughtSignature")
         },
     ));
+    ran.repeats_its_prompts(["tools", "systemInstruction", "contents"]);
     let usage = ran.answers[1].usage;
     assert_eq!(
         (usage.input, usage.cache_read, usage.output),
@@ -450,6 +499,7 @@ fn azure_takes_three_rounds_on_both_addresses() {
     };
     let ran = run(&case);
     assert!(ran.requests.iter().all(|body| body["max_tokens"].is_null()));
+    ran.repeats_its_prompts(CHAT);
     run(&Case {
         path: "/openai/v1",
         settings: json!({"keyHeader": "api-key"}),

@@ -166,7 +166,7 @@ fn drop_repeated_calls(
 }
 
 fn missing_result(id: String, name: String, diagnostics: &mut Diagnostics) -> LlmMessage {
-    let text = format!("call {id} ({name}) has no result; a marked one is sent");
+    let text = format!("call {id} ({name}) has no result; a placeholder is sent");
     let kind = DiagnosticKind::UnpairedToolCall;
     diagnostics.push(Diagnostic::new(Severity::Warning, kind, text));
     LlmMessage::ToolResult(ToolResultMessage {

@@ -331,7 +331,10 @@ impl<'a> Reading<'a> {
 
 /// Returns all that comes out of what is no regular file, unless its beginning is no session. Opening a pipe and reading
 /// from it may wait for ever; a user who cancels need not wait for it.
-fn read_stream<R: Read>(
+///
+/// # Errors
+/// Failed reads, and what the observer returns.
+pub fn read_stream<R: Read>(
     path: &Path,
     open: impl FnOnce() -> io::Result<R> + Send + 'static,
     observer: &mut dyn ReadObserver,

@@ -60,7 +60,7 @@ mod writer;
 pub use append::SyncPolicy;
 pub use cleanup::{Cleanup, CleanupRule, KeptOutput, OutputTotal, find_unused, remove_unused};
 pub use error::{Advice, StoreError};
-pub use file::SessionFile;
+pub use file::{SessionFile, read_stream};
 pub use file_catalog::FileCatalog;
 pub use file_layer::{AppendFile, FileLayer, SystemFiles};
 pub use file_log::FileLog;

@@ -208,7 +208,11 @@ fn try_one(
     };
     if let Done::Compacted(compacted, _) = &done {
         // A model may have been asked by a plan of its own: for its window, or in smaller pieces.
-        document = compaction_document(&compacted.plan, &found);
+        document = compaction_document(
+            &compacted.plan,
+            &planning.global.app_settings()?.compaction.session,
+            &found,
+        );
     }
     Ok(Ok(Tried {
         done,

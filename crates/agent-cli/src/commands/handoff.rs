@@ -112,7 +112,9 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             // Nothing is there yet, so every pin goes along as a text.
             let new = decode_bytes(format!("{header}\n").into_bytes());
             let pins = carry_pins(&path, &new.tree.path(Leaf::Root));
-            let drafts: Vec<EntryDraft> = [draft].into_iter().chain(pins).collect();
+            let model = context.model.clone().map(EntryDraft::ModelChange);
+            let drafts = model.into_iter().chain([draft]).chain(pins);
+            let drafts: Vec<EntryDraft> = drafts.collect();
             let (mut lines, _) = session.stamp(&drafts, None);
             lines.insert(0, header);
             write_new(place, Contents::Empty, true, &lines)?;

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use compaction_core::{
-    ApplyError, CompactionPlan, ContextLoss, NothingToDo, PlanOptions, Profile, PromptCache,
-    RestoreInput, Settings, Strategy, SummarizerLimits, TokenCount, Trigger, VerifyMode, measure,
-    plan_elision, plan_for_context, plan_prune, threshold, touched_files,
+    ApplyError, CompactionPlan, CompactionSettings, ContextLoss, NothingToDo, PlanOptions, Profile,
+    PromptCache, RestoreInput, Strategy, SummarizerLimits, TokenCount, Trigger, VerifyMode,
+    measure, plan_elision, plan_for_context, plan_prune, threshold, touched_files,
 };
 use llm_providers::CancellationToken;
 use serde_json::{Value, json};
@@ -27,6 +27,7 @@ use crate::ui;
 use crate::ui::edits::Edits;
 use agent_session::restoring::Stopped;
 use agent_session::runtime::Snapshot;
+use agent_session::settings::SessionCompaction;
 use agent_session::summarize::ModelReport;
 
 /// Show what a compaction would do, without doing it.
@@ -139,13 +140,13 @@ impl Planning<'_> {
 
     /// Returns the JSON document of a plan.
     pub(super) fn document(&self, planned: &Planned, found: &Found) -> Result<Value, Error> {
-        let (settings, profile) = (self.global.load_settings()?, self.global.profile());
+        let (settings, profile) = (self.global.app_settings()?, self.global.profile());
         let place = (self.path, self.context);
         Ok(document(
             planned,
             place,
             self.window,
-            &settings,
+            (&settings.compaction.rules, &settings.compaction.session),
             profile,
             found,
         ))
@@ -298,7 +299,7 @@ pub(super) async fn live_document(
         &planned,
         place,
         session.window,
-        &session.settings,
+        (&session.settings.compaction, &session.compaction),
         profile,
         &found,
     );
@@ -316,12 +317,12 @@ fn document(
     planned: &Planned,
     (path, context): (&SessionPath<'_>, &SessionContext),
     window: TokenCount,
-    settings: &Settings,
+    (rules, session): (&CompactionSettings, &SessionCompaction),
     profile: Profile,
     found: &Found,
 ) -> Value {
     match planned {
-        Planned::Compaction(plan) => compaction_document(plan, found),
+        Planned::Compaction(plan) => compaction_document(plan, session, found),
         Planned::Edits(edits) => json!({
             "plan_hash": edits.hash,
             "leaf": edits.leaf,
@@ -332,7 +333,7 @@ fn document(
         }),
         Planned::Nothing(_) | Planned::WindowTooSmall(_) => {
             let measure = measure(path, context, profile);
-            let threshold = threshold(window, &settings.compaction, &profile.rules());
+            let threshold = threshold(window, rules, &profile.rules());
             let due = threshold
                 .as_ref()
                 .is_some_and(|threshold| threshold.is_exceeded_by(measure.tokens));
@@ -340,7 +341,7 @@ fn document(
                 "leaf": context.leaf,
                 "context_tokens": measure.tokens,
                 "threshold": threshold.map(|threshold| threshold.tokens),
-                "should_compact": due && settings.compaction.enabled,
+                "should_compact": due && session.enabled,
             })
         }
     }

@@ -10,6 +10,6 @@ use crate::settings::AppSettings;
 pub(crate) fn secret_variables(settings: &AppSettings) -> Result<Vec<String>, Error> {
     let catalog = usable_catalog(settings)?;
     let mut variables = agent_session::rights::secret_variables(&catalog);
-    variables.extend(settings.compaction.remote_token_env.clone());
+    variables.extend(settings.compaction.session.remote_token_env.clone());
     Ok(variables)
 }

@@ -34,7 +34,7 @@ pub fn live_models(
     let main = catalog.resolve(&Selection { model, ..given });
     let main = main.map_err(|error| usage(&error))?;
     // Where no model is set for summaries, whoever answers writes them.
-    let own = settings.compaction.model.is_none();
+    let own = settings.compaction.session.model.is_none();
     let own_summarizers = |resolved: &Resolved| match own {
         true => candidates(
             std::slice::from_ref(resolved),
@@ -45,18 +45,16 @@ pub fn live_models(
         false => Ok(Vec::new()),
     };
     let mut promotions = VecDeque::new();
-    for name in &settings.compaction.promotion_models {
+    for name in &settings.compaction.session.promotion_models {
         let resolved = by_name(&catalog, name)?;
         promotions.push_back(live(&resolved, &http, own_summarizers(&resolved)?)?);
     }
-    let set = settings.compaction.model.iter();
     let mut resolved = Vec::new();
-    for name in set.chain(&settings.compaction.fallback_models) {
+    for name in settings.compaction.session.summary_models() {
         resolved.push(by_name(&catalog, name)?);
     }
     let mut others = candidates(&resolved, NativeArg::Auto, settings, &http)?;
-    let endpoint = settings.compaction.remote_endpoint.as_ref();
-    if let Some(endpoint) = endpoint.filter(|_| settings.compaction.remote_enabled) {
+    if let Some(endpoint) = settings.compaction.session.endpoint() {
         others.push(remote(endpoint, settings, &http)?);
     }
     Ok(LiveModels {

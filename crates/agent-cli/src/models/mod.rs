@@ -63,8 +63,7 @@ impl Models {
         wanted: Wanted,
     ) -> Result<Self, Error> {
         let named = named(args, settings);
-        let endpoint = settings.compaction.remote_endpoint.as_ref();
-        let endpoint = endpoint.filter(|_| settings.compaction.remote_enabled);
+        let endpoint = settings.compaction.session.endpoint();
         let nobody = named.is_empty() && endpoint.is_none();
         if let Wanted::No(why) = wanted
             && !args.models.is_empty()
@@ -174,9 +173,8 @@ fn named(args: &ModelArgs, settings: &AppSettings) -> Vec<String> {
     if !args.models.is_empty() {
         return args.models.clone();
     }
-    let compaction = &settings.compaction;
-    let first = compaction.model.iter();
-    first.chain(&compaction.fallback_models).cloned().collect()
+    let models = settings.compaction.session.summary_models();
+    models.cloned().collect()
 }
 
 /// Returns the error for the command line: the catalog names facts and settings, here the options are added.
@@ -208,7 +206,7 @@ fn candidates(
     let mut candidates = Vec::new();
     for one in resolved {
         let candidate = candidate(one, http)?;
-        for form in native_forms(native, settings.compaction.remote_enabled, one)? {
+        for form in native_forms(native, settings.compaction.session.remote_enabled, one)? {
             candidates.push(Candidate {
                 way: SummaryMethod::Native(form),
                 ..candidate.clone()
@@ -305,7 +303,7 @@ fn secret(variable: &str) -> Result<Option<Secret>, Error> {
 }
 
 fn remote(url: &str, settings: &AppSettings, http: &HttpClient) -> Result<Candidate, Error> {
-    let compaction = &settings.compaction;
+    let compaction = &settings.compaction.session;
     let token = match &compaction.remote_token_env {
         None => None,
         Some(variable) => Some(secret(variable)?.ok_or_else(|| {

@@ -16,9 +16,7 @@ pub(super) fn of_reading(
 ) -> (KeyPath, String) {
     let path = KeyPath::of_failure(error.path());
     let reason = error.inner().to_string();
-    let message = if reason.starts_with("unknown field ") {
-        unknown(&path)
-    } else if let Some(missing) = reason.strip_prefix("missing field ") {
+    let message = if let Some(missing) = reason.strip_prefix("missing field ") {
         format!("{path} needs {}", missing.replace('`', ""))
     } else {
         let node = schema::find(schema::known(), &path);
@@ -30,11 +28,13 @@ pub(super) fn of_reading(
     (path, message)
 }
 
-/// Returns where a list or an object stands that must not, and what is said of it.
+/// Returns where a value or a name stands that must not, and what is said of it.
 pub(super) fn of_misplaced(tree: &Value) -> Option<(KeyPath, String)> {
     let path = schema::misplaced(schema::known(), tree)?;
-    let node = schema::find(schema::known(), &path)?;
-    let message = wrong(&path, path.find(tree)?, &node);
+    let message = match schema::find(schema::known(), &path) {
+        Some(node) => wrong(&path, path.find(tree)?, &node),
+        None => unknown(&path),
+    };
     Some((path, message))
 }
 

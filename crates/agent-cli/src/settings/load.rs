@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Read;
+use std::time::{Duration, Instant};
 
 use llm_providers::catalog::CatalogError;
 use serde_json::{Map, Value};
+use session_store::{ReadObserver, StoreError, read_stream};
 
 use super::AppSettings;
 use super::fault;
@@ -169,6 +171,28 @@ fn parts(sources: &Sources, files: &[SettingsFile]) -> Result<Vec<Part>, Error> 
 /// The most bytes of a settings file.
 const LONGEST: u64 = 16_000_000;
 
+/// How long whoever writes to a pipe may take.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+
+/// Waits for a pipe until the user cancels, but not for ever.
+struct Waiting {
+    since: Instant,
+}
+
+impl ReadObserver for Waiting {
+    fn read(&mut self, _: usize) -> Result<(), StoreError> {
+        if crate::cancel::is_cancelled() {
+            return Err(StoreError::Cancelled);
+        }
+        match self.since.elapsed() > LONGEST_WAIT {
+            true => Err(StoreError::usage(
+                "nobody has written it to its end within a minute",
+            )),
+            false => Ok(()),
+        }
+    }
+}
+
 /// Returns what a file holds.
 fn read_file(file: &SettingsFile) -> Result<Tree, Error> {
     let shown = file.path.display();
@@ -184,10 +208,16 @@ fn read_file(file: &SettingsFile) -> Result<Tree, Error> {
         let text = format!("settings {shown}: is a device or a pipe, but must be a file");
         return Err(usage(&text));
     }
-    let mut bytes = Vec::new();
-    let opened = File::open(&file.path).map_err(unreadable)?;
-    let read = opened.take(LONGEST + 1).read_to_end(&mut bytes);
-    if read.map_err(unreadable)? as u64 > LONGEST {
+    let path = file.path.clone();
+    let open = move || Ok(File::open(path)?.take(LONGEST + 1));
+    let since = Instant::now();
+    let read = read_stream(&file.path, open, &mut Waiting { since });
+    let bytes = read.map_err(|error| match error {
+        StoreError::Cancelled => Error::Cancelled,
+        StoreError::Io { source, .. } => unreadable(source),
+        other => usage(&format!("cannot read settings {shown}: {other}")),
+    })?;
+    if bytes.len() as u64 > LONGEST {
         let text = format!("settings {shown}: has more than 16 MB, but must be shorter");
         return Err(usage(&text));
     }
@@ -341,4 +371,21 @@ fn nearest_error(key: &str, message: &str, parts: &[Part]) -> Error {
 /// Returns an error whose text cannot steer a terminal, whatever a file holds.
 fn usage(text: &str) -> Error {
     Error::Usage(crate::ui::clean(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use super::{LONGEST_WAIT, ReadObserver, Waiting};
+
+    #[test]
+    fn a_pipe_is_not_waited_for_for_ever() {
+        let now = Instant::now();
+        assert!(Waiting { since: now }.read(0).is_ok());
+        let since = now
+            .checked_sub(LONGEST_WAIT)
+            .expect("the machine runs longer");
+        assert!(Waiting { since }.read(0).is_err());
+    }
 }

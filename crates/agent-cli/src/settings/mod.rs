@@ -14,7 +14,7 @@ mod variables;
 use std::collections::BTreeMap;
 
 use clap::ValueEnum;
-use compaction_core::{BranchSummarySettings, CompactionSettings, Settings};
+use compaction_core::{BranchSummarySettings, Settings};
 use llm_providers::Reasoning;
 use llm_providers::catalog::{Catalog, CatalogError, ModelOverride, Overrides, ProviderOverride};
 use schemars::JsonSchema;
@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 
 pub use agent_session::instructions::InstructionSettings;
 pub use agent_session::runtime::Limits;
+pub use agent_session::settings::CompactionSection;
 pub use agent_tools::mcp::ServerSetting;
 pub use external::{CommandSetting, HookSetting};
 pub use keys::{Key, key_table, keys};
@@ -47,7 +48,7 @@ pub struct AppSettings {
     /// What is added to the built-in system prompt.
     pub system_prompt: Option<String>,
     /// Compaction.
-    pub compaction: CompactionSettings,
+    pub compaction: CompactionSection,
     /// Branch summaries.
     pub branch_summary: BranchSummarySettings,
     /// Changes to the catalog's providers, and new ones, by name.
@@ -225,7 +226,7 @@ impl AppSettings {
     /// Returns the settings of the algorithms.
     pub fn core(&self) -> Settings {
         Settings {
-            compaction: self.compaction.clone(),
+            compaction: self.compaction.rules.clone(),
             branch_summary: self.branch_summary.clone(),
         }
     }
@@ -251,6 +252,7 @@ impl AppSettings {
     fn check(&self) -> Result<(), (String, String)> {
         let core = self.core().check();
         core.map_err(|error| (error.key.to_owned(), error.to_string()))?;
+        self.compaction.session.check()?;
         self.instructions.check()
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use schemars::generate::SchemaSettings;
-use serde_json::{Value, json};
+use serde_json::{Number, Value, json};
 
 use super::AppSettings;
 use super::path::{KeyPath, Step};
@@ -68,20 +68,11 @@ fn alternatives(node: &Value) -> impl Iterator<Item = &Value> {
     lists.into_iter().flatten().flatten()
 }
 
-/// Returns the first place where a number is below its minimum, or where a list or an object stands and must not.
-/// Reading would take a list for an object whose members have no names, so that no rule about names would hold.
+/// Returns the first place where a value stands that must not stand there, or a name that nobody knows. Reading says
+/// neither everywhere: it takes a list for an object whose members have no names, and knows no place inside a group of
+/// settings of two crates.
 pub(super) fn misplaced(node: &Value, tree: &Value) -> Option<KeyPath> {
-    let kind = match tree {
-        Value::Object(_) => "object",
-        Value::Array(_) => "array",
-        Value::Number(number) => {
-            let least = node["minimum"].as_f64();
-            let below = number.as_f64() < least;
-            return (below && least.is_some()).then(KeyPath::default);
-        }
-        Value::Null | Value::Bool(_) | Value::String(_) => return None,
-    };
-    if !takes(node, kind) {
+    if !takes(node, tree) {
         return Some(KeyPath::default());
     }
     let steps: Vec<(Step, &Value)> = match tree {
@@ -100,20 +91,46 @@ pub(super) fn misplaced(node: &Value, tree: &Value) -> Option<KeyPath> {
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
     };
     steps.into_iter().find_map(|(step, value)| {
-        // Of names that nobody knows, reading tells.
-        let mut path = misplaced(&inside(node, &step)?, value)?;
+        let mut path = match inside(node, &step) {
+            Some(node) => misplaced(&node, value)?,
+            None => KeyPath::default(),
+        };
         path.0.insert(0, step);
         Some(path)
     })
 }
 
-/// Returns true when a value of this kind may stand where a schema holds.
-fn takes(node: &Value, kind: &str) -> bool {
-    let own = match &node["type"] {
-        Value::Array(types) => types.iter().any(|own| own == kind),
-        own => own == kind,
+/// Returns true when a value may stand where a schema holds; what it contains is not looked at.
+fn takes(node: &Value, value: &Value) -> bool {
+    if let Some(only) = node.get("const") {
+        return value == only;
+    }
+    if let Some(values) = node["enum"].as_array() {
+        return values.contains(value);
+    }
+    let is = |kind: &str| match (kind, value) {
+        ("null", Value::Null)
+        | ("boolean", Value::Bool(_))
+        | ("string", Value::String(_))
+        | ("object", Value::Object(_)) => true,
+        ("array", Value::Array(items)) => node["minItems"] != 1 || !items.is_empty(),
+        ("integer", Value::Number(number)) => !number.is_f64() && in_range(node, number),
+        ("number", Value::Number(number)) => in_range(node, number),
+        _ => false,
     };
-    own || alternatives(node).any(|node| takes(node, kind))
+    let own = match &node["type"] {
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).any(is),
+        Value::String(kind) => is(kind),
+        _ => false,
+    };
+    own || alternatives(node).any(|node| takes(node, value))
+}
+
+fn in_range(node: &Value, number: &Number) -> bool {
+    let bound = |name: &str| node[name].as_f64();
+    let number = number.as_f64();
+    bound("minimum").is_none_or(|least| number >= Some(least))
+        && bound("maximum").is_none_or(|most| number <= Some(most))
 }
 
 /// Returns the names of the members that an object at `path` may have; none when it is no object, or one with names

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use compaction_core::{AutoContinue, Strategy};
+use agent_session::settings::AutoContinue;
+use compaction_core::Strategy;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -118,23 +119,23 @@ fn nothing_is_needed() {
 #[test]
 fn each_layer_goes_before_those_above_it() {
     let mut place = Place::new();
-    let mut seen = vec![place.load().settings.compaction.file_list_limit];
+    let mut seen = vec![place.load().settings.compaction.rules.file_list_limit];
     let limit = |limit: u32| json!({"compaction": {"fileListLimit": limit}});
     place = place.global(limit(1).to_string());
-    seen.push(place.load().settings.compaction.file_list_limit);
+    seen.push(place.load().settings.compaction.rules.file_list_limit);
     place = place.project(limit(2).to_string());
-    seen.push(place.load().settings.compaction.file_list_limit);
+    seen.push(place.load().settings.compaction.rules.file_list_limit);
     place.sources.extra = Some(("review.rhai".to_owned(), limit(3)));
-    seen.push(place.load().settings.compaction.file_list_limit);
+    seen.push(place.load().settings.compaction.rules.file_list_limit);
     place.write("own.json", limit(4).to_string());
     place.sources.file = Some(place.path("own.json"));
-    seen.push(place.load().settings.compaction.file_list_limit);
+    seen.push(place.load().settings.compaction.rules.file_list_limit);
     place = place.env(&[("AGENT_CLI__compaction__fileListLimit", "5")]);
-    seen.push(place.load().settings.compaction.file_list_limit);
+    seen.push(place.load().settings.compaction.rules.file_list_limit);
     place = place.set(&["compaction.fileListLimit=6"]);
-    seen.push(place.load().settings.compaction.file_list_limit);
+    seen.push(place.load().settings.compaction.rules.file_list_limit);
     place = place.set(&["compaction.fileListLimit=6", "compaction.fileListLimit=7"]);
-    seen.push(place.load().settings.compaction.file_list_limit);
+    seen.push(place.load().settings.compaction.rules.file_list_limit);
     assert_eq!(seen, [200, 1, 2, 3, 4, 5, 6, 7]);
 }
 
@@ -151,9 +152,9 @@ fn objects_merge_and_lists_replace() {
             "compaction={}",
         ]);
     let settings = place.load().settings;
-    assert_eq!(settings.compaction.prune.protected_tools, ["c"]);
-    assert_eq!(settings.compaction.prune.minimum_tokens.0, 7);
-    assert_eq!(settings.compaction.reserve_tokens, None);
+    assert_eq!(settings.compaction.rules.prune.protected_tools, ["c"]);
+    assert_eq!(settings.compaction.rules.prune.minimum_tokens.0, 7);
+    assert_eq!(settings.compaction.rules.reserve_tokens, None);
     let lab = &settings.providers["lab"];
     let headers = lab.headers.as_ref().expect("headers");
     assert_eq!(headers.keys().collect::<Vec<_>>(), ["X-One", "X-Two"]);
@@ -191,7 +192,7 @@ fn every_value_says_where_it_comes_from() {
     "#);
     assert_eq!(loaded.origin("compaction.strategy").layer, Layer::Default);
     assert_eq!(loaded.origin("compaction.enabled").layer, Layer::Set);
-    assert!(loaded.settings.compaction.enabled);
+    assert!(loaded.settings.compaction.session.enabled);
 }
 
 #[test]
@@ -243,7 +244,7 @@ fn comments_and_trailing_commas_are_allowed() {
         "// mine\n{\n  /* off */ \"compaction\": { \"enabled\": false, },\n  \"tools\": {\"folders\": [\"a\", \"b\",],},\n}\n",
     );
     let loaded = place.load();
-    assert!(!loaded.settings.compaction.enabled);
+    assert!(!loaded.settings.compaction.session.enabled);
     assert_eq!(loaded.settings.tools.folders, ["a", "b"]);
     assert_eq!(
         place.origin(&loaded, "compaction.enabled"),
@@ -279,16 +280,16 @@ fn a_settings_jsonl_is_refused() {
 #[test]
 fn a_value_out_of_range() {
     let said = |text: &str| Place::new().global(text).error();
-    assert_snapshot!(said("{\n\n\"compaction\": {\n\n\n\n\"thresholdPercent\": 200}}"), @"settings [DIR]/config/settings.json, line 7: compaction.thresholdPercent is 200, but must be at most 100 (or -1 for none)");
+    assert_snapshot!(said("{\n\n\"compaction\": {\n\n\n\n\"thresholdPercent\": 200}}"), @"settings [DIR]/config/settings.json, line 7: compaction.thresholdPercent is 200, but must be a whole number, at most 100");
     assert_snapshot!(said(r#"{"compaction": {"background": {"atPercent": 49}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.atPercent is 49, but must be a whole number from 50 to 99");
     assert_snapshot!(said(r#"{"compaction": {"background": {"atPercent": 300}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.atPercent is 300, but must be a whole number from 50 to 99");
-    assert_snapshot!(said(r#"{"compaction": {"background": {"graceSeconds": 301}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.graceSeconds is 301, but must be 0 to 300");
+    assert_snapshot!(said(r#"{"compaction": {"background": {"graceSeconds": 301}}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.background.graceSeconds is 301, but must be a whole number from 0 to 300");
     assert_snapshot!(said(r#"{"compaction": {"keepRecentTokens": 0}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.keepRecentTokens is 0, but must be a whole number, at least 1");
     assert_snapshot!(said(r#"{"compaction": {"keepRecentTokens": -5}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.keepRecentTokens is -5, but must be a whole number, at least 1");
     assert_snapshot!(said(r#"{"compaction": {"idleTimeoutSeconds": 5}}"#), @"settings [DIR]/config/settings.json, line 1: compaction.idleTimeoutSeconds is 5, but must be a whole number from 60 to 3600");
     assert_snapshot!(said(r#"{"http": {"attempts": 0}}"#), @"settings [DIR]/config/settings.json, line 1: http.attempts is 0, but must be a whole number, at least 1");
     assert_snapshot!(said(r#"{"tools": {"bashTimeoutSeconds": 0}}"#), @"settings [DIR]/config/settings.json, line 1: tools.bashTimeoutSeconds is 0, but must be a whole number, at least 1");
-    assert_snapshot!(said(r#"{"instructions": {"maxBytes": 1000001}}"#), @"settings [DIR]/config/settings.json, line 1: instructions.maxBytes is 1000001, but must be at most 1000000");
+    assert_snapshot!(said(r#"{"instructions": {"maxBytes": 1000001}}"#), @"settings [DIR]/config/settings.json, line 1: instructions.maxBytes is 1000001, but must be a whole number from 1000 to 1000000");
     assert_snapshot!(said(r#"{"tools": {"outputBytes": 10}}"#), @"settings [DIR]/config/settings.json, line 1: tools.outputBytes is 10, but must be a whole number, at least 1000");
     // It is an error also where another layer sets it right.
     let place = Place::new()
@@ -504,8 +505,11 @@ fn variables_and_options() {
         ("OTHER__compaction__enabled", "7"),
     ]);
     let settings = place.load().settings;
-    assert_eq!(settings.compaction.strategy.rest(), [Strategy::Off]);
-    assert_eq!(settings.compaction.auto_continue, AutoContinue::Always);
+    assert_eq!(settings.compaction.rules.strategy.rest(), [Strategy::Off]);
+    assert_eq!(
+        settings.compaction.session.auto_continue,
+        AutoContinue::Always
+    );
     assert_eq!(settings.models["openai/gpt-6.2-sol"].window, Some(5000));
 
     let said = |pair: &str| with_set(&[pair]).expect_err("a bad pair");
@@ -528,7 +532,10 @@ fn variables_switch_on_and_off_by_1_0_true_and_false() {
     let name = "AGENT_CLI__compaction__restore__imageTrigger";
     for (text, on) in [("1", true), ("true", true), ("0", false), ("false", false)] {
         let settings = Place::new().env(&[(name, text)]).load().settings;
-        assert_eq!(settings.compaction.restore.image_trigger, on, "{text}");
+        assert_eq!(
+            settings.compaction.rules.restore.image_trigger, on,
+            "{text}"
+        );
     }
     let said = |name: &str, value: &str| Place::new().env(&[(name, value)]).error();
     assert_snapshot!(said(name, "on"), @r#"settings (AGENT_CLI__compaction__restore__imageTrigger): compaction.restore.imageTrigger is "on", but must be true or false"#);
@@ -564,7 +571,7 @@ fn an_editor_may_be_told_where_the_schema_is() {
     assert_eq!(loaded.settings.model.as_deref(), Some("a/b"));
     assert_eq!(loaded.origins.len(), 1);
     let said = Place::new().global("{\"$schema\": 7}").error();
-    assert_snapshot!(said, @"settings [DIR]/config/settings.json, line 1: $schema is no setting; there are branchSummary, compaction, hooks, http, instructions, limits, mcpServers, model, models, providers, session, systemPrompt, thinking, tools");
+    assert_snapshot!(said, @"settings [DIR]/config/settings.json, line 1: $schema is 7, but must be a text");
 }
 
 /// Returns why a value does not fit a schema: as much of JSON Schema as ours uses.

@@ -146,8 +146,8 @@ fn facts_lines(
             plan.files.read_files().len()
         ),
     );
-    for text in plan.restored.iter().flat_map(restored::lines) {
-        row("restored", text);
+    for (label, text) in plan.restored.iter().flat_map(restored::lines) {
+        row(label, text);
     }
     if let Some(account) = account(facts.report) {
         row("model", account);

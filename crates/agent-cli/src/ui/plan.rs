@@ -141,8 +141,12 @@ fn fates(plan: &CompactionPlan, context: &SessionContext) -> String {
         let names = format!("{modified} changed, {read} only read; all named in the entry");
         out.push_str(&row("  ", "files", &names));
     }
-    for text in plan.restored.iter().flat_map(restored::lines) {
-        out.push_str(&row("  ", "bring back", &text));
+    for (label, text) in plan.restored.iter().flat_map(restored::lines) {
+        let label = match label {
+            restored::BACK => "bring back",
+            other => other,
+        };
+        out.push_str(&row("  ", label, &text));
     }
     let after = plan.tokens_after(&plan.ledger.text) + plan.summary_cap;
     for (name, text) in ledger::rows(&plan.ledger, after) {

@@ -9,10 +9,14 @@ const NAME_CHARS: usize = 400;
 /// The most files that are named of those that are not there any more.
 const MISSING: usize = 3;
 
-/// Returns the lines that say what comes back after the summary.
-pub fn lines(restored: &Restored) -> Vec<String> {
+/// How a line begins that says what comes back, or what does not.
+pub const BACK: &str = "restored";
+const NOT_BACK: &str = "left out";
+
+/// Returns the lines that say what comes back after the summary, each with the word before it.
+pub fn lines(restored: &Restored) -> Vec<(&'static str, String)> {
     if let Some(failed) = &restored.failed {
-        return vec![format!("nothing: {}", clean(failed))];
+        return vec![(BACK, format!("nothing: {}", clean(failed)))];
     }
     let mut lines = Vec::new();
     let mut missing = 0;
@@ -23,43 +27,42 @@ pub fn lines(restored: &Restored) -> Vec<String> {
                 continue;
             }
         }
-        let fate = match file.outcome {
-            Outcome::Embedded => tokens(file.tokens),
-            Outcome::Reference => "named only".to_owned(),
-            Outcome::Missing => "not there any more".to_owned(),
-            Outcome::Binary => "left out: no text".to_owned(),
-            Outcome::Unreadable => "left out: cannot be read".to_owned(),
-            Outcome::LeftOut => "left out: no room".to_owned(),
+        let (label, fate) = match file.outcome {
+            Outcome::Embedded => (BACK, tokens(file.tokens)),
+            Outcome::Reference => (BACK, "named only".to_owned()),
+            Outcome::Missing => (NOT_BACK, "not there any more".to_owned()),
+            Outcome::Binary => (NOT_BACK, "no text".to_owned()),
+            Outcome::Unreadable => (NOT_BACK, "cannot be read".to_owned()),
+            Outcome::LeftOut => (NOT_BACK, "no room".to_owned()),
         };
         let fresh = match file.freshness {
             Freshness::Unchanged => ", unchanged",
             Freshness::Changed => ", changed since it was seen",
             Freshness::Deleted | Freshness::Unknown => "",
         };
-        lines.push(format!("{} ({fate}{fresh})", named(&file.shown)));
+        lines.push((label, format!("{} ({fate}{fresh})", named(&file.shown))));
     }
     let more = missing.saturating_sub(MISSING);
     if more > 0 {
-        lines.push(format!(
-            "{} (not there any more)",
-            counted(more, "other file")
-        ));
+        let text = format!("{} (not there any more)", counted(more, "other file"));
+        lines.push((NOT_BACK, text));
     }
     for image in &restored.images {
         let from = image.tool.as_deref().map_or("the user", |tool| tool);
-        let fate = match image.outcome {
-            ImageOutcome::Shown => tokens(image.tokens),
-            ImageOutcome::OverBudget => "left out: no room".to_owned(),
-            ImageOutcome::TooLarge => "left out: too many bytes".to_owned(),
+        let (label, fate) = match image.outcome {
+            ImageOutcome::Shown => (BACK, tokens(image.tokens)),
+            ImageOutcome::OverBudget => (NOT_BACK, "no room".to_owned()),
+            ImageOutcome::TooLarge => (NOT_BACK, "too many bytes".to_owned()),
         };
-        lines.push(format!(
+        let text = format!(
             "image of turn {}, from {} ({fate})",
             image.turn,
             named(from)
-        ));
+        );
+        lines.push((label, text));
     }
     if lines.is_empty() {
-        lines.push("nothing: no files or images were found".to_owned());
+        lines.push((BACK, "nothing: no files or images were found".to_owned()));
     }
     lines
 }
@@ -136,12 +139,16 @@ mod tests {
             files,
             ..Restored::default()
         };
-        assert_snapshot!(lines(&restored).join("\n"), @"
-        a (not there any more)
-        b (not there any more)
-        c (not there any more)
-        f (20)
-        2 other files (not there any more)
+        let lines = lines(&restored).into_iter();
+        let lines: Vec<String> = lines
+            .map(|(label, text)| format!("{label} {text}"))
+            .collect();
+        assert_snapshot!(lines.join("\n"), @"
+        left out a (not there any more)
+        left out b (not there any more)
+        left out c (not there any more)
+        restored f (20)
+        left out 2 other files (not there any more)
         ");
     }
 
@@ -152,6 +159,6 @@ mod tests {
             ..Restored::default()
         };
         let lines = lines(&restored);
-        assert!(lines[0].len() < 450 && lines[0].ends_with("... (named only)"));
+        assert!(lines[0].1.len() < 450 && lines[0].1.ends_with("... (named only)"));
     }
 }

@@ -779,14 +779,12 @@ fn f13_printing_errors_and_notes_to_a_full_disk_changes_no_exit_code() {
     assert_eq!(codes, [1, 1, 4, 4, 2].map(Some));
 }
 
-/// Ctrl-C while the session is still being read; the mask tells when the program listens.
+/// Presses Ctrl-C as soon as the program listens, which its mask tells; returns what it gave. Its input stays open.
 #[cfg(target_os = "linux")]
-#[test]
-fn cancelling_changes_nothing() {
+fn interrupted(env: &TestEnv, arguments: &[&str]) -> Output {
     use std::process::Stdio;
-    let env = TestEnv::sample();
     let mut command = env.command(BINARY);
-    command.args(["undo", "-", "--out", "new.jsonl"]);
+    command.args(arguments);
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -806,13 +804,47 @@ fn cancelling_changes_nothing() {
     let mut kill = Command::new("kill");
     let sent = kill.args(["-INT", &child.id().to_string()]).status();
     assert!(sent.expect("the signal is sent").success());
-    let output = env.filtered(&unchanged_by(&env, || {
+    env.filtered(&unchanged_by(env, || {
         // `wait_with_output` would close the input first.
         let mut child = child;
         let stdin = child.stdin.take();
         let output = child.wait_with_output().expect("the program ends");
         drop(stdin);
         output
-    }));
+    }))
+}
+
+/// Ctrl-C while the session is still being read.
+#[cfg(target_os = "linux")]
+#[test]
+fn cancelling_changes_nothing() {
+    let env = TestEnv::sample();
+    let output = interrupted(&env, &["undo", "-", "--out", "new.jsonl"]);
+    assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn settings_come_through_a_pipe_and_waiting_for_it_can_be_cancelled() {
+    // Not in the same folder: what is listed is read.
+    let (env, pipes) = (TestEnv::sample(), TestEnv::new());
+    let pipe = pipes.path("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo runs").success());
+    let settings = pipe.display().to_string();
+    let explain = [
+        "config",
+        "explain",
+        "compaction.keepRecentTokens",
+        "--settings",
+        &settings,
+    ];
+    let writer = std::thread::spawn(move || {
+        std::fs::write(pipe, r#"{"compaction": {"keepRecentTokens": 123}}"#)
+    });
+    let explained = env.json(&explain);
+    writer.join().expect("ended").expect("written");
+    assert_eq!(explained["value"], 123, "{explained}");
+    let output = interrupted(&env, &explain);
     assert_snapshot!(checked(&output, 130), @"error: cancelled; nothing was changed");
 }

@@ -455,7 +455,7 @@ fn context() {
               assistant             14  edit({"path":"/project/src/lib.rs"})
               toolResult            19  [no result was recorded for this call; ...
 
-      warning call c2 (edit) has no result; a marked one is sent
+      warning call c2 (edit) has no result; a placeholder is sent
     "#);
 }
 

@@ -44,10 +44,10 @@ fn values_and_where_they_come_from() {
     exit 0
     --- stdout
     model                        "openai/gpt-5"                    [DIR]/config/settings.json, line 2
-    compaction.keepRecentTokens  400                               [DIR]/.agent-cli/settings.json, line 2
     compaction.fallbackModels    ["a/b","c/d"]                     [DIR]/config/settings.json, line 5
-    compaction.thresholdPercent  50                                [DIR]/config/settings.json, line 5
     compaction.idleEnabled       true                              AGENT_CLI__compaction__idleEnabled
+    compaction.keepRecentTokens  400                               [DIR]/.agent-cli/settings.json, line 2
+    compaction.thresholdPercent  50                                [DIR]/config/settings.json, line 5
     providers.lab.baseUrl        "http://127.0.0.1:9000/v1"        [DIR]/config/settings.json, line 9
     providers.lab.headers.X-Key  "[hidden]"                        [DIR]/config/settings.json, line 10
     tools.bash                   "deny"                            --set

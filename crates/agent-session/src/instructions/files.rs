@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use compaction_core::prompts::{self, InstructionOrigin};
-
 use super::places::Places;
 use super::read::{Bounds, Text, cut};
 use super::{Instruction, Instructions, Outcome};
+use crate::prompts;
 
 /// The user's own file, in the folder of the settings.
 const OWN_FILE: &str = "AGENTS.md";
@@ -124,15 +123,7 @@ fn loaded_file(
         Whose::User => None,
         Whose::Project { folder } => Some(scope(folder, places)),
     };
-    let text = prompts::project_instructions(&prompts::Instructions {
-        path: &shown,
-        origin: match &folder {
-            None => InstructionOrigin::User,
-            Some(folder) => InstructionOrigin::Project(folder),
-        },
-        text,
-        rest: &rest,
-    });
+    let text = prompts::project_instructions(&shown, folder.as_deref(), text, &rest);
     Instruction {
         path: shown,
         outcome: Outcome::Loaded { text, bytes, note },

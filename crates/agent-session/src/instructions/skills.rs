@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use compaction_core::prompts;
-
 use super::front_matter::front_matter;
 use super::read::Bounds;
 use super::{Instruction, Instructions, Listing, Outcome, Skills};
+use crate::prompts;
 
 /// The file of a skill.
 const FILE: &str = "SKILL.md";

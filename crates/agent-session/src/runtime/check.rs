@@ -32,11 +32,11 @@ impl AgentSession {
         let due = threshold
             .as_ref()
             .is_some_and(|threshold| threshold.is_exceeded_by(tokens));
-        let settings = &self.settings.compaction;
+        let settings = &self.compaction;
         let background = &settings.background;
         // What comes back would be old by then.
         let speculate = background.enabled
-            && settings.strategy.first() != Strategy::Restore
+            && self.settings.compaction.strategy.first() != Strategy::Restore
             && threshold.as_ref().is_some_and(|threshold| {
                 let percent = u64::from(background.at_percent);
                 tokens > threshold.tokens.scaled(percent, 100)

@@ -97,7 +97,7 @@ impl AgentSession {
             }
             Effect::IdleTimer(job) => self.start_idle_timer(job),
             Effect::GraceTimer(job) => {
-                let grace = self.settings.compaction.background.grace_seconds;
+                let grace = self.compaction.background.grace_seconds;
                 self.start_timer(job, std::time::Duration::from_secs(grace));
             }
             Effect::Notify(notice) => self.report_notice(notice),

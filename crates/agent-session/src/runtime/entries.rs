@@ -1,6 +1,6 @@
 //! What is written: messages, answers, results, edits; and what could not be written before goes first.
 
-use compaction_core::{RESTORED_CONTEXT, prompts};
+use compaction_core::RESTORED_CONTEXT;
 use llm_providers::{Reasoning, Tool};
 use serde_json::json;
 use session_model::json::RawJson;
@@ -12,6 +12,7 @@ use session_model::{
 use crate::event::{SessionEvent, TokenUsage, stop_reason_name};
 use crate::keys::{Signed, clean_json};
 use crate::machine::{AnswerEnd, ResumePoint, Write};
+use crate::prompts;
 use crate::runtime::AgentSession;
 use crate::runtime::instruction_state::{InstructionRefresh, sections_of};
 use crate::runtime::prompting::HOOK_CONTEXT;

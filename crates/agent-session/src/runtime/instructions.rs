@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use compaction_core::{NothingToDo, Profile, TokenCount, prompts};
+use compaction_core::{NothingToDo, Profile, TokenCount};
 use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
@@ -18,6 +18,7 @@ use session_model::{
 
 use crate::event::{InstructionFile, SessionEvent};
 use crate::instructions::{Instruction, MESSAGE, SECTION};
+use crate::prompts;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::message_entry;
 use crate::runtime::instruction_state::{

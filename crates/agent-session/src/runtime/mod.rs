@@ -44,7 +44,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use compaction_core::{AutoContinue, Settings, Strategy};
+use compaction_core::{Settings, Strategy};
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use hooks::{HookSet, Notification};
@@ -59,6 +59,7 @@ use crate::instructions::Instructions;
 use crate::keys::SecretFilter;
 use crate::machine::{Continue, Event, Job, Machine, Policy, State, TurnEnd, transition};
 use crate::models::LiveModels;
+use crate::settings::{AutoContinue, SessionCompaction};
 use crate::undoable::Replaceable;
 use agent_tools::approval::{ApprovalEvent, Decision};
 use agent_tools::mcp::{ServerConfig, Servers};
@@ -88,6 +89,7 @@ pub(crate) struct SessionConfig {
     pub catalog: Arc<dyn SessionCatalog>,
     pub models: LiveModels,
     pub settings: Settings,
+    pub compaction: SessionCompaction,
     pub hooks: Arc<HookSet>,
     pub tools: Toolbox,
     /// The servers whose tools stand next to them; they are started when the session opens.
@@ -120,6 +122,7 @@ pub struct AgentSession {
     catalog: Arc<dyn SessionCatalog>,
     models: LiveModels,
     settings: Settings,
+    compaction: SessionCompaction,
     hooks: Arc<HookSet>,
     notifier: Notifier,
     tools: Toolbox,
@@ -167,7 +170,7 @@ pub struct AgentSession {
 impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
     pub(crate) fn new(config: SessionConfig, events: EventSender) -> Self {
-        let policy = policy(&config.settings, config.limits);
+        let policy = policy(&config);
         let redactor = config.tool_context.redactor.clone();
         let mut store = config.store;
         store.set_filter(Arc::new(SecretFilter(redactor.clone())));
@@ -197,6 +200,7 @@ impl AgentSession {
             catalog: config.catalog,
             models: config.models,
             settings: config.settings,
+            compaction: config.compaction,
             hooks: config.hooks,
             notifier,
             tools: config.tools,
@@ -409,24 +413,23 @@ impl AgentSession {
     }
 
     fn idle_time(&self) -> Option<Duration> {
-        let settings = &self.settings.compaction;
-        settings
-            .idle_enabled
-            .then(|| Duration::from_secs(settings.idle_timeout_seconds))
+        let settings = &self.compaction;
+        let after = Duration::from_secs(settings.idle_timeout_seconds);
+        settings.idle_enabled.then_some(after)
     }
 }
 
 /// Returns what settings decide for the machine.
-fn policy(settings: &Settings, limits: Limits) -> Policy {
-    let compaction = &settings.compaction;
+fn policy(config: &SessionConfig) -> Policy {
+    let (strategy, limits) = (config.settings.compaction.strategy.first(), config.limits);
     Policy {
-        automatic: compaction.enabled && compaction.strategy.first() != Strategy::Off,
-        continues: match compaction.auto_continue {
+        automatic: config.compaction.enabled && strategy != Strategy::Off,
+        continues: match config.compaction.auto_continue {
             AutoContinue::Never => Continue::Never,
             AutoContinue::WhenWorkIsLeft => Continue::WhenWorkIsLeft,
             AutoContinue::Always => Continue::Always,
         },
-        hands_off: compaction.strategy.first() == Strategy::Handoff,
+        hands_off: strategy == Strategy::Handoff,
         most_requests: limits.turns,
         most_micro_usd: limits.cost_usd.map(check::micro_usd),
     }

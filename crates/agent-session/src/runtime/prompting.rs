@@ -3,7 +3,7 @@
 //! Whoever is to be sent is known at two places: a check counts its tokens, and a write sends it. Hooks are asked
 //! at the first of the two that comes; where nobody wants to be asked, both stay what they are, done immediately.
 
-use compaction_core::{Profile, TokenCount, image_tokens, prompts};
+use compaction_core::{Profile, TokenCount, image_tokens};
 use hooks::{BeforePromptEvent, HookContext, HookPoint};
 use session_model::{
     Block, Content, CustomMessageDraft, EntryBody, EntryDraft, EntryId, EntryKind,
@@ -11,6 +11,7 @@ use session_model::{
 
 use crate::event::SessionEvent;
 use crate::machine::{CheckPoint, CheckResult, Event, Job, State, Write};
+use crate::prompts;
 use crate::runtime::AgentSession;
 use crate::runtime::hooked::unless_cancelled;
 use crate::runtime::jobs::Done;

@@ -10,6 +10,7 @@ use crate::machine::State;
 use crate::restoring::Disk;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
+use crate::settings::SessionCompaction;
 
 /// How a session is.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -93,8 +94,10 @@ pub struct Snapshot {
     pub leaf: Leaf,
     /// What was noticed when it was read.
     pub diagnostics: Vec<Diagnostic>,
-    /// The settings.
+    /// How compaction and branch summaries are done.
     pub settings: Settings,
+    /// When the session is compacted.
+    pub compaction: SessionCompaction,
     /// The window of the model; zero when unknown.
     pub window: TokenCount,
     /// Where the files are that it has touched.
@@ -162,6 +165,7 @@ impl AgentSession {
             leaf: self.store.leaf(),
             diagnostics: self.store.diagnostics().to_vec(),
             settings: self.settings.clone(),
+            compaction: self.compaction.clone(),
             window: self.models.model.window,
             disk: self.disk(),
         }

@@ -39,14 +39,13 @@ impl AgentSession {
             false => self.tool_context.approvals.clone(),
         };
         self.report_opened_calls(&calls, &approvals);
+        let mut called = calls.iter().map(|call| self.tools.meta(&call.name));
+        let reads_session = called.any(|meta| meta.reads_session);
         let mut batch = Batch {
             tools: self.tools.clone(),
             context: ToolContext {
                 approvals,
-                history: Some(Arc::new(History {
-                    tree: self.store.tree().clone(),
-                    leaf: self.store.leaf(),
-                })),
+                history: reads_session.then(|| self.history()),
                 ..self.tool_context.clone()
             },
             hooks: self.hooks.clone(),
@@ -60,6 +59,14 @@ impl AgentSession {
             batch.hook_context.cancel = cancel;
             Done::Results(batch.run(calls).await)
         });
+    }
+
+    /// Returns the session as it is: a copy, since calls run while entries are written.
+    fn history(&self) -> Arc<History> {
+        Arc::new(History {
+            tree: self.store.tree().clone(),
+            leaf: self.store.leaf(),
+        })
     }
 
     /// Says which calls that stood in the session when it was opened do not run unasked.

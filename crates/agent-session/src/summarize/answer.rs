@@ -2,13 +2,14 @@
 
 use compaction_core::{
     AnswerEnd, AnswerError, Carried, RequestKind, Summarizer, SummaryAnswer, SummaryRequest,
-    TokenCount, prompts,
+    TokenCount,
 };
 use llm_providers::{
     Answer, Event, Progress, ProviderError, ProviderErrorKind, Reasoning, Request, complete,
 };
 use session_model::{Content, LlmMessage, StopReason, Usage};
 
+use crate::prompts;
 use crate::summarize::{Candidate, Failure, Foldable, Run, SummaryStep};
 
 /// How often the requests of a plan are halved before a candidate is given up.

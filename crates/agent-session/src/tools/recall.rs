@@ -49,6 +49,7 @@ const READ: &str = "recall_read";
 const META: ToolMeta = ToolMeta {
     kind: ToolKind::Search,
     concurrency: Concurrency::WithAny,
+    reads_session: true,
     ..ToolMeta::READ
 };
 

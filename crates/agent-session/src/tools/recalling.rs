@@ -4,7 +4,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use compaction_core::{Matches, Recall, RecallRequest, RecallSearch, prompts};
+use compaction_core::{Matches, Recall, RecallRequest, RecallSearch};
 use llm_providers::Request;
 use regex::{Regex, RegexBuilder};
 use session_model::{
@@ -12,6 +12,7 @@ use session_model::{
     Timestamp, Wording, build_context, convert_message,
 };
 
+use crate::prompts;
 use crate::tools::recall::RECALL;
 
 /// The largest compiled pattern, in bytes.

@@ -65,6 +65,7 @@ impl Tool for Todo {
         ToolMeta {
             kind: ToolKind::Think,
             concurrency: Concurrency::WithAny,
+            reads_session: true,
             ..ToolMeta::READ
         }
     }

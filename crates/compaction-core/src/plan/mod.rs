@@ -75,8 +75,6 @@ pub struct CompactionPlan {
     pub strategy: Strategy,
     /// What started it.
     pub trigger: &'static str,
-    /// Whether automatic compaction is switched on.
-    pub enabled: bool,
     /// How large the context is.
     pub measure: Measure,
     /// When compaction is due; `None` when the window is unknown.
@@ -401,7 +399,6 @@ fn plan_with(
         profile: options.profile,
         strategy,
         trigger: trigger.name(),
-        enabled: settings.enabled,
         keep: KeepBudget {
             asked: settings.keep_recent_tokens,
             effective,

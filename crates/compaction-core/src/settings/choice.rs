@@ -138,72 +138,6 @@ impl schemars::JsonSchema for Strategies {
     }
 }
 
-/// Whether work goes on by itself after an automatic compaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum AutoContinue {
-    /// It waits for the user: `false`.
-    Never,
-    /// It goes on when something was left to do: `true`.
-    #[default]
-    WhenWorkIsLeft,
-    /// It goes on in any case: `"always"`.
-    Always,
-}
-
-impl AutoContinue {
-    /// How settings spell [`AutoContinue::Always`].
-    const ALWAYS: &'static str = "always";
-}
-
-impl Serialize for AutoContinue {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match self {
-            Self::Never => serializer.serialize_bool(false),
-            Self::WhenWorkIsLeft => serializer.serialize_bool(true),
-            Self::Always => serializer.serialize_str(Self::ALWAYS),
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for AutoContinue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct AutoContinueVisitor;
-        impl Visitor<'_> for AutoContinueVisitor {
-            type Value = AutoContinue;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "true, false or \"{}\"", AutoContinue::ALWAYS)
-            }
-
-            fn visit_bool<E>(self, value: bool) -> Result<AutoContinue, E> {
-                Ok(match value {
-                    true => AutoContinue::WhenWorkIsLeft,
-                    false => AutoContinue::Never,
-                })
-            }
-
-            fn visit_str<E: Error>(self, value: &str) -> Result<AutoContinue, E> {
-                match value {
-                    AutoContinue::ALWAYS => Ok(AutoContinue::Always),
-                    other => Err(E::invalid_value(serde::de::Unexpected::Str(other), &self)),
-                }
-            }
-        }
-        deserializer.deserialize_any(AutoContinueVisitor)
-    }
-}
-
-#[cfg(feature = "schema")]
-impl schemars::JsonSchema for AutoContinue {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "AutoContinue".into()
-    }
-
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "anyOf": [{ "type": "boolean" }, { "const": Self::ALWAYS }] })
-    }
-}
-
 /// Which suffix of a session stays verbatim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -258,7 +192,7 @@ pub enum Serialization {
 
 #[cfg(test)]
 mod tests {
-    use super::{AutoContinue, Strategies, Strategy};
+    use super::{Strategies, Strategy};
 
     #[test]
     fn strategies_are_a_name_or_a_list() {
@@ -277,23 +211,6 @@ mod tests {
             assert_eq!(serde_json::to_string(&value).ok().as_deref(), Some(text));
         }
         for bad in ["[]", "7", "\"best\"", "[\"off\",\"best\"]", "null"] {
-            assert!(read(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn auto_continue_is_a_flag_or_always() {
-        let read =
-            |text| serde_json::from_str::<AutoContinue>(text).map_err(|error| error.to_string());
-        for (value, text) in [
-            (AutoContinue::Never, "false"),
-            (AutoContinue::WhenWorkIsLeft, "true"),
-            (AutoContinue::Always, "\"always\""),
-        ] {
-            assert_eq!(read(text), Ok(value));
-            assert_eq!(serde_json::to_string(&value).ok().as_deref(), Some(text));
-        }
-        for bad in ["\"never\"", "1", "null"] {
             assert!(read(bad).is_err(), "{bad}");
         }
     }

@@ -3,7 +3,7 @@
 mod choice;
 mod trust;
 
-pub use choice::{AutoContinue, CutRule, Serialization, Strategies, Strategy, VerifyMode};
+pub use choice::{CutRule, Serialization, Strategies, Strategy, VerifyMode};
 pub use trust::{LedgerSettings, PinSettings, RestoreSettings, VerifySettings};
 
 use serde::{Deserialize, Serialize};
@@ -21,13 +21,11 @@ pub struct Settings {
     pub branch_summary: BranchSummarySettings,
 }
 
-/// The settings under `compaction`.
+/// What the algorithms need of the settings under `compaction`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct CompactionSettings {
-    /// Whether automatic compaction runs at all.
-    pub enabled: bool,
     /// How it is done; of a list, each one takes over where the one before fails or has nothing to do, in a running session and in `plan` and `compact`. For session files `handoff` is a command of its own.
     pub strategy: Strategies,
     /// Tokens kept free for the answer, 16384 unless set; at least 15% of the window are.
@@ -36,37 +34,11 @@ pub struct CompactionSettings {
     /// Tokens of recent entries that stay verbatim; at most half the threshold.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     pub keep_recent_tokens: TokenCount,
-    /// Whether work goes on by itself after an automatic compaction: `true` when some is left, `"always"` in any
-    /// case.
-    pub auto_continue: AutoContinue,
-    /// Whether native compaction and the remote endpoint may be used.
-    pub remote_enabled: bool,
-    /// A service that writes summaries: it gets `{systemPrompt, prompt, maxTokens}` and answers `{summary}`.
-    pub remote_endpoint: Option<String>,
-    /// The environment variable that holds the service's token.
-    pub remote_token_env: Option<String>,
-    /// Whether the service may be reached without encryption outside this machine.
-    pub remote_allow_insecure: bool,
-    /// The model that writes summaries, as `provider/model`; `--model` overrides it.
-    pub model: Option<String>,
-    /// The models that take over, in order, when it fails.
-    pub fallback_models: Vec<String>,
-    /// Larger models that take over the session, in order, before anything is compacted, as `provider/model`.
-    pub promotion_models: Vec<String>,
     /// Compact at this share of the window, in percent; none unless positive.
     #[cfg_attr(feature = "schema", schemars(range(max = 100)))]
     pub threshold_percent: i64,
     /// Compact at this many tokens, none unless positive; overrides the percentage.
     pub threshold_tokens: i64,
-    /// Whether an idle session is compacted.
-    pub idle_enabled: bool,
-    /// From how many tokens on an idle session is compacted.
-    pub idle_threshold_tokens: TokenCount,
-    /// After how many seconds without work a session is idle.
-    #[cfg_attr(feature = "schema", schemars(range(min = 60, max = 3600)))]
-    pub idle_timeout_seconds: u64,
-    /// Compaction concurrent with the work, before the threshold is reached.
-    pub background: BackgroundSettings,
     /// Which suffix stays verbatim: up to the entry at which the budget is reached (`nearest`), or the largest
     /// that fits (`fit`).
     pub cut_rule: CutRule,
@@ -101,24 +73,11 @@ pub struct CompactionSettings {
 impl Default for CompactionSettings {
     fn default() -> Self {
         Self {
-            enabled: true,
             strategy: Strategies::default(),
             reserve_tokens: None,
             keep_recent_tokens: TokenCount(20_000),
-            auto_continue: AutoContinue::WhenWorkIsLeft,
-            remote_enabled: true,
-            remote_endpoint: None,
-            remote_token_env: None,
-            remote_allow_insecure: false,
-            model: None,
-            fallback_models: Vec::new(),
-            promotion_models: Vec::new(),
             threshold_percent: -1,
             threshold_tokens: -1,
-            idle_enabled: false,
-            idle_threshold_tokens: TokenCount(200_000),
-            idle_timeout_seconds: 300,
-            background: BackgroundSettings::default(),
             cut_rule: CutRule::Nearest,
             serialization: Serialization::Labels,
             tool_result_chars: 2000,
@@ -131,31 +90,6 @@ impl Default for CompactionSettings {
             pins: PinSettings::default(),
             verify: VerifySettings::default(),
             restore: RestoreSettings::default(),
-        }
-    }
-}
-
-/// The settings under `compaction.background`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub struct BackgroundSettings {
-    /// Whether a summary is written concurrently with the work, before the threshold is reached.
-    pub enabled: bool,
-    /// From which share of the threshold on, in percent.
-    #[cfg_attr(feature = "schema", schemars(range(min = 50, max = 99)))]
-    pub at_percent: u8,
-    /// How many seconds work waits at the threshold for a summary that is being written.
-    #[cfg_attr(feature = "schema", schemars(range(max = 300)))]
-    pub grace_seconds: u64,
-}
-
-impl Default for BackgroundSettings {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            at_percent: 85,
-            grace_seconds: 10,
         }
     }
 }
@@ -250,19 +184,6 @@ impl Settings {
                 value,
                 "at most 100 (or -1 for none)",
             );
-        }
-        if !(60..=3600).contains(&compaction.idle_timeout_seconds) {
-            let value = compaction.idle_timeout_seconds.to_string();
-            return fail("compaction.idleTimeoutSeconds", value, "60 to 3600");
-        }
-        let background = &compaction.background;
-        if !(50..=99).contains(&background.at_percent) {
-            let value = background.at_percent.to_string();
-            return fail("compaction.background.atPercent", value, "50 to 99");
-        }
-        if background.grace_seconds > 300 {
-            let value = background.grace_seconds.to_string();
-            return fail("compaction.background.graceSeconds", value, "0 to 300");
         }
         if compaction.keep_recent_tokens == TokenCount::ZERO {
             return fail("compaction.keepRecentTokens", "0".to_owned(), "at least 1");

@@ -87,6 +87,9 @@ pub struct ProviderInfo {
     /// The header that carries the key, where it is not the usual one.
     #[serde(default)]
     pub key_header: Option<KeyHeader>,
+    /// The header that carries what the requests of one conversation share.
+    #[serde(default)]
+    pub session_header: Option<String>,
     /// Whether requests without a key make sense.
     #[serde(default)]
     pub key_optional: bool,

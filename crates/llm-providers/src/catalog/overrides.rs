@@ -270,6 +270,7 @@ pub(super) fn new_provider(name: &str) -> ProviderInfo {
         wire: ApiProtocol::Chat,
         api_key_env: None,
         key_header: None,
+        session_header: None,
         key_optional: true,
         headers: Headers::default(),
         compat: ProviderCompat::default(),

@@ -83,7 +83,7 @@ impl HttpProvider {
         &self,
         cancel: CancellationToken,
     ) -> Result<Vec<ModelInfo>, ProviderError> {
-        let call = self.call(cancel);
+        let call = self.call(cancel, None);
         let path = match self.provider.wire {
             ApiProtocol::Messages => "/v1/models?limit=1000",
             ApiProtocol::Gemini => "/models?pageSize=1000",

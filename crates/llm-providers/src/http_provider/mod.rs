@@ -87,7 +87,7 @@ impl HttpProvider {
         &self.model
     }
 
-    fn call(&self, cancel: CancellationToken) -> Call {
+    fn call(&self, cancel: CancellationToken, session: Option<&String>) -> Call {
         Call {
             http: self.http.clone(),
             provider: self.provider.name.clone(),
@@ -95,6 +95,7 @@ impl HttpProvider {
             cancel,
             redactor: self.redactor.clone(),
             bearer: None,
+            session: session.cloned(),
         }
     }
 
@@ -131,7 +132,14 @@ impl HttpProvider {
             let version = HeaderValue::from_static("2023-06-01");
             headers.insert("anthropic-version", version);
         }
-        for (name, text) in self.provider.headers.iter() {
+        let session = self
+            .provider
+            .session_header
+            .as_ref()
+            .zip(call.session.as_ref());
+        let own = self.provider.headers.iter();
+        // What the user sets overrides the rest.
+        for (name, text) in session.into_iter().chain(own) {
             let name = HeaderName::try_from(name.as_str()).map_err(|_| {
                 let text = format!("{name:?} is no name of a header");
                 call.error(ProviderErrorKind::InvalidRequest, &text)
@@ -261,7 +269,7 @@ impl Provider for HttpProvider {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<EventStream, ProviderError>> {
         Box::pin(async move {
-            let call = self.call(cancel);
+            let call = self.call(cancel, request.cache_key.as_ref());
             #[cfg(feature = "vertex")]
             let call = self.signed_in(call).await?;
             self.check_native(&request, &call)?;

@@ -46,7 +46,7 @@ impl HttpProvider {
         request: NativeRequest,
         cancel: CancellationToken,
     ) -> Result<NativeAnswer, ProviderError> {
-        let call = self.call(cancel);
+        let call = self.call(cancel, request.request.cache_key.as_ref());
         self.check_native(&request.request, &call)?;
         let answered = match self.info().wire {
             _ if self.info().compat.platform != Platform::Plain => Err(call.error(

@@ -180,6 +180,8 @@ pub(crate) struct Call {
     pub redactor: Redactor,
     /// The token that takes the place of the provider's key.
     pub bearer: Option<Secret>,
+    /// What requests of one conversation share.
+    pub session: Option<String>,
 }
 
 /// What the answer to a request must be.

@@ -887,7 +887,7 @@ fn a_call_without_a_result_gets_a_marked_one() {
     assistant: <call t>
     toolResult: [no result was recorded for this call; it may not have run]
     user: #3 lorem
-    ! call t (bash) has no result; a marked one is sent
+    ! call t (bash) has no result; a placeholder is sent
     ");
 }
 
@@ -938,7 +938,7 @@ fn an_edit_that_takes_a_result_out_leaves_a_marked_one() {
     assistant: <call t>
     toolResult: [no result was recorded for this call; it may not have run]
     assistant: #5 lorem
-    ! call t (bash) has no result; a marked one is sent
+    ! call t (bash) has no result; a placeholder is sent
     ");
 }
 
@@ -963,7 +963,7 @@ fn a_result_goes_to_the_nearest_call_of_its_id() {
     user: #3 lorem ips
     assistant: <call 0>
     toolResult: #5 lorem ipsum d
-    ! call 0 (bash) has no result; a marked one is sent
+    ! call 0 (bash) has no result; a placeholder is sent
     ");
 }
 
@@ -987,7 +987,7 @@ fn a_result_before_its_call_is_not_its_result() {
     assistant: <call t>
     toolResult: [no result was recorded for this call; it may not have run]
     ! result t (bash) answers no call of this context; it is told as text
-    ! call t (bash) has no result; a marked one is sent
+    ! call t (bash) has no result; a placeholder is sent
     ");
 }
 
@@ -1051,7 +1051,7 @@ fn neighbours_of_one_role_are_merged_where_roles_alternate() {
     assistant: #4 lorem + #5 lorem ips + <call t>
     toolResult: [no result was recorded for this call; it may not have run]
     user: #7 lorem + #8 lorem ips
-    ! call t (bash) has no result; a marked one is sent
+    ! call t (bash) has no result; a placeholder is sent
     ");
 }
 

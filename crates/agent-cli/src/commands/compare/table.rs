@@ -1,6 +1,6 @@
 //! The comparison as a table: one column a strategy, one line a figure.
 
-use compaction_core::{LiteralKind, TokenCount};
+use compaction_core::{LiteralKind, Strategy, TokenCount};
 
 use super::Row;
 use crate::commands::loss::plural;
@@ -112,6 +112,15 @@ pub(super) fn text(rows: &[Row]) -> String {
         if let Some(remark) = row.remark() {
             text.push_str(&format!("{}\n", clean(&remark)));
         }
+    }
+    let by_rules = |name| {
+        rows.iter()
+            .any(|row| row.strategy == name && row.by.as_deref() == Some("rules"))
+    };
+    if by_rules(Strategy::ContextFull.name()) && by_rules(Strategy::Extractive.name()) {
+        text.push_str(
+            "context-full without a model is the same as extractive; name one with --model\n",
+        );
     }
     let hint = "shares are of what would leave the context: what can still be read verbatim; nothing was changed\n";
     text.push_str(&styled(DIM, hint));

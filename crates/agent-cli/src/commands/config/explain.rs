@@ -62,7 +62,7 @@ pub(super) fn run(args: &ConfigExplainArgs, global: &Global) -> Result<Outcome, 
         window: args.window,
     };
     let window = window.tokens();
-    let settings = &loaded.settings.compaction;
+    let settings = &loaded.settings.compaction.rules;
     let threshold = threshold(window, settings, &global.profile().rules());
     let threshold = threshold.filter(|_| decides);
     Ok(explained(key, &path, loaded, (window, threshold)))

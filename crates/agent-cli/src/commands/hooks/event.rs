@@ -68,7 +68,7 @@ pub(super) fn with_event<T>(
             let messages: Vec<&AgentMessage> =
                 history.messages().map(|(_, message)| &**message).collect();
             let event = CompactingEvent {
-                strategy: settings.compaction.strategy.first().name(),
+                strategy: settings.compaction.rules.strategy.first().name(),
                 messages: &messages,
             };
             with(&HookEvent::Compacting(event), context)
@@ -78,7 +78,7 @@ pub(super) fn with_event<T>(
             let options = BranchOptions {
                 budget: DEFAULT_WINDOW,
                 profile: Profile::Own,
-                settings: settings.compaction.clone(),
+                settings: settings.compaction.rules.clone(),
                 summarizer: SummarizerLimits {
                     window: DEFAULT_WINDOW,
                     max_output: None,

@@ -6,9 +6,14 @@ use serde_json::{Value, json};
 use crate::commands::restoring::Found;
 use crate::ui;
 use crate::ui::edits::EditRow;
+use agent_session::settings::SessionCompaction;
 
 /// Returns the JSON document of a plan of a compaction, with what comes back by it.
-pub(in crate::commands) fn compaction_document(plan: &CompactionPlan, found: &Found) -> Value {
+pub(in crate::commands) fn compaction_document(
+    plan: &CompactionPlan,
+    settings: &SessionCompaction,
+    found: &Found,
+) -> Value {
     let threshold = plan.threshold.as_ref();
     let due = threshold.is_some_and(|threshold| threshold.is_exceeded_by(plan.measure.tokens));
     let ids = |disposition| plan.ids(disposition).collect::<Vec<_>>();
@@ -41,7 +46,7 @@ pub(in crate::commands) fn compaction_document(plan: &CompactionPlan, found: &Fo
         "context_tokens": plan.measure.tokens,
         "threshold": threshold.map(|threshold| threshold.tokens),
         "threshold_explained": threshold.map(|threshold| &threshold.explain),
-        "should_compact": due && plan.enabled,
+        "should_compact": due && settings.enabled,
         "tokens_before": plan.measure.stored,
         "keep_recent_tokens": plan.keep,
         "first_kept_entry_id": plan.first_kept(),

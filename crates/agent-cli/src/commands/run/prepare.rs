@@ -183,6 +183,7 @@ impl Prepared {
         let (session, handle, events) = AgentSession::builder(workspace, models)
             .store(store, Arc::new(FileCatalog::new(&root)))
             .settings(settings.core())
+            .compaction(settings.compaction.session.clone())
             .hooks(hooks)
             .tools(tools)
             .servers(servers)

@@ -66,8 +66,10 @@ fn a_handoff_by_a_model() {
     );
     assert!(before == bench.env.read("s.jsonl"));
     let lines = bench.env.lines("new.jsonl");
-    assert_eq!(lines.len(), 2);
-    let content = lines[1]["content"].as_str().unwrap_or_default();
+    // The new session goes on with the same model.
+    assert_eq!(lines.len(), 3);
+    assert_eq!(lines[1]["type"], "model_change");
+    let content = lines[2]["content"].as_str().unwrap_or_default();
     assert!(content.contains(SUMMARY), "{content}");
     assert_eq!(output.json()["model"]["answered_by"], "test/alpha");
     assert_eq!(bench.env.names(), ["new.jsonl", "s.jsonl"]);

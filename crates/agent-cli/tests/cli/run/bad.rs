@@ -280,5 +280,5 @@ fn f12_scripts_and_settings_that_never_end_are_refused() {
     assert!(made.expect("mkfifo runs").success());
     assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:pipe"]), @"error: cannot read the script pipe: it is no regular file; name one");
     assert_snapshot!(refused(&runs, 2, &["-p", "hi", "--provider", "scripted:/dev/zero"]), @"error: cannot read the script /dev/zero: it is no regular file; name one");
-    assert_snapshot!(runs.refused(2, &["-p", "hi", "--settings", "/dev/zero"]), @"error: settings /dev/zero: has more than 16 MB, but must be shorter");
+    assert_snapshot!(runs.refused(2, &["-p", "hi", "--settings", "/dev/zero"]), @"error: settings /dev/zero, line 1: no JSON at column 1: unexpected token");
 }

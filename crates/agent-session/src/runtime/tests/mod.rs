@@ -53,6 +53,7 @@ use crate::instructions::InstructionSettings;
 use crate::instructions::{Instructions, Places};
 use crate::machine::Navigation;
 use crate::models::{LiveModel, LiveModels};
+use crate::settings::{CompactionSection, SessionCompaction};
 use crate::summarize::{Candidate, SummaryMethod};
 use agent_tools::approval::Approvals;
 use agent_tools::{Tool, ToolContext, ToolLimits, ToolMeta, ToolOutput, Toolbox, Workspace};
@@ -151,6 +152,7 @@ struct House {
     others: Vec<ScriptPlay>,
     models: LiveModels,
     settings: Settings,
+    when: SessionCompaction,
     hooks: Arc<HookSet>,
     tools: Toolbox,
     approvals: Approvals,
@@ -191,6 +193,7 @@ impl House {
             others: Vec::new(),
             models,
             settings: Settings::default(),
+            when: SessionCompaction::default(),
             hooks: Arc::new(HookSet::default()),
             // What others there are does not change the figures of these tests.
             tools: standard_tools()
@@ -208,10 +211,11 @@ impl House {
 
     /// Sets what stands under `compaction` in the settings.
     fn compaction(mut self, settings: Value) -> Self {
-        let mut all = json!({});
-        all["compaction"] = settings;
-        self.settings = serde_json::from_value(all).unwrap();
+        let section: CompactionSection = serde_json::from_value(settings).unwrap();
+        self.settings.compaction = section.rules;
+        self.when = section.session;
         self.settings.check().unwrap();
+        self.when.check().unwrap();
         self
     }
 
@@ -354,6 +358,7 @@ impl House {
             catalog: Arc::new(FileCatalog::through(self.sessions(), self.files.clone())),
             models: self.models.clone(),
             settings: self.settings.clone(),
+            compaction: self.when.clone(),
             hooks: self.hooks.clone(),
             tools: self.tools.clone(),
             servers: Vec::new(),

@@ -189,7 +189,7 @@ fn the_model_of_a_branch_returns_with_it() {
 fn a_promotion_runs_where_automatic_compaction_is_off() {
     run(async {
         let mut house = house("", &answer("I am larger"));
-        house.settings.compaction.enabled = false;
+        house.when.enabled = false;
         let mut life = house.open_session(LONG);
         assert_snapshot!(life.ask(&words(3000)).await, @"
         promoted scripted/script -> scripted/larger
