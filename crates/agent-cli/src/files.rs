@@ -1,5 +1,6 @@
 //! Opening and writing session files for commands: with progress on a terminal, and cancelled by Ctrl-C.
 
+use std::ops::Deref;
 use std::path::Path;
 
 use session_import::detect;
@@ -11,7 +12,7 @@ use session_store::{
 use crate::cancel;
 use crate::error::Error;
 use crate::find::session_path;
-use crate::foreign::{self, Bytes};
+use crate::foreign::{self, Bytes, ReadAs};
 use crate::ui::progress::Reading;
 
 /// Shows how far reading is, and stops it once the user has cancelled.
@@ -34,27 +35,64 @@ impl ReadObserver for Watching {
     }
 }
 
-/// Opens a session for reading: a path, `-` for standard input, or a name that [`session_path`] knows. One of another
-/// program is converted.
-pub fn open_session(path: &Path) -> Result<SessionFile, Error> {
-    let path = &*session_path(path)?;
-    let mut watching = Watching::default();
-    let bytes = read_bytes(path)?;
-    let head = bytes.head(path)?;
-    if let Some(format) = detect(&head) {
-        return foreign::open(path, format, bytes, &mut watching);
-    }
-    let opened = match bytes {
-        Bytes::Memory(bytes) => SessionFile::of_memory(path, bytes),
-        Bytes::File => SessionFile::open_observed(path, &mut watching),
-    };
-    opened.map_err(|error| explained(error, &head))
+/// A session that was opened for reading.
+#[derive(Debug)]
+pub struct ReadSession {
+    file: SessionFile,
+    read_as: Option<ReadAs>,
 }
 
-/// Returns the bytes of standard input (`-`) or of a pipe; those of a file stay there.
+impl ReadSession {
+    /// Returns what is said of the session, where another program wrote it.
+    pub fn read_as(&self) -> Option<&ReadAs> {
+        self.read_as.as_ref()
+    }
+
+    /// Returns the file, without what is said of it.
+    pub fn into_file(self) -> SessionFile {
+        self.file
+    }
+}
+
+impl Deref for ReadSession {
+    type Target = SessionFile;
+
+    fn deref(&self) -> &SessionFile {
+        &self.file
+    }
+}
+
+/// Opens a session for reading: a path, `-` for standard input, or a name that [`session_path`] knows. One of another
+/// program is converted.
+pub fn open_session(path: &Path) -> Result<ReadSession, Error> {
+    let path = &*session_path(path)?;
+    open_bytes(path, read_bytes(path)?)
+}
+
+/// Opens a session whose bytes are known, as [`open_session`] does.
+pub fn open_bytes(path: &Path, bytes: Bytes) -> Result<ReadSession, Error> {
+    let mut watching = Watching::default();
+    let head = bytes.beginning(path)?;
+    if let Some(format) = detect(&head) {
+        let (file, read_as) = foreign::open(path, format, bytes, &mut watching)?;
+        let read_as = Some(read_as);
+        return Ok(ReadSession { file, read_as });
+    }
+    let file = bytes.session(path, &mut watching);
+    Ok(ReadSession {
+        file: file.map_err(|error| explained(error, &head))?,
+        read_as: None,
+    })
+}
+
+/// Returns the bytes of standard input (`-`), of a pipe, of a compressed file, or of a session of opencode; those of
+/// another file stay there.
 pub fn read_bytes(path: &Path) -> Result<Bytes, Error> {
+    if let Some(bytes) = foreign::opencode::read(path)? {
+        return Ok(Bytes::Memory(bytes));
+    }
     let read = SessionFile::read_pipe(path, &mut Watching::default())?;
-    Ok(read.map_or(Bytes::File, Bytes::Memory))
+    read.map_or(Bytes::File, Bytes::Memory).unpacked(path)
 }
 
 /// Opens a session for writing; names are those of [`open_session`]. One of another program is refused.
@@ -63,7 +101,7 @@ pub fn open_writer(path: &Path) -> Result<SessionWriter, Error> {
     foreign::refuse(path)?;
     let opened = SessionWriter::open_observed(path, &mut Watching::default());
     opened.map_err(|error| {
-        let head = Bytes::File.head(path).unwrap_or_default();
+        let head = Bytes::File.beginning(path).unwrap_or_default();
         explained(error, &head)
     })
 }

@@ -17,7 +17,7 @@ use crate::report::{ImportReport, count};
 use crate::{IMPORT_ENTRY, Origin};
 
 /// The custom type of the entry that moves the leaf; `agent-cli` writes the same.
-const LEAF_ENTRY: &str = "agent-cli/leaf";
+pub(crate) const LEAF_ENTRY: &str = "agent-cli/leaf";
 
 /// What stands in the place of a result that the source does not have.
 const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, LineSource, Severity, Span};
 
 use crate::error::ImportError;
+use crate::json::Object;
 
 /// The longest line, and the longest document, that is read: 256 MiB.
 pub(crate) const LONGEST: u64 = 256 * 1024 * 1024;
@@ -88,6 +89,24 @@ impl Input {
         take: impl FnMut(Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
     ) -> Result<(), ImportError> {
         self.lines_within(LONGEST, end, diagnostics, take)
+    }
+
+    /// Gives every line that is a JSON object, up to the byte `end`; others are reported.
+    pub(crate) fn records(
+        &self,
+        end: u64,
+        diagnostics: &mut Diagnostics,
+        mut take: impl FnMut(&Object<'_>, &Line<'_>, &mut Diagnostics) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        self.lines(end, diagnostics, |line, diagnostics| {
+            match Object::parse(&line.text) {
+                Some(record) => take(&record, &line, diagnostics),
+                None => {
+                    diagnostics.push(damaged(line.number));
+                    Ok(())
+                }
+            }
+        })
     }
 
     /// Gives lines as [`lines`](Self::lines) does, of at most `longest` bytes.
@@ -172,6 +191,22 @@ fn give(
         text: String::from_utf8_lossy(body),
     };
     take(line, diagnostics)
+}
+
+/// Returns whether a file has a record on each line.
+pub(crate) fn is_lines(input: &Input) -> Result<bool, ImportError> {
+    let head = Span {
+        offset: 0,
+        len: input.bytes.min(64 * 1024) as u32,
+    };
+    let head = input.text(head)?;
+    let head = head.trim_start_matches('\u{feff}').trim();
+    let (first, more) = head.split_once('\n').unwrap_or((head, ""));
+    Ok(match Object::parse(first.trim()) {
+        Some(first) => first.raw("messages").is_none(),
+        // A damaged line, unless the document is indented.
+        None => first.trim() != "{" && !more.is_empty(),
+    })
 }
 
 /// Returns what is said of a line that is no JSON object.

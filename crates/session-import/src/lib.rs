@@ -1,4 +1,4 @@
-//! Sessions of other coding agents, read as sessions of the pi family.
+//! Sessions of other coding agents, read as sessions of the pi family, and sessions of the family written as theirs.
 //!
 //! Three layers. [`detect`] names the format of a file by its first bytes. Reading goes through the records twice, one
 //! line at a time: the first pass keeps heads (ids, parents, types), the second parses bodies. Mapping turns records
@@ -32,6 +32,8 @@ mod content;
 mod detect;
 mod emitter;
 mod error;
+mod examine;
+mod export;
 mod format;
 mod gemini;
 mod input;
@@ -42,11 +44,14 @@ mod parts;
 mod qwen;
 mod report;
 mod threads;
+mod user_message;
 
 use std::io::Write;
 
 pub use detect::{NearMiss, detect, nearest_miss};
 pub use error::ImportError;
+pub use examine::{Examined, examine};
+pub use export::{ExportError, ExportReport, Target, export};
 pub use format::Format;
 pub use input::Input;
 pub use report::ImportReport;

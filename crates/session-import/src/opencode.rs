@@ -14,6 +14,7 @@ use crate::json::{self, Object};
 use crate::partial::Document;
 use crate::parts::details;
 use crate::report::{ImportReport, count};
+use crate::user_message::UserParts;
 
 /// What the model sees in the place of a result that was pruned.
 const PRUNED: &str = "[Old result of a tool, cleared]";
@@ -151,11 +152,7 @@ impl Writer<'_, '_> {
         self.write_answer(index, &place)
     }
 
-    fn write_user(
-        &mut self,
-        index: usize,
-        mut place: Place,
-    ) -> Result<Option<EntryId>, ImportError> {
+    fn write_user(&mut self, index: usize, place: Place) -> Result<Option<EntryId>, ImportError> {
         let message = &self.messages[index];
         let (mut own, mut injected) = (Vec::new(), Vec::new());
         for (kind, part) in &message.parts {
@@ -181,22 +178,14 @@ impl Writer<'_, '_> {
                     .lose(&format!("part of a message: {other}")),
             }
         }
-        let mut first = None;
-        if !injected.is_empty() {
-            let id = if own.is_empty() {
-                message.id.as_str()
-            } else {
-                ""
-            };
-            let written = self.emitter.hidden(id, &place, "synthetic", injected)?;
-            place.parent = written.clone();
-            first = Some(written.clone());
-            self.leaf = written;
-        }
-        if !own.is_empty() {
-            self.leaf = self.emitter.user(&message.id, &place, own)?;
-            first = first.or(Some(self.leaf.clone()));
-        }
+        let injected = (!injected.is_empty()).then(|| ("synthetic".to_owned(), injected));
+        let parts = UserParts {
+            own,
+            injected: injected.into_iter().collect(),
+        };
+        let ends = self.emitter.user_parts(&message.id, place, parts)?;
+        let (first, last) = ends.unzip();
+        self.leaf = last.unwrap_or_else(|| self.leaf.clone());
         Ok(first)
     }
 

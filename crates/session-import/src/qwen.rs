@@ -9,13 +9,14 @@ use crate::content::{Answer, compaction, is_blank};
 use crate::emitter::{Begin, CallResult, Emitter, Place};
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::input::{Input, damaged};
+use crate::input::Input;
 use crate::json::Object;
 use crate::parts::{call_block, call_id, details, plain_blocks, response, usage};
 use crate::report::{ImportReport, count};
 use crate::threads::{
-    Ends, Kind, Record, Records, ResultAt, Unit, UnitKind, Units, WriteUnit, add_end, write_units,
+    Kind, Record, Records, ResultAt, Unit, UnitKind, Units, WriteUnit, write_units,
 };
+use crate::user_message::{Ends, UserParts, add_end};
 
 /// What the first pass found.
 #[derive(Default)]
@@ -50,76 +51,68 @@ pub(crate) fn import(
 fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, ImportError> {
     let mut scan = Scan::default();
     let report = &mut emitter.report;
-    input.lines(
-        input.bytes,
-        &mut emitter.diagnostics,
-        |line, diagnostics| {
-            let Some(record) = Object::parse(&line.text) else {
-                diagnostics.push(damaged(line.number));
+    input.records(input.bytes, &mut emitter.diagnostics, |record, line, _| {
+        let name = record.text("type").unwrap_or_default();
+        count(&mut report.records, &name);
+        report.take_head(record);
+        if scan.parent_session.is_none() {
+            let from = record.object("forkedFrom").unwrap_or_default();
+            scan.parent_session = from.filled("sessionId");
+        }
+        let Some(uuid) = record.filled("uuid") else {
+            report.skip(&name);
+            return Ok(());
+        };
+        let subtype = record.text("subtype").unwrap_or_default();
+        if subtype == "custom_title" {
+            let payload = record.object("systemPayload").unwrap_or_default();
+            let title = payload.filled("customTitle").or(payload.filled("title"));
+            scan.title = title.or(scan.title.take());
+        }
+        if subtype != "session_artifact_snapshot" {
+            scan.records.leaf = Some(uuid.as_str().into());
+        }
+        let known = scan.records.find(Some(&uuid));
+        let kind = match known.map(|known| &mut scan.records.list[known]) {
+            // Lines with one uuid are one record.
+            Some(known) => {
+                let calls = match &mut known.kind {
+                    Kind::Answer { calls, .. } => calls,
+                    Kind::User { .. } => {
+                        known.more.push(line.span);
+                        return Ok(());
+                    }
+                    _ => return Ok(()),
+                };
+                let before = calls.len();
+                calls.extend(call_ids(record, &uuid, before));
+                known.more.push(line.span);
                 return Ok(());
-            };
-            let name = record.text("type").unwrap_or_default();
-            count(&mut report.records, &name);
-            report.take_head(&record);
-            if scan.parent_session.is_none() {
-                let from = record.object("forkedFrom").unwrap_or_default();
-                scan.parent_session = from.filled("sessionId");
             }
-            let Some(uuid) = record.filled("uuid") else {
-                report.skip(&name);
-                return Ok(());
-            };
-            let subtype = record.text("subtype").unwrap_or_default();
-            if subtype == "custom_title" {
-                let payload = record.object("systemPayload").unwrap_or_default();
-                let title = payload.filled("customTitle").or(payload.filled("title"));
-                scan.title = title.or(scan.title.take());
+            None => kind_of(&name, &subtype, record, &uuid),
+        };
+        if kind == Kind::Link {
+            match subtype.is_empty() {
+                true => report.skip(&name),
+                false => report.skip(&format!("{name}/{subtype}")),
             }
-            if subtype != "session_artifact_snapshot" {
-                scan.records.leaf = Some(uuid.as_str().into());
-            }
-            let known = scan.records.find(Some(&uuid));
-            let kind = match known.map(|known| &mut scan.records.list[known]) {
-                // Lines with one uuid are one record.
-                Some(known) => {
-                    let calls = match &mut known.kind {
-                        Kind::Answer { calls, .. } => calls,
-                        Kind::User { .. } => {
-                            known.more.push(line.span);
-                            return Ok(());
-                        }
-                        _ => return Ok(()),
-                    };
-                    let before = calls.len();
-                    calls.extend(call_ids(&record, &uuid, before));
-                    known.more.push(line.span);
-                    return Ok(());
-                }
-                None => kind_of(&name, &subtype, &record, &uuid),
-            };
-            if kind == Kind::Link {
-                match subtype.is_empty() {
-                    true => report.skip(&name),
-                    false => report.skip(&format!("{name}/{subtype}")),
-                }
-            }
-            let place = scan.records.list.len();
-            scan.records.by_uuid.insert(uuid.as_str().into(), place);
-            scan.records.list.push(Record {
-                line: line.number,
-                span: line.span,
-                more: Vec::new(),
-                kind,
-                uuid: Some(uuid.into()),
-                parent: record.filled("parentUuid").map(Into::into),
-                source: None,
-                at: record.time("timestamp"),
-                is_sidechain: record.flag("isSidechain"),
-                boundary: None,
-            });
-            Ok(())
-        },
-    )?;
+        }
+        let place = scan.records.list.len();
+        scan.records.by_uuid.insert(uuid.as_str().into(), place);
+        scan.records.list.push(Record {
+            line: line.number,
+            span: line.span,
+            more: Vec::new(),
+            kind,
+            uuid: Some(uuid.into()),
+            parent: record.filled("parentUuid").map(Into::into),
+            source: None,
+            at: record.time("timestamp"),
+            is_sidechain: record.flag("isSidechain"),
+            boundary: None,
+        });
+        Ok(())
+    })?;
     Ok(scan)
 }
 
@@ -178,28 +171,37 @@ impl WriteUnit for Bodies<'_> {
         match &unit.kind {
             UnitKind::Answer { results } => self.write_answer(emitter, unit, results, &place),
             UnitKind::Message => self.write_message(emitter, unit, place),
-            UnitKind::Orphan { blocks } => {
-                let mut ends = None;
-                let mut place = place;
-                for block in blocks {
-                    let at = ResultAt {
-                        record: unit.records[0],
-                        block: *block,
-                    };
-                    let result = self.result(at)?;
-                    emitter.report.lose("result without its call");
-                    let content = result.map(|result| result.content).unwrap_or_default();
-                    place.parent = emitter.hidden("", &place, "result", content)?;
-                    add_end(&mut ends, place.parent.clone());
-                }
-                Ok(ends)
-            }
+            UnitKind::Orphan { blocks } => self.write_orphans(emitter, unit, blocks, place),
             UnitKind::Compaction { summary, .. } => match summary {
                 Some(summary) => self.write_compaction(emitter, *summary, place),
                 None => Ok(None),
             },
             UnitKind::Attachment | UnitKind::Retraction { .. } => Ok(None),
         }
+    }
+
+    fn result(
+        &self,
+        _emitter: &mut Emitter<'_>,
+        at: ResultAt,
+    ) -> Result<Option<CallResult>, ImportError> {
+        let head = &self.records.list[at.record];
+        let text = self.input.text(head.span)?;
+        let record = Object::parse(&text).unwrap_or_default();
+        let parts = parts_of(&record).into_iter();
+        let mut responses = parts.filter_map(|part| part.object("functionResponse"));
+        let Some(function) = responses.nth(at.block) else {
+            return Ok(None);
+        };
+        let status = record.object("toolCallResult").unwrap_or_default();
+        let mut result = response(&function);
+        result.at = head.at;
+        result.is_error |= status.text("status").as_deref() == Some("error");
+        if at.block == 0 {
+            result.id = head.uuid().to_owned();
+            result.details = details(record.raw("toolCallResult"));
+        }
+        Ok(Some(result))
     }
 }
 
@@ -243,41 +245,16 @@ impl Bodies<'_> {
                 calls.push(pending);
             }
         }
-        let mut found = Vec::new();
-        for (place, call) in calls.into_iter().enumerate() {
-            let at = results.get(place).copied().flatten();
-            let result = at.map(|at| self.result(at)).transpose()?;
-            found.push((call, result.flatten()));
-        }
+        let found = self.with_results(emitter, calls, results)?;
         let ends = emitter.answer(head.uuid(), place, answer.draft()?, found)?;
         Ok(Some(ends))
-    }
-
-    fn result(&self, at: ResultAt) -> Result<Option<CallResult>, ImportError> {
-        let head = &self.records.list[at.record];
-        let text = self.input.text(head.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
-        let parts = parts_of(&record).into_iter();
-        let mut responses = parts.filter_map(|part| part.object("functionResponse"));
-        let Some(function) = responses.nth(at.block) else {
-            return Ok(None);
-        };
-        let status = record.object("toolCallResult").unwrap_or_default();
-        let mut result = response(&function);
-        result.at = head.at;
-        result.is_error |= status.text("status").as_deref() == Some("error");
-        if at.block == 0 {
-            result.id = head.uuid().to_owned();
-            result.details = details(record.raw("toolCallResult"));
-        }
-        Ok(Some(result))
     }
 
     fn write_message(
         &self,
         emitter: &mut Emitter<'_>,
         unit: &Unit,
-        mut place: Place,
+        place: Place,
     ) -> Result<Ends, ImportError> {
         let head = &self.records.list[unit.records[0]];
         let mut blocks = Vec::new();
@@ -308,18 +285,13 @@ impl Bodies<'_> {
         let (injected, own): (Vec<_>, Vec<_>) = blocks
             .into_iter()
             .partition(|block| whole.is_some() || is_context(block));
-        let mut ends = None;
         let kind = whole.unwrap_or_else(|| "hook".to_owned());
-        if !is_blank(&injected) {
-            let id = if own.is_empty() { head.uuid() } else { "" };
-            place.parent = emitter.hidden(id, &place, &kind, injected)?;
-            add_end(&mut ends, place.parent.clone());
-        }
-        if !own.is_empty() {
-            let id = emitter.user(head.uuid(), &place, own)?;
-            add_end(&mut ends, id);
-        }
-        Ok(ends)
+        let injected = (!is_blank(&injected)).then_some((kind, injected));
+        let parts = UserParts {
+            own,
+            injected: injected.into_iter().collect(),
+        };
+        emitter.user_parts(head.uuid(), place, parts)
     }
 
     /// Writes a compaction, and copies of the messages that the new history has besides the summary.

@@ -70,6 +70,10 @@ pub enum DiagnosticKind {
     RoleOrder,
     /// Nothing fits a budget that was set.
     OverBudget,
+    /// An image is larger than the service of its agent takes.
+    OversizedImage,
+    /// The agent that wrote the session does not resume it.
+    NotResumable,
 }
 
 /// One thing that was noticed, with the line it concerns.

@@ -37,7 +37,7 @@ pub struct SessionRow {
 impl SessionRow {
     /// Returns what the header and the entries of a session tell, for one that nobody has open and nothing waits for;
     /// `None` where it has no header that this program knows.
-    pub(crate) fn of(
+    pub fn of(
         locator: Locator,
         tree: &SessionTree,
         modified: Timestamp,

@@ -153,7 +153,7 @@ pub(super) fn run(args: &BranchArgs, global: &Global) -> Result<Outcome, Error> 
     if let Some(account) = account(&report) {
         text.push_str(&format!("   {}, {account}\n", author(&report)));
     }
-    Ok(Outcome::done(&document, text))
+    Ok(Outcome::done(&document, text).of(opened.read_as()))
 }
 
 /// Returns the plan as it was asked, and its summary entry.

@@ -81,7 +81,7 @@ pub(super) fn run_at(
             Err(NoPlace::Nothing(why)) => {
                 let diagnostics = &opened.session().decoded.diagnostics;
                 let document = json!({ "diagnostics": diagnostics });
-                return Ok(Outcome::nothing_to_do(why, document));
+                return Ok(Outcome::nothing_to_do(why, document).of(opened.read_as()));
             }
         }
     };
@@ -143,7 +143,7 @@ pub(super) fn run_at(
         let carried = carried.join(" and ");
         notes.push(format!("the {carried} set since stays set"));
     }
-    match done {
+    let outcome = match done {
         Done::Nothing(reason, report) => {
             document["model"] = json!(report.of_models());
             Ok(Outcome::nothing_to_do(reason, document))
@@ -177,7 +177,8 @@ pub(super) fn run_at(
             };
             Ok(outcome(&compacted, &context, &ids, document, &facts))
         }
-    }
+    }?;
+    Ok(outcome.of(opened.read_as()))
 }
 
 /// What came of a strategy.

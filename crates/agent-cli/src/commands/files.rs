@@ -24,10 +24,11 @@ pub(super) fn run(args: &FilesArgs, _: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session.session)?;
     let tree = session.tree();
     let files = file_history(&tree.path(args.session.leaf(tree)?));
-    match &args.path {
-        None => Ok(list(&files)),
-        Some(path) => one(&files, path),
-    }
+    let outcome = match &args.path {
+        None => list(&files),
+        Some(path) => one(&files, path)?,
+    };
+    Ok(outcome.of(session.read_as()))
 }
 
 fn list(files: &[FileHistory]) -> Outcome {

@@ -81,7 +81,8 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
     let plan = plan_for(own).map_err(|error| Error::Usage(error.to_string()))?;
     Unreadable::check(&session, all_diagnostics(&session, &context))?;
     let Some(plan) = plan else {
-        return Ok(Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out));
+        let nothing = Outcome::nothing_to_do(NOTHING_SAID.to_owned(), out);
+        return Ok(nothing.of(session.read_as()));
     };
     let started = Instant::now();
     let (document, report) = document(&models, (&path, &context), window, &plan_for)?;
@@ -143,7 +144,7 @@ pub(super) fn run(args: &HandoffArgs, global: &Global) -> Result<Outcome, Error>
             "   written to {place}; the old session is as it was\n"
         ));
     }
-    Ok(Outcome::done(&out, text))
+    Ok(Outcome::done(&out, text).of(session.read_as()))
 }
 
 /// Returns how the new session names the old one: by its whole path, unless it came from standard input.

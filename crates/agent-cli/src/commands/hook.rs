@@ -80,8 +80,6 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
         }
     };
     let session = open_session(&path)?;
-    // Standard output is for the agent alone.
-    crate::foreign::take_read();
     let document = match facts_of(session.tree()) {
         None => json!({}),
         Some(facts) => answer(&input, &facts),

@@ -2,13 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
 use session_import::{ImportReport, detect};
-use session_store::{Contents, check_new};
-use tempfile::SpooledData;
+use session_store::check_new;
 
 use crate::commands::{Outcome, diagnostics_text};
 use crate::error::Error;
@@ -34,7 +32,7 @@ pub(super) fn run(args: &ImportArgs, _: &Global) -> Result<Outcome, Error> {
     check_new(&args.out)?;
     let path = &args.file;
     let bytes = read_bytes(path)?;
-    let Some(format) = detect(&bytes.head(path)?) else {
+    let Some(format) = detect(&bytes.beginning(path)?) else {
         if let Bytes::File = bytes {
             // Says what is wrong with what is no session at all.
             open_session(path)?;
@@ -44,23 +42,11 @@ pub(super) fn run(args: &ImportArgs, _: &Global) -> Result<Outcome, Error> {
         return Err(Error::session(path, reason));
     };
     let Converted { lines, report } = convert(path, format, bytes, true)?;
-    let contents = match lines {
-        SpooledData::InMemory(lines) => Contents::Memory(Arc::new(lines.into_inner())),
-        SpooledData::OnDisk(file) => contents_of(path, file)?,
-    };
+    let contents = lines.contents(path)?;
     write_new::<&str>(&args.out, contents, true, &[])?;
     let mut document = json!(report);
     document["out"] = json!(args.out);
     Ok(Outcome::done(&document, text(&report, args)))
-}
-
-/// Returns all bytes of a file from its start.
-fn contents_of(path: &std::path::Path, mut file: std::fs::File) -> Result<Contents, Error> {
-    use std::io::Seek;
-    let failed = |error| Error::io("read", path, error);
-    let bytes = file.seek(std::io::SeekFrom::End(0)).map_err(failed)?;
-    file.rewind().map_err(failed)?;
-    Ok(Contents::File(file, bytes))
 }
 
 fn text(report: &ImportReport, args: &ImportArgs) -> String {
@@ -99,7 +85,8 @@ fn text(report: &ImportReport, args: &ImportArgs) -> String {
     out
 }
 
-fn counts(counts: &BTreeMap<String, u64>) -> String {
+/// Returns counts by name, in one line.
+pub(super) fn counts(counts: &BTreeMap<String, u64>) -> String {
     let counts = counts.iter().map(|(name, count)| format!("{name} {count}"));
     counts.collect::<Vec<_>>().join(", ")
 }

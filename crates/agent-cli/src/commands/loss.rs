@@ -6,17 +6,16 @@ use compaction_core::{
     loss_of_ours, loss_report,
 };
 use serde_json::{Value, json};
-use session_model::{SessionTree, decode_bytes};
 
+use crate::commands::Outcome;
+use crate::commands::output::migrated_tree;
 use crate::commands::unreadable::refuse_failed_reads;
-use crate::commands::{Outcome, migrated};
 use crate::error::Error;
 use crate::files::open_session;
 use crate::options::{Global, SessionArgs};
 use crate::ui::{
     DIM, GOOD, WARN, clean, counted, first_line, heading, rule, styled, tokens, width,
 };
-use session_store::SessionFile;
 
 /// Show what compactions took out of the model's context, and what their summaries invented.
 #[derive(Debug, Args)]
@@ -79,7 +78,7 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     if report.compactions.is_empty() && report.edits.is_empty() {
         let reason =
             "no compaction and no pruning on the path, so nothing is out of context".to_owned();
-        return Ok(Outcome::nothing_to_do(reason, document));
+        return Ok(Outcome::nothing_to_do(reason, document).of(session.read_as()));
     }
     let mut text = String::new();
     for (place, loss) in report.compactions.iter().enumerate() {
@@ -94,14 +93,7 @@ pub(super) fn run(args: &LossArgs, global: &Global) -> Result<Outcome, Error> {
     }
     let hint = "what is out of context is in the session: recall SESSION WORDS finds it, undo takes a compaction back\n";
     text.push_str(&styled(DIM, hint));
-    Ok(Outcome::done(&document, text))
-}
-
-/// Returns the session as version 3.
-fn migrated_tree(session: &SessionFile) -> Result<SessionTree, Error> {
-    let mut bytes = migrated(session, session.contents()?)?.join(&b'\n');
-    bytes.push(b'\n');
-    Ok(decode_bytes(bytes).tree)
+    Ok(Outcome::done(&document, text).of(session.read_as()))
 }
 
 fn of_compaction(number: usize, loss: &CompactionLoss, ours: Option<&OurLoss>) -> String {

@@ -8,6 +8,7 @@ mod completions;
 mod config;
 mod context;
 mod doctor;
+mod export;
 mod files;
 mod gc;
 mod handoff;
@@ -54,6 +55,7 @@ use session_model::{Diagnostic, SessionContext};
 
 use crate::commands::run::RunArgs;
 use crate::error::{Error, ErrorKind};
+use crate::foreign::ReadAs;
 use crate::options::Global;
 use agent_session::summarize::ModelReport;
 use session_store::SessionFile;
@@ -99,6 +101,8 @@ pub(crate) struct Outcome {
     nothing_to_do: Option<String>,
     /// What failed, although there is something to show.
     failed: Option<String>,
+    /// What is said of the session that was read, where another program wrote it.
+    read_as: Option<ReadAs>,
 }
 
 impl Outcome {
@@ -108,6 +112,7 @@ impl Outcome {
             text,
             nothing_to_do: None,
             failed: None,
+            read_as: None,
         }
     }
 
@@ -125,6 +130,15 @@ impl Outcome {
             text: String::new(),
             nothing_to_do: Some(reason),
             failed: None,
+            read_as: None,
+        }
+    }
+
+    /// Returns the outcome, which names the format of the session where another program wrote it.
+    fn of(self, read_as: Option<&ReadAs>) -> Self {
+        Self {
+            read_as: read_as.cloned(),
+            ..self
         }
     }
 }
@@ -172,6 +186,7 @@ commands! {
     Pin: pin::PinArgs,
     Migrate: migrate::MigrateArgs,
     Import: import::ImportArgs,
+    Export: export::ExportArgs,
     Doctor: doctor::DoctorArgs,
     Gc: gc::GcArgs,
     Models: models::ModelsArgs,
@@ -201,19 +216,17 @@ fn outcome(cli: &Cli) -> Result<Outcome, Error> {
     if !matches!(command, Command::Config(args) if args.needs_no_settings()) {
         global.app_settings()?;
     }
-    Ok(name_formats(command.run(global)?))
+    Ok(name_format(command.run(global)?))
 }
 
-/// Returns an outcome that names the sessions of other programs which were read for it.
-fn name_formats(mut outcome: Outcome) -> Outcome {
-    let read = crate::foreign::take_read();
-    if let Some(first) = read.first()
-        && let Some(document) = outcome.json.as_object_mut()
-    {
-        document.insert("format".to_owned(), json!(first.format));
+/// Returns an outcome that names the format of the session where another program wrote it.
+fn name_format(mut outcome: Outcome) -> Outcome {
+    if let Some(read_as) = &outcome.read_as {
+        if let Some(document) = outcome.json.as_object_mut() {
+            document.insert("format".to_owned(), json!(read_as.format));
+        }
+        outcome.text = format!("{}\n{}", read_as.line, outcome.text);
     }
-    let lines = read.iter().map(|read| format!("{}\n", read.line));
-    outcome.text = lines.collect::<String>() + &outcome.text;
     outcome
 }
 

@@ -1,13 +1,17 @@
 //! Where commands write: a new file, the session itself, or nowhere.
 
-use std::path::PathBuf;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
 
-use session_model::{EntryDraft, EntryId, Severity, migrate_lines};
-use session_store::{Contents, SessionFile, SessionWriter};
+use session_model::{EntryDraft, EntryId, SessionTree, Severity, decode_bytes, migrate_lines};
+use session_store::{Contents, SessionFile, SessionLock, SessionWriter};
+use tempfile::SpooledTempFile;
 
 use super::{same_output, unreadable};
 use crate::error::Error;
-use crate::files::{open_session, open_writer, write_new};
+use crate::files::{ReadSession, open_session, open_writer, replace, write_new};
+use crate::find::session_path;
+use crate::foreign::{Bytes, ReadAs};
 use crate::options::OutputArgs;
 
 /// Where a command writes.
@@ -47,14 +51,61 @@ impl OutputArgs {
 pub(crate) enum Opened {
     /// Locked.
     Writer(Box<SessionWriter>),
+    /// Of version 1 or 2, and locked: it is migrated when it is written to.
+    Old(Box<OldSession>),
     /// Only read.
-    Reader(Box<SessionFile>),
+    Reader(Box<ReadSession>),
+}
+
+/// A session of version 1 or 2 that will be written in place.
+pub(crate) struct OldSession {
+    session: SessionFile,
+    _lock: SessionLock,
+}
+
+impl OldSession {
+    /// Locks and opens a session, if it is of version 1 or 2.
+    fn open(path: &Path) -> Result<Option<Self>, Error> {
+        let path = &*session_path(path)?;
+        if !path.is_file() {
+            return Ok(None);
+        }
+        let tree = decode_bytes(Bytes::File.beginning(path)?).tree;
+        if tree.header().is_none_or(|header| header.version >= 3) {
+            return Ok(None);
+        }
+        let real = std::fs::canonicalize(path).map_err(|error| Error::io("open", path, error))?;
+        let lock = SessionLock::acquire(&real)?;
+        let session = open_session(&real)?.into_file();
+        let is_old = session.version() < 3 && session.tree().header().is_some();
+        Ok(is_old.then_some(Self {
+            session,
+            _lock: lock,
+        }))
+    }
+
+    /// Replaces the session by its migrated form with `lines` after it; says where the old file is kept.
+    fn write(&self, lines: &[String]) -> Result<(), Error> {
+        let session = &self.session;
+        let mut migrated = migrated(session, session.contents()?)?;
+        migrated.extend(lines.iter().map(|line| line.clone().into_bytes()));
+        let backup = replace(&session.path, session.version(), &migrated)?;
+        let version = session.version();
+        crate::ui::tell(&format!(
+            "migrated from version {version}; the old file is kept as {}",
+            crate::ui::clean(&backup.display().to_string())
+        ));
+        Ok(())
+    }
 }
 
 impl Opened {
     pub(super) fn open(path: &std::path::Path, destination: &Destination) -> Result<Self, Error> {
         Ok(match destination {
-            Destination::InPlace => Self::Writer(Box::new(open_writer(path)?)),
+            Destination::InPlace => match OldSession::open(path)? {
+                Some(old) => Self::Old(Box::new(old)),
+                None => Self::Writer(Box::new(open_writer(path)?)),
+            },
             Destination::Out(_) | Destination::DryRun => {
                 Self::Reader(Box::new(open_session(path)?))
             }
@@ -64,7 +115,16 @@ impl Opened {
     pub(super) fn session(&self) -> &SessionFile {
         match self {
             Self::Writer(writer) => &writer.session,
+            Self::Old(old) => &old.session,
             Self::Reader(session) => session,
+        }
+    }
+
+    /// Returns what is said of the session, where another program wrote it.
+    pub(super) fn read_as(&self) -> Option<&ReadAs> {
+        match self {
+            Self::Writer(_) | Self::Old(_) => None,
+            Self::Reader(session) => session.read_as(),
         }
     }
 
@@ -92,6 +152,7 @@ impl Opened {
         match (self, destination) {
             (_, Destination::DryRun) => return Ok(Vec::new()),
             (Self::Writer(writer), _) => writer.append(&lines)?,
+            (Self::Old(old), _) => old.write(&lines)?,
             (Self::Reader(session), Destination::Out(out)) => {
                 if let Some(theirs) = same_output::ids_in(session, out, &lines, &ids) {
                     same_output::notice(out);
@@ -135,4 +196,19 @@ pub(super) fn migrated(session: &SessionFile, contents: Contents) -> Result<Vec<
         lines.pop();
     }
     Ok(lines)
+}
+
+/// Returns the tree of a session of version 1 or 2 as version 3 has it.
+pub(super) fn migrated_tree(session: &SessionFile) -> Result<SessionTree, Error> {
+    let mut bytes = migrated(session, session.contents()?)?.join(&b'\n');
+    bytes.push(b'\n');
+    Ok(decode_bytes(bytes).tree)
+}
+
+/// Writes what was collected to a new file.
+pub(super) fn write_spooled(lines: BufWriter<SpooledTempFile>, out: &Path) -> Result<(), Error> {
+    let lines = lines.into_inner();
+    let lines = lines.map_err(|error| Error::io("write", out, error.into_error()))?;
+    let contents = Bytes::of_spooled(lines.into_inner()).contents(out)?;
+    write_new::<&str>(out, contents, true, &[])
 }

@@ -179,7 +179,7 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
     document["passed_over"] = json!(order.passed);
     planned.refuse_small_window()?;
     let notes = [found.notes(), order::notes(&order.passed)].concat();
-    Ok(match planned {
+    let outcome = match planned {
         Planned::Nothing(reason) | Planned::WindowTooSmall(reason) => {
             Outcome::nothing_to_do(reason, document)
         }
@@ -203,7 +203,8 @@ pub(super) fn run(args: &PlanArgs, global: &Global) -> Result<Outcome, Error> {
             let text = ui::edits::edits_text(&edits, PREVIEW, &notes);
             Outcome::done(&document, text)
         }
-    })
+    };
+    Ok(outcome.of(session.read_as()))
 }
 
 /// Returns the strategy as passed over, where nothing is to be done by it.

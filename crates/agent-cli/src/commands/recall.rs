@@ -133,10 +133,11 @@ pub enum RoleArg {
 
 pub(super) fn run(args: &RecallArgs, global: &Global) -> Result<Outcome, Error> {
     let session = open_session(&args.session.session)?;
-    match args.read.is_empty() {
-        false => read(&session, args, global),
-        true => find(&session, args, global),
-    }
+    let outcome = match args.read.is_empty() {
+        false => read(&session, args, global)?,
+        true => find(&session, args, global)?,
+    };
+    Ok(outcome.of(session.read_as()))
 }
 
 fn entry(session: &SessionFile, id: &str) -> Result<EntryIndex, Error> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::commands::Outcome;
 use crate::error::Error;
-use crate::find::{AGENTS, Finder, Found, OWN};
+use crate::find::{AGENTS, Finder, Found, Glance, OWN, glance};
 use crate::options::Global;
 use crate::ui::size::size;
 use crate::ui::{BOLD, DIM, WARN, clean, columns, counted, first_line, padded, styled, width};
@@ -82,11 +82,19 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
         false => Some(std::env::current_dir().map_err(|error| Error::io("open", ".", error))?),
     };
     let finder = Finder::of_process(args.dir.session_dir.as_deref())?;
-    let rows = finder.list(args.agent.as_deref(), cwd.as_deref())?;
+    let rows = finder
+        .list(args.agent.as_deref(), cwd.as_deref())?
+        .into_iter();
+    let rows = rows.map(|found| {
+        crate::cancel::check()?;
+        let glance = glance(found.row.locator.as_path());
+        Ok((found, glance))
+    });
+    let rows: Vec<Row> = rows.collect::<Result<_, Error>>()?;
     let document = json!({
         "root": root.to_string_lossy(),
         "cwd": cwd.as_ref().map(|cwd| cwd.to_string_lossy()),
-        "sessions": rows.iter().map(row_json).collect::<Vec<_>>(),
+        "sessions": rows.iter().map(|(found, glance)| row_json(found, glance.as_ref())).collect::<Vec<_>>(),
     });
     let text = match (rows.is_empty(), &cwd) {
         (true, Some(_)) => "no sessions of this project; --all lists those of others\n".to_owned(),
@@ -99,7 +107,10 @@ fn show(args: &SessionsListArgs) -> Result<Outcome, Error> {
     Ok(Outcome::done(&document, text))
 }
 
-fn row_json(found: &Found) -> Value {
+/// A session, and what a look over its lines tells.
+type Row = (Found, Option<Glance>);
+
+fn row_json(found: &Found, glance: Option<&Glance>) -> Value {
     let row = &found.row;
     json!({
         "agent": found.agent,
@@ -114,16 +125,22 @@ fn row_json(found: &Found) -> Value {
         "locked": row.locked,
         "persisted": row.persisted,
         "pending": row.pending,
+        "compactions": glance.map(|glance| glance.compactions),
+        "damaged_lines": glance.map(|glance| glance.damaged_lines),
+        "read_whole": glance.is_some_and(|glance| glance.is_whole),
     })
 }
 
 /// Returns the rows for people; those of several directories under a heading each.
-fn table(rows: &[Found], cwd: Option<&Path>) -> String {
-    let ids: Vec<&str> = rows.iter().map(|found| found.row.id.as_str()).collect();
+fn table(rows: &[Row], cwd: Option<&Path>) -> String {
+    let ids: Vec<&str> = rows
+        .iter()
+        .map(|(found, _)| found.row.id.as_str())
+        .collect();
     let ids = short_ids(&ids);
     let widest = ids.values().map(|id| columns(id)).max();
     let id_width = widest.unwrap_or_default();
-    let agents = rows.iter().map(|found| found.agent.len());
+    let agents = rows.iter().map(|(found, _)| found.agent.len());
     let agent_width = agents.max().unwrap_or_default().max("agent".len());
     let head = format!(
         "  {:16}  {:>6}  {:agent_width$}  {:id_width$}  what",
@@ -133,7 +150,7 @@ fn table(rows: &[Found], cwd: Option<&Path>) -> String {
     text.push('\n');
     // Directories in the order of their newest sessions.
     let mut directories: Vec<&str> = Vec::new();
-    for found in rows {
+    for (found, _) in rows {
         if !directories.contains(&found.row.cwd.as_str()) {
             directories.push(&found.row.cwd);
         }
@@ -144,15 +161,21 @@ fn table(rows: &[Found], cwd: Option<&Path>) -> String {
             text.push_str(&styled(BOLD, &clean(directory)));
             text.push('\n');
         }
-        for found in rows.iter().filter(|found| found.row.cwd == directory) {
+        for (found, glance) in rows.iter().filter(|(found, _)| found.row.cwd == directory) {
             let id = ids.get(found.row.id.as_str()).copied().unwrap_or_default();
-            text.push_str(&line(found, agent_width, id, id_width));
+            let glance = glance.unwrap_or_default();
+            text.push_str(&line(found, glance, agent_width, (id, id_width)));
         }
     }
     text
 }
 
-fn line(found: &Found, agent_width: usize, id: &str, id_width: usize) -> String {
+fn line(
+    found: &Found,
+    glance: Glance,
+    agent_width: usize,
+    (id, id_width): (&str, usize),
+) -> String {
     let row = &found.row;
     let written = row.modified.to_string().replace('T', " ");
     let written = written.get(..16).unwrap_or_default();
@@ -160,6 +183,8 @@ fn line(found: &Found, agent_width: usize, id: &str, id_width: usize) -> String 
         row.locked.then(|| "open".to_owned()),
         (!row.persisted).then(|| "not answered yet".to_owned()),
         (row.pending > 0).then(|| format!("{} to send", counted(row.pending, "message"))),
+        (glance.compactions > 0).then(|| compactions(glance)),
+        (glance.damaged_lines > 0).then(|| "damaged".to_owned()),
     ];
     let notes = notes.into_iter().flatten().collect::<Vec<_>>().join(", ");
     let id = padded(&clean(id), id_width);
@@ -173,6 +198,12 @@ fn line(found: &Found, agent_width: usize, id: &str, id_width: usize) -> String 
         text.push_str(&styled(WARN, &format!("  {notes}")));
     }
     text.trim_end().to_owned() + "\n"
+}
+
+fn compactions(glance: Glance) -> String {
+    let count = usize::try_from(glance.compactions).unwrap_or(usize::MAX);
+    let least = if glance.is_whole { "" } else { "at least " };
+    format!("{least}{}", counted(count, "compaction"))
 }
 
 /// Returns for each id what is shown of it: its beginning, or all where several begin so.

@@ -19,19 +19,33 @@ pub struct Agent {
 /// The name of the sessions that this program keeps.
 pub const OWN: &str = "agent-cli";
 
+/// Codex, whose forks refer to other sessions.
+const CODEX: Agent = Agent {
+    name: "codex",
+    variable: Some("CODEX_HOME"),
+    folder: ".codex",
+    patterns: &[
+        "sessions/*/*/*/*.jsonl",
+        "sessions/*/*/*/*.jsonl.zst",
+        "archived_sessions/*.jsonl",
+        "archived_sessions/*.jsonl.zst",
+    ],
+};
+
 /// Every other agent.
-pub const AGENTS: [Agent; 6] = [
+pub const AGENTS: [Agent; 7] = [
     Agent {
         name: "claude",
         variable: Some("CLAUDE_CONFIG_DIR"),
         folder: ".claude",
         patterns: &["projects/*/*.jsonl"],
     },
+    CODEX,
     Agent {
-        name: "codex",
-        variable: Some("CODEX_HOME"),
-        folder: ".codex",
-        patterns: &["sessions/*/*/*/*.jsonl", "archived_sessions/*.jsonl"],
+        name: "opencode",
+        variable: Some("XDG_DATA_HOME"),
+        folder: ".local/share",
+        patterns: &["opencode/storage/session/*/*.json"],
     },
     Agent {
         name: "qwen",
@@ -80,21 +94,64 @@ impl Environment {
 impl Agent {
     /// Returns the files that may be its sessions; a folder that cannot be read has none.
     pub fn files(&self, environment: &Environment) -> Vec<PathBuf> {
+        let root = self.root(environment);
+        root.map_or_else(Vec::new, |root| self.files_in(&root))
+    }
+
+    /// Returns the database that has its sessions.
+    #[cfg(feature = "opencode-db")]
+    pub fn database(&self, environment: &Environment) -> Option<PathBuf> {
+        let root = self.root(environment).filter(|_| self.name == "opencode")?;
+        Some(root.join("opencode/opencode.db")).filter(|path| path.is_file())
+    }
+
+    fn root(&self, environment: &Environment) -> Option<PathBuf> {
         let moved = self.variable.and_then(environment.variable);
         let home = environment.home.as_ref();
-        let Some(root) = moved
+        moved
             .map(PathBuf::from)
             .or_else(|| Some(home?.join(self.folder)))
-        else {
-            return Vec::new();
-        };
+    }
+
+    /// Returns the files that may be its sessions, if `root` is its folder.
+    fn files_in(&self, root: &Path) -> Vec<PathBuf> {
         let mut found = Vec::new();
         for pattern in self.patterns {
             let parts: Vec<&str> = pattern.split('/').collect();
-            collect(&root, &parts, &mut found);
+            collect(root, &parts, &mut found);
         }
+        // Of a session that is there twice, the one that is not compressed is read.
+        found.sort();
+        found.dedup_by(|packed, plain| {
+            packed.extension().is_some_and(|end| end == "zst")
+                && packed.with_extension("") == *plain
+        });
         found
     }
+}
+
+/// Returns the log of Codex with an id: next to `path`, or in the folder of Codex that `path` is in. An id is never
+/// taken for a path, and what a link leads to is not looked at.
+pub fn find_codex(path: &Path, id: &str) -> Option<PathBuf> {
+    let is_id = (8..=64).contains(&id.len())
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if !is_id {
+        return None;
+    }
+    let mut files = Vec::new();
+    collect(path.parent()?, &["*"], &mut files);
+    files.sort();
+    let is_kept =
+        |folder: &&Path| folder.ends_with("sessions") || folder.ends_with("archived_sessions");
+    let root = path.ancestors().find(is_kept).and_then(Path::parent);
+    files.extend(root.map_or_else(Vec::new, |root| CODEX.files_in(root)));
+    let ends = [format!("-{id}.jsonl"), format!("-{id}.jsonl.zst")];
+    files.into_iter().find(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy();
+        ends.iter().any(|end| name.ends_with(end))
+    })
 }
 
 /// Adds the files below `folder` that fit the parts of a pattern.

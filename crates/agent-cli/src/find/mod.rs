@@ -2,6 +2,7 @@
 //! one, or `newest`.
 
 mod agents;
+mod glance;
 mod project;
 
 #[cfg(test)]
@@ -15,9 +16,11 @@ use session_store::SessionRow;
 use session_store::catalog::{list, row_of, sessions_root};
 
 use crate::error::Error;
+use crate::foreign::{opencode, unpacked_beginning};
 use crate::ui::clean;
 
-pub use agents::{AGENTS, Environment, OWN};
+pub use agents::{AGENTS, Agent, Environment, OWN, find_codex};
+pub use glance::{Glance, glance};
 pub use project::project_of;
 
 /// A session that was found, and whose it is.
@@ -61,9 +64,7 @@ impl Finder {
             found.extend(rows.map(|row| Found { agent: OWN, row }));
         }
         for agent in AGENTS.iter().filter(|agent| is_wanted(agent.name)) {
-            let files = agent.files(&self.environment);
-            let rows = files.iter().filter_map(|file| row_of(file, decode));
-            found.extend(rows.map(|row| Found {
+            found.extend(self.rows(agent).into_iter().map(|row| Found {
                 agent: agent.name,
                 row,
             }));
@@ -77,6 +78,27 @@ impl Finder {
             key(other).cmp(&key(one))
         });
         Ok(found)
+    }
+
+    /// Returns what a list tells of the sessions of another agent.
+    fn rows(&self, agent: &Agent) -> Vec<SessionRow> {
+        let files = agent.files(&self.environment);
+        let rows = files.iter().filter_map(|file| match opencode::read(file) {
+            Ok(Some(bytes)) => row_of(file, |_| decode(bytes)),
+            _ => row_of(file, decode),
+        });
+        let rows: Vec<SessionRow> = rows.collect();
+        #[cfg(feature = "opencode-db")]
+        let rows = {
+            // Where a session is in both, the database has it in full.
+            let database = agent.database(&self.environment);
+            let mut kept = database.map_or_else(Vec::new, |path| opencode::rows(&path, decode));
+            let is_new = |row: &SessionRow| !kept.iter().any(|known| known.id == row.id);
+            let others: Vec<SessionRow> = rows.into_iter().filter(is_new).collect();
+            kept.extend(others);
+            kept
+        };
+        rows
     }
 
     /// Returns the session that a name means: an id, the beginning of one, or `newest` (of the project of `folder`),
@@ -122,8 +144,12 @@ impl Finder {
     }
 }
 
+/// How much of a compressed session is unpacked to list it, in bytes.
+const BEGINNING: u64 = 256 * 1024;
+
 /// Returns the tree of a session's beginning, of whichever format.
 fn decode(bytes: Vec<u8>) -> Option<SessionTree> {
+    let bytes = unpacked_beginning(bytes, BEGINNING);
     let Some(format) = detect(&bytes) else {
         return Some(decode_bytes(bytes).tree);
     };

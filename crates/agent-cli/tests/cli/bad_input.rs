@@ -410,17 +410,6 @@ fn standard_input_in_place() {
 }
 
 #[test]
-fn old_version_in_place() {
-    let env = TestEnv::new();
-    env.write("s.jsonl", crate::commands::VERSION_1);
-    let said = refused(&env, 2, &["compact", "s.jsonl", "--in-place"]);
-    assert_snapshot!(said, @"error: s.jsonl has version 1; run agent-cli migrate s.jsonl --in-place first, or use --out FILE");
-    let branch = ["branch", "s.jsonl", "--to", "root", "--in-place"];
-    assert_eq!(refused(&env, 2, &branch), said);
-    assert_eq!(refused(&env, 2, &["undo", "s.jsonl", "--in-place"]), said);
-}
-
-#[test]
 fn locked_session() {
     let env = TestEnv::sample();
     env.write("s.jsonl.lock", std::process::id().to_string());

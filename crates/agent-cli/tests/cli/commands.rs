@@ -98,6 +98,7 @@ fn help() {
       migrate      Write a session of version 1 or 2 as version 3
       import       Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new
                    session
+      export       Write a session so that pi, Codex or opencode resumes it
       doctor       Read every line of a session and report all damage
       gc           List the kept outputs of calls that no session refers to; with --yes remove them
       models       List the models that are known: window, prices, abilities, and whether a key is set
@@ -1204,6 +1205,24 @@ fn out_of_an_old_session_is_a_migrated_copy() {
         env.read("undone.jsonl")
             .starts_with(&env.read("migrated.jsonl"))
     );
+}
+
+#[test]
+fn writing_to_an_old_session_in_place_migrates_it_and_keeps_a_backup() {
+    let env = TestEnv::new();
+    env.write("s.jsonl", VERSION_1);
+    env.run(&["branch", "s.jsonl", "--to", "root", "--out", "copy.jsonl"])
+        .success();
+    // What changes nothing does not migrate either.
+    env.run(&["pin", "s.jsonl", "--remove", "1", "--in-place"]);
+    assert_eq!(env.read("s.jsonl"), VERSION_1.as_bytes());
+    let output = env.run(&["branch", "s.jsonl", "--to", "root", "--in-place"]);
+    assert_eq!(output.code, Some(0), "{output}");
+    assert_snapshot!(output.stderr, @"migrated from version 1; the old file is kept as [DIR]/s.jsonl.v1.bak");
+    assert_eq!(env.read("s.jsonl.v1.bak"), VERSION_1.as_bytes());
+    assert_eq!(env.lines("s.jsonl").len(), env.lines("copy.jsonl").len());
+    assert_eq!(env.messages("s.jsonl"), env.messages("copy.jsonl"));
+    env.run(&["undo", "s.jsonl", "--in-place"]).success();
 }
 
 #[cfg(unix)]

@@ -174,10 +174,203 @@ fn a_file_of_no_known_format_names_those_that_were_tried() {
     env.write("new-codex.jsonl", "{\"type\":\"new\",\"payload\":{}}\n");
     assert_snapshot!(env.run(&["inspect", "new-codex.jsonl"]).stderr, @r#"error: new-codex.jsonl: JSON, but no session; a session begins with a line of type "session"; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export; it resembles Codex, but its lines have a payload, but no known type ("new")"#);
     env.write("opencode.db", b"SQLite format 3\0rest");
-    assert_snapshot!(env.run(&["inspect", "opencode.db"]).stderr, @"error: opencode.db: a binary file, no session; sessions are JSON lines; formats of other agents were tried too: Claude Code, Codex, qwen-code, gemini-cli, opencode export; it resembles opencode export, but a database is not read; write the session to a file with opencode export ID");
+    assert_snapshot!(env.run(&["inspect", "opencode.db"]).stderr, @"error: opencode.db: a database of opencode, which this build does not read: build it with --features opencode-db, or run opencode export ID > FILE and name FILE");
     env.session("own.jsonl", "u:5 a:5");
     let output = env.run(&["import", "own.jsonl", "--out", "new.jsonl"]);
     assert_snapshot!(output.stderr, @"error: own.jsonl: no session of another program; one of pi, oh-my-pi or agent-cli needs no import");
+}
+
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let level = ruzstd::encoding::CompressionLevel::Fastest;
+    ruzstd::encoding::compress_to_vec(bytes, level)
+}
+
+#[test]
+fn compressed_rollouts_are_read_and_forks_find_their_base_in_one() {
+    let env = TestEnv::new();
+    env.write(CHILD, fixture!("codex-fork-child.jsonl"));
+    env.write(
+        &format!("{PARENT}.zst"),
+        packed(fixture!("codex-fork-parent.jsonl")),
+    );
+    let found = env.json(&["context", CHILD]);
+    assert!(found.to_string().contains("base question"), "{found}");
+    // Two frames, one behind the other, are one file.
+    let bytes = fixture!("codex-compaction.jsonl");
+    let (one, other) = bytes.split_at(bytes.len() / 2);
+    env.write("plain.jsonl", bytes);
+    env.write("packed.jsonl.zst", [packed(one), packed(other)].concat());
+    assert_eq!(
+        env.messages("packed.jsonl.zst"),
+        env.messages("plain.jsonl")
+    );
+    let from_pipe = env.run_on(&packed(bytes), &["inspect", "-", "--json"]);
+    assert_eq!(from_pipe.json()["format"], "codex");
+    let output = env.run(&["undo", "packed.jsonl.zst", "--in-place"]);
+    assert!(
+        output
+            .stderr
+            .contains("a Codex session, which is read but never written"),
+        "{output}"
+    );
+    let mut cut = packed(bytes);
+    cut.truncate(cut.len() / 2);
+    env.write("cut.jsonl.zst", &cut);
+    let output = env.run(&["inspect", "cut.jsonl.zst"]);
+    assert_eq!(output.code, Some(4), "{output}");
+    assert!(
+        output
+            .stderr
+            .contains("compressed with Zstandard, and damaged"),
+        "{output}"
+    );
+}
+
+#[test]
+fn sessions_of_opencode_are_read_where_it_keeps_them_as_files() {
+    let env = TestEnv::new();
+    let export: serde_json::Value =
+        serde_json::from_slice(fixture!("opencode-export.json")).expect("JSON");
+    let id = export["info"]["id"].as_str().expect("an id").to_owned();
+    let storage = ".local/share/opencode/storage";
+    let write = |path: String, value: &serde_json::Value| {
+        let path = env.home().join(format!("{storage}/{path}.json"));
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+        std::fs::write(path, value.to_string()).expect("written");
+    };
+    write(format!("session/project/{id}"), &export["info"]);
+    for message in export["messages"].as_array().expect("messages") {
+        let message_id = message["info"]["id"].as_str().expect("an id");
+        write(format!("message/{id}/{message_id}"), &message["info"]);
+        for part in message["parts"].as_array().expect("parts") {
+            let part_id = part["id"].as_str().expect("an id");
+            write(format!("part/{message_id}/{part_id}"), part);
+        }
+    }
+    env.write("export.json", fixture!("opencode-export.json"));
+    let of_tree = env.json(&["context", &format!("opencode:{id}")]);
+    let of_export = env.json(&["context", "export.json"]);
+    assert_eq!(of_tree["messages"], of_export["messages"]);
+    let listed = env.json(&["sessions", "list", "--all", "--agent", "opencode"]);
+    assert_eq!(listed["sessions"][0]["id"], id.as_str(), "{listed}");
+}
+
+#[test]
+fn exports_name_what_is_lost_and_how_to_resume() {
+    let env = env();
+    let before = env.listing();
+    assert_snapshot!(env.run(&["export", "claude.jsonl", "--to", "codex", "--out", "codex-new.jsonl"]), @"
+    exit 0
+    --- stdout
+    read as: Claude Code session 5e550000-0000-4000-8000-000000000001, 3 kinds of record skipped
+    exported: for codex, session 24cbff7f-1da7-8c30-8afd-3bc4dc12ea29 -> codex-new.jsonl
+      written     event_msg 5, response_item 14, session_meta 1
+      lost        content that was taken out of the context 1, entry of another
+                  branch 8, entry of type context_edit 1, entry of type custom 2,
+                  entry of type session_info 1, thinking 1, tokens of an answer 4
+      resume      move it to
+                  ~/.codex/sessions/2026/03/01/rollout-2026-03-01T10-00-01-24cbff7f-
+                  1da7-8c30-8afd-3bc4dc12ea29.jsonl, then run codex resume
+                  24cbff7f-1da7-8c30-8afd-3bc4dc12ea29
+    ");
+    assert_snapshot!(env.run(&["export", "claude.jsonl", "--to", "opencode", "--out", "opencode-new.json"]), @"
+    exit 0
+    --- stdout
+    read as: Claude Code session 5e550000-0000-4000-8000-000000000001, 3 kinds of record skipped
+    exported: for opencode, session ses_35728cf17ffe2qXNVF3OOFk1xb -> opencode-new.json
+      written     reasoning 1, step-finish 4, step-start 4, text 8, tool 3
+      lost        content that was taken out of the context 1, entry of another
+                  branch 8, entry of type context_edit 1, entry of type custom 2,
+                  entry of type session_info 1, signature of thinking 1
+      resume      run opencode import opencode-new.json in the session's folder,
+                  then opencode --session ses_35728cf17ffe2qXNVF3OOFk1xb
+    ");
+    assert_snapshot!(env.run(&["export", "codex.jsonl", "--to", "pi", "--out", "pi-new.jsonl"]), @"
+    exit 0
+    --- stdout
+    read as: Codex session 01a2010b-ec77-70b3-a84c-8a42f2e3e063, 6 kinds of record skipped
+    exported: for pi, session 01a2010b-ec77-70b3-a84c-8a42f2e3e063 -> pi-new.jsonl
+      written     compaction 1, custom 2, custom_message 7, message 4, model_change
+                  1, usage 1
+      resume      run pi --session pi-new.jsonl
+    ");
+    assert_eq!(
+        env.json(&["doctor", "pi-new.jsonl"])["diagnostics"],
+        serde_json::json!([])
+    );
+    // Not a byte of an existing file is replaced, and the source is as it was.
+    let output = env.run(&[
+        "export",
+        "claude.jsonl",
+        "--to",
+        "pi",
+        "--out",
+        "pi-new.jsonl",
+    ]);
+    assert_eq!(output.code, Some(2), "{output}");
+    for name in ["codex-new.jsonl", "opencode-new.json", "pi-new.jsonl"] {
+        std::fs::remove_file(env.path(name)).expect("removed");
+    }
+    assert_eq!(env.listing(), before);
+    env.write("old.jsonl", crate::commands::VERSION_1);
+    env.run(&[
+        "export",
+        "old.jsonl",
+        "--to",
+        "pi",
+        "--out",
+        "old-new.jsonl",
+    ])
+    .success();
+    assert_eq!(env.messages("old-new.jsonl"), env.messages("old.jsonl"));
+}
+
+#[test]
+fn doctor_repairs_a_copy_and_never_the_session() {
+    let env = TestEnv::new();
+    let bytes = fixture!("claude-branches.jsonl");
+    env.write("claude.jsonl", &bytes[..bytes.len() - 20]);
+    assert_snapshot!(env.run(&["doctor", "claude.jsonl"]), @"
+    exit 1
+    --- stdout
+    read as: Claude Code session 5e550000-0000-4000-8000-000000000001, 2 kinds of record skipped
+    26 entries on 27 lines
+      warning line 14: a call without a result (toolu_3); a service refuses a request that has one without the other, unless the agent fills it in
+      note    line 27: a second record with the same uuid; the file grows with each compaction, and tools that sum it up count it twice
+      error   line 30: the last line is cut off; agents leave it out, and what is appended next would join it
+    --- stderr
+    error: found 1 error
+    ");
+    let repair = ["doctor", "claude.jsonl", "--repair", "--out", "new.jsonl"];
+    let output = env.run(&repair);
+    assert_eq!(output.code, Some(0), "{output}");
+    let last = output.stdout.lines().last().unwrap_or_default();
+    assert_snapshot!(last, @"repaired: 4 lines changed -> new.jsonl");
+    assert_eq!(env.read("claude.jsonl"), &bytes[..bytes.len() - 20]);
+    let document = env.json(&["doctor", "new.jsonl"]);
+    assert_eq!(document["diagnostics"], serde_json::json!([]), "{document}");
+    let again = env.run(&["doctor", "new.jsonl", "--repair", "--out", "newer.jsonl"]);
+    assert_eq!(again.code, Some(3), "{again}");
+    assert_eq!(
+        env.run(&["doctor", "claude.jsonl", "--repair"]).code,
+        Some(2)
+    );
+    // A session of the family: what cannot be read is left out, and what follows is joined.
+    env.session("own.jsonl", "u:5 a:5 u:5 a:5");
+    let text = env.read("own.jsonl");
+    let mut lines: Vec<&[u8]> = text.split_inclusive(|byte| *byte == b'\n').collect();
+    lines[3] = b"{\"type\":\"message\",\"id\":\"x\n";
+    env.write("damaged.jsonl", lines.concat());
+    env.run(&[
+        "doctor",
+        "damaged.jsonl",
+        "--repair",
+        "--out",
+        "own-new.jsonl",
+    ])
+    .success();
+    let document = env.json(&["doctor", "own-new.jsonl"]);
+    assert_eq!(document["diagnostics"], serde_json::json!([]), "{document}");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn usage() {
             "-5",
         ],
         vec!["undo", "s.jsonl", "--out", "old.jsonl"],
-        vec!["undo", "old.jsonl", "--in-place"],
+        vec!["undo", "-", "--in-place"],
         vec!["redo", "s.jsonl", "--in-place", "--focus", "tests"],
         vec!["pin", "s.jsonl", "nope", "--in-place"],
         vec!["migrate", "old.jsonl", "--out", "s.jsonl"],

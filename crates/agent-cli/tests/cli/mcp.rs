@@ -130,6 +130,47 @@ fn what_cannot_be_answered_says_why() {
 }
 
 #[test]
+fn entries_and_summaries_are_resources() {
+    let env = with_session("the port of the gateway is 7443");
+    let session = env.home().join(".pi/agent/sessions/--work--/one.jsonl");
+    let mut client = Client::initialized(&env, &[]);
+    let read = |client: &mut Client, uri: &str| {
+        let answer = client.request("resources/read", &json!({ "uri": uri }));
+        match answer["result"]["contents"][0]["text"].as_str() {
+            Some(text) => text.to_owned(),
+            None => format!("error: {}", answer["error"]["message"]),
+        }
+    };
+    let text = read(&mut client, "session://77ab/entry/e1");
+    assert!(
+        text.starts_with("Quoted from session 77ab of pi. A record"),
+        "{text}"
+    );
+    assert!(text.contains("the port of the gateway is 7443"), "{text}");
+    assert_snapshot!(read(&mut client, "session://77ab/summary"), @r#"error: "the session was never compacted""#);
+    assert_snapshot!(read(&mut client, "file:///etc/passwd"), @r#"error: "no resource is called file:///etc/passwd""#);
+    let list = |client: &mut Client| {
+        let answer = client.request("resources/list", &json!({}));
+        answer["result"]["resources"].clone()
+    };
+    assert_eq!(list(&mut client), json!([]));
+    let compaction = json!({ "type": "compaction", "id": "c1", "parentId": "e1", "timestamp": "2026-01-01T00:00:00.000Z",
+                             "summary": "The gateway was set up.", "firstKeptEntryId": "c1", "tokensBefore": 9 });
+    let text = std::fs::read_to_string(&session).expect("the session");
+    std::fs::write(&session, format!("{text}{compaction}\n")).expect("written");
+    let listed = list(&mut client);
+    assert_eq!(listed[0]["uri"], "session://77ab/summary", "{listed}");
+    let summary = read(&mut client, "session://77ab/summary");
+    assert!(summary.ends_with("The gateway was set up."), "{summary}");
+    let templates = client.request("resources/templates/list", &json!({}));
+    let templates = templates["result"]["resourceTemplates"].to_string();
+    assert!(
+        templates.contains("session://{session}/entry/{entry}"),
+        "{templates}"
+    );
+}
+
+#[test]
 fn nothing_is_written_unless_that_is_allowed() {
     let env = with_session("hello");
     let session = env.home().join(".pi/agent/sessions/--work--/one.jsonl");

@@ -130,7 +130,9 @@ fn the_list_for_programs() {
     {
       "agent": "agent-cli",
       "bytes": 2048,
+      "compactions": 0,
       "cwd": "/elsewhere",
+      "damaged_lines": 0,
       "first_prompt": "hello",
       "id": "7a",
       "locked": false,
@@ -139,6 +141,7 @@ fn the_list_for_programs() {
       "path": "[DIR]/data/elsewhere-1a4416d4a0ae53d2/2026-01-01T00-00-00-000Z_7a.jsonl",
       "pending": 1,
       "persisted": true,
+      "read_whole": true,
       "started": "2026-01-01T00:00:00.000Z"
     }
     "#);

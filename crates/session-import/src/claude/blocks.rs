@@ -5,14 +5,7 @@ use session_model::{Block, StopReason, Usage};
 use crate::content::image;
 use crate::emitter::Emitter;
 use crate::json::{self, Object};
-
-/// What a record with the role of the user holds.
-#[derive(Default)]
-pub(super) struct Parts {
-    pub own: Vec<Block>,
-    /// What the program put there, each with its kind.
-    pub injected: Vec<(&'static str, Block)>,
-}
+use crate::user_message::UserParts;
 
 /// How texts begin that the program writes into messages of the user, and what they are.
 const INJECTED: [(&str, &str); 15] = [
@@ -47,17 +40,14 @@ pub(super) fn user_parts(
     emitter: &mut Emitter<'_>,
     message: &Object<'_>,
     whole: Option<&'static str>,
-) -> Parts {
-    let mut parts = Parts::default();
+) -> UserParts {
+    let mut parts = UserParts::default();
     let mut add = |block: Block| {
         let injected = whole.or(match &block {
             Block::Text(text) => injected_kind(&text.text),
             _ => None,
         });
-        match injected {
-            Some(kind) => parts.injected.push((kind, block)),
-            None => parts.own.push(block),
-        }
+        parts.add(injected, block);
     };
     if let Some(text) = message.text("content") {
         add(Block::text(text));

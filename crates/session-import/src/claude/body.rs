@@ -10,7 +10,8 @@ use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::input::Input;
 use crate::json::{self, Object};
-use crate::threads::{Ends, ResultAt, Unit, UnitKind, WriteUnit, add_end};
+use crate::threads::{ResultAt, Unit, UnitKind, WriteUnit};
+use crate::user_message::{Ends, add_end};
 
 /// Gives the bodies of records.
 pub(super) struct Bodies<'a> {
@@ -30,9 +31,9 @@ impl WriteUnit for Bodies<'_> {
     ) -> Result<Ends, ImportError> {
         match &unit.kind {
             UnitKind::Answer { results } => self.write_answer(emitter, unit, results, &place),
-            UnitKind::Message => self.write_message(emitter, unit, &place),
+            UnitKind::Message => self.write_message(emitter, unit, place),
             UnitKind::Attachment => self.write_attachment(emitter, unit, &place),
-            UnitKind::Orphan { blocks } => self.write_orphans(emitter, unit, blocks, &place),
+            UnitKind::Orphan { blocks } => self.write_orphans(emitter, unit, blocks, place),
             UnitKind::Compaction { summary: None, .. } => {
                 emitter.report.lose("compaction without a summary");
                 Ok(None)
@@ -60,6 +61,35 @@ impl WriteUnit for Bodies<'_> {
                 Ok(ends)
             }
         }
+    }
+
+    fn result(
+        &self,
+        emitter: &mut Emitter<'_>,
+        at: ResultAt,
+    ) -> Result<Option<CallResult>, ImportError> {
+        let head = &self.scan.records.list[at.record];
+        let text = self.input.text(head.span)?;
+        let record = Object::parse(&text).unwrap_or_default();
+        let message = record.object("message").unwrap_or_default();
+        let blocks = message.objects("content").into_iter();
+        let mut blocks =
+            blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
+        let Some(block) = blocks.nth(at.block) else {
+            return Ok(None);
+        };
+        let details = record.raw("toolUseResult");
+        let details = details.filter(|_| at.block == 0 && blocks.next().is_none());
+        Ok(Some(CallResult {
+            id: match at.block {
+                0 => head.uuid().to_owned(),
+                _ => String::new(),
+            },
+            content: result_blocks(emitter, &block),
+            is_error: block.flag("is_error"),
+            details: details.and_then(|raw| RawJson::parse(raw).ok()),
+            at: head.at,
+        }))
     }
 }
 
@@ -133,12 +163,7 @@ impl Bodies<'_> {
             emitter.report.skip("assistant (empty)");
             return Ok(None);
         }
-        let mut found = Vec::new();
-        for (place, call) in calls.into_iter().enumerate() {
-            let result = results.get(place).copied().flatten();
-            let result = result.map(|at| self.result(emitter, at)).transpose()?;
-            found.push((call, result.flatten()));
-        }
+        let found = self.with_results(emitter, calls, results)?;
         let ends = emitter.answer(id, place, answer.draft()?, found)?;
         Ok(Some(ends))
     }
@@ -216,68 +241,12 @@ impl Bodies<'_> {
         }
     }
 
-    /// Returns a result of a call.
-    fn result(
-        &self,
-        emitter: &mut Emitter<'_>,
-        at: ResultAt,
-    ) -> Result<Option<CallResult>, ImportError> {
-        let head = &self.scan.records.list[at.record];
-        let text = self.input.text(head.span)?;
-        let record = Object::parse(&text).unwrap_or_default();
-        let message = record.object("message").unwrap_or_default();
-        let blocks = message.objects("content").into_iter();
-        let mut blocks =
-            blocks.filter(|block| block.text("type").as_deref() == Some("tool_result"));
-        let Some(block) = blocks.nth(at.block) else {
-            return Ok(None);
-        };
-        let details = record.raw("toolUseResult");
-        let details = details.filter(|_| at.block == 0 && blocks.next().is_none());
-        Ok(Some(CallResult {
-            id: match at.block {
-                0 => head.uuid().to_owned(),
-                _ => String::new(),
-            },
-            content: result_blocks(emitter, &block),
-            is_error: block.flag("is_error"),
-            details: details.and_then(|raw| RawJson::parse(raw).ok()),
-            at: head.at,
-        }))
-    }
-
-    /// Writes results whose calls are in another file.
-    fn write_orphans(
-        &self,
-        emitter: &mut Emitter<'_>,
-        unit: &Unit,
-        blocks: &[usize],
-        place: &Place,
-    ) -> Result<Ends, ImportError> {
-        let mut place = place.clone();
-        let mut ends: Ends = None;
-        for block in blocks {
-            let at = ResultAt {
-                record: unit.records[0],
-                block: *block,
-            };
-            let Some(result) = self.result(emitter, at)? else {
-                continue;
-            };
-            emitter.report.lose("result without its call");
-            let id = emitter.hidden(&result.id, &place, "result", result.content)?;
-            place.parent = id.clone();
-            add_end(&mut ends, id);
-        }
-        Ok(ends)
-    }
-
     /// Writes a message with the role of the user: what the program put there, then what the user said.
     fn write_message(
         &self,
         emitter: &mut Emitter<'_>,
         unit: &Unit,
-        place: &Place,
+        place: Place,
     ) -> Result<Ends, ImportError> {
         let head = &self.scan.records.list[unit.records[0]];
         let text = self.input.text(head.span)?;
@@ -296,23 +265,7 @@ impl Bodies<'_> {
             None
         };
         let parts = user_parts(emitter, &message, whole);
-        let mut place = place.clone();
-        let mut ends: Ends = None;
-        let mut id = head.uuid();
-        // The message of the user has the id of the record, where there is one.
-        let injected_id = if parts.own.is_empty() { id } else { "" };
-        let mut injected_id = Some(injected_id);
-        for (kind, block) in parts.injected {
-            let own = injected_id.take().unwrap_or_default();
-            let written = emitter.hidden(own, &place, kind, vec![block])?;
-            place.parent = written.clone();
-            add_end(&mut ends, written);
-        }
-        if !parts.own.is_empty() {
-            let written = emitter.user(std::mem::take(&mut id), &place, parts.own)?;
-            add_end(&mut ends, written);
-        }
-        Ok(ends)
+        emitter.user_parts(head.uuid(), place, parts)
     }
 
     /// Writes context that the program added.

@@ -7,7 +7,7 @@ use session_model::{Diagnostic, DiagnosticKind, Severity};
 
 use crate::emitter::Emitter;
 use crate::error::ImportError;
-use crate::input::{Input, damaged};
+use crate::input::Input;
 use crate::json::{self, Object};
 use crate::report::count;
 use crate::threads::{Boundary, Kind, Record, Records};
@@ -47,17 +47,13 @@ fn hash(text: &str) -> u64 {
 pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, ImportError> {
     let mut scan = Scan::default();
     let report = &mut emitter.report;
-    input.lines(
+    input.records(
         input.bytes,
         &mut emitter.diagnostics,
-        |line, diagnostics| {
-            let Some(object) = Object::parse(&line.text) else {
-                diagnostics.push(damaged(line.number));
-                return Ok(());
-            };
+        |object, line, diagnostics| {
             let kind = object.text("type").unwrap_or_default();
             count(&mut report.records, &kind);
-            report.take_head(&object);
+            report.take_head(object);
             let threaded = match kind.as_str() {
                 "user" | "assistant" | "system" | "attachment" => true,
                 "custom-title" | "ai-title" | "summary" => {
@@ -97,7 +93,7 @@ pub(super) fn scan(input: &Input, emitter: &mut Emitter<'_>) -> Result<Scan, Imp
                 let place = scan.records.list.len();
                 scan.records.by_uuid.insert(uuid.clone(), place);
             }
-            let (kind, boundary) = kind_of(&kind, &object, &mut scan);
+            let (kind, boundary) = kind_of(&kind, object, &mut scan);
             if kind == Kind::Link && boundary.is_none() {
                 let name = object.text("type").unwrap_or_default();
                 // Records of a kind that is not known are counted already.

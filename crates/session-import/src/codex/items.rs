@@ -6,9 +6,18 @@ use session_model::{Block, Usage};
 use crate::content::{call, image_of_url, thinking};
 use crate::emitter::{CallResult, Emitter, PendingCall};
 use crate::json::{self, Object};
+use crate::user_message::UserParts;
+
+/// Returns true for the types of calls that get a result.
+pub(crate) fn is_call(kind: &str) -> bool {
+    matches!(
+        kind,
+        "function_call" | "custom_tool_call" | "local_shell_call" | "tool_search_call"
+    )
+}
 
 /// Returns true for the types of results.
-pub(super) fn is_output(kind: &str) -> bool {
+pub(crate) fn is_output(kind: &str) -> bool {
     matches!(
         kind,
         "function_call_output"
@@ -35,28 +44,12 @@ const INJECTED: [(&str, &str); 12] = [
     ("<collaboration_mode>", "instructions"),
 ];
 
-/// What a message holds.
-#[derive(Default)]
-pub(super) struct Parts {
-    pub own: Vec<Block>,
-    /// What the program put there, each with its kind.
-    pub injected: Vec<(String, Block)>,
-}
-
-impl Parts {
-    /// Returns all blocks, whoever said them.
-    pub fn into_blocks(self) -> Vec<Block> {
-        let injected = self.injected.into_iter().map(|(_, block)| block);
-        injected.chain(self.own).collect()
-    }
-}
-
 /// Returns what a message with the role of the user or of the developer holds.
-pub(super) fn message_parts(emitter: &mut Emitter<'_>, item: &Object<'_>) -> Parts {
+pub(super) fn message_parts(emitter: &mut Emitter<'_>, item: &Object<'_>) -> UserParts {
     let role = item.text("role").unwrap_or_default();
     let passed = item.object("internal_chat_message_metadata_passthrough");
     let kinds = passed.unwrap_or_default().texts("content_item_kinds");
-    let mut parts = Parts::default();
+    let mut parts = UserParts::default();
     for (place, raw) in item.items("content").into_iter().enumerate() {
         let Some(content) = Object::parse(raw) else {
             continue;
@@ -69,20 +62,17 @@ pub(super) fn message_parts(emitter: &mut Emitter<'_>, item: &Object<'_>) -> Par
             .map(String::as_str)
             .filter(|kind| *kind != "unknown");
         let injected = match (role.as_str(), known, &block) {
-            ("developer" | "system", _, _) => Some("developer".to_owned()),
+            ("developer" | "system", _, _) => Some("developer"),
             (_, Some(kind), _) if kind.starts_with("user.") => None,
-            (_, Some(kind), _) => Some(kind.to_owned()),
+            (_, Some(kind), _) => Some(kind),
             (_, None, Block::Text(text)) => {
                 let text = text.text.trim_start();
                 let found = INJECTED.iter().find(|(start, _)| text.starts_with(start));
-                found.map(|(_, kind)| (*kind).to_owned())
+                found.map(|(_, kind)| *kind)
             }
             (_, None, _) => None,
         };
-        match injected {
-            Some(kind) => parts.injected.push((kind, block)),
-            None => parts.own.push(block),
-        }
+        parts.add(injected, block);
     }
     if let Some(text) = item.text("content") {
         parts.own.push(Block::text(text));

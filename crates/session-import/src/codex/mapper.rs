@@ -6,6 +6,7 @@ use session_model::json::RawJson;
 use session_model::{EntryDraft, EntryId, ModelRef, Span, Timestamp};
 
 use super::items::{self, call_of, is_output, message_parts, output_of, reasoning};
+use super::lead::Lead;
 use super::scan::{At, Scan, is_native};
 use crate::content::Answer;
 use crate::emitter::{CallResult, Emitter, PendingCall, Place};
@@ -236,20 +237,24 @@ impl<'a, 'w> Mapper<'a, 'w> {
     ) -> Result<(), ImportError> {
         self.close()?;
         let parts = message_parts(&mut self.emitter, item);
-        let before = self.leaf.clone();
-        let mut injected_id = Some(if parts.own.is_empty() { id } else { "" });
-        for (kind, block) in parts.injected {
-            let own = injected_id.take().unwrap_or_default();
-            let place = self.place(at);
-            self.leaf = self.emitter.hidden(own, &place, &kind, vec![block])?;
-        }
         if !parts.own.is_empty() {
-            self.turns.push(before);
+            self.turns.push(self.leaf.clone());
             self.user_messages.push(here);
-            let place = self.place(at);
-            self.leaf = self.emitter.user(id, &place, parts.own)?;
+        }
+        if let Some((_, last)) = self.emitter.user_parts(id, self.place(at), parts)? {
+            self.leaf = last;
         }
         Ok(())
+    }
+
+    /// Returns whether a record is a result of a call of the response that is open, which is written with it.
+    pub fn is_taken(&mut self, lead: &Lead<'_>) -> bool {
+        let Some(open) = self.open.as_mut().filter(|_| is_output(lead.payload)) else {
+            return false;
+        };
+        let is_own = open.calls.iter().any(|call| call.id == lead.call_id);
+        open.is_closed |= is_own;
+        is_own
     }
 
     /// Takes a result: those of known calls are written with these.
@@ -272,11 +277,8 @@ impl<'a, 'w> Mapper<'a, 'w> {
         }
         self.close()?;
         let result = output_of(&mut self.emitter, item);
-        self.emitter.report.lose("result without its call");
         let place = self.place(at);
-        self.leaf = self
-            .emitter
-            .hidden(&result.id, &place, "result", result.content)?;
+        self.leaf = self.emitter.orphan(&place, result)?;
         Ok(())
     }
 

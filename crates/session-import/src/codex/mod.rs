@@ -3,6 +3,7 @@
 mod compacted;
 mod events;
 mod items;
+mod lead;
 mod mapper;
 mod scan;
 
@@ -18,6 +19,8 @@ use crate::json::Object;
 use crate::report::ImportReport;
 use crate::{FindSession, Origin};
 
+pub(crate) use items::{is_call, is_output};
+use lead::Lead;
 use mapper::Mapper;
 use scan::scan;
 
@@ -45,8 +48,14 @@ pub(crate) fn import(
         // What is wrong with lines was reported in the first pass.
         let mut ignored = Diagnostics::default();
         segment.input.lines(segment.end, &mut ignored, |line, _| {
+            let lead = Lead::of(&line.text).filter(|lead| segment.has(lead.ordinal));
+            if lead.is_some_and(|lead| lead.is_display(&scan) || mapper.is_taken(&lead)) {
+                return Ok(());
+            }
             match Object::parse(&line.text) {
-                Some(record) if segment.has(&record) => mapper.take(&record, index, line.span),
+                Some(record) if segment.has(record.count("ordinal")) => {
+                    mapper.take(&record, index, line.span)
+                }
                 _ => Ok(()),
             }
         })?;

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity, Span, Timestamp};
 
 use super::items::is_output;
+use super::lead::Lead;
 use crate::FindSession;
 use crate::emitter::Emitter;
 use crate::error::ImportError;
 use crate::input::{Input, damaged};
 use crate::json::Object;
-use crate::report::count;
+use crate::report::{ImportReport, count};
 
 /// How many forks of forks are followed.
 const MOST_BASES: usize = 32;
@@ -26,8 +27,8 @@ pub(super) struct Segment {
 
 impl Segment {
     /// Returns whether a record belongs to the history.
-    pub fn has(&self, record: &Object<'_>) -> bool {
-        match (self.end_ordinal, record.count("ordinal")) {
+    pub fn has(&self, ordinal: Option<u64>) -> bool {
+        match (self.end_ordinal, ordinal) {
             (Some(end), Some(ordinal)) => ordinal < end,
             _ => true,
         }
@@ -105,20 +106,30 @@ pub(super) fn scan(
             segment.end,
             &mut emitter.diagnostics,
             |line, diagnostics| {
+                let at = At {
+                    segment: index,
+                    span: line.span,
+                };
+                let lead = Lead::of(&line.text).filter(Lead::is_enough_to_scan);
+                if let Some(lead) = lead {
+                    if segment.has(lead.ordinal) {
+                        count(&mut report.records, lead.kind);
+                        scan.begun = scan.begun.or_else(|| Timestamp::parse(lead.at));
+                        scan.take_lead(&lead, at);
+                        skip(report, lead.kind, lead.payload);
+                    }
+                    return Ok(());
+                }
                 let Some(record) = Object::parse(&line.text) else {
                     diagnostics.push(damaged(line.number));
                     return Ok(());
                 };
-                if !segment.has(&record) {
+                if !segment.has(record.count("ordinal")) {
                     return Ok(());
                 }
                 let kind = record.text("type").unwrap_or_default();
                 let payload = record.object("payload").unwrap_or_default();
                 count(&mut report.records, &kind);
-                let at = At {
-                    segment: index,
-                    span: line.span,
-                };
                 if kind == "session_meta" && std::mem::replace(&mut has_meta, true) {
                     // A fork of the older kind copies that of its parent.
                     report.skip("session_meta (of the parent)");
@@ -138,20 +149,24 @@ pub(super) fn scan(
                 }
                 scan.begun = scan.begun.or(record.time("timestamp"));
                 scan.take(&kind, &payload, at);
-                if kind == "event_msg" {
-                    let event = payload.text("type").unwrap_or_default();
-                    if !is_mapped_event(&event) {
-                        report.skip(&format!("event_msg/{event}"));
-                    }
-                } else if !MAPPED.contains(&kind.as_str()) {
-                    report.skip(&kind);
-                }
+                skip(report, &kind, &payload.text("type").unwrap_or_default());
                 Ok(())
             },
         )?;
     }
     scan.segments = segments;
     Ok(scan)
+}
+
+/// Counts a record that is not mapped.
+fn skip(report: &mut ImportReport, kind: &str, payload: &str) {
+    if kind == "event_msg" {
+        if !is_mapped_event(payload) {
+            report.skip(&format!("event_msg/{payload}"));
+        }
+    } else if !MAPPED.contains(&kind) {
+        report.skip(kind);
+    }
 }
 
 fn is_mapped_event(event: &str) -> bool {
@@ -162,20 +177,37 @@ fn is_mapped_event(event: &str) -> bool {
 }
 
 impl Scan {
-    fn take(&mut self, kind: &str, payload: &Object<'_>, at: At) {
-        let name = payload.text("type").unwrap_or_default();
-        match kind {
+    /// Takes a record of which its beginning tells all that is needed.
+    fn take_lead(&mut self, lead: &Lead<'_>, at: At) {
+        match lead.kind {
             "response_item" => {
-                let role = payload.text("role").unwrap_or_default();
-                self.has_user_items |= name == "message" && role == "user";
-                self.has_answer_items |= name == "message" && role == "assistant";
-                if is_output(&name)
-                    && let Some(id) = payload.text("call_id")
-                {
-                    self.outputs.entry(id).or_default().push_back(at);
+                self.has_user_items |= lead.payload == "message" && lead.role == "user";
+                self.has_answer_items |= lead.payload == "message" && lead.role == "assistant";
+                if is_output(lead.payload) && !lead.call_id.is_empty() {
+                    let outputs = self.outputs.entry(lead.call_id.to_owned());
+                    outputs.or_default().push_back(at);
                 }
             }
             "token_usage_record" => self.has_usage_records = true,
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, kind: &str, payload: &Object<'_>, at: At) {
+        let name = payload.text("type").unwrap_or_default();
+        match kind {
+            "response_item" | "token_usage_record" => {
+                let [role, call_id] =
+                    ["role", "call_id"].map(|key| payload.text(key).unwrap_or_default());
+                let lead = Lead {
+                    kind,
+                    payload: &name,
+                    role: &role,
+                    call_id: &call_id,
+                    ..Lead::default()
+                };
+                self.take_lead(&lead, at);
+            }
             "compacted" => {
                 self.summaries
                     .extend(payload.text("compaction_response_id"));

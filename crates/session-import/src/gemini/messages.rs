@@ -10,6 +10,7 @@ use crate::input::Input;
 use crate::json::{self, Object};
 use crate::parts::{call_block, call_id, details, plain_blocks, response, usage};
 use crate::report::ImportReport;
+use crate::user_message::{Ends, UserParts};
 
 /// How texts begin that the program writes into messages of the user.
 const INJECTED: [&str; 3] = [
@@ -17,9 +18,6 @@ const INJECTED: [&str; 3] = [
     "This is the Gemini CLI. We are setting up the context",
     "<hook_context>",
 ];
-
-/// The first and the last entry of a node.
-type Ends = Option<(EntryId, EntryId)>;
 
 /// Writes all nodes, and returns the report.
 pub(super) fn write_history(
@@ -128,7 +126,7 @@ fn write_user(
     emitter: &mut Emitter<'_>,
     node: &Node,
     message: &Object<'_>,
-    mut place: Place,
+    place: Place,
 ) -> Result<Ends, ImportError> {
     let blocks = content(emitter, message);
     let is_injected = |block: &Block| match block {
@@ -151,17 +149,12 @@ fn write_user(
         emitter.report.skip("user (results of calls)");
         return Ok(None);
     }
-    let mut ends = None;
-    if !injected.is_empty() {
-        let id = if own.is_empty() { node.id.as_str() } else { "" };
-        place.parent = emitter.hidden(id, &place, "context", injected)?;
-        ends = Some((place.parent.clone(), place.parent.clone()));
-    }
-    if !own.is_empty() {
-        let id = emitter.user(&node.id, &place, own)?;
-        ends = Some((ends.map_or(id.clone(), |(first, _)| first), id));
-    }
-    Ok(ends)
+    let injected = (!injected.is_empty()).then(|| ("context".to_owned(), injected));
+    let parts = UserParts {
+        own,
+        injected: injected.into_iter().collect(),
+    };
+    emitter.user_parts(&node.id, place, parts)
 }
 
 fn write_answer(

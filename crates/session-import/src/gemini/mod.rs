@@ -9,7 +9,7 @@ use crate::Origin;
 use crate::emitter::{Begin, Emitter};
 use crate::error::ImportError;
 use crate::format::Format;
-use crate::input::{Input, cut_off, damaged, place_of};
+use crate::input::{Input, cut_off, damaged, is_lines, place_of};
 use crate::json::Object;
 use crate::partial::Document;
 use crate::report::{ImportReport, count};
@@ -69,21 +69,7 @@ fn read_document(
     history: &mut History,
     emitter: &mut Emitter<'_>,
 ) -> Result<Option<Input>, ImportError> {
-    let head = session_model::Span {
-        offset: 0,
-        len: input.bytes.min(64 * 1024) as u32,
-    };
-    let is_lines = {
-        let head = input.text(head)?;
-        let head = head.trim_start_matches('\u{feff}').trim();
-        let (first, more) = head.split_once('\n').unwrap_or((head, ""));
-        match Object::parse(first.trim()) {
-            Some(first) => first.raw("messages").is_none(),
-            // A damaged line, unless the document is indented.
-            None => first.trim() != "{" && !more.is_empty(),
-        }
-    };
-    if is_lines {
+    if is_lines(input)? {
         return Ok(None);
     }
     let (input, text) = input.document()?;
@@ -118,14 +104,10 @@ fn read_lines(
     emitter: &mut Emitter<'_>,
 ) -> Result<(), ImportError> {
     let report = &mut emitter.report;
-    input.lines(
+    input.records(
         input.bytes,
         &mut emitter.diagnostics,
-        |line, diagnostics| {
-            let Some(record) = Object::parse(&line.text) else {
-                diagnostics.push(damaged(line.number));
-                return Ok(());
-            };
+        |record, line, diagnostics| {
             if let Some(set) = record.object("$set") {
                 count(&mut report.records, "$set");
                 metadata.take(&set, report);
@@ -150,7 +132,7 @@ fn read_lines(
                 history.rewind(&id);
             } else if record.raw("type").is_none() {
                 count(&mut report.records, "metadata");
-                metadata.take(&record, report);
+                metadata.take(record, report);
             } else {
                 let kind = record.text("type").unwrap_or_default();
                 count(&mut report.records, &kind);

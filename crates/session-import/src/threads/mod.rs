@@ -6,15 +6,13 @@ mod units;
 
 use session_model::EntryId;
 
-use crate::emitter::{Emitter, Place};
+use crate::emitter::{CallResult, Emitter, PendingCall, Place};
 use crate::error::ImportError;
 use crate::report::ImportReport;
+use crate::user_message::{Ends, add_end};
 
 pub(crate) use record::{Boundary, Kind, Record, Records};
 pub(crate) use units::{ResultAt, Unit, UnitKind, Units};
-
-/// The first and the last entry that a unit was written as; none for a unit that is not mapped.
-pub(crate) type Ends = Option<(EntryId, EntryId)>;
 
 /// Writes the bodies of units.
 pub(crate) trait WriteUnit {
@@ -26,14 +24,52 @@ pub(crate) trait WriteUnit {
         place: Place,
         written: &[Ends],
     ) -> Result<Ends, ImportError>;
-}
 
-/// Adds an entry to the ends of a unit.
-pub(crate) fn add_end(ends: &mut Ends, id: EntryId) {
-    *ends = Some(match ends.take() {
-        Some((first, _)) => (first, id),
-        None => (id.clone(), id),
-    });
+    /// Reads a result of a call.
+    fn result(
+        &self,
+        emitter: &mut Emitter<'_>,
+        at: ResultAt,
+    ) -> Result<Option<CallResult>, ImportError>;
+
+    /// Returns calls with their results, as far as there are any.
+    fn with_results(
+        &self,
+        emitter: &mut Emitter<'_>,
+        calls: Vec<PendingCall>,
+        results: &[Option<ResultAt>],
+    ) -> Result<Vec<(PendingCall, Option<CallResult>)>, ImportError> {
+        let mut found = Vec::new();
+        for (place, call) in calls.into_iter().enumerate() {
+            let at = results.get(place).copied().flatten();
+            let result = at.map(|at| self.result(emitter, at)).transpose()?;
+            found.push((call, result.flatten()));
+        }
+        Ok(found)
+    }
+
+    /// Writes results whose calls are in another file.
+    fn write_orphans(
+        &self,
+        emitter: &mut Emitter<'_>,
+        unit: &Unit,
+        blocks: &[usize],
+        mut place: Place,
+    ) -> Result<Ends, ImportError> {
+        let mut ends = None;
+        for block in blocks {
+            let at = ResultAt {
+                record: unit.records[0],
+                block: *block,
+            };
+            let Some(result) = self.result(emitter, at)? else {
+                continue;
+            };
+            place.parent = emitter.orphan(&place, result)?;
+            add_end(&mut ends, place.parent.clone());
+        }
+        Ok(ends)
+    }
 }
 
 /// Writes all units, each after those that it stands under, and returns the report.

@@ -199,7 +199,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
     if rows.iter().all(|row| row.nothing_to_do.is_some()) {
         let reasons = rows.iter().filter_map(Row::remark);
         let reason = reasons.collect::<Vec<_>>().join("; ");
-        return Ok(Outcome::nothing_to_do(reason, document));
+        return Ok(Outcome::nothing_to_do(reason, document).of(session.read_as()));
     }
     let mut text = table::text(&rows);
     if let Some(file) = &args.html {
@@ -208,7 +208,7 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
         write_new(file, Contents::Empty, true, &[page]).map_err(of_page)?;
         text.push_str(&format!("written to {}\n", file.display()));
     }
-    Ok(Outcome::done(&document, text))
+    Ok(Outcome::done(&document, text).of(session.read_as()))
 }
 
 /// Returns an error about a new file with the name of the option that it is of.

@@ -1,6 +1,7 @@
 //! `mcp`: a server of the Model Context Protocol on standard input and output, so that the agents people use can
 //! look into their own sessions.
 
+mod resources;
 mod tools;
 
 #[cfg(test)]
@@ -12,7 +13,9 @@ use std::sync::Arc;
 use clap::{Args, Parser};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
+    JsonObject, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
+    ResourceContents, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, serve_server};
 use rmcp::transport::stdio_pipes;
@@ -93,7 +96,10 @@ struct State {
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let capabilities = ServerCapabilities::builder()
+            .enable_tools()
+            .enable_resources()
+            .build();
         ServerConfig::new(capabilities)
             .with_server_info(Implementation::new("agent-cli", env!("CARGO_PKG_VERSION")))
             .with_instructions(INSTRUCTIONS)
@@ -113,21 +119,69 @@ impl ServerHandler for Server {
         call: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let state = self.state.clone();
-        let Ok(_room) = self.room.acquire().await else {
-            return Err(ErrorData::internal_error("the server ends", None));
-        };
         let arguments = call.arguments.unwrap_or_default();
-        let work = tokio::task::spawn_blocking(move || state.call(&call.name, &arguments));
-        let answer = tokio::select! {
-            () = context.ct.cancelled() => Err("cancelled".to_owned()),
-            answer = work => answer.unwrap_or_else(|error| Err(format!("failed: {error}"))),
-        };
-        let result = match answer {
+        let work = move |state: &State| state.call(&call.name, &arguments);
+        let result = match self.work(&context, work).await? {
             Ok(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
             Err(text) => CallToolResult::error(vec![ContentBlock::text(text)]),
         };
         Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let work = |state: &State| state.resources().map_err(|error| error.to_string());
+        match self.work(&context, work).await? {
+            Ok(resources) => Ok(ListResourcesResult::with_all_items(resources)),
+            Err(text) => Err(ErrorData::internal_error(text, None)),
+        }
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let templates = resources::templates();
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri.clone();
+        let work = move |state: &State| state.resource(&request.uri);
+        match self.work(&context, work).await? {
+            Ok(text) => {
+                let contents = ResourceContents::text(text, uri);
+                Ok(ReadResourceResult::new(vec![contents]).into())
+            }
+            Err(text) => Err(ErrorData::resource_not_found(text, None)),
+        }
+    }
+}
+
+impl Server {
+    /// Runs work of a request next to others, until it is cancelled.
+    async fn work<T: Send + 'static>(
+        &self,
+        context: &RequestContext<RoleServer>,
+        work: impl FnOnce(&State) -> Result<T, String> + Send + 'static,
+    ) -> Result<Result<T, String>, ErrorData> {
+        let state = self.state.clone();
+        let Ok(_room) = self.room.acquire().await else {
+            return Err(ErrorData::internal_error("the server ends", None));
+        };
+        let work = tokio::task::spawn_blocking(move || work(&state));
+        Ok(tokio::select! {
+            () = context.ct.cancelled() => Err("cancelled".to_owned()),
+            answer = work => answer.unwrap_or_else(|error| Err(format!("failed: {error}"))),
+        })
     }
 }
 

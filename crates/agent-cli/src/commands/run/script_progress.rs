@@ -2,7 +2,7 @@
 //!
 //! A session that began with a handoff goes on from another file, and so does its script.
 
-use crate::files::open_session;
+use crate::files::{ReadSession, open_session};
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::Path;
@@ -239,5 +239,6 @@ fn parent(tree: &SessionTree) -> Option<SessionFile> {
     let path = Path::new(path);
     // A pipe or a device could let wait for ever.
     let is_there = path.is_absolute() && path.is_file();
-    is_there.then(|| open_session(path).ok()).flatten()
+    let opened = is_there.then(|| open_session(path).ok());
+    opened.flatten().map(ReadSession::into_file)
 }

@@ -59,7 +59,7 @@ impl SessionSource {
                 false => named(root, &source.display().to_string(), "--fork")?,
             };
             let source = open_session(&path)?;
-            return Ok(Self::Fork(Box::new(source)));
+            return Ok(Self::Fork(Box::new(source.into_file())));
         }
         match &args.session {
             Some(path) if FileStore::exists(path) => open(path),

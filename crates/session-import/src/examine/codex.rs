@@ -1,0 +1,112 @@
+//! Codex: a log whose first record names it, and items whose calls and outputs belong together.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+use session_model::{DiagnosticKind, Severity};
+
+use super::{Edit, Examined, Findings, INTERRUPTED};
+use crate::codex::{is_call, is_output};
+use crate::error::ImportError;
+use crate::export::uuid;
+use crate::input::Input;
+
+/// What the first pass finds.
+#[derive(Default)]
+struct Found {
+    first: Option<(u64, String)>,
+    has_items: bool,
+    cwd: String,
+    at: String,
+    /// The line and the type of each call, by its id.
+    calls: BTreeMap<String, (u64, String)>,
+    outputs: Vec<(u64, String)>,
+}
+
+pub(super) fn examine(input: &Input) -> Result<Examined, ImportError> {
+    let mut findings = Findings::default();
+    let mut found = Found::default();
+    findings.records(input, |line, record, _| {
+        let kind = record.text("type").unwrap_or_default();
+        let payload = record.object("payload").unwrap_or_default();
+        if found.at.is_empty() {
+            found.at = record.text("timestamp").unwrap_or_default();
+        }
+        if found.cwd.is_empty() {
+            found.cwd = payload.text("cwd").unwrap_or_default();
+        }
+        if kind == "response_item" {
+            found.has_items = true;
+            let item = payload.text("type").unwrap_or_default();
+            let id = payload.filled("call_id");
+            if let Some(id) = id.clone().filter(|_| is_output(&item)) {
+                found.outputs.push((line, id));
+            } else if let Some(id) = id.filter(|_| is_call(&item)) {
+                found.calls.entry(id).or_insert((line, item));
+            }
+        }
+        found.first.get_or_insert((line, kind));
+    })?;
+    let error = Severity::Error;
+    match &found.first {
+        Some((line, kind)) if kind != "session_meta" => {
+            let kind = DiagnosticKind::NotResumable;
+            let text = "the session does not begin with session_meta; Codex does not open it";
+            findings.add(error, kind, *line, text);
+            let at = &found.at;
+            let meta = json!({
+                "timestamp": at,
+                "type": "session_meta",
+                "payload": {
+                    "id": uuid(&["codex repaired", at, &found.cwd]),
+                    "timestamp": at,
+                    "cwd": found.cwd,
+                    "originator": "agent-cli",
+                    "cli_version": "0.0.0",
+                    "source": "cli",
+                },
+            });
+            findings.edit(*line, Edit::Before(meta));
+        }
+        Some((line, _)) if !found.has_items => {
+            let kind = DiagnosticKind::NotResumable;
+            let text = "the session has no items; Codex has nothing to resume";
+            findings.add(Severity::Warning, kind, *line, text);
+        }
+        Some(_) | None => {}
+    }
+    pair(&found, &mut findings);
+    Ok(findings.done())
+}
+
+fn pair(found: &Found, findings: &mut Findings) {
+    let unpaired = DiagnosticKind::UnpairedToolCall;
+    let mut answered = BTreeSet::new();
+    for (line, id) in &found.outputs {
+        let is_new = answered.insert(id.as_str());
+        if !found.calls.contains_key(id) {
+            let text = "an output without its call; Codex leaves it out when it resumes";
+            findings.add(Severity::Warning, unpaired, *line, text);
+            findings.edit(*line, Edit::Drop);
+        } else if !is_new {
+            let text = "a second output of one call; Codex leaves it out when it resumes";
+            findings.add(Severity::Warning, unpaired, *line, text);
+            findings.edit(*line, Edit::Drop);
+        }
+    }
+    for (id, (line, kind)) in &found.calls {
+        if answered.contains(id.as_str()) {
+            continue;
+        }
+        let text = "a call without an output; Codex tells the model that it was aborted";
+        findings.add(Severity::Warning, unpaired, *line, text);
+        let output = match kind.as_str() {
+            "custom_tool_call" => "custom_tool_call_output",
+            "tool_search_call" => "tool_search_output",
+            _ => "function_call_output",
+        };
+        let item = json!({ "type": output, "call_id": id, "output": INTERRUPTED });
+        let line_after = json!({ "timestamp": found.at, "type": "response_item", "payload": item });
+        findings.edit(*line, Edit::After(line_after));
+    }
+}

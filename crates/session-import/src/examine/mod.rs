@@ -1,0 +1,209 @@
+//! Damage of sessions of other agents: where it is, what it does there, and a copy without it.
+
+mod codex;
+mod document;
+mod threaded;
+
+use std::collections::BTreeMap;
+use std::io::Write;
+
+use serde_json::Value;
+use session_model::{Diagnostic, DiagnosticKind, Diagnostics, Severity};
+
+use crate::error::ImportError;
+use crate::format::Format;
+use crate::input::Input;
+use crate::json::Object;
+
+/// What is said of a call or a result without its other half.
+const UNPAIRED: &str =
+    "a service refuses a request that has one without the other, unless the agent fills it in";
+
+/// What stands in the place of a result that was never written.
+const INTERRUPTED: &str = "No result is recorded: the call was interrupted.";
+
+/// A change of a line.
+enum Edit {
+    /// The line is left out.
+    Drop,
+    /// A line is put in front.
+    Before(Value),
+    /// A line is put behind.
+    After(Value),
+    /// A member gets another value.
+    Set(&'static str, Value),
+    /// What stands at the steps of a path gets another value.
+    Replace(Vec<Step>, Value),
+}
+
+/// A step of a path into a record.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Key(&'static str),
+    Item(usize),
+}
+
+/// What was found in a session of another agent.
+pub struct Examined {
+    /// The damage, each with its line and what it does.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The changes of lines that undo it.
+    edits: BTreeMap<u64, Vec<Edit>>,
+    /// The file is one document that is written anew from what is whole.
+    is_cut_document: bool,
+}
+
+/// Collects damage and what undoes it.
+#[derive(Default)]
+struct Findings {
+    diagnostics: Diagnostics,
+    edits: BTreeMap<u64, Vec<Edit>>,
+}
+
+impl Findings {
+    fn add(&mut self, severity: Severity, kind: DiagnosticKind, line: u64, text: &str) {
+        self.diagnostics
+            .push(Diagnostic::new(severity, kind, text).at_line(line));
+    }
+
+    fn edit(&mut self, line: u64, edit: Edit) {
+        self.edits.entry(line).or_default().push(edit);
+    }
+
+    /// Gives every record; a line that is none is damage.
+    fn records(
+        &mut self,
+        input: &Input,
+        mut take: impl FnMut(u64, &Object<'_>, &mut Self),
+    ) -> Result<(), ImportError> {
+        let mut last = 0;
+        let mut damaged = None;
+        let mut ignored = Diagnostics::default();
+        input.lines(input.bytes, &mut ignored, |line, _| {
+            last = line.number;
+            match Object::parse(&line.text) {
+                Some(record) => take(line.number, &record, self),
+                None => {
+                    if let Some(before) = damaged.replace(line.number) {
+                        self.unreadable(before);
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        match damaged {
+            Some(line) if line == last => {
+                let text = "the last line is cut off; agents leave it out, and what is appended next would join it";
+                self.add(Severity::Error, DiagnosticKind::TornTail, line, text);
+                self.edit(line, Edit::Drop);
+            }
+            Some(line) => self.unreadable(line),
+            None => {}
+        }
+        for oversized in ignored.into_vec() {
+            if let Some(line) = oversized.line {
+                self.edit(line, Edit::Drop);
+            }
+            self.diagnostics.push(oversized);
+        }
+        Ok(())
+    }
+
+    fn unreadable(&mut self, line: u64) {
+        let text =
+            "not readable as a JSON object; agents leave it out, and what it said is lost to them";
+        self.add(Severity::Error, DiagnosticKind::DamagedLine, line, text);
+        self.edit(line, Edit::Drop);
+    }
+
+    fn done(self) -> Examined {
+        let mut diagnostics = self.diagnostics.into_vec();
+        diagnostics.sort_by_key(|found| found.line);
+        Examined {
+            diagnostics,
+            edits: self.edits,
+            is_cut_document: false,
+        }
+    }
+}
+
+/// Returns the damage of a session of another agent.
+///
+/// # Errors
+///
+/// [`ImportError`] when the bytes cannot be read.
+pub fn examine(format: Format, input: &Input) -> Result<Examined, ImportError> {
+    match format {
+        Format::ClaudeCode => threaded::examine(&threaded::CLAUDE, input),
+        Format::QwenCode => threaded::examine(&threaded::QWEN, input),
+        Format::Codex => codex::examine(input),
+        Format::GeminiCli => document::examine_chat(input),
+        Format::Opencode => document::examine(input),
+    }
+}
+
+impl Examined {
+    /// Writes a copy without the damage, and returns how many lines differ.
+    ///
+    /// # Errors
+    ///
+    /// [`ImportError`] when reading or writing fails.
+    pub fn repair(&self, input: &Input, out: &mut dyn Write) -> Result<u64, ImportError> {
+        if self.is_cut_document {
+            document::repair(input, out)?;
+            return Ok(1);
+        }
+        let mut ignored = Diagnostics::default();
+        input.lines(input.bytes, &mut ignored, |line, _| {
+            let edits = self.edits.get(&line.number).map_or(&[][..], Vec::as_slice);
+            write_line(&line.text, edits, out)
+        })?;
+        Ok(self.edits.len() as u64)
+    }
+}
+
+fn write_line(text: &str, edits: &[Edit], out: &mut dyn Write) -> Result<(), ImportError> {
+    for edit in edits {
+        if let Edit::Before(line) = edit {
+            writeln!(out, "{line}")?;
+        }
+    }
+    let is_changed = |edit: &Edit| matches!(edit, Edit::Set(..) | Edit::Replace(..));
+    if edits.iter().any(|edit| matches!(edit, Edit::Drop)) {
+        // Nothing of it stays.
+    } else if edits.iter().any(is_changed)
+        && let Ok(mut record) = serde_json::from_str::<Value>(text)
+    {
+        for edit in edits {
+            match edit {
+                Edit::Set(key, value) => record[*key] = value.clone(),
+                Edit::Replace(path, value) => {
+                    if let Some(place) = at(&mut record, path) {
+                        *place = value.clone();
+                    }
+                }
+                Edit::Drop | Edit::Before(_) | Edit::After(_) => {}
+            }
+        }
+        writeln!(out, "{record}")?;
+    } else {
+        writeln!(out, "{text}")?;
+    }
+    for edit in edits {
+        if let Edit::After(line) = edit {
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn at<'a>(record: &'a mut Value, path: &[Step]) -> Option<&'a mut Value> {
+    let mut place = record;
+    for step in path {
+        place = match step {
+            Step::Key(key) => place.get_mut(key)?,
+            Step::Item(item) => place.get_mut(item)?,
+        };
+    }
+    Some(place)
+}

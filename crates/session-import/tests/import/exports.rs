@@ -1,0 +1,201 @@
+//! Exports: what each fixture becomes for other agents, and that it comes back with the same context.
+
+use session_import::{ExportReport, Format, Input, Origin, Target, detect, export, import};
+use session_model::{ContextRules, Decoded, RoleOrder, build_context, decode_bytes};
+
+use crate::support::{Fixture, check_sound};
+
+/// Every fixture.
+const FIXTURES: [&str; 8] = [
+    "claude-compaction.jsonl",
+    "claude-branches.jsonl",
+    "codex-legacy.jsonl",
+    "codex-compaction.jsonl",
+    "codex-fork-child.jsonl",
+    "qwen-compression.jsonl",
+    "gemini-journal.jsonl",
+    "opencode-revert.json",
+];
+
+fn exported(target: Target, decoded: &Decoded) -> (Vec<u8>, ExportReport) {
+    let mut out = Vec::new();
+    let tree = &decoded.tree;
+    let report = export(target, tree, tree.leaf(), &mut out).expect("it is exported");
+    let mut again = Vec::new();
+    export(target, tree, tree.leaf(), &mut again).expect("it is exported");
+    assert!(out == again, "a second export differs");
+    (out, report)
+}
+
+/// Returns the texts that the model is sent, results and calls among them, in short.
+fn context(decoded: &Decoded) -> Vec<String> {
+    let path = decoded.tree.path(decoded.tree.leaf());
+    let context = build_context(&path, ContextRules::Own);
+    let (messages, _) = context.to_llm(RoleOrder::Any);
+    let texts = messages.iter().flat_map(|message| {
+        let calls = message.content().tool_calls();
+        let calls = calls.map(|call| format!("{}({})", call.name, call.arguments_text()));
+        let texts = message.content().texts().map(str::to_owned);
+        texts.chain(calls).collect::<Vec<_>>()
+    });
+    texts.filter(|text| !text.trim().is_empty()).collect()
+}
+
+#[test]
+fn pi_gets_the_same_context_and_every_branch() {
+    for name in FIXTURES {
+        let (lines, _) = Fixture::named(name).import();
+        let decoded = decode_bytes(lines);
+        let (bytes, report) = exported(Target::Pi, &decoded);
+        let again = decode_bytes(bytes);
+        check_sound(&again);
+        assert_eq!(context(&again), context(&decoded), "{name}");
+        assert_eq!(
+            again.tree.leaves().len(),
+            decoded.tree.leaves().len(),
+            "{name}"
+        );
+        assert!(report.losses.is_empty(), "{name}: {:?}", report.losses);
+    }
+}
+
+/// Imports what was exported again.
+fn round(format: Format, bytes: Vec<u8>) -> Decoded {
+    assert_eq!(detect(&bytes), Some(format));
+    let mut lines = Vec::new();
+    let input = Input::of_bytes(bytes);
+    let report = import(format, &input, &Origin::default(), &|_| None, &mut lines);
+    let report = report.expect("it is imported");
+    assert!(report.diagnostics.is_empty(), "{:?}", report.diagnostics);
+    decode_bytes(lines)
+}
+
+#[test]
+fn codex_and_opencode_get_every_text_of_the_context() {
+    for (target, format) in [
+        (Target::Codex, Format::Codex),
+        (Target::Opencode, Format::Opencode),
+    ] {
+        for name in FIXTURES {
+            let (lines, _) = Fixture::named(name).import();
+            let decoded = decode_bytes(lines);
+            let (bytes, _) = exported(target, &decoded);
+            let again = round(format, bytes);
+            check_sound(&again);
+            let found = context(&again).join("\n");
+            for text in context(&decoded) {
+                assert!(
+                    found.contains(text.trim()),
+                    "{name} for {format:?}: {text}\n{found}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn what_codex_gets() {
+    let (lines, _) = Fixture::named("claude-compaction.jsonl").import();
+    let (bytes, report) = exported(Target::Codex, &decode_bytes(lines));
+    insta::assert_snapshot!(String::from_utf8_lossy(&bytes), @r#"
+    {"payload":{"cli_version":"0.169.0","cwd":"/workspace/project","id":"dac09ab6-1612-85e2-8505-5fc358ed4246","originator":"agent-cli","source":"cli","timestamp":"2026-11-22T03:00:01.000Z"},"timestamp":"2026-11-22T03:00:01.000Z","type":"session_meta"}
+    {"payload":{"images":[],"message":"read both files","type":"user_message"},"timestamp":"2026-11-22T03:00:01.000Z","type":"event_msg"}
+    {"payload":{"content":[{"text":"read both files","type":"input_text"}],"role":"user","type":"message"},"timestamp":"2026-11-22T03:00:01.000Z","type":"response_item"}
+    {"payload":{"arguments":"{\"file_path\":\"/workspace/project/a.txt\"}","call_id":"toolu_1","name":"Read","type":"function_call"},"timestamp":"2026-11-22T03:00:02.000Z","type":"response_item"}
+    {"payload":{"arguments":"{\"file_path\":\"/workspace/project/b.txt\"}","call_id":"toolu_2","name":"Read","type":"function_call"},"timestamp":"2026-11-22T03:00:02.000Z","type":"response_item"}
+    {"payload":{"call_id":"toolu_1","output":"A","type":"function_call_output"},"timestamp":"2026-11-22T03:00:02.000Z","type":"response_item"}
+    {"payload":{"call_id":"toolu_2","output":"B","type":"function_call_output"},"timestamp":"2026-11-22T03:00:02.000Z","type":"response_item"}
+    {"payload":{"message":"both read","type":"agent_message"},"timestamp":"2026-11-22T03:00:07.000Z","type":"event_msg"}
+    {"payload":{"content":[{"text":"both read","type":"output_text"}],"role":"assistant","type":"message"},"timestamp":"2026-11-22T03:00:07.000Z","type":"response_item"}
+    {"payload":{"images":[],"message":"kept question","type":"user_message"},"timestamp":"2026-11-22T03:00:08.000Z","type":"event_msg"}
+    {"payload":{"content":[{"text":"kept question","type":"input_text"}],"role":"user","type":"message"},"timestamp":"2026-11-22T03:00:08.000Z","type":"response_item"}
+    {"payload":{"message":"kept answer","type":"agent_message"},"timestamp":"2026-11-22T03:00:09.000Z","type":"event_msg"}
+    {"payload":{"content":[{"text":"kept answer","type":"output_text"}],"role":"assistant","type":"message"},"timestamp":"2026-11-22T03:00:09.000Z","type":"response_item"}
+    {"payload":{"message":"Earlier parts of this conversation are no longer here verbatim. This summary stands in their place; treat it as what happened:\n\n<summary>\nThis session is being continued from a previous conversation. Summary: ...\n</summary>","replacement_history":[{"content":[{"text":"Earlier parts of this conversation are no longer here verbatim. This summary stands in their place; treat it as what happened:\n\n<summary>\nThis session is being continued from a previous conversation. Summary: ...\n</summary>","type":"input_text"}],"role":"user","type":"message"},{"content":[{"text":"kept question","type":"input_text"}],"role":"user","type":"message"},{"content":[{"text":"kept answer","type":"output_text"}],"role":"assistant","type":"message"}]},"timestamp":"2026-11-22T03:00:10.000Z","type":"compacted"}
+    {"payload":{"images":[],"message":"after compaction","type":"user_message"},"timestamp":"2026-11-22T03:00:12.000Z","type":"event_msg"}
+    {"payload":{"content":[{"text":"after compaction","type":"input_text"}],"role":"user","type":"message"},"timestamp":"2026-11-22T03:00:12.000Z","type":"response_item"}
+    {"payload":{"message":"answer after","type":"agent_message"},"timestamp":"2026-11-22T03:00:13.000Z","type":"event_msg"}
+    {"payload":{"content":[{"text":"answer after","type":"output_text"}],"role":"assistant","type":"message"},"timestamp":"2026-11-22T03:00:13.000Z","type":"response_item"}
+    "#);
+    insta::assert_debug_snapshot!((&report.place, &report.written, &report.losses), @r#"
+    (
+        Some(
+            "sessions/2026/11/22/rollout-2026-11-22T03-00-01-dac09ab6-1612-85e2-8505-5fc358ed4246.jsonl",
+        ),
+        {
+            "compacted": 1,
+            "event_msg": 6,
+            "response_item": 10,
+            "session_meta": 1,
+        },
+        {
+            "entry of type custom": 1,
+            "entry of type session_info": 1,
+            "thinking": 1,
+            "tokens of an answer": 4,
+        },
+    )
+    "#);
+}
+
+#[test]
+fn what_opencode_gets() {
+    let (lines, _) = Fixture::named("claude-compaction.jsonl").import();
+    let (bytes, report) = exported(Target::Opencode, &decode_bytes(lines));
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let kept = text.lines().filter(|line| {
+        let line = line.trim();
+        let keys = [
+            "\"parentID\"",
+            "\"text\"",
+            "\"tail_start_id\"",
+            "\"role\"",
+            "\"output\": \"",
+        ];
+        keys.iter().any(|key| line.starts_with(key))
+    });
+    insta::assert_snapshot!(kept.collect::<Vec<_>>().join("\n"), @r#"
+    "role": "user",
+      "text": "read both files",
+    "parentID": "msg_201324368001GpYFxN4S2XWs99",
+    "role": "assistant",
+      "text": "two reads",
+        "output": "A",
+        "output": "B",
+    "parentID": "msg_201324368001GpYFxN4S2XWs99",
+    "role": "assistant",
+      "text": "both read",
+    "role": "user",
+      "text": "kept question",
+    "parentID": "msg_201325ec0001Q4Elk9iPAREijO",
+    "role": "assistant",
+      "text": "kept answer",
+    "role": "user",
+      "tail_start_id": "msg_201325ec0001Q4Elk9iPAREijO",
+    "parentID": "msg_201326690001aUppeRIJzPZ6Ep",
+    "role": "assistant",
+      "text": "Earlier parts of this conversation are no longer here verbatim. This summary stands in their place; treat it as what happened:\n\n<summary>\nThis session is being continued from a previous conversation. Summary: ...\n</summary>",
+    "role": "user",
+      "text": "after compaction",
+    "parentID": "msg_201326e60001ay5TXSAK4QZ6ue",
+    "role": "assistant",
+      "text": "answer after",
+    "#);
+    insta::assert_debug_snapshot!((&report.written, &report.losses), @r#"
+    (
+        {
+            "compaction": 1,
+            "reasoning": 1,
+            "step-finish": 4,
+            "step-start": 4,
+            "text": 7,
+            "tool": 2,
+        },
+        {
+            "entry of type custom": 1,
+            "entry of type session_info": 1,
+            "signature of thinking": 1,
+        },
+    )
+    "#);
+}
