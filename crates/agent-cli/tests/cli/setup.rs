@@ -127,3 +127,37 @@ fn a_hook_tells_nothing_private() {
     let told = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
     assert!(!told.contains("linter"), "{told}");
 }
+
+#[test]
+fn a_dry_run_tells_the_entries_that_would_be_written() {
+    let env = TestEnv::sample();
+    let restore = ["compact", "s.jsonl", "--strategy", "restore"];
+    let extractive = ["compact", "s.jsonl", "--strategy", "extractive"];
+    let pin = ["pin", "s.jsonl", "--text", "never push to main"];
+    for arguments in [&restore[..], &extractive, &pin] {
+        let small = ["--set", "compaction.keepRecentTokens=10", "--json"];
+        let document = env.run_with(&[arguments, &["--dry-run"]].concat(), &small);
+        let mut drafts = document.json()["drafts"].take();
+        let drafts = drafts.as_array_mut().expect("drafts");
+        env.run_with(&[arguments, &["--out", "after.jsonl"]].concat(), &small)
+            .success();
+        let mut written = env
+            .lines("after.jsonl")
+            .split_off(env.lines("s.jsonl").len());
+        assert!(!written.is_empty() && written.len() == drafts.len());
+        for (draft, entry) in drafts.iter_mut().zip(&mut written) {
+            let members = entry.as_object_mut().expect("an entry");
+            if members.get("firstKeptEntryId") == members.get("id") {
+                members.remove("firstKeptEntryId");
+            }
+            for name in ["id", "parentId", "partOf", "timestamp"] {
+                members.remove(name);
+            }
+            for entry in [draft, entry] {
+                entry["details"]["seconds"] = Value::Null;
+            }
+        }
+        assert_eq!(*drafts, written);
+        std::fs::remove_file(env.path("after.jsonl")).expect("removed");
+    }
+}
