@@ -95,6 +95,29 @@ fn a_hook_tells_what_a_compaction_removed() {
 }
 
 #[test]
+fn a_hook_of_every_prompt_tells_once() {
+    let env = TestEnv::new();
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../session-import/tests/fixtures/gemini-journal.jsonl"
+    );
+    let told = |prompt: &str| {
+        let input = json!({ "transcript_path": fixture, "hook_event_name": "BeforeAgent", "prompt": prompt });
+        let output = env.run_on(input.to_string().as_bytes(), &["hook", "gemini"]);
+        serde_json::from_str::<Value>(&output.success()).expect("JSON")
+    };
+    assert_eq!(told("go on"), json!({}), "\"and now?\" was said since");
+    let first = &told("and now?")["hookSpecificOutput"];
+    assert_eq!(first["hookEventName"], "BeforeAgent");
+    assert!(
+        first["additionalContext"]
+            .to_string()
+            .contains("left the context"),
+        "{first}"
+    );
+}
+
+#[test]
 fn a_hook_tells_nothing_private() {
     let env = TestEnv::new();
     let message = |id: &str, parent: Value, text: &str| {
@@ -160,4 +183,30 @@ fn a_dry_run_tells_the_entries_that_would_be_written() {
         assert_eq!(*drafts, written);
         std::fs::remove_file(env.path("after.jsonl")).expect("removed");
     }
+}
+
+#[test]
+fn an_extension_is_written_and_its_settings_are_kept() {
+    let env = TestEnv::new();
+    env.run(&["setup", "pi"]).success();
+    let folder = env.home().join(".pi/agent/extensions/agent-cli");
+    let settings = folder.join("settings.json");
+    let written = std::fs::read_to_string(&settings).expect("settings");
+    assert!(
+        folder.join("index.ts").exists() && written.contains("\"program\""),
+        "{written}"
+    );
+    let own = written.replace("\n}", ",\n  \"compact\": [\"--strategy=restore\"]\n}");
+    std::fs::write(&settings, &own).expect("written");
+    assert_eq!(env.run(&["setup", "pi"]).code, Some(3), "set up already");
+    env.run(&["setup", "pi", "--undo"]).success();
+    let left = std::fs::read_to_string(&settings).expect("settings");
+    assert!(
+        left.contains("restore") && !folder.join("index.ts").exists(),
+        "{left}"
+    );
+    std::fs::remove_file(&settings).expect("removed");
+    env.run(&["setup", "pi"]).success();
+    env.run(&["setup", "pi", "--undo"]).success();
+    assert!(!folder.exists());
 }
