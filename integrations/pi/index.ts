@@ -122,9 +122,11 @@ export default async function (pi: ExtensionAPI) {
     restored = [];
     try {
       const { options, file } = session(ctx);
-      const { keepRecentTokens, reserveTokens } = event.preparation.settings;
       const args = ["compact", "--dry-run", "--json", ...options, ...COMPACT];
-      args.push(`--set=compaction.keepRecentTokens=${keepRecentTokens}`, `--set=compaction.reserveTokens=${reserveTokens}`);
+      const { keepRecentTokens, reserveTokens } = event.preparation.settings;
+      for (const [name, tokens] of Object.entries({ keepRecentTokens, reserveTokens })) {
+        if (tokens !== undefined) args.push(`--set=compaction.${name}=${tokens}`);
+      }
       if (ctx.model?.contextWindow) args.push(`--window=${ctx.model.contextWindow}`);
       if (event.customInstructions) args.push(`--focus=${event.customInstructions}`);
       const ran = await run([...args, "--", file], ctx.cwd, event.signal);

@@ -23,8 +23,10 @@ async function compactByRpc(place, command, sessions) {
 
 const pi = (place) => [place.node, place.installed("pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"), "--offline", "--model", "mock/mock"];
 
+const omp = (place) => [place.installed(`omp/node_modules/@oven/bun-${process.platform}-${process.arch}/bin/bun`), place.installed("omp/node_modules/@oh-my-pi/pi-coding-agent/dist/cli.js"), "--model", "mock/mock", "--no-title", "--no-lsp"];
 const codex = (place) => [place.installed("codex/node_modules/.bin/codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"];
 
+const opencode = (place) => [place.installed(`opencode/node_modules/opencode-${process.platform}-${process.arch}/bin/opencode`), "run", "-c", "--model", "mock/mock"];
 const qwen = (place) => [place.node, place.installed("qwen/node_modules/@qwen-code/qwen-code/cli-entry.js"), "--yolo", "-c", "-p"];
 
 export const PEERS = {
@@ -35,6 +37,14 @@ export const PEERS = {
     },
     say: (place, text) => place.run([...pi(place), "-c", "-p", text]),
     compact: (place) => compactByRpc(place, pi(place), ".pi/agent/sessions"),
+  },
+  omp: {
+    prepare(place) {
+      place.write(".omp/agent/models.yml", JSON.stringify({ providers: { mock: provider(place.url) } }));
+      place.write(".omp/agent/config.yml", JSON.stringify({ compaction: { keepRecentTokens: 100 } }));
+    },
+    say: (place, text) => place.run([...omp(place), "-c", "-p", text]),
+    compact: (place) => compactByRpc(place, omp(place), ".omp/agent/sessions"),
   },
   codex: {
     prepare(place) {
@@ -48,9 +58,25 @@ export const PEERS = {
   qwen: {
     prepare(place) {
       place.env = { OPENAI_API_KEY: "none", OPENAI_BASE_URL: place.url, OPENAI_MODEL: "mock" };
-      place.write(".qwen/settings.json", { security: { auth: { selectedType: "openai" } }, telemetry: { enabled: false }, general: { enableAutoUpdate: false } });
+      place.write(".qwen/settings.json", { security: { auth: { selectedType: "openai" } }, memory: { enableManagedAutoMemory: false, enableManagedAutoDream: false } });
     },
     say: (place, text) => place.run([...qwen(place), text]),
     compact: (place) => place.run([...qwen(place), "/compress"]),
+  },
+  opencode: {
+    prepare(place) {
+      const models = { mock: { name: "Mock", limit: { context: 100000, output: 4000 } } };
+      const own = { npm: "@ai-sdk/openai-compatible", options: { baseURL: place.url, apiKey: "none" }, models };
+      place.write(".config/opencode/opencode.json", { provider: { mock: own }, model: "mock/mock", autoupdate: false, compaction: { tail_turns: 1, preserve_recent_tokens: 500 } });
+      place.env = { OPENCODE_DISABLE_MODELS_FETCH: "1" };
+    },
+    say: (place, text) => place.run([...opencode(place), text]),
+    async compact(place) {
+      // The turn begins with a compaction, because the context is over the limit.
+      const small = { provider: { mock: { models: { mock: { limit: { context: 5000, output: 4000 } } } } } };
+      place.env.OPENCODE_CONFIG_CONTENT = JSON.stringify(small);
+      await place.run([...opencode(place), "Go on at last."]);
+      delete place.env.OPENCODE_CONFIG_CONTENT;
+    },
   },
 };

@@ -47,10 +47,6 @@ class Place {
     });
   }
 
-  ownCommand(...args) {
-    return this.run([this.bin, ...args]);
-  }
-
   /** Runs a peer that speaks JSON lines, and ends it once a line of it satisfies `isEnd`. */
   async dialogue(command, line, isEnd) {
     let answer;
@@ -75,8 +71,8 @@ async function drive(name, peers, bin) {
   try {
     const place = new Place(peers, bin, home, model.url);
     await peer.prepare(place);
-    await place.ownCommand("setup", name);
-    for (const text of [INVENTORY, "Go on.", "Go on again."]) await peer.say(place, text);
+    await place.run([place.bin, "setup", name]);
+    for (const text of [INVENTORY, "Go on."]) await peer.say(place, text);
     await peer.compact(place);
     const before = model.requests.length;
     await peer.say(place, QUESTION);

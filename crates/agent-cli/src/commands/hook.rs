@@ -27,7 +27,9 @@ pub struct HookArgs {
 }
 
 fn agents() -> PossibleValuesParser {
-    PossibleValuesParser::new(AGENTS.map(|agent| agent.name))
+    // The plugin for opencode passes what it would export.
+    let names = AGENTS.iter().map(|agent| agent.name);
+    PossibleValuesParser::new(names.chain(["opencode"]))
 }
 
 /// The most that an agent may send, in bytes.

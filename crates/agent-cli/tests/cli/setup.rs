@@ -210,3 +210,42 @@ fn an_extension_is_written_and_its_settings_are_kept() {
     env.run(&["setup", "pi", "--undo"]).success();
     assert!(!folder.exists());
 }
+
+#[test]
+fn the_plugin_for_claude_code_registers_what_setup_registers() {
+    let env = TestEnv::new();
+    let plugin = std::path::Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/integrations/claude-code"
+    ));
+    let text = |path: &str| std::fs::read_to_string(plugin.join(path)).expect(path);
+    let json = |path: &str| serde_json::from_str::<Value>(&text(path)).expect(path);
+    env.run(&["setup", "claude"]).success();
+    let written = |path: &str| {
+        let text = std::fs::read_to_string(env.home().join(path)).expect(path);
+        let program = env!("CARGO_BIN_EXE_agent-cli");
+        let program = std::fs::canonicalize(program).expect("the program");
+        let text = text.replace(&*program.to_string_lossy(), "agent-cli");
+        serde_json::from_str::<Value>(&text).expect(path)
+    };
+    assert_eq!(json(".mcp.json"), written(".claude.json"));
+    assert_eq!(json("hooks/hooks.json"), written(".claude/settings.json"));
+    let manifest = json(".claude-plugin/plugin.json");
+    assert_eq!(manifest["name"], "agent-cli");
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    // The sub-agent may use two tools of the plugin's server, and nothing else.
+    let agent = text("agents/recall-search.md");
+    let tools = agent.lines().find_map(|line| line.strip_prefix("tools: "));
+    let server = "mcp__plugin_agent-cli_agent-cli__";
+    let tools = tools.into_iter().flat_map(|tools| tools.split(", "));
+    let tools: Vec<_> = tools.filter_map(|tool| tool.strip_prefix(server)).collect();
+    assert_eq!(tools, ["recall", "recall_read"]);
+    for file in ["agents/recall-search.md", "skills/recall/SKILL.md"] {
+        let text = text(file);
+        let front = text.split("---\n").nth(1).unwrap_or_default();
+        assert!(
+            front.contains("name: recall") && front.contains("description: "),
+            "{file}"
+        );
+    }
+}

@@ -33,8 +33,6 @@ enum Place {
     Server(&'static str),
     /// The same, with tools that the model is shown without searching for them.
     ShownServer(&'static str),
-    /// A server with `type` and one list, in the object of this name.
-    LocalServer(&'static str),
     /// A server in a table of TOML.
     TomlServer(&'static str),
     /// A command that runs at this event, for events that match.
@@ -94,10 +92,16 @@ pub(super) const TARGETS: &[Target] = &[
         agent: "opencode",
         variable: None,
         folder: ".config/opencode",
-        parts: &[Part {
-            file: "opencode.json",
-            place: Place::LocalServer("mcp"),
-        }],
+        parts: &[
+            Part {
+                file: "plugin/agent-cli.js",
+                place: Place::Text(include_str!("../../../integrations/opencode/agent-cli.js")),
+            },
+            Part {
+                file: "plugin/agent-cli.json",
+                place: Place::Program("program"),
+            },
+        ],
     },
     Target {
         agent: "qwen",
@@ -202,11 +206,6 @@ impl Place {
             Self::ShownServer(name) => {
                 let mut server = server;
                 server["alwaysLoadTools"] = json!(true);
-                Edit::Member(vec![name, SERVER], server)
-            }
-            Self::LocalServer(name) => {
-                let server =
-                    json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
                 Edit::Member(vec![name, SERVER], server)
             }
             Self::TomlServer(name) => Edit::Table([name, SERVER], server),

@@ -79,15 +79,11 @@ fn every_agent_is_set_up_in_an_empty_home() {
         ]
       }
     }
-    # /home/ann/.config/opencode/opencode.json
+    # /home/ann/.config/opencode/plugin/agent-cli.js
+    // Recall for opencode 1.18.33. `agent-cli setup opencode` writes this file, and the name of the program next to it.
+    # /home/ann/.config/opencode/plugin/agent-cli.json
     {
-      "mcp": {
-        "agent-cli": {
-          "command": ["agent-cli", "mcp"],
-          "enabled": true,
-          "type": "local"
-        }
-      }
+      "program": "agent-cli"
     }
     # /home/ann/.qwen/settings.json
     {
