@@ -6,6 +6,8 @@ import { createServer } from "node:http";
 export const FACT = "the spare key hangs below the blue walrus";
 export const INVENTORY = "Read the inventory aloud.";
 export const QUESTION = "Find the spare key.";
+/** What is answered as if it filled the context. */
+export const FILL = "Fill the context.";
 
 const WORDS = ["crate", "rope", "lamp", "barrel", "sail", "anchor", "bucket", "ladder"];
 const line = (n) => `Item ${n}: ${WORDS[n % 8]} ${WORDS[(n * 3 + 1) % 8]}, place ${n * 7}`;
@@ -76,7 +78,7 @@ export async function startModel() {
       const body = JSON.parse(bytes);
       const told = read(body);
       requests.push({ ...told, bytes });
-      const events = WIRES[wire](answerTo(told), Math.ceil(bytes.length / 4));
+      const events = WIRES[wire](answerTo(told), told.turns.at(-1)?.text.includes(FILL) && told.tools.length > 0 ? 99_000 : Math.ceil(bytes.length / 4));
       if (process.env.MODEL_LOG) console.error(wire, JSON.stringify(told.turns.map(({ role, text }) => `${role}: ${text.slice(0, 60)}`)), JSON.stringify(told.tools.map(([, name]) => name)));
       response.writeHead(200, { "content-type": "text/event-stream" });
       for (const [name, data] of events) {

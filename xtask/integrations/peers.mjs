@@ -1,6 +1,7 @@
 // The peers: what is written before they run, how they are told something, and how they compact.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { FILL } from "./model.mjs";
 
 const compat = { supportsDeveloperRole: false, supportsReasoningEffort: false, supportsStore: false };
 const model = { id: "mock", name: "Mock", reasoning: false, input: ["text"], cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }, contextWindow: 100000, maxTokens: 4000 };
@@ -14,11 +15,11 @@ function textBelow(folder, end) {
 }
 
 /** Compacts in a run that takes commands as JSON lines, and checks whose compaction it was. */
-async function compactByRpc(place, command, sessions) {
+async function compactByRpc(place, command, sessions, isOurs) {
   const answer = await place.dialogue([...command, "--mode", "rpc", "-c"], { type: "compact" }, ({ type, command }) => type === "response" && command === "compact");
   if (!answer?.success) throw new Error(`compact: ${JSON.stringify(answer)}`);
-  const compaction = textBelow(join(place.home, sessions), ".jsonl").split("\n").find((line) => line.includes('"type":"compaction"'));
-  if (!compaction?.includes('"planHash"')) throw new Error(`the compaction is not ours: ${compaction?.slice(0, 300)}`);
+  const compaction = textBelow(join(place.home, sessions), ".jsonl").split("\n").findLast((line) => line.includes('"type":"compaction"'));
+  if (compaction?.includes('"planHash"') !== isOurs) throw new Error(`whose compaction is this? ${compaction?.slice(0, 300)}`);
 }
 
 const pi = (place) => [place.node, place.installed("pi/node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js"), "--offline", "--model", "mock/mock"];
@@ -36,7 +37,14 @@ export const PEERS = {
       place.write(".pi/agent/settings.json", { compaction: { keepRecentTokens: 100 } });
     },
     say: (place, text) => place.run([...pi(place), "-c", "-p", text]),
-    compact: (place) => compactByRpc(place, pi(place), ".pi/agent/sessions"),
+    compact: (place) => compactByRpc(place, pi(place), ".pi/agent/sessions", true),
+    taught: "search for it with `recall`",
+    // Without agent-cli it compacts by itself.
+    async finish(place) {
+      place.write(".pi/agent/extensions/agent-cli/settings.json", { program: "/nowhere/agent-cli" });
+      for (const text of ["Go on.", "Go on again."]) await this.say(place, text);
+      await compactByRpc(place, pi(place), ".pi/agent/sessions", false);
+    },
   },
   omp: {
     prepare(place) {
@@ -44,7 +52,8 @@ export const PEERS = {
       place.write(".omp/agent/config.yml", JSON.stringify({ compaction: { keepRecentTokens: 100 } }));
     },
     say: (place, text) => place.run([...omp(place), "-c", "-p", text]),
-    compact: (place) => compactByRpc(place, omp(place), ".omp/agent/sessions"),
+    compact: (place) => compactByRpc(place, omp(place), ".omp/agent/sessions", true),
+    taught: "search for it with `recall`",
   },
   codex: {
     prepare(place) {
@@ -71,12 +80,7 @@ export const PEERS = {
       place.env = { OPENCODE_DISABLE_MODELS_FETCH: "1" };
     },
     say: (place, text) => place.run([...opencode(place), text]),
-    async compact(place) {
-      // The turn begins with a compaction, because the context is over the limit.
-      const small = { provider: { mock: { models: { mock: { limit: { context: 5000, output: 4000 } } } } } };
-      place.env.OPENCODE_CONFIG_CONTENT = JSON.stringify(small);
-      await place.run([...opencode(place), "Go on at last."]);
-      delete place.env.OPENCODE_CONFIG_CONTENT;
-    },
+    compact: (place) => place.run([...opencode(place), FILL]),
+    taught: "left the context in this compaction",
   },
 };

@@ -76,8 +76,10 @@ async function drive(name, peers, bin) {
     await peer.compact(place);
     const before = model.requests.length;
     await peer.say(place, QUESTION);
-    check(model.requests.slice(before));
-    await peer.finish?.(place, model.requests);
+    const asked = check(model.requests.slice(before));
+    if (peer.taught && !asked.bytes.includes(peer.taught)) throw new Error(`the summary does not end with ${peer.taught}`);
+    await peer.finish?.(place);
+    return asked.bytes.includes("left the context in this compaction") ? "; the hook told what left the context" : "";
   } finally {
     model.stop();
     if (process.env.KEEP_HOME) console.log(`home: ${home}`);
@@ -85,7 +87,7 @@ async function drive(name, peers, bin) {
   }
 }
 
-/** Checks what the model was sent after the compaction. */
+/** Checks what the model was sent after the compaction; returns the request with the question. */
 function check(requests) {
   const asked = requests.find(({ turns }) => turns.at(-1)?.role !== "tool" && turns.some(({ text }) => text.includes(QUESTION)));
   const told = requests.find(({ turns }) => turns.at(-1)?.role === "tool");
@@ -94,6 +96,7 @@ function check(requests) {
   if (!told) throw new Error(`recall was not called; the tools were ${asked.tools.map(([, tool]) => tool)}`);
   const result = told.turns.at(-1).text;
   if (!result.includes(FACT)) throw new Error(`recall does not tell the fact: ${result.slice(0, 600)}`);
+  return asked;
 }
 
 const words = process.argv.slice(2);
@@ -102,8 +105,10 @@ const [peers, bin] = [take("--peers"), take("--bin")];
 let failed = 0;
 for (const name of words.length > 0 ? words : Object.keys(PEERS)) {
   const start = Date.now();
-  const error = await drive(name, peers, bin).then(() => undefined, (error) => error);
-  failed += error ? 1 : 0;
-  console.log(`${name}: ${error ? `FAILED: ${error.message}` : "recall told what a compaction removed"} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+  const told = await drive(name, peers, bin).then(
+    (hook) => `recall told what a compaction removed${hook}`,
+    (error) => ((failed += 1), `FAILED: ${error.message}`),
+  );
+  console.log(`${name}: ${told} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
 }
 process.exit(failed > 0 ? 1 : 0);
