@@ -10,7 +10,7 @@ import { FACT, INVENTORY, QUESTION, startModel } from "./model.mjs";
 import { PEERS } from "./peers.mjs";
 
 /** The longest that one run of a peer may take, in milliseconds. */
-const PATIENCE = 60_000;
+const PATIENCE = 180_000;
 
 /** A peer in a home of its own. */
 class Place {
@@ -42,6 +42,8 @@ class Place {
       const timer = setTimeout(() => (child.kill("SIGKILL"), fail("did not end")), PATIENCE);
       for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (printed += text));
       child.on("error", (error) => (clearTimeout(timer), fail(error.message)));
+      const began = Date.now();
+      if (process.env.MODEL_LOG) child.on("close", () => console.error(`${args.at(-1)}: ${Date.now() - began} ms`));
       child.on("close", (code) => (clearTimeout(timer), code === 0 ? resolve(printed) : fail(`exit code ${code}`)));
       dialogue(child);
     });

@@ -23,6 +23,9 @@ const PEERS: [(&str, &[&str]); 5] = [
     ("opencode", &["opencode-PLATFORM@1.18.33"]),
 ];
 
+/// The file that names what was installed in its folder.
+const MARK: &str = "installed";
+
 /// The peers need a Node of at least this version; where there is an older one, [`NODE`] is installed for them.
 const LEAST_NODE: (u32, u32) = (22, 19);
 const NODE: &[&str] = &["node-PLATFORM@24.21.0"];
@@ -30,19 +33,33 @@ const NODE: &[&str] = &["node-PLATFORM@24.21.0"];
 /// What was published later is not installed, so that every run has the same dependencies.
 const BEFORE: &str = "--before=2026-11-20";
 
-/// Drives the peers that are named, or all. Those that cannot be installed are added to `skipped`.
-pub fn run(arguments: &[String], skipped: &mut Vec<String>) -> Outcome {
+/// Installs and drives the peers that are named, or all. Those that cannot be installed are left out.
+pub fn run(arguments: &[String]) -> Outcome {
     let is_wanted = |name: &str| arguments.is_empty() || arguments.iter().any(|it| it == name);
     let mut peers = Vec::new();
     for (name, packages) in PEERS.into_iter().filter(|(name, _)| is_wanted(name)) {
         match install(name, packages) {
             Ok(_) => peers.push(name),
-            Err(error) => {
-                println!("{name}: skipped: {error}");
-                skipped.push(format!("integrations: {name}: {error}"));
-            }
+            Err(error) => println!("{name}: skipped: {error}"),
         }
     }
+    drive(&peers)
+}
+
+/// Drives the peers that are installed; the others are added to `skipped`, because they are large.
+pub fn run_installed(skipped: &mut Vec<String>) -> Outcome {
+    let is_there = |name: &str| target().join("integrations").join(name).join(MARK).exists();
+    let (there, missing): (Vec<_>, Vec<_>) = PEERS
+        .map(|(name, _)| name)
+        .into_iter()
+        .partition(|name| is_there(name));
+    let told =
+        |name| format!("integrations: {name} is not installed; cargo xtask integrations does");
+    skipped.extend(missing.into_iter().map(told));
+    drive(&there)
+}
+
+fn drive(peers: &[&str]) -> Outcome {
     if peers.is_empty() {
         return Ok(());
     }
@@ -76,7 +93,7 @@ fn install(name: &str, packages: &[&str]) -> Outcome<PathBuf> {
         .iter()
         .map(|package| package.replace("PLATFORM", &platform()))
         .collect();
-    let (mark, manifest) = (folder.join("installed"), folder.join("package.json"));
+    let (mark, manifest) = (folder.join(MARK), folder.join("package.json"));
     if std::fs::read_to_string(&mark).is_ok_and(|there| there == packages.join(" ")) {
         return Ok(folder);
     }

@@ -48,7 +48,7 @@ fn main() -> ExitCode {
         Some("codegen") => codegen::run(),
         Some("models") => models::run(),
         Some("conformance") => conformance::run(rest),
-        Some("integrations") => integrations::run(rest, &mut Vec::new()),
+        Some("integrations") => integrations::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("tool-server") => tool_server::run(rest),
         Some("dist") => dist::run(rest),
