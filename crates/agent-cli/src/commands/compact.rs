@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use session_model::{EntryDraft, EntryId, SessionContext, SessionPath, build_context};
 
 use crate::commands::order::{self, Order, Passed};
+use crate::commands::output::draft_documents;
 use crate::commands::plan::{PREVIEW, PlanArgs, Planned, Planning, compaction_document};
 use crate::commands::restoring::{self, Found};
 use crate::commands::unreadable::Unreadable;
@@ -167,6 +168,9 @@ pub(super) fn run_at(
             let plan = &compacted.plan;
             let drafts = [lead, compacted.applied.drafts.clone()].concat();
             let ids = opened.commit(&destination, &drafts, Some(&plan.leaf))?;
+            if ids.is_empty() {
+                document["drafts"] = json!(draft_documents(&drafts));
+            }
             let facts = ui::compaction::CardFacts {
                 window,
                 written_to: written_to.as_deref(),

@@ -9,7 +9,7 @@ use clap::builder::PossibleValuesParser;
 use compaction_core::{LedgerItem, LedgerKind, Profile, TokenCount, removed_facts};
 use serde::Deserialize;
 use serde_json::{Value, json};
-use session_model::SessionTree;
+use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionTree};
 
 use crate::commands::Outcome;
 use crate::error::Error;
@@ -27,7 +27,9 @@ pub struct HookArgs {
 }
 
 fn agents() -> PossibleValuesParser {
-    PossibleValuesParser::new(AGENTS.map(|agent| agent.name))
+    // The plugin for opencode passes what it would export.
+    let names = AGENTS.iter().map(|agent| agent.name);
+    PossibleValuesParser::new(names.chain(["opencode"]))
 }
 
 /// The most that an agent may send, in bytes.
@@ -54,6 +56,8 @@ struct Input {
     session_id: Option<String>,
     transcript_path: Option<PathBuf>,
     hook_event_name: Option<String>,
+    /// What the user says now, where the event is one of every prompt.
+    prompt: Option<String>,
 }
 
 pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
@@ -80,9 +84,13 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
         }
     };
     let session = open_session(&path)?;
+    let is_repeated = input
+        .prompt
+        .as_ref()
+        .is_some_and(|prompt| has_asked_since(session.tree(), prompt));
     let document = match facts_of(session.tree()) {
-        None => json!({}),
-        Some(facts) => answer(&input, &facts),
+        Some(facts) if !is_repeated => answer(&input, &facts),
+        _ => json!({}),
     };
     let text = format!("{document}\n");
     Ok(Outcome::done(&document, text))
@@ -91,6 +99,23 @@ pub(super) fn run(args: &HookArgs, _: &Global) -> Result<Outcome, Error> {
 fn answer(input: &Input, facts: &str) -> Value {
     let event = input.hook_event_name.as_deref().unwrap_or("SessionStart");
     json!({ "hookSpecificOutput": { "hookEventName": event, "additionalContext": facts } })
+}
+
+/// Returns whether the user has said something between the newest compaction and `prompt`, so that the facts were told.
+fn has_asked_since(tree: &SessionTree, prompt: &str) -> bool {
+    let path = tree.path(tree.leaf());
+    let is_compaction = |index: &EntryIndex| tree.kind(*index) == EntryKind::Compaction;
+    let after = path.entries().iter().rev();
+    after
+        .take_while(|index| !is_compaction(index))
+        .filter_map(|index| tree.entry(*index).ok())
+        .any(|entry| match &entry.body {
+            EntryBody::Message(message) => match &**message {
+                AgentMessage::User(user) => user.content.joined_text("\n").trim() != prompt.trim(),
+                _ => false,
+            },
+            _ => false,
+        })
 }
 
 /// Returns what the newest compaction of a session took out of the context, in at most [`ANSWER`] tokens; `None` where

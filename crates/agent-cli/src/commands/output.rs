@@ -3,7 +3,10 @@
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use session_model::{EntryDraft, EntryId, SessionTree, Severity, decode_bytes, migrate_lines};
+use serde_json::Value;
+use session_model::{
+    EntryDraft, EntryId, SessionTree, Severity, Stamp, Timestamp, decode_bytes, migrate_lines,
+};
 use session_store::{Contents, SessionFile, SessionLock, SessionWriter};
 use tempfile::SpooledTempFile;
 
@@ -166,6 +169,28 @@ impl Opened {
         }
         Ok(ids)
     }
+}
+
+/// Returns what a dry run would write: entries as a session stores them, without what makes them unique. A compaction
+/// that keeps nothing has no `firstKeptEntryId`.
+pub(super) fn draft_documents(drafts: &[EntryDraft]) -> Vec<Value> {
+    let stamp = Stamp {
+        id: EntryId::new(""),
+        parent: None,
+        timestamp: Timestamp::from_millis(0),
+        part_of: None,
+    };
+    let entries = drafts
+        .iter()
+        .filter_map(|draft| serde_json::from_str(&draft.stamp(&stamp)).ok());
+    let mut entries: Vec<Value> = entries.collect();
+    for members in entries.iter_mut().filter_map(Value::as_object_mut) {
+        members.retain(|name, value| {
+            let is_own_id = name == "firstKeptEntryId" && value == "";
+            !is_own_id && !["id", "parentId", "timestamp"].contains(&name.as_str())
+        });
+    }
+    entries
 }
 
 /// Writes a copy of the session, in version 3, with `lines` after it.

@@ -5,6 +5,7 @@ use compaction_core::{PinError, PinTarget, Pins, TokenCount, threshold};
 use serde_json::{Value, json};
 use session_model::{EntryDraft, EntryId, build_context};
 
+use crate::commands::output::draft_documents;
 use crate::commands::{Destination, Opened, Outcome};
 use crate::error::Error;
 use crate::options::{Global, OutputArgs, SessionArgs, WindowArgs};
@@ -151,6 +152,9 @@ fn changed(
         "diagnostics": session.decoded.diagnostics,
     });
     document[verb] = json!(entry_id);
+    if written.is_none() {
+        document["drafts"] = json!(draft_documents(&[change.draft]));
+    }
     let name = entry_id.map_or_else(|| "a text".to_owned(), |id| clean(&id));
     let would = if written.is_some() { "" } else { "would be " };
     let size = counted(change.tokens.0 as usize, "token");

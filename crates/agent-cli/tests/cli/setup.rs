@@ -95,6 +95,29 @@ fn a_hook_tells_what_a_compaction_removed() {
 }
 
 #[test]
+fn a_hook_of_every_prompt_tells_once() {
+    let env = TestEnv::new();
+    let fixture = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../session-import/tests/fixtures/gemini-journal.jsonl"
+    );
+    let told = |prompt: &str| {
+        let input = json!({ "transcript_path": fixture, "hook_event_name": "BeforeAgent", "prompt": prompt });
+        let output = env.run_on(input.to_string().as_bytes(), &["hook", "gemini"]);
+        serde_json::from_str::<Value>(&output.success()).expect("JSON")
+    };
+    assert_eq!(told("go on"), json!({}), "\"and now?\" was said since");
+    let first = &told("and now?")["hookSpecificOutput"];
+    assert_eq!(first["hookEventName"], "BeforeAgent");
+    assert!(
+        first["additionalContext"]
+            .to_string()
+            .contains("left the context"),
+        "{first}"
+    );
+}
+
+#[test]
 fn a_hook_tells_nothing_private() {
     let env = TestEnv::new();
     let message = |id: &str, parent: Value, text: &str| {
@@ -126,4 +149,103 @@ fn a_hook_tells_nothing_private() {
     );
     let told = env.run_on(input.as_bytes(), &["hook", "claude"]).success();
     assert!(!told.contains("linter"), "{told}");
+}
+
+#[test]
+fn a_dry_run_tells_the_entries_that_would_be_written() {
+    let env = TestEnv::sample();
+    let restore = ["compact", "s.jsonl", "--strategy", "restore"];
+    let extractive = ["compact", "s.jsonl", "--strategy", "extractive"];
+    let pin = ["pin", "s.jsonl", "--text", "never push to main"];
+    for arguments in [&restore[..], &extractive, &pin] {
+        let small = ["--set", "compaction.keepRecentTokens=10", "--json"];
+        let document = env.run_with(&[arguments, &["--dry-run"]].concat(), &small);
+        let mut drafts = document.json()["drafts"].take();
+        let drafts = drafts.as_array_mut().expect("drafts");
+        env.run_with(&[arguments, &["--out", "after.jsonl"]].concat(), &small)
+            .success();
+        let mut written = env
+            .lines("after.jsonl")
+            .split_off(env.lines("s.jsonl").len());
+        assert!(!written.is_empty() && written.len() == drafts.len());
+        for (draft, entry) in drafts.iter_mut().zip(&mut written) {
+            let members = entry.as_object_mut().expect("an entry");
+            if members.get("firstKeptEntryId") == members.get("id") {
+                members.remove("firstKeptEntryId");
+            }
+            for name in ["id", "parentId", "partOf", "timestamp"] {
+                members.remove(name);
+            }
+            for entry in [draft, entry] {
+                entry["details"]["seconds"] = Value::Null;
+            }
+        }
+        assert_eq!(*drafts, written);
+        std::fs::remove_file(env.path("after.jsonl")).expect("removed");
+    }
+}
+
+#[test]
+fn an_extension_is_written_and_its_settings_are_kept() {
+    let env = TestEnv::new();
+    env.run(&["setup", "pi"]).success();
+    let folder = env.home().join(".pi/agent/extensions/agent-cli");
+    let settings = folder.join("settings.json");
+    let written = std::fs::read_to_string(&settings).expect("settings");
+    assert!(
+        folder.join("index.ts").exists() && written.contains("\"program\""),
+        "{written}"
+    );
+    let own = written.replace("\n}", ",\n  \"compact\": [\"--strategy=restore\"]\n}");
+    std::fs::write(&settings, &own).expect("written");
+    assert_eq!(env.run(&["setup", "pi"]).code, Some(3), "set up already");
+    env.run(&["setup", "pi", "--undo"]).success();
+    let left = std::fs::read_to_string(&settings).expect("settings");
+    assert!(
+        left.contains("restore") && !folder.join("index.ts").exists(),
+        "{left}"
+    );
+    std::fs::remove_file(&settings).expect("removed");
+    env.run(&["setup", "pi"]).success();
+    env.run(&["setup", "pi", "--undo"]).success();
+    assert!(!folder.exists());
+}
+
+#[test]
+fn the_plugin_for_claude_code_registers_what_setup_registers() {
+    let env = TestEnv::new();
+    let plugin = std::path::Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/integrations/claude-code"
+    ));
+    let text = |path: &str| std::fs::read_to_string(plugin.join(path)).expect(path);
+    let json = |path: &str| serde_json::from_str::<Value>(&text(path)).expect(path);
+    env.run(&["setup", "claude"]).success();
+    let written = |path: &str| {
+        let text = std::fs::read_to_string(env.home().join(path)).expect(path);
+        let program = env!("CARGO_BIN_EXE_agent-cli");
+        let program = std::fs::canonicalize(program).expect("the program");
+        let text = text.replace(&*program.to_string_lossy(), "agent-cli");
+        serde_json::from_str::<Value>(&text).expect(path)
+    };
+    assert_eq!(json(".mcp.json"), written(".claude.json"));
+    assert_eq!(json("hooks/hooks.json"), written(".claude/settings.json"));
+    let manifest = json(".claude-plugin/plugin.json");
+    assert_eq!(manifest["name"], "agent-cli");
+    assert_eq!(manifest["version"], env!("CARGO_PKG_VERSION"));
+    // The sub-agent may use two tools of the plugin's server, and nothing else.
+    let agent = text("agents/recall-search.md");
+    let tools = agent.lines().find_map(|line| line.strip_prefix("tools: "));
+    let server = "mcp__plugin_agent-cli_agent-cli__";
+    let tools = tools.into_iter().flat_map(|tools| tools.split(", "));
+    let tools: Vec<_> = tools.filter_map(|tool| tool.strip_prefix(server)).collect();
+    assert_eq!(tools, ["recall", "recall_read"]);
+    for file in ["agents/recall-search.md", "skills/recall/SKILL.md"] {
+        let text = text(file);
+        let front = text.split("---\n").nth(1).unwrap_or_default();
+        assert!(
+            front.contains("name: recall") && front.contains("description: "),
+            "{file}"
+        );
+    }
 }

@@ -60,6 +60,7 @@ pub(super) fn put(text: &str, edit: &Edit) -> Result<String, String> {
             }
             Ok(document.to_string())
         }
+        Edit::Text(text) => Ok((*text).to_owned()),
     }
 }
 
@@ -107,6 +108,7 @@ pub(super) fn take_back(text: &str, edit: &Edit) -> Result<String, String> {
             }
             Ok(document.to_string())
         }
+        Edit::Text(_) => Ok(String::new()),
     }
 }
 

@@ -20,9 +20,9 @@ use crate::find::Environment;
 use crate::options::Global;
 use crate::ui::clean;
 
-use targets::{Change, TARGETS, Target};
+use targets::{Change, SERVER, TARGETS, Target};
 
-/// Give another agent recall: register the server of `mcp`, and the hook that runs after a compaction.
+/// Give another agent recall: register the server of `mcp` and the hook that runs after a compaction, or an extension.
 #[derive(Debug, Args)]
 pub struct SetupArgs {
     /// The agent.
@@ -134,10 +134,15 @@ impl Edited {
     /// Replaces the file as a whole; one in which nothing is left is removed.
     fn write(&self) -> Result<(), Error> {
         let failed = |error| Error::io("write", &self.file, error);
-        if edit::is_empty(&self.after) && !edit::is_empty(&self.before) {
-            return std::fs::remove_file(&self.file).map_err(failed);
-        }
         let folder = self.file.parent().unwrap_or(Path::new("."));
+        if edit::is_empty(&self.after) && !edit::is_empty(&self.before) {
+            std::fs::remove_file(&self.file).map_err(failed)?;
+            if folder.ends_with(SERVER) {
+                // One that holds something else stays.
+                let _ = std::fs::remove_dir(folder);
+            }
+            return Ok(());
+        }
         std::fs::create_dir_all(folder).map_err(failed)?;
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
         file.write_all(self.after.as_bytes()).map_err(failed)?;

@@ -31,13 +31,29 @@ struct Part {
 enum Place {
     /// A server with `command` and `args`, in the object of this name.
     Server(&'static str),
-    /// A server with `type` and one list, in the object of this name.
-    LocalServer(&'static str),
+    /// The same, with tools that the model is shown without searching for them.
+    ShownServer(&'static str),
     /// A server in a table of TOML.
     TomlServer(&'static str),
     /// A command that runs at this event, for events that match.
     Hook(&'static str, &'static str),
+    /// The whole file.
+    Text(&'static str),
+    /// The name of this program, in the member of this name.
+    Program(&'static str),
 }
+
+/// The extension of pi and oh-my-pi, and what it reads next to it.
+const EXTENSION: &[Part] = &[
+    Part {
+        file: "extensions/agent-cli/index.ts",
+        place: Place::Text(include_str!("../../../integrations/pi/index.ts")),
+    },
+    Part {
+        file: "extensions/agent-cli/settings.json",
+        place: Place::Program("program"),
+    },
+];
 
 const COMPACTED: Place = Place::Hook("SessionStart", "compact");
 
@@ -76,10 +92,16 @@ pub(super) const TARGETS: &[Target] = &[
         agent: "opencode",
         variable: None,
         folder: ".config/opencode",
-        parts: &[Part {
-            file: "opencode.json",
-            place: Place::LocalServer("mcp"),
-        }],
+        parts: &[
+            Part {
+                file: "plugin/agent-cli.js",
+                place: Place::Text(include_str!("../../../integrations/opencode/agent-cli.js")),
+            },
+            Part {
+                file: "plugin/agent-cli.json",
+                place: Place::Program("program"),
+            },
+        ],
     },
     Target {
         agent: "qwen",
@@ -88,7 +110,7 @@ pub(super) const TARGETS: &[Target] = &[
         parts: &[
             Part {
                 file: "settings.json",
-                place: Place::Server("mcpServers"),
+                place: Place::ShownServer("mcpServers"),
             },
             Part {
                 file: "settings.json",
@@ -100,19 +122,28 @@ pub(super) const TARGETS: &[Target] = &[
         agent: "gemini",
         variable: None,
         folder: ".gemini",
-        parts: &[Part {
-            file: "settings.json",
-            place: Place::Server("mcpServers"),
-        }],
+        parts: &[
+            Part {
+                file: "settings.json",
+                place: Place::Server("mcpServers"),
+            },
+            Part {
+                file: "settings.json",
+                place: Place::Hook("BeforeAgent", "*"),
+            },
+        ],
+    },
+    Target {
+        agent: "pi",
+        variable: Some("PI_CODING_AGENT_DIR"),
+        folder: ".pi/agent",
+        parts: EXTENSION,
     },
     Target {
         agent: "omp",
         variable: None,
         folder: ".omp/agent",
-        parts: &[Part {
-            file: "mcp.json",
-            place: Place::Server("mcpServers"),
-        }],
+        parts: EXTENSION,
     },
 ];
 
@@ -130,6 +161,8 @@ pub(super) enum Edit {
     Element(Vec<&'static str>, Value),
     /// A table of TOML: its name, and its values.
     Table([&'static str; 2], Value),
+    /// The text of the whole file, which is ours.
+    Text(&'static str),
 }
 
 impl Target {
@@ -170,12 +203,14 @@ impl Place {
         let server = json!({ "command": program, "args": ["mcp"] });
         match self {
             Self::Server(name) => Edit::Member(vec![name, SERVER], server),
-            Self::LocalServer(name) => {
-                let server =
-                    json!({ "type": "local", "command": [program, "mcp"], "enabled": true });
+            Self::ShownServer(name) => {
+                let mut server = server;
+                server["alwaysLoadTools"] = json!(true);
                 Edit::Member(vec![name, SERVER], server)
             }
             Self::TomlServer(name) => Edit::Table([name, SERVER], server),
+            Self::Text(text) => Edit::Text(text),
+            Self::Program(name) => Edit::Member(vec![name], json!(program)),
             Self::Hook(event, matcher) => {
                 let quoted =
                     shlex::try_quote(program).map_or_else(|_| program.to_owned(), Into::into);

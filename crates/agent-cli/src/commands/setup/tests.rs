@@ -26,6 +26,10 @@ fn every_agent_is_set_up_in_an_empty_home() {
         for (file, edit) in edits(target.agent) {
             let after = put("", &edit).unwrap();
             assert_eq!(put(&after, &edit).unwrap(), after, "twice is once");
+            let after = match edit {
+                Edit::Text(_) => after.lines().next().unwrap_or_default().to_owned() + "\n",
+                _ => after,
+            };
             text.push_str(&format!("# {file}\n{after}"));
         }
     }
@@ -75,20 +79,17 @@ fn every_agent_is_set_up_in_an_empty_home() {
         ]
       }
     }
-    # /home/ann/.config/opencode/opencode.json
+    # /home/ann/.config/opencode/plugin/agent-cli.js
+    // Recall for opencode 1.18.33. `agent-cli setup opencode` writes this file, and the name of the program next to it.
+    # /home/ann/.config/opencode/plugin/agent-cli.json
     {
-      "mcp": {
-        "agent-cli": {
-          "command": ["agent-cli", "mcp"],
-          "enabled": true,
-          "type": "local"
-        }
-      }
+      "program": "agent-cli"
     }
     # /home/ann/.qwen/settings.json
     {
       "mcpServers": {
         "agent-cli": {
+          "alwaysLoadTools": true,
           "args": ["mcp"],
           "command": "agent-cli"
         }
@@ -119,16 +120,42 @@ fn every_agent_is_set_up_in_an_empty_home() {
         }
       }
     }
-    # /home/ann/.omp/agent/mcp.json
+    # /home/ann/.gemini/settings.json
     {
-      "mcpServers": {
-        "agent-cli": {
-          "args": ["mcp"],
-          "command": "agent-cli"
-        }
+      "hooks": {
+        "BeforeAgent": [
+          {
+            "hooks": [
+              {
+                "command": "agent-cli hook gemini",
+                "type": "command"
+              }
+            ],
+            "matcher": "*"
+          }
+        ]
       }
     }
+    # /home/ann/.pi/agent/extensions/agent-cli/index.ts
+    // Compaction, recall and pins by agent-cli, for pi 0.87.1 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
+    # /home/ann/.pi/agent/extensions/agent-cli/settings.json
+    {
+      "program": "agent-cli"
+    }
+    # /home/ann/.omp/agent/extensions/agent-cli/index.ts
+    // Compaction, recall and pins by agent-cli, for pi 0.87.1 and oh-my-pi 18.2.3. `agent-cli setup pi` (or omp) writes
+    # /home/ann/.omp/agent/extensions/agent-cli/settings.json
+    {
+      "program": "agent-cli"
+    }
     "#);
+}
+
+#[test]
+fn the_extension_teaches_recall_in_the_words_of_the_prompt() {
+    let extension = include_str!("../../../integrations/pi/index.ts");
+    let prompt = compaction_core::prompts::summary_recall();
+    assert!(extension.contains(&format!("\"{prompt}\"")), "{prompt}");
 }
 
 #[test]

@@ -1,0 +1,93 @@
+// A model on loopback that speaks Chat Completions, Responses and Messages. It answers from the request alone, so every
+// peer gets the same story: a long answer with a fact in its middle, short answers, and a call of recall.
+import { createServer } from "node:http";
+
+/** What the model tells once, and what is asked for after a compaction took it out of the context. */
+export const FACT = "the spare key hangs below the blue walrus";
+export const INVENTORY = "Read the inventory aloud.";
+export const QUESTION = "Find the spare key.";
+/** What is answered as if it filled the context. */
+export const FILL = "Fill the context.";
+
+const WORDS = ["crate", "rope", "lamp", "barrel", "sail", "anchor", "bucket", "ladder"];
+const line = (n) => `Item ${n}: ${WORDS[n % 8]} ${WORDS[(n * 3 + 1) % 8]}, place ${n * 7}`;
+const LONG = Array.from({ length: 300 }, (_, n) => (n === 137 ? `Item 137: ${FACT}` : line(n))).join("\n");
+const SHORT = `Work goes on.\n${Array.from({ length: 20 }, (_, n) => line(n + 500)).join("\n")}`;
+
+const textOf = (content) =>
+  typeof content === "string" ? content : (content ?? []).map((part) => part.text ?? textOf(part.content ?? "")).join("\n");
+
+/** Returns a request as `{ tools, turns }`; a turn is `{ role, text }`, with the role `tool` for a result. */
+function read({ messages, input, tools = [] }) {
+  const names = tools.flatMap((tool) => (tool.tools ?? [tool]).map((each) => [tool.type === "namespace" ? tool.name : undefined, each.function?.name ?? each.name]));
+  const turns = (messages ?? (typeof input === "string" ? [{ role: "user", content: input }] : input)).map((item) => {
+    const isResult = item.role === "tool" || item.type?.endsWith("_output") || item.content?.[0]?.type === "tool_result";
+    return { role: isResult ? "tool" : (item.role ?? "other"), text: textOf(isResult && item.output ? item.output : item.content) };
+  });
+  return { tools: names, turns };
+}
+
+function answerTo({ tools, turns }) {
+  const last = turns.at(-1);
+  const asked = turns.findLast(({ role }) => role === "user")?.text ?? "";
+  const recall = tools.find(([, name]) => /(^|_)recall$/.test(name));
+  if (last.role === "tool") return { text: "Found." };
+  if (asked.includes(QUESTION) && recall) return { call: recall, arguments: { query: "spare key walrus" } };
+  return { text: asked.includes(INVENTORY) && tools.length > 0 ? LONG : SHORT };
+}
+
+const WIRES = {
+  "/chat/completions": ({ text, call, arguments: given }, tokens) => {
+    const delta = call
+      ? { tool_calls: [{ index: 0, id: "call_1", type: "function", function: { name: call[1], arguments: JSON.stringify(given) } }] }
+      : { content: text };
+    const chunk = (choices, more) => ({ id: "c1", object: "chat.completion.chunk", created: 1, model: "mock", choices, ...more });
+    const usage = { prompt_tokens: tokens, completion_tokens: 20, total_tokens: tokens + 20 };
+    return [
+      [null, chunk([{ index: 0, delta: { role: "assistant", ...delta }, finish_reason: null }])],
+      [null, chunk([{ index: 0, delta: {}, finish_reason: call ? "tool_calls" : "stop" }])],
+      [null, chunk([], { usage })],
+      [null, "[DONE]"],
+    ];
+  },
+  "/responses": ({ text, call, arguments: given }, tokens) => {
+    const item = call
+      ? { type: "function_call", id: "fc_1", call_id: "call_1", ...(call[0] && { namespace: call[0] }), name: call[1], arguments: JSON.stringify(given), status: "completed" }
+      : { type: "message", id: "msg_1", role: "assistant", status: "completed", content: [{ type: "output_text", text, annotations: [] }] };
+    const usage = { input_tokens: tokens, input_tokens_details: { cached_tokens: 0 }, output_tokens: 20, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: tokens + 20 };
+    const response = { id: "r1", object: "response", created_at: 1, model: "mock", status: "completed", output: [item], usage };
+    return [
+      { type: "response.created", response: { ...response, status: "in_progress", output: [] } },
+      { type: "response.output_item.added", output_index: 0, item },
+      { type: "response.output_item.done", output_index: 0, item },
+      { type: "response.completed", response },
+    ].map((event) => [event.type, event]);
+  },
+};
+
+/** Starts the model; `requests` holds the body of each request, in order. */
+export async function startModel() {
+  const requests = [];
+  const server = createServer((request, response) => {
+    const chunks = [];
+    request.on("data", (chunk) => chunks.push(chunk));
+    request.on("end", () => {
+      const wire = Object.keys(WIRES).find((path) => request.url.split("?")[0].endsWith(path));
+      if (!wire || request.method !== "POST") return response.writeHead(404).end(`{"error":{"message":"no ${request.url} here"}}`);
+      const bytes = Buffer.concat(chunks).toString();
+      const body = JSON.parse(bytes);
+      const told = read(body);
+      requests.push({ ...told, bytes });
+      const events = WIRES[wire](answerTo(told), told.turns.at(-1)?.text.includes(FILL) && told.tools.length > 0 ? 99_000 : Math.ceil(bytes.length / 4));
+      if (process.env.MODEL_LOG) console.error(wire, JSON.stringify(told.turns.map(({ role, text }) => `${role}: ${text.slice(0, 60)}`)), JSON.stringify(told.tools.map(([, name]) => name)));
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      for (const [name, data] of events) {
+        if (name) response.write(`event: ${name}\n`);
+        response.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
+      }
+      response.end();
+    });
+  });
+  await new Promise((ready) => server.listen(0, "127.0.0.1", ready));
+  return { url: `http://127.0.0.1:${server.address().port}/v1`, requests, stop: () => server.close() };
+}

@@ -1,0 +1,116 @@
+// Drives real peers against a model on loopback: a session is made and compacted, then the model calls our recall, and
+// the request that follows must hold a text that had left the context.
+//
+//   node run.mjs --peers FOLDER --bin AGENT_CLI [NAME ...]
+import { spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { FACT, INVENTORY, QUESTION, startModel } from "./model.mjs";
+import { PEERS } from "./peers.mjs";
+
+/** The longest that one run of a peer may take, in milliseconds. */
+const PATIENCE = 180_000;
+
+/** A peer in a home of its own. */
+class Place {
+  constructor(peers, bin, home, url) {
+    Object.assign(this, { peers, bin, home, url, work: join(home, "work"), env: {} });
+    this.node = process.execPath;
+    mkdirSync(this.work);
+  }
+
+  write(path, content) {
+    const file = join(this.home, path);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content, null, 2));
+  }
+
+  /** Returns the path of something that npm installed for a peer. */
+  installed(path) {
+    return join(this.peers, path);
+  }
+
+  /** Runs a program to its end and returns what it printed; `dialogue` may write to its input. */
+  run([program, ...args], dialogue = (child) => child.stdin.end()) {
+    const inherited = { PATH: process.env.PATH, LANG: "C.UTF-8", TMPDIR: process.env.TMPDIR ?? tmpdir() };
+    const env = { ...inherited, HOME: this.home, NO_COLOR: "1", ...this.env };
+    return new Promise((resolve, reject) => {
+      const child = spawn(program, args, { cwd: this.work, env });
+      let printed = "";
+      const fail = (why) => reject(new Error(`${[program, ...args].join(" ").slice(0, 200)}: ${why}\n${printed.slice(-2000)}`));
+      const timer = setTimeout(() => (child.kill("SIGKILL"), fail("did not end")), PATIENCE);
+      for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (printed += text));
+      child.on("error", (error) => (clearTimeout(timer), fail(error.message)));
+      const began = Date.now();
+      if (process.env.MODEL_LOG) child.on("close", () => console.error(`${args.at(-1)}: ${Date.now() - began} ms`));
+      child.on("close", (code) => (clearTimeout(timer), code === 0 ? resolve(printed) : fail(`exit code ${code}`)));
+      dialogue(child);
+    });
+  }
+
+  /** Runs a peer that speaks JSON lines, and ends it once a line of it satisfies `isEnd`. */
+  async dialogue(command, line, isEnd) {
+    let answer;
+    await this.run(command, (child) => {
+      let rest = "";
+      child.stdout.on("data", (text) => {
+        const lines = (rest + text).split("\n");
+        rest = lines.pop();
+        answer ??= lines.filter((each) => each.startsWith("{")).map((each) => JSON.parse(each)).find(isEnd);
+        if (answer) child.stdin.end();
+      });
+      child.stdin.write(`${JSON.stringify(line)}\n`);
+    });
+    return answer;
+  }
+}
+
+async function drive(name, peers, bin) {
+  const peer = PEERS[name];
+  const home = mkdtempSync(join(tmpdir(), `agent-cli-${name}-`));
+  const model = await startModel();
+  try {
+    const place = new Place(peers, bin, home, model.url);
+    await peer.prepare(place);
+    await place.run([place.bin, "setup", name]);
+    for (const text of [INVENTORY, "Go on."]) await peer.say(place, text);
+    await peer.compact(place);
+    const before = model.requests.length;
+    await peer.say(place, QUESTION);
+    const asked = check(model.requests.slice(before));
+    if (peer.taught && !asked.bytes.includes(peer.taught)) throw new Error(`the summary does not end with ${peer.taught}`);
+    await peer.finish?.(place);
+    return asked.bytes.includes("left the context in this compaction") ? "; the hook told what left the context" : "";
+  } finally {
+    model.stop();
+    if (process.env.KEEP_HOME) console.log(`home: ${home}`);
+    else rmSync(home, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Checks what the model was sent after the compaction; returns the request with the question. */
+function check(requests) {
+  const asked = requests.find(({ turns }) => turns.at(-1)?.role !== "tool" && turns.some(({ text }) => text.includes(QUESTION)));
+  const told = requests.find(({ turns }) => turns.at(-1)?.role === "tool");
+  if (!asked) throw new Error("the question was not sent");
+  if (asked.bytes.includes(FACT)) throw new Error("the fact is in the context after the compaction");
+  if (!told) throw new Error(`recall was not called; the tools were ${asked.tools.map(([, tool]) => tool)}`);
+  const result = told.turns.at(-1).text;
+  if (!result.includes(FACT)) throw new Error(`recall does not tell the fact: ${result.slice(0, 600)}`);
+  return asked;
+}
+
+const words = process.argv.slice(2);
+const take = (name) => words.splice(words.indexOf(name), 2)[1];
+const [peers, bin] = [take("--peers"), take("--bin")];
+let failed = 0;
+for (const name of words.length > 0 ? words : Object.keys(PEERS)) {
+  const start = Date.now();
+  const told = await drive(name, peers, bin).then(
+    (hook) => `recall told what a compaction removed${hook}`,
+    (error) => ((failed += 1), `FAILED: ${error.message}`),
+  );
+  console.log(`${name}: ${told} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+}
+process.exit(failed > 0 ? 1 : 0);
