@@ -37,6 +37,8 @@ pub struct HandoffPlan {
     pub max_output: TokenCount,
     /// The facts that follow the prose.
     pub ledger: LedgerBlock,
+    /// All facts.
+    pub(crate) facts: Ledger,
     pub(crate) profile: Profile,
     file_list_limit: usize,
     asked: RequestSet,
@@ -105,6 +107,7 @@ pub fn plan_handoff(
     };
     Ok(Some(HandoffPlan {
         ledger: ledger.fit(budget, profile.counter()).handed_off(),
+        facts: ledger,
         files: file_ops(context, &dispositions, &profile.rules()),
         max_output,
         profile,

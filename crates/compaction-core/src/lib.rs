@@ -113,7 +113,7 @@ pub use restore::{
     RestoreInput, Restored, RestoredFile, RestoredImage, TouchedFile, content_hash, touched_files,
 };
 pub use rules::{Profile, Rules};
-pub use serialize::{Bounds, escape, serialize_conversation, serialize_parts};
+pub use serialize::{Bounds, escape, serialize_parts};
 pub use settings::{
     BranchSummarySettings, CompactionSettings, CutRule, DEFAULT_RESERVE, InvalidSetting,
     LedgerSettings, PinSettings, PruneSettings, RestoreSettings, Serialization, Settings,

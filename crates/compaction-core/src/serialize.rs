@@ -1,8 +1,11 @@
 //! A conversation as text, so that a summarizer reads it instead of going on with it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use session_model::{Block, Content, LlmMessage, StopReason, Wording, json};
+use session_model::{
+    AgentMessage, Block, Content, LlmMessage, StopReason, ToolCall, Wording, convert_message, json,
+};
 
 use crate::settings::Serialization;
 
@@ -43,50 +46,160 @@ impl Bounds {
     }
 }
 
-/// Returns the conversation as one text; see [`serialize_parts`].
-pub fn serialize_conversation(messages: &[LlmMessage], bounds: &Bounds) -> String {
-    let parts = messages
-        .iter()
-        .flat_map(|message| serialize_parts(message, bounds));
-    parts.collect::<Vec<_>>().join(bounds.separator())
-}
-
 /// Returns the labelled parts of one message: what was said, thought, called or given back.
 pub fn serialize_parts(message: &LlmMessage, bounds: &Bounds) -> Vec<String> {
-    match message {
-        LlmMessage::System(_) => Vec::new(),
-        LlmMessage::Developer(content) | LlmMessage::User(content) => {
-            let text = told_text(content, bounds);
-            let part = (!text.is_empty()).then(|| labelled(Label::User, &text, bounds));
-            part.into_iter().collect()
-        }
-        LlmMessage::Assistant(answer) => {
-            let mut parts = answer_parts(&answer.content, bounds);
-            if bounds.wording == Wording::Own && answer.stop_reason == StopReason::Aborted {
-                parts.push(labelled(Label::Assistant, INTERRUPTED, bounds));
-            }
-            parts
-        }
-        LlmMessage::ToolResult(result) => {
-            let text = told_text(&result.content, bounds);
-            let part = (!text.is_empty()).then(|| {
-                let text = match (bounds.wording, result.is_error) {
-                    (Wording::Pi, _) => cut(&text, Some(bounds.tool_result), bounds),
-                    (Wording::Own, false) => {
-                        cut(&folded_lines(&text), Some(bounds.tool_result), bounds)
-                    }
-                    (Wording::Own, true) => {
-                        format!(
-                            "(failed) {}",
-                            ends(&folded_lines(&text), bounds.tool_result)
-                        )
-                    }
-                };
-                labelled(Label::ToolResult, &text, bounds)
-            });
-            part.into_iter().collect()
+    Serializer::new(bounds).parts_of(message, false)
+}
+
+/// Serializes messages one after the other. In our own wording, calls that one answer makes together are numbered, with
+/// their results, and what the user says while work goes on is marked.
+pub(crate) struct Serializer<'a> {
+    bounds: &'a Bounds,
+    /// The numbers of calls that were made together, by their ids.
+    numbers: BTreeMap<String, usize>,
+    /// Whether the newest answer called tools and has not ended its turn.
+    works: bool,
+}
+
+impl<'a> Serializer<'a> {
+    /// Returns one at the beginning of a conversation.
+    pub(crate) const fn new(bounds: &'a Bounds) -> Self {
+        Self {
+            bounds,
+            numbers: BTreeMap::new(),
+            works: false,
         }
     }
+
+    /// Returns the labelled parts of the next message.
+    pub(crate) fn parts(&mut self, message: &AgentMessage) -> Vec<String> {
+        let Some(told) = convert_message(message, self.bounds.wording) else {
+            return Vec::new();
+        };
+        let steers = self.works && matches!(message, AgentMessage::User(_));
+        if self.bounds.wording == Wording::Own
+            && let LlmMessage::Assistant(answer) = &told
+        {
+            let calls: Vec<&ToolCall> = answer.content.tool_calls().collect();
+            self.works = !calls.is_empty() && answer.stop_reason != StopReason::Aborted;
+            if calls.len() > 1 {
+                let ids = calls.iter().map(|call| call.id.clone());
+                self.numbers.extend(ids.zip(1..));
+            }
+        }
+        self.parts_of(&told, steers)
+    }
+
+    /// Returns the number of a call, with a mark.
+    fn number(&self, id: &str) -> String {
+        let number = self.numbers.get(id);
+        number.map_or_else(String::new, |number| format!("#{number} "))
+    }
+
+    fn parts_of(&self, message: &LlmMessage, steers: bool) -> Vec<String> {
+        let bounds = self.bounds;
+        match message {
+            LlmMessage::System(_) => Vec::new(),
+            LlmMessage::Developer(content) | LlmMessage::User(content) => {
+                let mut text = told_text(content, bounds);
+                if steers && !text.is_empty() {
+                    text.insert_str(0, STEERING);
+                }
+                let part = (!text.is_empty()).then(|| labelled(Label::User, &text, bounds));
+                part.into_iter().collect()
+            }
+            LlmMessage::Assistant(answer) => {
+                let mut parts = answer_parts(&answer.content, self);
+                if bounds.wording == Wording::Own && answer.stop_reason == StopReason::Aborted {
+                    parts.push(labelled(Label::Assistant, INTERRUPTED, bounds));
+                }
+                parts
+            }
+            LlmMessage::ToolResult(result) => {
+                let text = told_text(&result.content, bounds);
+                if text.is_empty() {
+                    return Vec::new();
+                }
+                let limit = bounds.tool_result;
+                let text = match (bounds.wording, result.is_error) {
+                    (Wording::Pi, _) => cut(&text, Some(limit), bounds),
+                    (Wording::Own, false) => {
+                        let text = folded_lines(&text);
+                        let outline = outline(&result.tool_name, &text, limit);
+                        outline.unwrap_or_else(|| cut(&text, Some(limit), bounds))
+                    }
+                    (Wording::Own, true) => {
+                        format!("(failed) {}", ends(&folded_lines(&text), limit))
+                    }
+                };
+                let text = format!("{}{text}", self.number(&result.tool_call_id));
+                vec![labelled(Label::ToolResult, &text, bounds)]
+            }
+        }
+    }
+}
+
+/// Stands before what the user says while work goes on.
+const STEERING: &str = "(while the work went on) ";
+
+/// The most of a line of an outline, in characters.
+const OUTLINED: usize = 120;
+
+/// Returns the outline of a file that was read and exceeds the limit: its first lines, and of the others those that
+/// define something or head a section. Nothing where that is as long, or there are no such lines.
+fn outline(tool: &str, text: &str, limit: usize) -> Option<String> {
+    const OPENS: [&str; 24] = [
+        "fn ",
+        "pub ",
+        "struct ",
+        "enum ",
+        "impl ",
+        "impl<",
+        "trait ",
+        "mod ",
+        "class ",
+        "def ",
+        "async ",
+        "function ",
+        "export ",
+        "interface ",
+        "type ",
+        "const ",
+        "static ",
+        "public ",
+        "private ",
+        "protected ",
+        "func ",
+        "#[test]",
+        "# ",
+        "## ",
+    ];
+    let reads = matches!(
+        tool.to_lowercase().as_str(),
+        "read" | "view" | "cat" | "read_file" | "readfile"
+    );
+    if !reads || json::utf16_len(text) <= limit {
+        return None;
+    }
+    let head = json::utf16_prefix(text, limit / 4);
+    let head = &head[..head.rfind('\n').unwrap_or(head.len())];
+    let mut outline = head.to_owned();
+    let mut left = 0_usize;
+    let (mut lines, mut used) = (0, json::utf16_len(head));
+    for line in text[head.len()..].lines() {
+        let defines = OPENS.iter().any(|open| line.trim_start().starts_with(open));
+        let line: String = line.chars().take(OUTLINED).collect();
+        let length = json::utf16_len(&line) + 1;
+        if !defines || used + length > limit {
+            left += 1;
+            continue;
+        }
+        outline.push('\n');
+        outline.push_str(&line);
+        used += length;
+        lines += 1;
+    }
+    (lines > 0).then(|| format!("{outline}\n[... outline; {left} other lines left out]"))
 }
 
 /// Returns the text of a content. In our own wording the place of an image is marked by its type; the cut of a long
@@ -112,7 +225,8 @@ fn image_mark(mime_type: &str) -> String {
     format!("[image {}]", name.collect::<String>())
 }
 
-fn answer_parts(content: &Content, bounds: &Bounds) -> Vec<String> {
+fn answer_parts(content: &Content, serializer: &Serializer<'_>) -> Vec<String> {
+    let bounds = serializer.bounds;
     let mut parts = Vec::new();
     let blocks = content.blocks().iter();
     let thinking: Vec<&str> = blocks
@@ -147,7 +261,8 @@ fn answer_parts(content: &Content, bounds: &Bounds) -> Vec<String> {
                     format!("{key}={value}")
                 })
                 .collect();
-            format!("{}({})", call.name, arguments.join(", "))
+            let number = serializer.number(&call.id);
+            format!("{number}{}({})", call.name, arguments.join(", "))
         })
         .collect();
     if !calls.is_empty() {
@@ -342,7 +457,22 @@ fn escape_tags(line: &str, tags: &[&str], out: &mut String) {
 
 #[cfg(test)]
 mod tests {
-    use super::{ends, escape, folded_lines};
+    use super::{ends, escape, folded_lines, outline};
+
+    #[test]
+    fn a_file_that_was_read_is_cut_to_its_outline() {
+        let body = "    let x = 1;\n".repeat(40);
+        let text = format!("//! Head.\nuse a;\n{body}pub fn one() {{\n{body}}}\n## Part\n{body}");
+        let outlined = outline("read", &text, 200).expect("an outline");
+        assert!(outlined.starts_with("//! Head.\nuse a;\n"), "{outlined}");
+        assert!(
+            outlined.contains("\npub fn one() {\n## Part\n[... outline; "),
+            "{outlined}"
+        );
+        assert_eq!(outline("bash", &text, 200), None);
+        assert_eq!(outline("read", "short", 200), None);
+        assert_eq!(outline("read", &"word ".repeat(100), 200), None);
+    }
 
     #[test]
     fn repeated_lines_are_folded_and_errors_keep_their_end() {

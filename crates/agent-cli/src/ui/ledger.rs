@@ -94,5 +94,9 @@ fn name(kind: LedgerKind) -> &'static str {
         LedgerKind::Figure => "figure",
         LedgerKind::NextStep => "next step",
         LedgerKind::Message => "message",
+        LedgerKind::Answer => "answer",
+        LedgerKind::Done => "done",
+        LedgerKind::Check => "check",
+        LedgerKind::Branch => "branch",
     }
 }

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use session_model::{
     AgentMessage, Diagnostic, DiagnosticKind, Entry, EntryBody, EntryId, EntryIndex, FileDetails,
-    SessionTree, Severity, SummaryMessage, convert_message,
+    SessionTree, Severity, SummaryMessage,
 };
 
 use crate::branch::BranchOptions;
 use crate::files::FileOps;
 use crate::rules::Profile;
-use crate::serialize::{Bounds, serialize_parts};
+use crate::serialize::{Bounds, Serializer};
 use crate::tokens::TokenCount;
 
 /// Something said on the branch.
@@ -54,9 +54,7 @@ pub(super) fn branch_messages(
     let tool_results = options.profile.rules().branch_tool_results;
     let said = entries.iter().enumerate().filter_map(|(place, entry)| {
         let message = branch_message(entry, tool_results, options.profile)?;
-        let told = convert_message(&message, bounds.wording);
-        let parts = told.map(|told| serialize_parts(&told, bounds));
-        let parts = parts.unwrap_or_default();
+        let parts = Serializer::new(bounds).parts(&message);
         let tokens = match options.profile {
             Profile::Own => parts.iter().map(|part| counter.text(part)).sum(),
             Profile::Pi => counter.message(&message),

@@ -9,7 +9,7 @@ use session_model::{
 };
 
 use crate::files::{FileCalls, FileOps};
-use crate::ledger::{LedgerBlock, without_ledger};
+use crate::ledger::{Ledger, LedgerBlock, without_ledger};
 use crate::plan::requests::{RequestSet, RequestSource, Shared};
 use crate::plan::{
     CannotShrink, HookInput, PlanHash, SummarizerLimits, WindowTooSmall, merge_answers, prompt_hash,
@@ -118,6 +118,7 @@ pub struct BranchPlan {
     pub files: FileOps,
     /// Facts of all collected entries, which stand behind a summary that the rules did not write: theirs quotes them.
     pub ledger: LedgerBlock,
+    pub(crate) facts: Ledger,
     /// The serialized messages.
     pub conversation: String,
     /// What was noticed: entries that cannot be read, a budget that nothing fits.
@@ -193,13 +194,13 @@ pub fn plan_branch_summary(
         .collect();
     let parts: Vec<String> = kept.iter().flat_map(|said| said.parts.clone()).collect();
     let conversation = parts.join(bounds.separator());
+    let cwd = tree.header().map_or("", |header| &header.cwd);
+    let facts = Ledger::of_branch(&entries, cwd);
     let ledger = match options.profile {
         Profile::Own if !messages.is_empty() => {
-            let cwd = tree.header().map_or("", |header| &header.cwd);
             let window = options.summarizer.window;
             let budget = options.settings.ledger.budget(window, None);
-            let room = (budget, chosen.tokens);
-            LedgerBlock::of_branch(&entries, cwd, room, options.profile.counter())
+            facts.branch_block((budget, chosen.tokens), options.profile.counter())
         }
         Profile::Own | Profile::Pi => LedgerBlock::default(),
     };
@@ -218,6 +219,7 @@ pub fn plan_branch_summary(
         tokens: chosen.tokens,
         files,
         ledger,
+        facts,
         conversation,
         diagnostics,
         file_list_limit: (options.profile == Profile::Own)

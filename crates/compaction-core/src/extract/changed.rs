@@ -21,8 +21,6 @@ pub(super) struct Changed {
     places: Vec<usize>,
     /// Its spellings since then.
     spellings: BTreeSet<String>,
-    /// Where its newest work was done: the key of its name then.
-    worked_at: String,
     /// The name that it had before it was moved.
     moved_from: Option<String>,
     is_deleted: bool,
@@ -82,7 +80,6 @@ impl<'a> ChangedFiles<'a> {
         file.work.path = path;
         file.places.push(place);
         file.worked = Some(place);
-        file.worked_at.clone_from(&key);
         self.fresh.insert(key.clone());
         self.live.insert(key);
     }
@@ -199,15 +196,11 @@ impl<'a> ChangedFiles<'a> {
         below(&self.live, &resolved(path, self.cwd))
     }
 
-    /// Returns them, oldest change first, with the message that read all of each; `reads` is by key.
-    pub(super) fn finish(self, reads: &BTreeMap<String, usize>) -> Vec<(FileWork, FileNote)> {
+    /// Returns them, oldest change first.
+    pub(super) fn finish(self) -> Vec<FileNote> {
         let mut files: Vec<Changed> = self.files.into_values().collect();
         files.sort_by_key(|file| file.order);
-        let files = files.into_iter().filter_map(|file| {
-            let note = file.note(reads.get(&file.worked_at).copied())?;
-            Some((file.work, note))
-        });
-        files.collect()
+        files.iter().filter_map(Changed::note).collect()
     }
 }
 
@@ -230,7 +223,7 @@ impl Changed {
         self.places.push(place);
     }
 
-    fn note(&self, read: Option<usize>) -> Option<FileNote> {
+    fn note(&self) -> Option<FileNote> {
         let work = &self.work;
         let mut done = Vec::new();
         if self.is_deleted {
@@ -253,13 +246,10 @@ impl Changed {
         Some(FileNote {
             path: work.path.clone(),
             names: names.collect(),
-            worked_at: self.worked_at.clone(),
             is_deleted: self.is_deleted && self.since.is_none(),
-            is_seen: self.since.is_none(),
             work: done.join("; "),
             place: *self.places.last()?,
             places: self.places.clone(),
-            read: read.filter(|_| !self.is_deleted),
         })
     }
 }

@@ -8,13 +8,10 @@ use super::choice_words::{
     AGREES, ASKS, CHANGES, CHOSEN, CLAUSE, DECIDED, DECIDED_ANYWHERE, GOES_ON, GUESSES, PARTS,
     REASONS, REJECTED, WHY,
 };
-use super::facts::Item;
 use super::figures::has_figure;
 use super::phrases::Phrases;
-use super::text::{Sentence, one_line};
+use super::text::Sentence;
 
-/// The longest decision of a summary, in characters.
-const DECISION: usize = 240;
 /// The longest sentence that counts, in bytes.
 const LONGEST: usize = 1200;
 
@@ -23,25 +20,12 @@ const LONGEST: usize = 1200;
 pub(super) struct Choice<'a> {
     /// The sentence, as it was said, with the next one where that gives the reason.
     pub(super) sentence: Cow<'a, str>,
-    /// Ready to be written: what is chosen in bold, then the reason.
-    pub(super) written: String,
     /// What is chosen, or given up.
     pub(super) choice: String,
     /// True for an approach that was given up.
     pub(super) rejects: bool,
     /// True where it takes the place of an earlier choice on the same thing.
     pub(super) changes: bool,
-}
-
-/// Returns the decisions with reasons that an answer states, ready to be written.
-pub(super) fn decisions(said: &[Sentence], id: &str) -> Vec<Item> {
-    let found = choices(said).into_iter();
-    found
-        .map(|choice| Item {
-            text: choice.written,
-            id: id.to_owned(),
-        })
-        .collect()
 }
 
 /// Returns the decisions with reasons among sentences.
@@ -88,7 +72,6 @@ fn choice_in_two<'a>(sentence: &'a str, why: &str) -> Option<Choice<'a>> {
     }
     let whole = format!("{sentence} {why}");
     Some(Choice {
-        written: one_line(&format!("**{plain}** {}", self::plain(why)), DECISION),
         choice: plain.into_owned(),
         sentence: Cow::Owned(whole),
         rejects: false,
@@ -128,19 +111,9 @@ fn choice(sentence: &str) -> Option<Choice<'_>> {
     let at = reason
         .filter(|at| same_length && *at > 4 && plain.is_char_boundary(at - 1))
         .map(|at| at - 1);
-    let mark = if rejects { "rejected: " } else { "" };
     let choice = plain[..at.unwrap_or(plain.len())].to_owned();
-    let text = match at {
-        Some(at) => format!("**{mark}{choice}**{}", &plain[at..]),
-        None => format!("**{mark}{plain}**"),
-    };
-    let mut written = one_line(&text, DECISION);
-    if written.matches("**").count() % 2 == 1 {
-        written.push_str("**");
-    }
     Some(Choice {
         sentence: Cow::Borrowed(sentence),
-        written,
         choice,
         rejects,
         changes: changes(&lower),

@@ -131,11 +131,6 @@ impl Command {
             && parts.all(|(own, other)| own.words == other.words && own.same_place(other))
     }
 
-    /// Returns true when this command's success surely settles that `failed` failed.
-    pub(super) fn settles(&self, failed: &Self) -> bool {
-        self.covers(failed) == Subsumption::Surely
-    }
-
     /// Returns how much of what `failed` did this command did. What failed last checked something, or was last.
     pub(super) fn covers(&self, failed: &Self) -> Subsumption {
         if !self.core.is_empty() && self.is_same(failed) {

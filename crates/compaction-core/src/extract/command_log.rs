@@ -8,24 +8,25 @@ use super::changed::ChangedFiles;
 use super::command::{Command, hides_its_end, is_check};
 use super::commits;
 use super::fact_index::{FactIndex, keep_newest};
-use super::facts::{Facts, Failure, Item};
+use super::facts::Failure;
 use super::failed::Failed;
 use super::notes::Noted;
 use super::removals::{Removal, complains, removals, removals_of_call};
-use super::sections::with_id;
 use super::signals::{Known, Outcome, judge};
 use super::subsumption::Subsumption;
+use super::text::one_line;
 use super::todos::TodoList;
-use super::tool_effects::{
-    ToolEffect, deed, describe, show_command, tells_refusal, ticked, whole_read,
-};
-use crate::path_normalize::resolved;
+use super::tool_effects::{ToolEffect, deed, show_command, tells_refusal, ticked, whole_read};
 
 /// How many commands that passed, or failed and stayed so, are remembered while scanning.
 pub(super) const REMEMBERED: usize = 64;
 
-/// How many files that were read whole are remembered.
-const READS: usize = 32;
+/// How much of the end of an output is searched for that, in bytes.
+const TAIL: usize = 16 * 1024;
+/// How many things that were done are remembered.
+const DONE: usize = 256;
+/// The most of a line that says how a check ended, in characters.
+const RESULT: usize = 100;
 
 struct Call<'a> {
     deed: ToolEffect<'a>,
@@ -45,18 +46,16 @@ struct Call<'a> {
 pub(super) struct CommandLog<'a> {
     calls: Vec<Call<'a>>,
     pending: BTreeMap<String, usize>,
-    passed: Vec<(Command, Item)>,
+    /// Checks that passed, each with what it printed about that and the message of the result.
+    passed: Vec<(Command, Noted)>,
     pub(super) failures: Vec<Failed>,
     /// For a message, others without which its calls would be misread.
     dependencies: Vec<(usize, usize)>,
-    succeeded: Vec<String>,
-    /// Commits that were made: the message of the call, what was committed, the entry.
-    commits: Vec<(usize, String, String)>,
-    /// What was ticked in files, and by which message.
-    checked: Vec<(usize, String)>,
+    /// Commits that were made.
+    commits: Vec<Noted>,
+    /// What was ticked in files.
+    checked: Vec<Noted>,
     pub(super) requests: usize,
-    /// What the newest calls did, one line each.
-    last: Vec<String>,
     /// Which message made calls whose results may still come.
     waiting: Option<usize>,
     /// True where failed calls are marked as such, so that an unmarked one did not fail.
@@ -78,14 +77,9 @@ impl<'a> CommandLog<'a> {
     }
 
     /// Notes a call; `broken` when its answer ended in an error or was stopped.
-    /// Of reads, only a record wants to know.
-    pub(super) fn call(&mut self, call: &'a ToolCall, broken: bool, place: usize, records: bool) {
+    pub(super) fn call(&mut self, call: &'a ToolCall, broken: bool, place: usize) {
         self.waiting = Some(place);
-        if !records {
-            self.last.push(describe(call));
-        }
-        let read = || records.then(|| whole_read(call)).flatten();
-        let Some(deed) = deed(call).or_else(read) else {
+        let Some(deed) = deed(call).or_else(|| whole_read(call)) else {
             return;
         };
         let earlier = self.pending.insert(call.id.clone(), self.calls.len());
@@ -112,19 +106,13 @@ impl<'a> CommandLog<'a> {
         self.waiting = None;
     }
 
-    /// Notes that a new answer starts, so that `last_steps` speaks of the newest only.
+    /// Notes that a new answer starts: no result of earlier calls is to come.
     pub(super) fn start_answer(&mut self) {
-        self.last.clear();
         self.waiting = None;
     }
 
-    /// Returns what the newest answer's calls did.
-    pub(super) fn last_steps(&self) -> String {
-        self.last.join("; ")
-    }
-
     /// Notes what a tool gave back.
-    pub(super) fn result(&mut self, result: &ToolResultMessage, id: &str, place: usize) {
+    pub(super) fn result(&mut self, result: &ToolResultMessage, place: usize) {
         let Some(at) = self.pending.remove(&result.tool_call_id) else {
             return;
         };
@@ -149,13 +137,13 @@ impl<'a> CommandLog<'a> {
                 }
                 if outcome == Outcome::Passed && command.contains("git ") {
                     let made = commits::made(&command, &text).into_iter();
-                    self.commits
-                        .extend(made.map(|made| (from, made, id.to_owned())));
+                    self.commits.extend(made.map(|text| Noted { place, text }));
+                    self.dependencies.push((place, from));
                 }
                 if known == Known::Nothing && !hides_its_end(&command) {
                     self.may_settle(&ran, from);
                 }
-                self.ran(ran, &command, &outcome, id, (Some(from), place));
+                self.ran(ran, &command, (&outcome, &text), (Some(from), place));
             }
             ToolEffect::Files(_) => {
                 let said = result.content.texts().next();
@@ -166,7 +154,7 @@ impl<'a> CommandLog<'a> {
     }
 
     /// Notes a command that the user ran.
-    pub(super) fn user_ran(&mut self, run: &BashExecution, id: &str, place: usize) {
+    pub(super) fn user_ran(&mut self, run: &BashExecution, place: usize) {
         if run.cancelled || run.exclude_from_context {
             return;
         }
@@ -194,7 +182,7 @@ impl<'a> CommandLog<'a> {
             });
         }
         let ran = Command::new(&command);
-        self.ran(ran, &command, &outcome, id, (None, place));
+        self.ran(ran, &command, (&outcome, &run.output), (None, place));
     }
 
     /// Notes that the command called in message `place` settles failures if it passed: no mark says that it failed, and
@@ -215,25 +203,31 @@ impl<'a> CommandLog<'a> {
         &mut self,
         command: Command,
         text: &str,
-        outcome: &Outcome,
-        id: &str,
+        (outcome, output): (&Outcome, &str),
         (call, result): (Option<usize>, usize),
     ) {
         if command.only_looks() {
             return;
         }
-        self.passed
-            .retain(|(earlier, _)| !earlier.is_same(&command));
-        let id = id.to_owned();
+        let dependencies = &mut self.dependencies;
+        self.passed.retain(|(earlier, noted)| {
+            let same = earlier.is_same(&command);
+            if same {
+                dependencies.push((noted.place, call.unwrap_or(result)));
+            }
+            !same
+        });
         match outcome {
             Outcome::Denied => {}
             Outcome::Passed => {
                 let place = call.unwrap_or(result);
                 self.passed_over(place, &command, text);
-                let text = text.to_owned();
-                self.succeeded.push(text.clone());
-                if is_check(&text) {
-                    self.passed.push((command, Item { text, id }));
+                if is_check(text) {
+                    let told = result_line(output).map(|line| format!(": {line}"));
+                    let text = format!("`{text}` passed{}", told.unwrap_or_default());
+                    self.dependencies.push((result, place));
+                    let place = result;
+                    self.passed.push((command, Noted { place, text }));
                 }
             }
             Outcome::Failed { exit, lines } => {
@@ -250,7 +244,6 @@ impl<'a> CommandLog<'a> {
                     exit: *exit,
                     lines: lines.clone(),
                     reported: None,
-                    id,
                 };
                 self.failures.push(Failed {
                     about: None,
@@ -296,12 +289,9 @@ impl<'a> CommandLog<'a> {
         });
     }
 
-    /// Writes what was gathered into `facts` and `record`.
-    pub(super) fn write(mut self, facts: &mut Facts, record: Option<&mut FactIndex>, cwd: &str) {
-        let mut unasked = FactIndex::default();
-        let record = record.unwrap_or(&mut unasked);
+    /// Writes what was gathered into `record`.
+    pub(super) fn write(mut self, record: &mut FactIndex, cwd: &str) {
         let mut files = ChangedFiles::new(cwd);
-        let mut reads: BTreeMap<String, usize> = BTreeMap::new();
         let mut todos = TodoList::default();
         for (order, call) in self.calls.into_iter().enumerate() {
             if call.failed {
@@ -320,7 +310,6 @@ impl<'a> CommandLog<'a> {
                     // Without a result its content is unknown.
                     if call.result.is_some() {
                         files.seen(&path, call.place);
-                        reads.insert(resolved(&path, cwd), call.place);
                     }
                 }
                 ToolEffect::Files(works) => {
@@ -331,56 +320,40 @@ impl<'a> CommandLog<'a> {
                     for work in works {
                         files.add(work, order, call.place);
                     }
+                    let place = call.place;
                     let ticked = call.ticked.into_iter();
-                    self.checked.extend(ticked.map(|text| (call.place, text)));
+                    self.checked
+                        .extend(ticked.map(|text| Noted { place, text }));
                 }
             }
         }
-        // Which files will be changed is not known yet, so the newest reads count whatever they are of.
-        let mut newest: Vec<(usize, String)> = reads
-            .into_iter()
-            .map(|(path, place)| (place, path))
-            .collect();
-        newest.sort_unstable();
-        newest.drain(..newest.len().saturating_sub(READS));
-        record.reads = newest.iter().map(|(place, _)| *place).collect();
-        let reads: BTreeMap<String, usize> = newest
-            .into_iter()
-            .map(|(place, path)| (path, place))
-            .collect();
         self.dependencies.append(&mut files.dependencies);
-        let (works, notes) = files.finish(&reads).into_iter().unzip();
-        record.files = notes;
-        for (place, path) in record
-            .files
-            .iter()
+        record.marks = self.marks;
+        record.files = files.finish();
+        let changed = record.files.iter();
+        let changed: Vec<(usize, String)> = changed
             .map(|file| (file.place, file.path.clone()))
-            .collect::<Vec<_>>()
-        {
+            .collect();
+        for (place, path) in changed {
             record.file_is_changed(place, &path);
         }
-        record.marks = self.marks;
-        facts.add_works(works);
-        let open = todos.open_with_places();
-        record.todos = open
-            .map(|(text, place)| Noted {
-                place,
-                text: text.to_owned(),
-            })
-            .collect();
-        for (text, place) in todos.done_with_places() {
-            record.todo_is_done(place, text);
-        }
+        let noted = |(text, place): (&str, usize)| Noted {
+            place,
+            text: text.to_owned(),
+        };
+        record.todos = todos.open_with_places().map(noted).collect();
         record.todo_calls = todos.calls().to_vec();
-        todos.write(facts);
-        for (place, commit, id) in self.commits {
-            record.todo_is_done(place, &commit);
-            facts.done.push(with_id(&format!("commit {commit}"), &id));
+        let done = todos.done_with_places().map(noted).chain(self.checked);
+        let commits = self.commits.into_iter().map(|noted| Noted {
+            text: format!("commit {}", noted.text),
+            ..noted
+        });
+        for done in done.chain(commits) {
+            record.is_done(done);
         }
-        for (place, text) in &self.checked {
-            record.todo_is_done(*place, text);
-        }
-        facts.passed = self.passed.into_iter().map(|(_, item)| item).collect();
+        record.done.sort_by_key(|noted| noted.place);
+        keep_newest(&mut record.done, DONE);
+        record.checks = self.passed.into_iter().map(|(_, noted)| noted).collect();
         for failed in &self.failures {
             let newer = failed.newer.as_ref();
             if let Some((_, place)) = newer {
@@ -392,15 +365,30 @@ impl<'a> CommandLog<'a> {
         for (place, other) in self.dependencies {
             record.link(place, other);
         }
-        // What checks nothing, gives no reason and failed two requests ago no longer blocks the work.
-        let requests = self.requests;
-        let failures = self
-            .failures
-            .into_iter()
-            .filter(|failed| failed.failure.blocks() || requests < failed.requests + 2);
-        facts.failures = failures.map(|failed| failed.failure).collect();
-        self.succeeded.sort_unstable();
-        self.succeeded.dedup();
-        facts.succeeded = self.succeeded;
+    }
+}
+
+/// Returns how a run of tests says that it ended: the sum of what passed, or the last line that counts.
+fn result_line(output: &str) -> Option<String> {
+    let counted = |line: &str| -> Option<u64> {
+        let (before, _) = line.split_once(" passed")?;
+        before
+            .rsplit(|c: char| !c.is_ascii_digit())
+            .next()?
+            .parse()
+            .ok()
+    };
+    let tail = output.ceil_char_boundary(output.len().saturating_sub(TAIL));
+    let lines = output[tail..].lines().map(str::trim);
+    let counted = lines.filter_map(|line| Some((line, counted(line)?)));
+    let counted: Vec<(&str, u64)> = counted.collect();
+    let (last, _) = counted.last()?;
+    match last.starts_with("test result:") {
+        true => {
+            let all = counted.iter().map(|(_, count)| *count);
+            let all = all.fold(0_u64, u64::saturating_add);
+            Some(format!("{all} tests passed"))
+        }
+        false => Some(one_line(last.trim_matches(['=', ' ']), RESULT)),
     }
 }

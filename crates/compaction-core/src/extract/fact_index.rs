@@ -28,10 +28,15 @@ const BRIEF_LINES: usize = 160;
 const BRIEF_TOLD: usize = 200;
 const BRIEF: usize = 140;
 const BRIEF_COMMAND: usize = 32;
+/// How many answers are remembered, and the most of the opening of one, in characters.
+const ANSWERS: usize = 256;
+const OPENING: usize = 400;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
 pub(super) const REJECTED: &str = "Rejected: ";
+/// What stands before an answer that the user refused.
+const TURNED_DOWN: &str = "(turned down) ";
 /// How many sentences of one answer are compared with the steps.
 pub(super) const REPORTED: usize = 200;
 /// How many figures of one answer count.
@@ -52,8 +57,12 @@ pub(crate) struct FactIndex {
     pub todos: Vec<Noted>,
     /// The calls that made up the todo list.
     pub todo_calls: Vec<usize>,
-    /// The messages that read all of a file, the newest for each of the files read last.
-    pub reads: Vec<usize>,
+    /// Commits, finished todos and ticked boxes, oldest first.
+    pub done: Vec<Noted>,
+    /// The newest run of each command that checks the work, where it passed, oldest first.
+    pub checks: Vec<Noted>,
+    /// Summaries of branches that were left.
+    pub branches: Vec<Noted>,
     /// The first result that is marked as a failure: it shows that the others did not fail.
     pub marks: Option<usize>,
     /// The newest answer with words.
@@ -62,14 +71,26 @@ pub(crate) struct FactIndex {
     pub(super) question: Option<(usize, String)>,
     /// For a message, others without which it would be misread.
     pub dependencies: BTreeMap<usize, BTreeSet<usize>>,
-    /// Answers that the user turned down.
-    pub(super) refused: BTreeSet<usize>,
+    pub(super) answers: Vec<AnswerNote>,
     pub(super) decisions: Vec<Decision>,
     pub(super) user_figures: Vec<FigureNote>,
     pub(super) answered_figures: Vec<FigureNote>,
     pub(super) steps: Vec<Step>,
     pub(super) passing_steps: Vec<Noted>,
     pub(super) known_rules: BTreeSet<String>,
+}
+
+/// The answer that a turn ended with.
+#[derive(Debug)]
+pub(super) struct AnswerNote {
+    place: usize,
+    /// What it came to; nothing where no sentence says it.
+    outcome: Option<String>,
+    /// Its first paragraph.
+    opening: String,
+    about: BTreeSet<String>,
+    /// True where the user refused it.
+    refused: bool,
 }
 
 /// A choice, or a way that was given up.
@@ -120,6 +141,55 @@ pub(super) struct Step {
 }
 
 impl FactIndex {
+    /// Returns what the answers came to that turns ended with, oldest first; of the newest its first paragraph.
+    pub fn answers(&self) -> impl DoubleEndedIterator<Item = Noted> {
+        let newest = self.answers.last().map(|answer| answer.place);
+        self.answers.iter().filter_map(move |answer| {
+            let place = answer.place;
+            let told = match Some(place) == newest {
+                true => Some(&answer.opening),
+                false => answer.outcome.as_ref(),
+            };
+            let mark = if answer.refused { TURNED_DOWN } else { "" };
+            let text = format!("{mark}{}", told?);
+            Some(Noted { place, text })
+        })
+    }
+
+    /// Returns the messages of all answers that turns ended with.
+    pub fn answer_places(&self) -> impl Iterator<Item = usize> {
+        self.answers.iter().map(|answer| answer.place)
+    }
+
+    /// Drops what answers came to where something else is chosen later, and marks the one that the user refused.
+    pub(super) fn retract_answers(
+        &mut self,
+        place: usize,
+        against: &[BTreeSet<String>],
+        refused: Option<usize>,
+    ) {
+        let mut answers = self.answers.iter_mut().rev();
+        let refused = answers.find(|answer| Some(answer.place) == refused);
+        if let Some(refused) = refused {
+            refused.refused = true;
+            link(&mut self.dependencies, refused.place, place);
+        }
+        let old =
+            |answer: &AnswerNote| !answer.refused && refusals::is_meant(against, &answer.about);
+        let dependencies = &mut self.dependencies;
+        retract(dependencies, place, &mut self.answers, old, |answer| {
+            answer.place
+        });
+    }
+
+    /// Notes something that was done, and forgets the steps that it was about.
+    pub(super) fn is_done(&mut self, done: Noted) {
+        self.todo_is_done(done.place, &done.text);
+        if !self.done.iter().any(|known| known.text == done.text) {
+            self.done.push(done);
+        }
+    }
+
     /// Returns the decisions, oldest first.
     pub fn decisions(&self) -> impl DoubleEndedIterator<Item = &Noted> {
         self.decisions.iter().map(|decision| &decision.noted)
@@ -198,8 +268,17 @@ impl FactIndex {
             let text = step.text;
             self.add_step(Noted { place, text }, step.asks);
         }
+        let outcome = speech::outcome(said);
+        let answer = AnswerNote {
+            place,
+            about: subjects(outcome.as_deref().unwrap_or_default()),
+            outcome,
+            opening: speech::first_paragraph(text, OPENING),
+            refused: false,
+        };
+        push_newest(&mut self.answers, answer, ANSWERS);
         for figure in answered_figures(said).take(FIGURES_OF_ANSWER) {
-            let newer = FigureNote::new(place, figure.text);
+            let newer = FigureNote::new(place, figure);
             let change = replaces_earlier(&newer.noted.text);
             let list = &mut self.answered_figures;
             let old = |earlier: &FigureNote| replaces(&newer, change, earlier);
@@ -264,6 +343,9 @@ impl FactIndex {
                 true => vec![chosen.clone()],
                 false => refusals::turned_down(&choice.sentence),
             };
+            if rejects {
+                self.retract_answers(place, &against, None);
+            }
             let text = one_line(&choice.sentence, DECISION);
             let text = match rejects {
                 true => format!("{REJECTED}{text}"),

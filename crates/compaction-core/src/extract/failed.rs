@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::command::{Command, is_check};
+use super::command::Command;
 use super::command_log::{CommandLog, REMEMBERED};
 use super::fact_index::keep_newest;
 use super::facts::Failure;
 use super::figures::subjects;
 use super::names::Names;
 use super::reported_failures::{self, Teller};
-use super::signals::states_error;
 use super::text::{Sentence, neutralise, one_line};
 use super::tool_effects::show_command;
 
@@ -115,13 +114,5 @@ impl CommandLog<'_> {
             });
         }
         keep_newest(&mut self.failures, REMEMBERED);
-    }
-}
-
-impl Failure {
-    /// Returns whether it matters beyond the request in which it happened: a check failed, or a reason is known.
-    pub(super) fn blocks(&self) -> bool {
-        let mut lines = self.lines.iter();
-        is_check(&self.command) || lines.any(|line| states_error(line))
     }
 }

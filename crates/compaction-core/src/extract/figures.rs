@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use super::facts::Item;
 use super::phrases::Phrases;
 use super::text::{Sentence, one_line, words};
 
@@ -108,12 +107,6 @@ fn is_further_filler(word: &str) -> bool {
     KNOWN.contains(word)
 }
 
-/// Returns true when both sentences speak of the same thing: a word of four letters or more that is no filler.
-pub(super) fn share_subject(one: &str, other: &str) -> bool {
-    let others = telling(other);
-    telling(one).iter().any(|word| others.contains(word))
-}
-
 /// Returns the beginnings of the words that say what a sentence is about: "timeout" and "timeouts" are one thing.
 pub(super) fn subjects(text: &str) -> BTreeSet<String> {
     let telling = telling(text).into_iter();
@@ -134,7 +127,7 @@ fn telling(text: &str) -> Vec<String> {
 }
 
 /// Returns the figures of an answer that are told in a sentence: a name and its value on a line of a list are none.
-pub(super) fn answered_figures(said: &[Sentence]) -> impl Iterator<Item = Item> {
+pub(super) fn answered_figures(said: &[Sentence]) -> impl Iterator<Item = String> {
     let told = |text: &str| {
         let mut plain: String = text.split('`').step_by(2).collect();
         while let Some((open, length)) = plain
@@ -150,13 +143,11 @@ pub(super) fn answered_figures(said: &[Sentence]) -> impl Iterator<Item = Item> 
         let least = if text.ends_with('.') { 3 } else { 5 };
         has_figure(&plain) && (!text.is_ascii() || words.count() >= least)
     };
-    figures(said, "")
-        .into_iter()
-        .filter(move |item| told(&item.text))
+    figures(said).into_iter().filter(move |text| told(text))
 }
 
 /// Returns the sentences that give figures; a short one with the sentence before it.
-pub(super) fn figures(said: &[Sentence], id: &str) -> Vec<Item> {
+pub(super) fn figures(said: &[Sentence]) -> Vec<String> {
     let mut found = Vec::new();
     let mut before: Option<&str> = None;
     for Sentence { text, bullet } in said {
@@ -165,13 +156,9 @@ pub(super) fn figures(said: &[Sentence], id: &str) -> Vec<Item> {
             continue;
         }
         let short = text.split_whitespace().count() < 5;
-        let text = match before.take().filter(|_| short) {
+        found.push(match before.take().filter(|_| short) {
             Some(before) => one_line(&format!("{before} {text}"), 200),
             None => one_line(text, 200),
-        };
-        found.push(Item {
-            text,
-            id: id.to_owned(),
         });
     }
     found

@@ -1,80 +1,47 @@
-//! The search for sentences that speak of what the user asked to watch for.
+//! The sentences that speak of what the user asked to watch for.
 
-use super::facts::{Focus, Item};
-use super::text::{Sentence, one_line, words};
+use std::cmp::Reverse;
 
-/// The search for sentences that speak of what the user asked to watch for.
-pub(super) struct FocusSearch {
-    words: String,
-    wanted: Vec<String>,
-    /// How many wanted words, the place, the sentence.
-    found: Vec<(usize, usize, Item)>,
-}
+use session_model::{AgentMessage, EntryId};
 
-impl FocusSearch {
-    /// Returns the search for `focus`.
-    pub(super) fn new(focus: &str) -> Self {
-        const FILLERS: [&str; 14] = [
-            "with",
-            "that",
-            "about",
-            "focus",
-            "please",
-            "keep",
-            "especially",
-            "important",
-            "remember",
-            "this",
-            "from",
-            "everything",
-            "details",
-            "summary",
-        ];
-        let long = |word: &String| {
-            let length = word.chars().count();
-            (length >= 4 || (!word.is_ascii() && length >= 2)) && !FILLERS.contains(&word.as_str())
+use super::text::{ends_of, one_line, sentences, words};
+use crate::source::SourceMessage;
+
+/// How many sentences are kept, and the longest, in characters.
+const SENTENCES: usize = 40;
+const LONGEST: usize = 240;
+
+/// Words that say nothing of what to watch for.
+const FILLERS: &str = "with that about focus please keep especially important remember this from everything details \
+     summary";
+
+/// Returns the sentences of users and answers that name most of what `focus` names, in the order in which they were said.
+pub(crate) fn focus_lines(messages: &[SourceMessage], focus: &str) -> Vec<(EntryId, String)> {
+    let long = |word: &String| {
+        let length = word.chars().count();
+        let tells = length >= 4 || (!word.is_ascii() && length >= 2);
+        tells && !FILLERS.split(' ').any(|filler| filler == word)
+    };
+    let wanted: Vec<String> = words(focus).into_iter().filter(long).collect();
+    let mut found: Vec<(usize, usize, (EntryId, String))> = Vec::new();
+    for source in messages {
+        let text = match &*source.message {
+            AgentMessage::User(said) => said.content.joined_text("\n"),
+            AgentMessage::Assistant(said) => said.content.joined_text("\n"),
+            _ => continue,
         };
-        let wanted = words(focus).into_iter().filter(long).collect();
-        let words = one_line(focus, 120);
-        Self {
-            words,
-            wanted,
-            found: Vec::new(),
-        }
-    }
-
-    /// Looks through one message.
-    pub(super) fn look(&mut self, said: &[Sentence], id: &str) {
-        if self.wanted.is_empty() {
-            return;
-        }
-        for sentence in said {
+        for sentence in sentences(&ends_of(&text)) {
             let lower = sentence.text.to_lowercase();
-            let hits = self
-                .wanted
-                .iter()
-                .filter(|word| lower.contains(word.as_str()))
-                .count();
-            if hits > 0 {
-                let item = Item {
-                    text: one_line(&sentence.text, 240),
-                    id: id.to_owned(),
-                };
-                self.found.push((hits, self.found.len(), item));
+            let named = wanted.iter().filter(|word| lower.contains(word.as_str()));
+            let named = named.count();
+            if named > 0 {
+                let line = one_line(&sentence.text, LONGEST);
+                found.push((named, found.len(), (source.entry_id.clone(), line)));
             }
         }
     }
-
-    /// Returns the best sentences, in the order in which they were said.
-    pub(super) fn finish(mut self) -> Focus {
-        self.found
-            .sort_by_key(|(hits, place, _)| (std::cmp::Reverse(*hits), std::cmp::Reverse(*place)));
-        self.found.truncate(40);
-        self.found.sort_by_key(|(_, place, _)| *place);
-        let lines = self.found.into_iter().map(|(_, _, item)| item).collect();
-        Focus {
-            words: self.words,
-            lines,
-        }
-    }
+    found.sort_by_key(|(named, place, _)| (Reverse(*named), Reverse(*place)));
+    found.truncate(SENTENCES);
+    found.sort_by_key(|(_, place, _)| *place);
+    found.into_iter().map(|(_, _, line)| line).collect()
 }

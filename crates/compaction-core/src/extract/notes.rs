@@ -55,20 +55,14 @@ pub(crate) struct FileNote {
     pub path: String,
     /// All its spellings and the name that it had before.
     pub names: Vec<String>,
-    /// The path of its newest work, resolved.
-    pub worked_at: String,
     /// True when it was taken away since.
     pub is_deleted: bool,
-    /// True when nothing may have changed it since, so that its content is what was last seen of it.
-    pub is_seen: bool,
     /// What was done, without the path.
     pub work: String,
     /// The message with the newest call.
     pub place: usize,
     /// The messages with all calls that it rests on, results aside.
     pub places: Vec<usize>,
-    /// The newest message that read all of it.
-    pub read: Option<usize>,
 }
 
 /// A command that failed and was not seen to pass since.

@@ -24,7 +24,7 @@ static SAYS: Phrases = Phrases::named("pasted.says");
 static SHOWS: Phrases = Phrases::named("pasted.shows");
 
 /// How many pasted lines in a row stay where a message is shortened.
-const SHOWN: usize = 3;
+const SHOWN: usize = 2;
 
 /// Returns the lines of a text, those that only show something as empty ones.
 pub(super) fn own_lines(text: &str) -> Vec<&str> {
@@ -35,27 +35,26 @@ pub(super) fn own_lines(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Returns a message with long pasted parts cut to their first lines and a marker that names its entry.
-pub(crate) fn without_pasted(text: &str, id: &str) -> String {
+/// Returns a message with long pasted parts cut to the line that says what went wrong, or else to the first one, and a
+/// marker that counts the others.
+pub(crate) fn without_pasted(text: &str) -> String {
     let lines: Vec<&str> = text.split('\n').collect();
     let pasted = pasted(&lines);
     let mut out: Vec<String> = Vec::new();
     let mut at = 0;
     while at < lines.len() {
         let run = pasted[at..].iter().take_while(|pasted| **pasted).count();
-        if run <= SHOWN + 1 {
+        if run <= SHOWN {
             let end = at + run.max(1);
             out.extend(lines[at..end].iter().map(|line| (*line).to_owned()));
             at = end;
             continue;
         }
-        let shown = &lines[at..at + SHOWN];
-        out.extend(shown.iter().map(|line| (*line).to_owned()));
-        let left = run - SHOWN;
-        out.push(format!(
-            "[... {left} pasted lines left out; entry {id} has all of it]"
-        ));
-        at += run;
+        let run = &lines[at..at + run];
+        let telling = run.iter().find(|line| states_error(line));
+        out.push(telling.unwrap_or(&run[0]).trim_end().to_owned());
+        out.push(format!("[... {} more pasted lines]", run.len() - 1));
+        at += run.len();
     }
     out.join("\n")
 }

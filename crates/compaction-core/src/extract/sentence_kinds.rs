@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use super::names::names_something;
 use super::phrases::Phrases;
 use super::speech;
 use super::text::{Sentence, one_line, words};
@@ -184,48 +185,4 @@ fn spaced(text: &str) -> String {
         }
     }
     out
-}
-
-/// Returns whether a sentence names something that can be looked up: a path, an address, code, a name as programs have
-/// them, or a number.
-pub(super) fn names_something(text: &str) -> bool {
-    text.matches('`').count() >= 2
-        || text
-            .split(|c: char| c.is_whitespace() || "，。：；、（）".contains(c))
-            .any(is_name)
-}
-
-fn is_name(word: &str) -> bool {
-    let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
-    let inner = |mark: char| {
-        let mut parts = word.split(mark);
-        parts.clone().count() > 1 && parts.all(|part| part.chars().any(char::is_alphanumeric))
-    };
-    let letters = |part: &str| part.len() >= 2 && part.chars().all(|c| c.is_ascii_alphanumeric());
-    let path = inner('/') && (word.matches('/').count() > 1 || word.contains(['.', '_', '-']));
-    let ending = word.rsplit_once('.').is_some_and(|(stem, ending)| {
-        letters(ending)
-            && ending.len() <= 6
-            && stem.chars().any(char::is_alphabetic)
-            && stem.len() > 1
-    });
-    let humps = {
-        let pairs = word.as_bytes().windows(2);
-        let mut humps =
-            pairs.filter(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
-        humps.next().is_some()
-    };
-    path || inner('_')
-        || ending
-        || humps
-        || word.contains("::")
-        || word.contains("://")
-        || has_digits(word)
-}
-
-/// Returns whether a word has digits that mean something: with letters, with a point inside, or three and more.
-fn has_digits(word: &str) -> bool {
-    let digits = word.bytes().filter(u8::is_ascii_digit).count();
-    let letters = word.bytes().any(|byte| byte.is_ascii_alphabetic());
-    digits > 0 && (letters || digits > 2 || word.contains(['.', ':']))
 }

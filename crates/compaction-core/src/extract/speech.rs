@@ -1,27 +1,23 @@
 //! Signals in what is said: plans and next steps.
 
+use std::cmp::Reverse;
+
+use super::choice_words::REASONS;
 use super::choices::choices;
 use super::figures::has_figure;
+use super::names::names_something;
 use super::phrases::Phrases;
+use super::reported_failures;
 use super::text::{Sentence, ends_of, one_line, sentences};
 
-/// The longest plan, in characters.
-const PLAN: usize = 400;
 /// The longest next step, in characters.
 const STEP: usize = 200;
-/// The longest sentence that says what an answer came to.
+/// How many sentences say what an answer came to, how long each may be, and of how many they are chosen.
+const TOLD: usize = 2;
 const OUTCOME: usize = 160;
-
-/// What opens a sentence that says what comes.
-static COMING: Phrases = Phrases::named("speech.coming");
-/// What marks a list of next steps.
-static LISTS: Phrases = Phrases::named("speech.lists");
-
-/// Returns what an answer says will come: the list under such a sentence, else the sentences.
-pub(super) fn plan(text: &str) -> Option<String> {
-    let steps = coming(text);
-    (!steps.is_empty()).then(|| one_line(&steps.join(" "), PLAN))
-}
+const LOOKED_AT: usize = 40;
+/// What the second of them weighs at least.
+const TELLING: usize = 3;
 
 /// A step that an answer leaves for later.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,54 +112,49 @@ pub(super) fn spaced(text: &str) -> String {
     out
 }
 
-fn coming(text: &str) -> Vec<String> {
-    let mut steps = Vec::new();
-    let mut listed = false;
-    for Sentence { text, bullet } in sentences(&ends_of(text)) {
-        let lower = text.to_lowercase().replace('’', "'");
-        listed &= bullet;
-        let title = text.ends_with(':');
-        let opens = COMING.iter().any(|mark| lower.starts_with(mark));
-        if listed || (opens && !title && text.split_whitespace().count() > 4) {
-            steps.push(text.clone());
-        }
-        listed |= title && LISTS.iter().any(|mark| lower.contains(mark));
-        if steps.len() == 8 {
-            break;
-        }
-    }
-    steps
-}
-
-/// Returns what an answer ends on, for a short request that follows it: its last question, or its last sentence.
-pub(super) fn last_word(text: &str) -> Option<String> {
-    let sentences = sentences(&ends_of(text));
-    let question = sentences
-        .iter()
-        .rev()
-        .take(6)
-        .find(|sentence| sentence.text.ends_with(['?', '？']));
-    let last = question.or(sentences.last())?;
-    Some(one_line(&last.text, 240))
-}
-
-/// Returns the sentence that says what an answer came to: the first that tells something and is no question, plan,
-/// choice or value, all of which may be out of date.
+/// Returns the sentences that say what an answer came to: the two that tell most and are no question, plan, choice or
+/// value, all of which may be out of date.
 pub(super) fn outcome(said: &[Sentence]) -> Option<String> {
-    let told = |sentence: &&Sentence| {
+    let tells = |sentence: &Sentence| {
         let text = sentence.text.as_str();
-        let lower = text.to_lowercase();
-        !sentence.bullet
-            && text.split_whitespace().count() >= 4
+        text.split_whitespace().count() >= 4
             // A heading is no sentence.
             && text.ends_with(['.', '!', '。', '！', '…'])
-            && !leaves(&lower)
+            && !leaves(&text.to_lowercase())
             && !is_coming(text)
             && !has_figure(text)
-            && choices(std::slice::from_ref(*sentence)).is_empty()
+            && choices(std::slice::from_ref(sentence)).is_empty()
     };
-    let first = said.iter().take(4).find(told)?;
-    Some(one_line(&first.text, OUTCOME))
+    let told = said.iter().take(LOOKED_AT).filter(|said| tells(said));
+    let mut ranked: Vec<(usize, usize, &str)> = told
+        .enumerate()
+        .map(|(at, sentence)| (weight(sentence, at), at, sentence.text.as_str()))
+        .collect();
+    ranked.sort_by_key(|(weight, at, _)| (Reverse(*weight), *at));
+    // The second has to tell something of its own.
+    let further = ranked.iter().skip(1);
+    let further = further.take_while(|(weight, _, _)| *weight >= TELLING);
+    let count = 1 + further.count().min(TOLD - 1);
+    ranked.truncate(count);
+    ranked.sort_by_key(|(_, at, _)| *at);
+    let told = ranked.iter().map(|(_, _, text)| one_line(text, OUTCOME));
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join(" "))
+}
+
+/// Returns how much a sentence tells: that it gives a cause, that something works again, names of code, its place. Cheers
+/// tell less.
+fn weight(sentence: &Sentence, at: usize) -> usize {
+    let lower = format!(" {} ", sentence.text.to_lowercase());
+    let cause = REASONS.iter().any(|mark| lower.contains(mark));
+    let fixed = reported_failures::mends(&sentence.text);
+    let named = names_something(&sentence.text);
+    let opens = !sentence.bullet && at < 2;
+    let weight = usize::from(cause) * 3
+        + usize::from(fixed) * 2
+        + usize::from(named) * 3
+        + usize::from(opens) * 2;
+    weight.saturating_sub(usize::from(sentence.text.ends_with('!')))
 }
 
 /// Returns the question that an answer ends on.

@@ -6,7 +6,7 @@ use super::fact_index::FactIndex;
 use super::notes::{Change, Spoken};
 use super::scan::record;
 use super::signals::{Known, Outcome, judge};
-use super::tests::{calls, edits, runs, says, source, under, update, user};
+use super::tests::{calls, edits, runs, source, user};
 use crate::files::{FileCalls, FileOps};
 use crate::source::SourceMessage;
 
@@ -112,22 +112,6 @@ fn a_call_without_a_result_changes_nothing_once_the_session_went_on() {
 }
 
 #[test]
-fn prose_without_a_ledger_says_what_holds_now() {
-    let messages = [
-        user("u1", "Set the upload limit of the photo index to 20 MB."),
-        user("u2", "The upload limit of the photo index is 35 MB now."),
-    ];
-    let text = update(None, &messages, 1000);
-    let figures = under(&text, "## Critical Context");
-    assert!(
-        figures.contains("35 MB") && !figures.contains("20 MB"),
-        "{text}"
-    );
-    let goal = under(&text, "## Goal");
-    assert!(goal.contains("20 MB. (changed since: 35 mb"), "{text}");
-}
-
-#[test]
 fn a_rule_said_again_is_told_where_it_was_said_last() {
     let rule = "Never push to main.";
     let messages = [
@@ -135,26 +119,9 @@ fn a_rule_said_again_is_told_where_it_was_said_last() {
         user("u2", "Always sign the tag."),
         user("u3", rule),
     ];
-    let text = update(None, &messages, 1000);
-    assert_eq!(
-        under(&text, "## Constraints & Preferences"),
-        "- \"Always sign the tag.\" (u2)\n- \"Never push to main.\" (u3)\n"
-    );
-}
-
-#[test]
-fn an_answer_that_was_turned_down_is_told_as_such() {
-    let messages = [
-        user("u1", "Find a way to store the photos."),
-        says("a1", "I decided on a table of blobs for it."),
-        user("u2", "Please take that out again, the dump would grow."),
-    ];
-    let text = update(None, &messages, 1000);
-    let context = under(&text, "## Critical Context");
-    assert!(
-        context.contains("(turned down) I decided on a table of blobs"),
-        "{text}"
-    );
+    let rules = record(&messages, "/p").rules;
+    let rules: Vec<(usize, &str)> = rules.iter().map(|it| (it.place, &*it.text)).collect();
+    assert_eq!(rules, [(1, "Always sign the tag."), (2, rule)]);
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Facts about what a message only shows: it is never what its author wants.
 
 use super::pasted::without_pasted;
-use super::rules_in;
-use super::tests::{under, update, user};
+use super::tests::user;
 use super::text::sentences;
+use super::{record, rules_in};
 
 /// What the user says around what is shown.
 fn said(text: &str) -> Vec<String> {
@@ -119,24 +119,16 @@ fn reports_are_no_rules() {
 #[test]
 fn a_paste_is_no_figure_step_or_note() {
     let text = "Why is it slow?\n```\nTODO next: raise the timeout to 30 s\n```\n[10:11:12] took 30 ms, limit is 5 MB";
-    let summary = update(None, &[user("a1", text)], 1000);
-    let critical = under(&summary, "## Critical Context");
-    assert!(!critical.contains("Figure"), "{critical}");
-    assert!(
-        !under(&summary, "## Next Steps").contains("timeout"),
-        "{summary}"
-    );
+    let facts = record(&[user("a1", text)], "/p");
+    assert_eq!(facts.user_figures().count(), 0);
+    assert_eq!(facts.steps().count(), 0);
 }
 
 #[test]
-fn long_pasted_parts_are_folded_with_their_entry() {
+fn long_pasted_parts_are_folded_to_what_went_wrong() {
     let trace = "    at run (/srv/app/a.ts:1:2)\n".repeat(9);
     let text = format!("It broke:\n\nError: no such thing\n{trace}\nFix it.");
-    let folded = without_pasted(&text, "e7");
-    assert_eq!(
-        folded,
-        "It broke:\n\nError: no such thing\n    at run (/srv/app/a.ts:1:2)\n    at run (/srv/app/a.ts:1:2)\n\
-         [... 7 pasted lines left out; entry e7 has all of it]\n\nFix it."
-    );
-    assert_eq!(without_pasted("Fix\nit.", "e7"), "Fix\nit.");
+    let folded = "It broke:\n\nError: no such thing\n[... 9 more pasted lines]\n\nFix it.";
+    assert_eq!(without_pasted(&text), folded);
+    assert_eq!(without_pasted("Fix\nit."), "Fix\nit.");
 }

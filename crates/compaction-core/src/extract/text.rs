@@ -19,7 +19,7 @@ const TAGS: [&str; 7] = [
 const WINDOW: usize = 64 * 1024;
 
 /// Returns `text` with the `<` of our own tags written as `&lt;`.
-pub(super) fn neutralise(text: &str) -> String {
+pub(crate) fn neutralise(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('<') {

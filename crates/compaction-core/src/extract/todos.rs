@@ -1,12 +1,11 @@
 //! Todo lists, as the calls of todo tools set and change them.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde_json::Value;
 use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionPath, SessionTree};
 
-use super::facts::Facts;
 use super::text::one_line;
 
 /// The longest todo, in characters.
@@ -65,9 +64,6 @@ pub(super) struct TodoList {
     todos: Vec<Todo>,
     /// Where todos are, once a call changes single ones of the list; of several with one id or text the first counts.
     places: Option<Places>,
-    done: Vec<String>,
-    known_done: BTreeSet<String>,
-    set: bool,
     /// The calls since the newest that set the whole list, with it.
     calls: Vec<usize>,
 }
@@ -115,10 +111,8 @@ impl TodoList {
         let mut found = Vec::new();
         let listed = collect(arguments, 0, &mut found);
         if listed {
-            self.note_done();
             self.todos = found;
             self.places = None;
-            self.set = true;
             return Change::Whole;
         }
         let action = arguments
@@ -139,10 +133,8 @@ impl TodoList {
         let known = places.find(&id, text.as_deref());
         match (action, known.map(|place| &mut self.todos[place])) {
             ("clear", _) => {
-                self.note_done();
                 self.todos.clear();
                 self.places = None;
-                self.set = true;
                 return Change::Whole;
             }
             ("remove" | "delete" | "drop", Some(todo)) => todo.state = State::Gone,
@@ -167,33 +159,11 @@ impl TodoList {
                     };
                     places.add(self.todos.len(), &todo);
                     self.todos.push(todo);
-                    self.set = true;
                 }
             }
             _ => return Change::None,
         }
         Change::Part
-    }
-
-    /// Writes the open and the finished todos, what is worked on first.
-    pub(super) fn write(mut self, facts: &mut Facts) {
-        self.note_done();
-        facts.todos_set = self.set;
-        for wanted in [State::Current, State::Open] {
-            let open = self.todos.iter().filter(|todo| todo.state == wanted);
-            facts.open.extend(open.map(|todo| todo.text.clone()));
-        }
-        let open: BTreeSet<&String> = facts.open.iter().collect();
-        let done = self.done.into_iter().filter(|text| !open.contains(text));
-        facts.done.extend(done);
-    }
-
-    fn note_done(&mut self) {
-        for todo in self.todos.iter().filter(|todo| todo.state == State::Done) {
-            if self.known_done.insert(todo.text.clone()) {
-                self.done.push(todo.text.clone());
-            }
-        }
     }
 }
 

@@ -59,11 +59,11 @@ impl FactIndex {
                 || rules
                     .any(|rule| rule.contains(text.trim_end_matches('…')) || text.contains(*rule))
         };
-        for figure in figures(said, "") {
-            if of_rule(&figure.text) {
+        for figure in figures(said) {
+            if of_rule(&figure) {
                 continue;
             }
-            let newer = FigureNote::new(place, figure.text);
+            let newer = FigureNote::new(place, figure);
             self.user_gives(&newer);
             push_newest(&mut self.user_figures, newer, FIGURES);
         }
@@ -184,11 +184,11 @@ impl FactIndex {
         if let Some(refused) = refused {
             // Without it, the refusal would be one of what was said before.
             self.link(place, refused);
-            self.refused.insert(refused);
         }
         if against.is_empty() && refused.is_none() {
             return;
         }
+        self.retract_answers(place, &against, refused);
         let old = |earlier: &Decision| {
             !earlier.rejects
                 && (refused == Some(earlier.noted.place)

@@ -10,19 +10,9 @@ use crate::tokens::{TokenCount, TokenCounter};
 /// What a branch is given, however little was said on it.
 const LEAST: TokenCount = TokenCount(256);
 
-impl LedgerBlock {
-    /// Returns the facts of the entries of a branch within half of the budget of a ledger, and within what was said
-    /// there (`said` tokens). Pins hold on every branch, and what was open there is no work here: neither is listed.
-    pub(crate) fn of_branch(
-        entries: &[Entry],
-        cwd: &str,
-        (budget, said): (TokenCount, TokenCount),
-        counter: &dyn TokenCounter,
-    ) -> Self {
-        let budget = budget.scaled(1, 2).min(said.max(LEAST));
-        if budget == TokenCount::ZERO {
-            return Self::default();
-        }
+impl Ledger {
+    /// Returns the facts of the entries of a branch.
+    pub(crate) fn of_branch(entries: &[Entry], cwd: &str) -> Self {
         let messages = entries.iter().filter_map(|entry| match &entry.body {
             EntryBody::Message(message) if !matches!(**message, AgentMessage::System(_)) => {
                 Some(SourceMessage {
@@ -33,7 +23,21 @@ impl LedgerBlock {
             _ => None,
         });
         let messages: Vec<SourceMessage> = messages.collect();
-        let mut ledger = Ledger::of_messages(&messages, cwd);
+        Self::of_messages(&messages, cwd)
+    }
+
+    /// Returns the block of a branch within half of the budget of a ledger, and within what was said there (`said`
+    /// tokens). Pins hold on every branch, and what was open there is no work here: neither is listed.
+    pub(crate) fn branch_block(
+        &self,
+        (budget, said): (TokenCount, TokenCount),
+        counter: &dyn TokenCounter,
+    ) -> LedgerBlock {
+        let budget = budget.scaled(1, 2).min(said.max(LEAST));
+        if budget == TokenCount::ZERO {
+            return LedgerBlock::default();
+        }
+        let mut ledger = self.clone();
         ledger.items.retain_mut(|item| match item.kind {
             LedgerKind::FirstMessage | LedgerKind::LatestMessage => {
                 item.kind = LedgerKind::Message;
@@ -45,7 +49,13 @@ impl LedgerBlock {
             | LedgerKind::Decision
             | LedgerKind::Figure
             | LedgerKind::Message => true,
-            LedgerKind::Pin | LedgerKind::Todo | LedgerKind::NextStep => false,
+            LedgerKind::Pin
+            | LedgerKind::Todo
+            | LedgerKind::NextStep
+            | LedgerKind::Answer
+            | LedgerKind::Done
+            | LedgerKind::Check
+            | LedgerKind::Branch => false,
         });
         // No later ledger is read from it.
         ledger.sources.clear();

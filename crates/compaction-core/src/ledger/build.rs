@@ -6,87 +6,99 @@ use std::collections::{BTreeMap, BTreeSet};
 use session_model::{EntryBody, EntryId, SessionContext, SessionPath};
 
 use crate::extract::{
-    Change, FactIndex, ShortForm, Spoken, brief_decision, brief_figure, brief_step, record, since,
+    Change, FactIndex, ShortForm, Spoken, brief_decision, brief_figure, brief_step, record,
     without_pasted,
 };
 use crate::ledger::gather::{Gathered, gather, handed_on};
 use crate::ledger::lines::{one_name, shown_id};
-use crate::ledger::{Ledger, LedgerItem, LedgerKind, pins_of};
-use crate::ledger_block::ActiveFacts;
-use crate::path_normalize::resolved;
-use crate::restore::{LastSeen, content_hash, touched_in};
+use crate::ledger::{Ledger, LedgerItem, LedgerKind, Pin, pins_of};
 use crate::source::SourceMessage;
-
-/// Messages up to this size are shown with all that is pasted in them, in bytes.
-const SHORT: usize = 300;
 
 /// The most entries that a ledger names as its sources.
 const SOURCES: usize = 4096;
 
-impl Ledger {
-    /// Returns the facts of `path` that are not verbatim in a context whose kept range begins at the place
-    /// `first_kept` of `context.entries` (its length for none). What is kept still shows what is resolved.
-    pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
-        Self::without(path, context, first_kept, &BTreeSet::new())
+/// The facts of a path, read in one pass, wherever its context is cut.
+pub(crate) struct PathFacts {
+    gathered: Gathered,
+    record: FactIndex,
+    pins: Vec<Pin>,
+    handed: Vec<LedgerItem>,
+}
+
+impl PathFacts {
+    /// Reads the facts of `path`.
+    pub(crate) fn of(path: &SessionPath<'_>, context: &SessionContext) -> Self {
+        let gathered = gather(path, context);
+        let cwd = path.tree().header().map_or("", |header| &header.cwd);
+        Self {
+            record: record(&gathered.messages, cwd),
+            gathered,
+            pins: pins_of(path),
+            handed: handed_on(path),
+        }
     }
 
-    /// Does the same where these entries of the kept range are shortened.
-    pub(crate) fn without(
-        path: &SessionPath<'_>,
+    /// Returns those that are not verbatim in a context whose kept range begins at the place `first_kept` of
+    /// `context.entries` (its length for none), and in which these entries of the kept range are shortened. What is kept
+    /// still shows what is resolved.
+    pub(crate) fn ledger(
+        &self,
         context: &SessionContext,
         first_kept: usize,
         shortened: &BTreeSet<EntryId>,
-    ) -> Self {
-        let Gathered {
-            messages,
-            listed,
-            read_from,
-        } = gather(path, context);
+    ) -> Ledger {
         let mut in_context = in_context(context, first_kept);
         in_context.retain(|id| !shortened.contains(id));
-        let mut ledger = Self {
-            listed,
-            read_from,
-            ..Self::default()
+        let mut ledger = Ledger {
+            listed: self.gathered.listed.clone(),
+            read_from: self.gathered.read_from.clone(),
+            ..Ledger::default()
         };
-        let pins = pins_of(path).into_iter().rev();
+        let pins = self.pins.iter().rev();
         for pin in pins.filter(|pin| !in_context.contains(&pin.entry_id)) {
-            ledger.add(LedgerKind::Pin, pin.entry_id, pin.text);
+            ledger.add(LedgerKind::Pin, pin.entry_id.clone(), pin.text.clone());
         }
-        let cwd = path.tree().header().map_or("", |header| &header.cwd);
-        let record = record(&messages, cwd);
-        let kept = in_context.clone();
         let builder = Builder {
-            messages: &messages,
-            cwd,
-            in_context,
+            messages: &self.gathered.messages,
+            in_context: &in_context,
             ledger,
         };
-        let mut ledger = builder.build(&record);
+        let mut ledger = builder.build(&self.record);
         // What was handed on is older than all of it.
-        let known: BTreeSet<String> = ledger.items.iter().map(|item| item.text.clone()).collect();
-        let handed = handed_on(path).into_iter();
-        let handed = handed.filter(|item| !kept.contains(&item.entry_id));
-        let handed: Vec<LedgerItem> = handed.filter(|item| !known.contains(&item.text)).collect();
-        if handed
-            .iter()
-            .any(|item| item.kind == LedgerKind::FirstMessage)
-        {
+        let known: BTreeSet<&String> = ledger.items.iter().map(|item| &item.text).collect();
+        let handed = self.handed.iter();
+        let handed = handed.filter(|item| !in_context.contains(&item.entry_id));
+        let handed = handed.filter(|item| !known.contains(&item.text)).cloned();
+        let handed: Vec<LedgerItem> = handed.collect();
+        let is_first = |item: &LedgerItem| item.kind == LedgerKind::FirstMessage;
+        if handed.iter().any(is_first) {
             ledger.first_is_a_message();
         }
         ledger.items.extend(handed);
         ledger
     }
+}
+
+impl Ledger {
+    /// Returns the facts of `path` that are not verbatim in a context whose kept range begins at the place
+    /// `first_kept` of `context.entries` (its length for none). What is kept still shows what is resolved.
+    pub fn of(path: &SessionPath<'_>, context: &SessionContext, first_kept: usize) -> Self {
+        PathFacts::of(path, context).ledger(context, first_kept, &BTreeSet::new())
+    }
 
     /// Returns the facts of these messages, all of which are out of context.
-    pub(super) fn of_messages(messages: &[SourceMessage], cwd: &str) -> Self {
+    pub(crate) fn of_messages(messages: &[SourceMessage], cwd: &str) -> Self {
         let builder = Builder {
             messages,
-            cwd,
-            in_context: BTreeSet::new(),
+            in_context: &BTreeSet::new(),
             ledger: Self::default(),
         };
         builder.build(&record(messages, cwd))
+    }
+
+    /// Returns what is said behind a message.
+    pub(crate) fn remark(&self, id: &EntryId) -> &str {
+        self.remarks.get(id).map_or("", String::as_str)
     }
 
     /// Returns it without what this prose says verbatim.
@@ -106,7 +118,11 @@ impl Ledger {
             | LedgerKind::Todo
             | LedgerKind::File
             | LedgerKind::Failure
-            | LedgerKind::NextStep => true,
+            | LedgerKind::NextStep
+            | LedgerKind::Answer
+            | LedgerKind::Done
+            | LedgerKind::Check
+            | LedgerKind::Branch => true,
         });
         ledger
     }
@@ -148,9 +164,7 @@ fn in_context(context: &SessionContext, first_kept: usize) -> BTreeSet<EntryId> 
 
 struct Builder<'a> {
     messages: &'a [SourceMessage],
-    /// The folder that paths are seen from.
-    cwd: &'a str,
-    in_context: BTreeSet<EntryId>,
+    in_context: &'a BTreeSet<EntryId>,
     ledger: Ledger,
 }
 
@@ -223,23 +237,36 @@ impl Builder<'_> {
                 remark.push_str(&self.since(change));
             }
             let id = self.id(spoken.place);
-            let text = match spoken.text.len() > SHORT {
-                true => without_pasted(&spoken.text, &shown_id(&id)),
-                false => spoken.text.clone(),
-            };
+            let text = without_pasted(&spoken.text);
             if !remark.is_empty() {
                 self.ledger.remarks.insert(id, remark);
             }
             self.note(kind, spoken.place, text);
         }
+        for answer in record.answers().rev() {
+            self.note(LedgerKind::Answer, answer.place, answer.text);
+        }
+        for (kind, noted) in [
+            (LedgerKind::Done, &record.done),
+            (LedgerKind::Check, &record.checks),
+            (LedgerKind::Branch, &record.branches),
+        ] {
+            for noted in noted.iter().rev() {
+                self.note(kind, noted.place, noted.text.clone());
+            }
+        }
         self.ledger.sources = self.sources(record, first);
-        self.ledger.holds = Some(ActiveFacts::of(record, |place| self.id(place)));
+        self.ledger.changed = changed.keys().map(|place| self.id(*place)).collect();
         self.ledger
     }
 
     /// Returns what stands behind words whose figure was changed.
     fn since(&self, change: &Change) -> String {
-        since(change.value.as_deref(), &shown_id(&self.id(change.place)))
+        let id = shown_id(&self.id(change.place));
+        match &change.value {
+            Some(value) => format!(" (changed since: {value}, was said in {id})"),
+            None => format!(" (changed since: see {id})"),
+        }
     }
 
     fn id(&self, place: usize) -> EntryId {
@@ -260,32 +287,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Notes the files, those touched last first, each with the hash of what was last seen of it.
+    /// Notes the files, those touched last first.
     fn files(&mut self, record: &FactIndex) {
-        let mut rests_on = BTreeSet::new();
-        for file in &record.files {
-            rests_on.extend(file.places.iter().chain(&file.read).copied());
-        }
-        let rests_on = with_dependencies(rests_on, &record.dependencies);
-        let told: Vec<SourceMessage> = rests_on
-            .into_iter()
-            .map(|place| self.messages[place].clone())
-            .collect();
-        let seen: BTreeMap<String, LastSeen> = touched_in(&told, self.cwd)
-            .into_iter()
-            .map(|file| (resolved(&file.path, self.cwd), file.last_seen))
-            .collect();
         for file in record.files.iter().rev() {
-            let hash = match seen
-                .get(&file.worked_at)
-                .filter(|_| file.is_seen && !file.is_deleted)
-            {
-                Some(LastSeen::Text(text)) => Some(content_hash(text)),
-                Some(LastSeen::Hash(hash)) => Some(hash.clone()),
-                Some(LastSeen::Unknown) | None => None,
-            };
-            let hash = hash.map(|hash| format!("; content {hash}"));
-            let text = format!("{}: {}{}", file.path, file.work, hash.unwrap_or_default());
+            let text = format!("{}: {}", file.path, file.work);
             let short = match file.is_deleted {
                 true => format!("{} (deleted)", file.path),
                 false => file.path.clone(),
@@ -310,13 +315,18 @@ impl Builder<'_> {
         let vital = with_dependencies(vital, &record.dependencies);
         let mut useful = vital.clone();
         for file in &record.files {
-            useful.extend(file.places.iter().chain(&file.read));
+            useful.extend(&file.places);
         }
         let noted = record.decisions().chain(record.user_figures());
         let noted = noted.chain(record.answered_figures()).chain(record.steps());
-        useful.extend(noted.map(|noted| noted.place));
+        let done = record
+            .done
+            .iter()
+            .chain(&record.checks)
+            .chain(&record.branches);
+        useful.extend(noted.chain(done).map(|noted| noted.place));
+        useful.extend(record.answer_places());
         useful.extend(record.last_words);
-        useful.extend(&record.reads);
         let useful = with_dependencies(useful, &record.dependencies);
         let mut all = useful.clone();
         all.extend(record.spoken.iter().map(|spoken| spoken.place));

@@ -29,8 +29,10 @@ pub(super) const ORDER: [(LedgerKind, u64); 10] = [
 pub(super) const MESSAGE_SHARE: u64 = 12;
 /// The part of the budget, in percent, within which all messages of the user are shown before anything that was recognized
 /// in them, and the same where room is scarce.
-const MESSAGES: u64 = 75;
+const MESSAGES: u64 = 82;
 const FEW_MESSAGES: u64 = 50;
+/// The part of a large budget, in percent, that the newest of them take where not all fit.
+const NEWEST_MESSAGES: u64 = 60;
 /// What is longer waits until all that is short has room, where that is scarce.
 const LONG: TokenCount = TokenCount(44);
 /// The same of a failure: a command and what went wrong.
@@ -53,7 +55,7 @@ impl Ledger {
     ) -> LedgerBlock {
         if budget.ledger == TokenCount::ZERO && !self.has(LedgerKind::Pin) {
             return LedgerBlock {
-                holds: self.holds.clone(),
+                changed: self.changed.clone(),
                 ..LedgerBlock::default()
             };
         }
@@ -205,7 +207,11 @@ impl<'a> Fitting<'a> {
             | LedgerKind::File
             | LedgerKind::FirstMessage
             | LedgerKind::LatestMessage
-            | LedgerKind::Message => {}
+            | LedgerKind::Message
+            | LedgerKind::Answer
+            | LedgerKind::Done
+            | LedgerKind::Check
+            | LedgerKind::Branch => {}
         }
         places
     }
@@ -235,15 +241,27 @@ impl<'a> Fitting<'a> {
         let open = open.map(|place| self.cost(&bare(self.brief(&self.ledger.items[*place]))));
         let room = self.room.saturating_sub(open.sum());
         let most = self.budget.ledger.scaled(share, 100).min(room);
-        if cost + TokenCount(3 * HEADING.0) > most {
-            return;
+        let all_fit = cost + TokenCount(3 * HEADING.0) <= most;
+        let most = match all_fit {
+            true => self.budget.ledger,
+            false if self.budget.ledger < CLOSED => return,
+            // What was recognized in the older ones stands for them.
+            false => self.budget.ledger.scaled(NEWEST_MESSAGES, 100).min(room),
+        };
+        for (kind, share) in ORDER.into_iter().filter(|(kind, _)| kind.is_message()) {
+            let taken: TokenCount = self.used.values().copied().sum();
+            let left = most.saturating_sub(taken);
+            let own = match all_fit || kind == LedgerKind::Message {
+                true => left,
+                false => left.min(self.budget.ledger.scaled(share, 100)),
+            };
+            self.take_kind(kind, own);
         }
-        for (kind, _) in ORDER.into_iter().filter(|(kind, _)| kind.is_message()) {
-            self.take_kind(kind, self.budget.ledger);
-        }
-        let all = self
-            .messages()
-            .filter(|place| self.forms.contains_key(place));
+        let all = self.messages().filter(|place| match self.forms.get(place) {
+            Some(Form::Shown(shown)) => shown.contains(&escape(&self.ledger.items[*place].text)),
+            Some(Form::Inside) => true,
+            None => false,
+        });
         self.whole = all.chain(self.whole.iter().copied()).collect();
     }
 

@@ -162,7 +162,10 @@ fn gather_within(path: &SessionPath<'_>, context: &SessionContext, most: u64) ->
     let mut entries = Vec::new();
     let (mut all, mut words) = (0_u64, 0_u64);
     for (place, index) in path.entries().iter().enumerate().skip(start).rev() {
-        let tells = matches!(tree.kind(*index), EntryKind::Message);
+        let tells = matches!(
+            tree.kind(*index),
+            EntryKind::Message | EntryKind::BranchSummary
+        );
         if !tells || (place < since && !sources.contains(tree.id(*index))) {
             continue;
         }
@@ -189,11 +192,8 @@ fn gather_within(path: &SessionPath<'_>, context: &SessionContext, most: u64) ->
     }
     for (index, reading) in entries.into_iter().rev() {
         let message = match read.get(index) {
-            Some(entry) => message_of(&entry.body),
-            None => match tree.entry(*index) {
-                Ok(entry) => message_of(&entry.body),
-                Err(_) => None,
-            },
+            Some(entry) => message_of(entry),
+            None => tree.entry(*index).ok().and_then(|it| message_of(&it)),
         };
         let message = message.filter(|message| match reading {
             Reading::Whole => true,
@@ -224,13 +224,13 @@ fn may_be_the_users(path: &SessionPath<'_>, index: EntryIndex) -> bool {
 }
 
 /// Returns the message of an entry, where it is no system message.
-fn message_of(body: &EntryBody) -> Option<std::sync::Arc<AgentMessage>> {
-    match body {
-        EntryBody::Message(message) if !matches!(**message, AgentMessage::System(_)) => {
-            Some(message.clone())
-        }
+fn message_of(entry: &Entry) -> Option<std::sync::Arc<AgentMessage>> {
+    let message = match &entry.body {
+        EntryBody::Message(message) => Some(message.clone()),
+        EntryBody::BranchSummary(_) => entry.messages().into_iter().next(),
         _ => None,
-    }
+    };
+    message.filter(|message| !matches!(**message, AgentMessage::System(_)))
 }
 
 /// Returns what the newest stored ledger rests on, and the place from which on everything is read.

@@ -28,7 +28,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use session_model::EntryId;
 
-use crate::ledger_block::ActiveFacts;
 use crate::tokens::TokenCount;
 
 /// The label of a pinned entry.
@@ -39,6 +38,7 @@ pub const PIN_ENTRY: &str = "agent-cli/pin";
 
 pub use crate::ledger_block::{LedgerBlock, LedgerItem, LedgerKind, prose_of, without_ledger};
 
+pub(crate) use build::PathFacts;
 pub(crate) use pins::pinned_entries;
 pub use pins::{NewPin, Pin, PinError, PinTarget, Pins, carry_pins, pins_of};
 
@@ -63,8 +63,8 @@ pub struct Ledger {
     read_from: Option<EntryId>,
     /// What the ledger before listed.
     listed: BTreeSet<(LedgerKind, EntryId)>,
-    /// Facts still valid, kept range included.
-    holds: Option<ActiveFacts>,
+    /// Messages with a figure that was changed later.
+    changed: BTreeSet<EntryId>,
 }
 
 /// How the room is shared between the kinds.

@@ -55,9 +55,10 @@ impl Fitting<'_> {
             .filter(|(place, _)| self.forms.contains_key(place))
             .map(|(_, item)| item.clone())
             .collect();
-        let pins = self.places(LedgerKind::Pin).len();
-        let shown_pins = shown.iter().filter(|item| item.kind == LedgerKind::Pin);
-        let shown_pins = shown_pins.count();
+        let all = ORDER.iter().map(|(kind, _)| self.places(*kind).len());
+        let all: usize = all.sum();
+        let listed = shown.iter().filter(|item| item.kind != LedgerKind::Pin);
+        let listed = listed.count();
         let files = shown.iter().filter(|item| item.kind == LedgerKind::File);
         LedgerBlock {
             tokens,
@@ -69,13 +70,13 @@ impl Fitting<'_> {
                 .flatten()
                 .cloned()
                 .collect(),
-            left_out: ledger.items.len() - pins - (shown.len() - shown_pins),
+            left_out: all - listed,
             items: shown,
             pins_left_out: self.pins_left,
             // Whatever room there is now: the next ledger is read from them.
             sources: ledger.sources.clone(),
             read_from: ledger.read_from.clone(),
-            holds: ledger.holds.clone(),
+            changed: ledger.changed.clone(),
         }
     }
 

@@ -21,7 +21,11 @@ impl Fitting<'_> {
             | LedgerKind::File
             | LedgerKind::Failure
             | LedgerKind::NextStep
-            | LedgerKind::Todo => false,
+            | LedgerKind::Todo
+            | LedgerKind::Answer
+            | LedgerKind::Done
+            | LedgerKind::Check
+            | LedgerKind::Branch => false,
         };
         let told = self.told.get(&item.entry_id).copied().unwrap_or_default();
         // What is shown of a message sentence by sentence is not repeated.
@@ -53,7 +57,11 @@ impl Fitting<'_> {
             | LedgerKind::NextStep
             | LedgerKind::Todo
             | LedgerKind::Decision
-            | LedgerKind::Figure => {
+            | LedgerKind::Figure
+            | LedgerKind::Answer
+            | LedgerKind::Done
+            | LedgerKind::Check
+            | LedgerKind::Branch => {
                 return Some(match self.detail {
                     Detail::Full | Detail::Paths => listed(&item.entry_id, &item.text),
                     Detail::Bare => bare(

@@ -38,6 +38,14 @@ pub enum LedgerKind {
     NextStep,
     /// A message of the user between the first and the latest.
     Message,
+    /// What an answer came to that a turn ended with.
+    Answer,
+    /// Something that was done: a commit, a finished todo.
+    Done,
+    /// The newest run of a command that checks the work, where it passed.
+    Check,
+    /// What came of a branch that was left.
+    Branch,
 }
 
 impl LedgerKind {
@@ -52,7 +60,11 @@ impl LedgerKind {
             | Self::Failure
             | Self::Decision
             | Self::Figure
-            | Self::NextStep => false,
+            | Self::NextStep
+            | Self::Answer
+            | Self::Done
+            | Self::Check
+            | Self::Branch => false,
         }
     }
 }
@@ -93,22 +105,8 @@ pub struct LedgerBlock {
     /// Where history was too long to be read whole for a first ledger, the oldest entry that was: of those before it
     /// only the user's words were read.
     pub read_from: Option<EntryId>,
-    /// Facts still valid, kept range included; `None` where no facts were requested.
-    pub(crate) holds: Option<ActiveFacts>,
-}
-
-/// Facts still valid at the end of the session, kept range included.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct ActiveFacts {
-    pub failures: BTreeSet<String>,
-    /// `None` where there never was a list.
-    pub todos: Option<BTreeSet<String>>,
-    pub decisions: BTreeSet<String>,
-    pub figures: BTreeSet<String>,
-    /// Messages with a figure that was changed, and what that came to.
-    pub changed: BTreeMap<String, String>,
-    /// Answers that the user turned down.
-    pub refused: BTreeSet<String>,
+    /// Messages with a figure that was changed later.
+    pub(crate) changed: BTreeSet<EntryId>,
 }
 
 impl LedgerBlock {

@@ -8,7 +8,8 @@ use session_model::{
 };
 
 use crate::extract;
-use crate::ledger::LedgerBlock;
+use crate::extractive::prefix_cap;
+use crate::ledger::{LedgerBlock, LedgerKind};
 use crate::loss::ContextLoss;
 use crate::plan::verify::Verified;
 use crate::plan::{CompactionPlan, Disposition, Elision, prompt_hash};
@@ -142,8 +143,8 @@ impl CompactionPlan {
             Profile::Own => escape_ledger(&merged),
             Profile::Pi => merged,
         };
-        let short_summary = Some(extract::short_summary(&merged)).filter(|short| !short.is_empty());
         let ledger = self.ledger_for(&merged, &summarizer);
+        let short_summary = short_summary(&merged, &ledger);
         let tags = self.files.tags(self.file_list_limit, &ledger.files);
         let Verified {
             summary,
@@ -253,7 +254,7 @@ impl CompactionPlan {
             Some(carried) => {
                 let counter = self.profile.counter();
                 let carried = counter.text(carried) + counter.text(SPLIT_TURN_HEADING);
-                self.summary_cap.max(carried + self.prefix_cap())
+                self.summary_cap.max(carried + prefix_cap(self.summary_cap))
             }
             None => self.summary_cap,
         }
@@ -316,6 +317,18 @@ impl CompactionPlan {
             "estimatedTokensAfter": tokens_after,
         })
     }
+}
+
+/// Returns the first sentence of the goal, or of the first message of the user where the prose names none.
+fn short_summary(prose: &str, ledger: &LedgerBlock) -> Option<String> {
+    let firsts = ledger.items.iter();
+    let mut firsts = firsts.filter(|item| item.kind == LedgerKind::FirstMessage);
+    let named = extract::short_summary(prose);
+    let short = match named.is_empty() {
+        false => named,
+        true => extract::short_summary(&firsts.next()?.text),
+    };
+    Some(short).filter(|short| !short.is_empty())
 }
 
 /// Returns the summary that the answers make up, and who wrote it.

@@ -135,19 +135,19 @@ pub(super) fn beside_prose(gone: TokenCount) -> TokenCount {
 impl CompactionPlan {
     /// Returns the ledger for the prose of this writer: next to a model's, only what that lacks.
     pub(super) fn ledger_for(&self, prose: &str, summarizer: &Summarizer) -> LedgerBlock {
-        let by_code = matches!(
-            summarizer,
-            Summarizer::Extractive
-                | Summarizer::Native {
-                    readable: false,
-                    ..
-                }
-        );
-        match &self.beside {
-            Some((facts, budget)) if !by_code => {
-                facts.lacking(prose).fit(*budget, self.profile.counter())
-            }
-            Some(_) | None => self.ledger.clone(),
+        let (Some(facts), Some((beside, alone))) = (&self.facts, &self.beside) else {
+            return self.ledger.clone();
+        };
+        let counter = self.profile.counter();
+        match summarizer {
+            Summarizer::Extractive => self.ledger.clone(),
+            Summarizer::Native {
+                readable: false, ..
+            } => facts.fit(*alone, counter),
+            Summarizer::Model { .. }
+            | Summarizer::Native { .. }
+            | Summarizer::Remote { .. }
+            | Summarizer::Hook { .. } => facts.lacking(prose).fit(*beside, counter),
         }
     }
 }

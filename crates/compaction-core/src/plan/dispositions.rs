@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 use session_model::{
     AgentMessage, EntryBody, EntryId, FileDetails, ProjectedEntry, SessionContext, Wording,
-    convert_message,
 };
 
 use crate::cut::{CutItem, CutPoint};
@@ -15,7 +14,7 @@ use crate::plan::requests::RequestSource;
 use crate::request::RequestKind;
 use crate::restore::{self, Outcome, Restored};
 use crate::rules::Rules;
-use crate::serialize::{Bounds, serialize_parts};
+use crate::serialize::{Bounds, Serializer};
 use crate::source::SourceMessage;
 use crate::threshold::Threshold;
 use crate::tokens::{TokenCount, TokenCounter};
@@ -170,10 +169,10 @@ pub(crate) fn request_source(
         Wording::Own => source.into_iter().map(with_references).collect(),
         Wording::Pi => source,
     };
+    let mut serializer = Serializer::new(bounds);
     let messages = source.iter();
     let parts = messages
-        .filter_map(|source| convert_message(&source.message, bounds.wording))
-        .flat_map(|message| serialize_parts(&message, bounds))
+        .flat_map(|source| serializer.parts(&source.message))
         .collect();
     RequestSource {
         kind,

@@ -11,7 +11,7 @@ use session_model::{
 };
 
 use crate::extract::rules_in;
-use crate::ledger::{Ledger, LedgerBudget, Shares, pinned_entries};
+use crate::ledger::{LedgerBudget, PathFacts, Shares, pinned_entries};
 use crate::measure::measure;
 use crate::plan::bounds::LEDGER_SHARE;
 use crate::plan::oversized::cut_output;
@@ -50,7 +50,7 @@ const ROUNDS: usize = 8;
 /// threshold in the end is the ledger's again.
 pub(super) fn rescue(
     plan: &mut CompactionPlan,
-    path: &SessionPath<'_>,
+    (path, read): (&SessionPath<'_>, &PathFacts),
     context: &SessionContext,
     (options, asked): (&PlanOptions, LedgerBudget),
 ) -> Result<(), NothingToDo> {
@@ -80,7 +80,7 @@ pub(super) fn rescue(
             ledger: most.min(asked.ledger + saved.scaled(1, LEDGER_SHARE)),
             ..asked
         };
-        let ledger = Ledger::without(path, context, first_kept, &ids);
+        let ledger = read.ledger(context, first_kept, &ids);
         plan.ledger = ledger.fit_as(Shares::RulesAlone, budget, counter);
         least.get_or_insert(plan.ledger.tokens);
         let mut excess = plan.most_tokens_after().saturating_sub(threshold);
@@ -119,6 +119,7 @@ pub(super) fn rescue(
     }
     // What was fitted to the threshold is not fitted anew.
     plan.beside = None;
+    plan.facts = Some(ledger);
     for (place, elision) in elided {
         plan.shorten(place, elision);
     }

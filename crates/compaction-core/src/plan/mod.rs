@@ -22,7 +22,7 @@ use session_model::{
 
 use crate::cut::{CutPoint, cut_items, find_cut_point};
 use crate::files::FileOps;
-use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, prose_of};
+use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, PathFacts, prose_of};
 use crate::measure::{Measure, measure_counted, message_counts};
 use crate::request::{Carried, RequestKind, SummaryRequest};
 use crate::restore::{self, Restored};
@@ -104,15 +104,23 @@ pub struct CompactionPlan {
     /// An answer at the end of the context whose calls wait for results, when nothing is kept verbatim: it is
     /// said again after the summary, its text left out.
     pub pending: Option<AssistantMessage>,
-    /// All facts, and what they may take next to the prose of a model; `None` where the ledger above is for any writer.
-    beside: Option<(Ledger, LedgerBudget)>,
-    file_list_limit: Option<usize>,
+    /// All facts; `None` where none were read.
+    pub(crate) facts: Option<Ledger>,
+    /// Whether the ledger above and extractive prose share what such a summary takes.
+    pub(crate) shares_whole: bool,
+    /// What the facts may take next to the prose of a model, and where nobody can read the summary; `None` where the
+    /// ledger above is for any writer.
+    beside: Option<(LedgerBudget, LedgerBudget)>,
+    pub(crate) file_list_limit: Option<usize>,
     short: RequestSource,
     asked: RequestSet,
 }
 
 /// The least that a snapshot is worth: fewer messages stay as they are.
 const LEAST_MESSAGES: usize = 2;
+
+/// What a ledger takes by default next to extractive prose, which shares the room with it.
+const BESIDE_EXTRACTIVE: TokenCount = TokenCount(2100);
 
 /// The most that a short summary answers.
 const SHORT_CAP: TokenCount = TokenCount(512);
@@ -369,28 +377,30 @@ fn plan_with(
     let gone = gone.map(|(item, _)| item.tokens);
     let cut_off = oversized.iter().map(|(_, elision)| elision.saved);
     let gone: TokenCount = gone.chain(cut_off).sum();
+    let most = settings.ledger.budget(options.window, threshold.as_ref());
     let ledger_budget = LedgerBudget {
-        ledger: settings
-            .ledger
-            .budget(options.window, threshold.as_ref())
-            .min(ledger_room(gone, carried.map(String::as_str), counter)),
+        ledger: most.min(ledger_room(gone, carried.map(String::as_str), counter)),
         pins: settings.pins.budget(options.window, threshold.as_ref()),
     };
-    let facts = (options.profile == Profile::Own)
-        .then(|| Ledger::without(path, context, cut.first_kept(), &shortened));
-    let ledger = facts.as_ref().map(|it| it.fit(ledger_budget, counter));
+    let read = (options.profile == Profile::Own).then(|| PathFacts::of(path, context));
+    let facts = read
+        .as_ref()
+        .map(|read| read.ledger(context, cut.first_kept(), &shortened));
+    let shares_whole = settings.ledger.max_tokens.is_none();
+    let bounded = |most: TokenCount| LedgerBudget {
+        ledger: match shares_whole {
+            true => ledger_budget.ledger.min(most),
+            false => ledger_budget.ledger,
+        },
+        ..ledger_budget
+    };
+    let ledger = facts
+        .as_ref()
+        .map(|it| it.fit(bounded(BESIDE_EXTRACTIVE), counter));
     let ledger = ledger.unwrap_or_default();
-    let beside = facts.map(|facts| {
-        let most = match settings.ledger.max_tokens {
-            Some(_) => ledger_budget.ledger,
-            None => ledger_budget.ledger.min(beside_prose(gone)),
-        };
-        let budget = LedgerBudget {
-            ledger: most,
-            ..ledger_budget
-        };
-        (facts, budget)
-    });
+    let beside = facts
+        .is_some()
+        .then(|| (bounded(beside_prose(gone)), ledger_budget));
     let pending = (restores && trigger.is_automatic())
         .then(|| restore::pending_calls(context))
         .flatten();
@@ -418,6 +428,8 @@ fn plan_with(
         restored: restores.then(Restored::default),
         pending: pending.as_ref().map(|(_, calls)| calls.clone()),
         verify: settings.verify,
+        facts,
+        shares_whole,
         beside,
         file_list_limit,
         measure,
@@ -439,8 +451,8 @@ fn plan_with(
         say_what_comes_back(&mut plan.entries, &restored, pending);
         plan.restored = Some(restored);
     }
-    if rules.rescues {
-        elide_to_fit::rescue(&mut plan, path, context, (options, ledger_budget))?;
+    if let Some(read) = read.filter(|_| rules.rescues) {
+        elide_to_fit::rescue(&mut plan, (path, &read), context, (options, ledger_budget))?;
     }
     Ok(plan)
 }

@@ -126,11 +126,10 @@ impl CompactionPlan {
     /// Returns what the user said and is out of context: rules before messages, the latest first. What a later figure
     /// replaced is not said.
     fn lost_words(&self, looked_up: &LookedUp<'_>) -> Vec<LedgerItem> {
-        let holds = self.ledger.holds.as_ref();
+        let changed = &self.ledger.changed;
         let words = |kind, lost: &[(&String, &Seen)]| -> Vec<LedgerItem> {
             let holding = lost.iter().copied();
-            let holding = holding
-                .filter(|(_, seen)| holds.is_none_or(|holds| !holds.is_changed(&seen.entry_id)));
+            let holding = holding.filter(|(_, seen)| !changed.contains(&seen.entry_id));
             let mut holding: Vec<(&String, &Seen)> = holding.collect();
             holding.sort_by_key(|(_, seen)| Reverse(seen.last));
             let item = |(text, seen): (&String, &Seen)| LedgerItem {

@@ -205,7 +205,7 @@ fn every_kind_of_fact_is_kept_with_its_entry() {
     insta::assert_snapshot!(listed(&every_kind().ledger()), @"
     Rule e1: Never touch src/api.rs.
     File e7: src/lib.rs: 1 edit; newest: mod import;
-    File e5: src/import.rs: written, 2 lines; content 04d2649eb72531af
+    File e5: src/import.rs: written, 2 lines
     Failure e10: `cargo test` (exit code 101): error[E0308]: mismatched types
     NextStep e12: Next step: wire the importer into the command line.
     Todo e3: docs
@@ -216,6 +216,8 @@ fn every_kind_of_fact_is_kept_with_its_entry() {
     Message e11: Please continue, and tell me how long it takes.
     FirstMessage e1: Build the importer. Never touch src/api.rs.
     The upload limit is 25 MB.
+    Answer e12: The import takes 4 s.
+    Done e3: parser
     ");
 }
 
@@ -236,7 +238,7 @@ fn a_block_reads_from_the_most_important_on() {
     Latest message of the user:
     - Good, go on with the docs then. [e13]
     Changed files:
-    - src/import.rs: written, 2 lines; content 04d2649eb72531af [e5]
+    - src/import.rs: written, 2 lines [e5]
     - src/lib.rs: 1 edit; newest: mod import; [e7]
     Failed, and not seen to pass since:
     - `cargo test` (exit code 101): error[E0308]: mismatched types [e10]
@@ -293,6 +295,10 @@ fn what_is_over_is_not_listed() {
     LatestMessage e17: Change the request timeout to 45 s.
     Message e3: No, no Redis here: we cannot run another service.
     FirstMessage e1: The request timeout is 30 s.
+    Answer e18: I measured the import of the large fixture and changed the timeout.
+    Answer e16: I went back to threads.
+    Done e14: write the parser
+    Check e7: `cargo test --workspace` passed
     ");
 }
 

@@ -72,11 +72,11 @@ fn labels_say_who_spoke() {
 
     [Assistant]: I look.
 
-    [Assistant tool calls]: read(offset=3, path="a.rs"); ls()
+    [Assistant tool calls]: #1 read(offset=3, path="a.rs"); #2 ls()
 
-    [Tool result]: fn main() {}
+    [Tool result]: #1 fn main() {}
 
-    [Tool result]: a.rs
+    [Tool result]: #2 a.rs
 
     [User]: The user ran this command:
     ```
@@ -111,17 +111,17 @@ fn role_markers_stand_on_lines_of_their_own() {
     ---
 
     [ASSISTANT_TOOL_CALLS]
-    read(offset=3, path="a.rs"); ls()
+    #1 read(offset=3, path="a.rs"); #2 ls()
 
     ---
 
     [TOOL_RESULT]
-    fn main() {}
+    #1 fn main() {}
 
     ---
 
     [TOOL_RESULT]
-    a.rs
+    #2 a.rs
 
     ---
 
@@ -184,7 +184,7 @@ fn parts_without_text_are_left_out() {
     check_conversation!(session, keeping(200_000), @r##"
     [Assistant tool calls]: bash(command="#3 l")
 
-    [User]: x
+    [User]: (while the work went on) x
     "##);
 }
 

@@ -154,7 +154,7 @@ fn every_agent_is_set_up_in_an_empty_home() {
 #[test]
 fn the_extension_teaches_recall_in_the_words_of_the_prompt() {
     let extension = include_str!("../../../integrations/pi/index.ts");
-    let prompt = compaction_core::prompts::summary_recall();
+    let prompt = include_str!("../../../../../prompts/summary-recall.md").trim_end();
     assert!(extension.contains(&format!("\"{prompt}\"")), "{prompt}");
 }
 
