@@ -9,6 +9,7 @@ mod prose;
 mod retention;
 mod session;
 mod table;
+mod terminal;
 mod trim;
 
 use std::path::{Path, PathBuf};
@@ -25,8 +26,8 @@ usage: cargo xtask bench retention [...], or
 
   --sizes SIZES   numbers of entries, with commas between (k and m for thousand and million)
   --runs N        processes per measurement, of which the median counts (7)
-  --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying, or
-                  live: thousands of turns
+  --only PART     sessions, trim: fitting a conversation into a window, compact: planning and applying,
+                  live: thousands of turns, or terminal: first screens and keys
   --no-pi         measure this project alone
   --pi FOLDER     where pi is installed (default: where `cargo xtask conformance` installs it)";
 
@@ -38,6 +39,7 @@ enum Part {
     Trim,
     Compact,
     Live,
+    Terminal,
 }
 
 struct Options {
@@ -69,6 +71,10 @@ pub fn run(arguments: &[String]) -> Outcome {
             living: live::measure(&release_binary()?)?,
             ..Report::default()
         },
+        Part::Terminal => Report {
+            terminal: measure_terminal(&release_binary()?)?,
+            ..Report::default()
+        },
         part @ (Part::All | Part::Sessions) => {
             let programs = build(&options)?;
             let mut report = sessions(&programs, &options)?;
@@ -76,12 +82,19 @@ pub fn run(arguments: &[String]) -> Outcome {
                 report.trimming = trim::measure(&programs.child, options.runs)?;
                 report.compacting = compacting::measure(&programs.child, &folder(), options.runs)?;
                 report.living = live::measure(&programs.agent_cli)?;
+                report.terminal = measure_terminal(&programs.agent_cli)?;
             }
             report
         }
     };
     print!("{}", report.markdown());
     Ok(())
+}
+
+/// Measures the terminal, with a session of 100,000 entries.
+fn measure_terminal(program: &Path) -> Outcome<Vec<terminal::Row>> {
+    let file = session::session(&folder(), 100_000);
+    terminal::measure(program, &file.map_err(|error| error.to_string())?)
 }
 
 /// Returns where generated sessions are.
@@ -139,6 +152,7 @@ fn part(name: &str) -> Outcome<Part> {
         "trim" => Ok(Part::Trim),
         "compact" => Ok(Part::Compact),
         "live" => Ok(Part::Live),
+        "terminal" => Ok(Part::Terminal),
         _ => Err(format!("there is no part {name}\n\n{USAGE}")),
     }
 }

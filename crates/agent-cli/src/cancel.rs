@@ -17,7 +17,11 @@ pub fn listen() {
     // Without a handler the system's own applies, which is no worse than before.
     let _ = ctrlc::set_handler(|| {
         if CANCELLED.swap(true, Ordering::SeqCst) {
-            kill_all(|| std::process::exit(130));
+            kill_all(|| {
+                #[cfg(feature = "tui")]
+                agent_tui::restore();
+                std::process::exit(130)
+            });
         }
         TOKEN.cancel();
     });

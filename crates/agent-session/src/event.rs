@@ -243,6 +243,17 @@ pub enum SessionEvent {
         /// Whether it is more than a sign of life.
         notable: bool,
     },
+    /// The summary of a compaction that was asked for waits to be read; nothing is written before.
+    CompactionReview {
+        /// Its prose; facts that code copies follow it.
+        summary: String,
+        /// Tokens of the context now.
+        tokens_before: u64,
+        /// An estimate of them after.
+        tokens_after: u64,
+        /// Why the text that was given in its place cannot be used.
+        error: Option<String>,
+    },
     /// The leaf has moved.
     Navigated {
         /// The entry at which the session stands now.
@@ -359,10 +370,9 @@ pub struct TokenUsage {
     pub cache_write: u64,
 }
 
-/// Returns why an answer ended, as events say it.
+/// Returns why an answer ended, as events say it: in the case of our documents.
 pub fn stop_reason_name(reason: &StopReason) -> String {
     match reason {
-        // The one name of session files that is not in the case of our documents.
         StopReason::ToolUse => "tool_use".to_owned(),
         StopReason::Stop
         | StopReason::Length

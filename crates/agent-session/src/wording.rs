@@ -1,11 +1,15 @@
 //! Figures and outcomes in words, the same in events and in commands.
 
 mod announcement;
+mod loss;
 
 use compaction_core::{Freshness, ImageOutcome, Outcome, Restored, TokenCount};
 use serde_json::Value;
 
-pub use announcement::{Announcement, Tone, compaction_facts, compaction_title, session_name};
+pub use announcement::{
+    Announcement, Tone, compaction_facts, compaction_title, session_name, session_start,
+};
+pub use loss::{LossRow, in_context, loss_rows, plural, whole_percent};
 
 /// Returns a token figure for people: `950`, `31.8k`, `1.2M`.
 pub fn tokens(count: TokenCount) -> String {

@@ -259,15 +259,8 @@ fn compaction(
     theme: Theme,
     fold: Fold,
 ) -> Vec<Line<'static>> {
-    let mut parts = compaction_title(reason, result).into_iter();
-    let mut title = format!("-- {}", parts.next().unwrap_or_default());
-    for part in parts {
-        // What has no room is left out, the least important last.
-        if columns(&title) + columns(&part) + 4 <= width {
-            title.push_str("  ");
-            title.push_str(&part);
-        }
-    }
+    let room = width.saturating_sub(5);
+    let title = format!("-- {}", compaction_title(reason, result, room, columns));
     let rest = width.saturating_sub(columns(&title) + 1);
     let mut lines = vec![line(
         cut(&format!("{title} {}", "-".repeat(rest)), width),

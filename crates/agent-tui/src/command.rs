@@ -34,7 +34,15 @@ pub enum SlashCommand {
     /// Continues in a copy.
     Fork,
     /// Continues work that was left.
+    Continue,
+    /// Goes on with another session.
     Resume,
+    /// Gives the session a name.
+    Name,
+    /// Lets the model think more or less.
+    Thinking,
+    /// Shows settings, and changes them for this run.
+    Settings,
     /// Begins a new session.
     New,
     /// Shows keys and commands.
@@ -45,7 +53,7 @@ pub enum SlashCommand {
 
 impl SlashCommand {
     /// Every command, in the order of the menu.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::Compact,
         Self::Context,
         Self::Tree,
@@ -57,10 +65,14 @@ impl SlashCommand {
         Self::Pin,
         Self::Unpin,
         Self::Model,
+        Self::Thinking,
+        Self::Settings,
         Self::Cost,
         Self::Autocompact,
         Self::Handoff,
         Self::Fork,
+        Self::Continue,
+        Self::Name,
         Self::Resume,
         Self::New,
         Self::Help,
@@ -73,7 +85,7 @@ impl SlashCommand {
             Self::Compact => (
                 "compact",
                 "[FOCUS]",
-                "summarize the older part of the context now",
+                "preview, then summarize the older part",
             ),
             Self::Context => ("context", "", "what fills the context window"),
             Self::Tree => ("tree", "", "turns and branches; go to another point"),
@@ -96,7 +108,13 @@ impl SlashCommand {
                 "keep TEXT in every summary; without it, list the pins",
             ),
             Self::Unpin => ("unpin", "ID", "pin no more"),
-            Self::Model => ("model", "PROVIDER/MODEL", "let another model answer"),
+            Self::Model => ("model", "[PROVIDER/MODEL]", "let another model answer"),
+            Self::Thinking => ("thinking", "[LEVEL]", "let the model think more or less"),
+            Self::Settings => (
+                "settings",
+                "[NAME VALUE]",
+                "settings of compaction, changed for this run",
+            ),
             Self::Cost => ("cost", "", "tokens and USD of this run"),
             Self::Autocompact => ("autocompact", "on|off", "switch automatic compaction"),
             Self::Handoff => (
@@ -109,7 +127,9 @@ impl SlashCommand {
                 "",
                 "continue in a copy; this session stays as it is",
             ),
-            Self::Resume => ("resume", "", "finish what the session was doing"),
+            Self::Continue => ("continue", "", "finish what the session was doing"),
+            Self::Name => ("name", "TEXT", "give the session a name"),
+            Self::Resume => ("resume", "[ID]", "go on with another session"),
             Self::New => ("new", "", "begin a new session"),
             Self::Help => ("help", "", "keys and commands"),
             Self::Quit => ("quit", "", "leave; the resume command is printed"),
@@ -135,7 +155,7 @@ impl SlashCommand {
     pub const fn needs_arguments(self) -> bool {
         matches!(
             self,
-            Self::Recall | Self::Unpin | Self::Model | Self::Autocompact
+            Self::Recall | Self::Unpin | Self::Name | Self::Autocompact
         )
     }
 

@@ -109,9 +109,22 @@ fn mention(before: &str) -> Option<&str> {
 
 fn commands(query: &str, state: &State) -> Vec<Item> {
     let names = SlashCommand::ALL.map(SlashCommand::name);
+    let own = &state.setup.commands;
+    let names: Vec<&str> = names
+        .into_iter()
+        .chain(own.iter().map(|own| own.name.as_str()))
+        .collect();
     let found = ranked(query, &names);
     let item = |place: usize| {
-        let command = SlashCommand::ALL[place];
+        let Some(command) = SlashCommand::ALL.get(place).copied() else {
+            let own = &own[place - SlashCommand::ALL.len()];
+            return Item {
+                name: safe_line(&own.name),
+                about: safe_line(&own.about),
+                insert: format!("/{} ", own.name),
+                runs: false,
+            };
+        };
         let space = if command.arguments().is_empty() {
             ""
         } else {
@@ -142,7 +155,7 @@ fn named(query: &str, names: &[String], behind: &str) -> Vec<Item> {
 }
 
 /// Returns the places of the names that match, the best first; all in their order where nothing is looked for.
-fn ranked(query: &str, names: &[impl AsRef<str>]) -> Vec<usize> {
+pub fn ranked(query: &str, names: &[impl AsRef<str>]) -> Vec<usize> {
     if query.is_empty() {
         return (0..names.len()).collect();
     }

@@ -1,6 +1,7 @@
 //! Carrying out what the state asks for: commands of the session, reports, lists of files.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use agent_session::SessionHandle;
 use agent_session::llm_providers::CancellationToken;
@@ -10,10 +11,14 @@ use futures_util::StreamExt;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
 use ratatui::layout::Size;
+use tokio::runtime::Handle;
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
+use crate::external::Outside;
+use crate::picker::Choice;
 use crate::report::{Built, Environment, build};
-use crate::state::{Action, Input, Next, Purpose, Setup, State};
+use crate::state::{Action, Input, Next, Purpose, Setup, State, UserCommand};
 use crate::update::update;
 
 /// The most files that are offered.
@@ -21,6 +26,9 @@ const FILES: usize = 20_000;
 
 /// How other models are made from a name; the error is shown as it is.
 pub type OtherModels = Box<dyn Fn(&str) -> Result<LiveModels, String>>;
+
+/// How the sessions to go on with are found; the error is shown as it is.
+pub type Sessions = Arc<dyn Fn() -> Result<Vec<Choice>, String> + Send + Sync>;
 
 /// What a terminal needs to know.
 pub struct Options {
@@ -32,6 +40,10 @@ pub struct Options {
     pub models: Vec<String>,
     /// Makes other models.
     pub other_models: OtherModels,
+    /// Finds the sessions to go on with.
+    pub sessions: Sessions,
+    /// The commands of the user.
+    pub commands: Vec<UserCommand>,
     /// Closes the session when the program is told to end.
     pub cancel: CancellationToken,
     /// What the session does first.
@@ -54,6 +66,9 @@ pub(crate) struct Driver {
     pub(crate) state: State,
     pub(crate) handle: SessionHandle,
     other_models: OtherModels,
+    sessions: Sessions,
+    /// What the terminal is to be given back for.
+    pub(crate) outside: Option<Outside>,
     pub(crate) cancel: CancellationToken,
     opening: Option<Command>,
     pub(crate) pending: FuturesUnordered<LocalBoxFuture<'static, Input>>,
@@ -67,12 +82,16 @@ impl Driver {
             color: options.color,
             size,
             models: options.models,
+            commands: options.commands,
+            plain: options.plain,
             home: std::env::home_dir().map(|home| home.to_string_lossy().into_owned()),
         };
         Self {
             state: State::new(setup),
             handle,
             other_models: options.other_models,
+            sessions: options.sessions,
+            outside: None,
             cancel: options.cancel,
             opening: options.opening,
             pending: FuturesUnordered::new(),
@@ -108,13 +127,25 @@ impl Driver {
                     theme: self.state.theme,
                     figures: self.state.context,
                 };
-                let built =
-                    tokio::task::spawn_blocking(move || build(&report, &session, &environment));
+                let runtime = Handle::current();
+                let built = spawn_blocking(move || {
+                    runtime.block_on(build(&report, &session, &environment))
+                });
                 self.pending.push(Box::pin(async {
                     let failed = |_| Built::Nothing("the report failed".to_owned());
                     Input::Built(built.await.unwrap_or_else(failed))
                 }));
             }
+            Action::ListSessions => {
+                let sessions = self.sessions.clone();
+                let found = spawn_blocking(move || sessions());
+                self.pending.push(Box::pin(async {
+                    let failed = |_| Err("the sessions cannot be listed".to_owned());
+                    Input::Sessions(found.await.unwrap_or_else(failed))
+                }));
+            }
+            Action::Edit(text) => self.outside = Some(Outside::Edit(text)),
+            Action::Suspend => self.outside = Some(Outside::Suspend),
             Action::SetModel(name) => match (self.other_models)(&name) {
                 Ok(models) => {
                     let command = Command::SetModel(Box::new(models));
@@ -124,7 +155,7 @@ impl Driver {
             },
             Action::ListFiles => {
                 let folder = PathBuf::from(&self.state.session.cwd);
-                let files = tokio::task::spawn_blocking(move || files(&folder));
+                let files = spawn_blocking(move || files(&folder));
                 self.pending.push(Box::pin(async {
                     Input::Files(files.await.unwrap_or_default())
                 }));

@@ -147,7 +147,8 @@ impl Editor {
                 self.browse(1)
             }
             KeyCode::Char('u') if control => self.area.delete_line_by_head(),
-            KeyCode::Char('z') if control => self.area.undo(),
+            // Terminals send the same for ctrl+_ and ctrl+/.
+            KeyCode::Char('_' | '/' | '7') if control => self.area.undo(),
             // A marker is removed as a whole.
             KeyCode::Backspace if self.delete_marker() => true,
             _ => self.area.input(key),

@@ -7,7 +7,7 @@ use crate::text::{line, wrap};
 use crate::theme::Theme;
 
 /// What keys do.
-const KEYS: [(&str, &str); 13] = [
+const KEYS: [(&str, &str); 15] = [
     ("enter", "send; while the agent works, steer it"),
     (
         "alt+enter",
@@ -20,6 +20,8 @@ const KEYS: [(&str, &str); 13] = [
     ("ctrl+c", "empty the editor or stop; twice leaves"),
     ("ctrl+d", "leave, where the editor is empty"),
     ("ctrl+o", "everything of this run, unfolded"),
+    ("ctrl+_", "undo in the editor"),
+    ("ctrl+z", "back to the shell; fg continues"),
     ("tab", "complete a command, a model or a file"),
     (
         "y n A V",

@@ -119,7 +119,7 @@ fn below(state: &State, width: usize, height: usize) -> Vec<Line<'static>> {
             lines.push(Line::default());
         }
         let when = match message.delivery.as_str() {
-            _ if !state.is_working() => "waits, /resume sends",
+            _ if !state.is_working() => "waits, /continue sends",
             "steer" => "next",
             _ => "after this turn",
         };

@@ -5,6 +5,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use session_model::text::clean_lines;
 
+use crate::highlight::Highlighter;
 use crate::text::{columns, line, safe_line, safe_lines, wrap};
 use crate::theme::Theme;
 
@@ -45,6 +46,7 @@ pub fn lines(source: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
         indents: Vec::new(),
         lists: Vec::new(),
         code: None,
+        language: String::new(),
         link: None,
         table: None,
         needs_gap: false,
@@ -82,6 +84,8 @@ struct Page {
     lists: Vec<Option<u64>>,
     /// The text of the open block of code.
     code: Option<String>,
+    /// The language of the newest block of code, as its fence names it.
+    language: String,
     /// The address of the open link, and what is shown of it.
     link: Option<(String, String)>,
     table: Option<Table>,
@@ -137,12 +141,14 @@ impl Page {
             Tag::CodeBlock(kind) => {
                 self.flush();
                 self.gap();
+                self.language.clear();
                 if let CodeBlockKind::Fenced(language) = kind
                     && !language.trim().is_empty()
                 {
                     let name = format!("  {}", safe_line(&language));
                     self.spans.push(Span::styled(name, self.theme.dim()));
                     self.flush();
+                    self.language = language.into_string();
                 }
                 self.code = Some(String::new());
             }
@@ -316,9 +322,12 @@ impl Page {
 
     fn end_code(&mut self) {
         let code = self.code.take().unwrap_or_default();
+        let mut highlighter = Highlighter::new(&self.language, self.theme);
         for text in code.lines() {
-            let indent = if text.is_empty() { "" } else { "  " };
-            let text = line(format!("{indent}{text}"), self.theme.code());
+            let mut text = highlighter.line(text);
+            if !text.spans.is_empty() {
+                text.spans.insert(0, Span::raw("  "));
+            }
             self.push(&text);
         }
         self.needs_gap = true;

@@ -127,7 +127,14 @@ impl Shown {
                     writeln!(out, "{}", text_of(line))?;
                 }
             }
-            None => {}
+            Some(FullScreen::Picker(picker)) => {
+                let (title, lines, _) = picker.draw(state.width(), picker.len() + 3, state.theme);
+                for line in std::iter::once(&title).chain(&lines) {
+                    writeln!(out, "{}", text_of(line).trim_end())?;
+                }
+            }
+            // In plain lines nothing is previewed or reviewed on a screen.
+            Some(FullScreen::Preview(_) | FullScreen::Review(_)) | None => {}
         }
         let asked = state.approvals.front();
         if asked.map(|asked| &asked.call_id) != self.asked.as_ref() {

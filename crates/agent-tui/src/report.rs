@@ -4,11 +4,14 @@ mod context;
 mod history;
 mod searches;
 
-use agent_session::runtime::Snapshot;
+use agent_session::runtime::setting::changeable;
+use agent_session::runtime::{CompactionRequest, NoPreview, Snapshot};
 
 use crate::block::Block;
 use crate::gauge::ContextFigures;
 use crate::pager::Pager;
+use crate::picker::Choice;
+use crate::preview::{PreviewView, preview};
 use crate::theme::Theme;
 use crate::tree::TreeView;
 
@@ -27,6 +30,10 @@ pub enum Report {
     Recall(String),
     /// What compactions took out.
     Loss,
+    /// What a compaction would do.
+    Preview(CompactionRequest),
+    /// The settings of this run.
+    Settings,
 }
 
 /// A report.
@@ -48,6 +55,12 @@ pub enum Built {
     Page(Pager),
     /// The tree.
     Tree(Box<TreeView>),
+    /// What a compaction would do.
+    Preview(Box<PreviewView>),
+    /// There is nothing to preview: what is asked for writes no summary.
+    NoPreview(CompactionRequest),
+    /// The settings of this run.
+    Settings(Vec<Choice>),
     /// There is nothing to show, and why.
     Nothing(String),
 }
@@ -63,9 +76,24 @@ pub struct Environment {
     pub figures: Option<ContextFigures>,
 }
 
-/// Returns a report about a session.
-pub fn build(report: &Report, session: &Snapshot, environment: &Environment) -> Built {
+/// Returns a report about a session. It may take a while.
+pub async fn build(report: &Report, session: &Snapshot, environment: &Environment) -> Built {
     match report {
+        Report::Preview(request) => match preview(session, request).await {
+            Ok(view) => Built::Preview(Box::new(view)),
+            Err(NoPreview::NoSummary) => Built::NoPreview(request.clone()),
+            Err(NoPreview::Nothing(why)) => Built::Nothing(format!("nothing to do: {why}")),
+            Err(NoPreview::Refused(why)) => Built::Nothing(why),
+        },
+        Report::Settings => {
+            let all = changeable(&session.settings).into_iter();
+            let choices = all.map(|(name, value)| Choice {
+                text: name.clone(),
+                about: value.to_string(),
+                key: name,
+            });
+            Built::Settings(choices.collect())
+        }
         Report::Fill => Built::Fill {
             fixed: context::fixed_tokens(session),
         },

@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use agent_session::{BuiltSession, EventReceiver, SessionHandle};
@@ -40,7 +41,7 @@ pub async fn run(
     }
     let (columns, rows) = crossterm::terminal::size()?;
     let screen = Screen::open()?;
-    let (keys, _listening) = listen()?;
+    let keys = Keys::listen()?;
     let mut driver = Driver::new(handle, options, Size::new(columns, rows));
     let drive = async {
         let driven = drive(&mut driver, events, keys, screen).await;
@@ -53,24 +54,27 @@ pub async fn run(
     Ok(driver.ended(finished))
 }
 
-/// Stops listening once it is dropped.
-struct Listening(Arc<AtomicBool>);
+/// What comes from the terminal, read on another thread until this is dropped.
+struct Keys {
+    inputs: Receiver<io::Result<Input>>,
+    is_over: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
 
-impl Drop for Listening {
+impl Drop for Keys {
     fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.is_over.store(true, Ordering::Relaxed);
     }
 }
 
-/// Reads the terminal on another thread. It holds the terminal's answers only for moments, so that others can wait for
-/// one.
-fn listen() -> io::Result<(Receiver<io::Result<Input>>, Listening)> {
-    let (sender, inputs) = channel(1024);
-    let is_over = Arc::new(AtomicBool::new(false));
-    let ends = is_over.clone();
-    std::thread::Builder::new()
-        .name("keys".to_owned())
-        .spawn(move || {
+impl Keys {
+    /// Reads the terminal. The thread holds the terminal's answers only for moments, so that others can wait for one.
+    fn listen() -> io::Result<Self> {
+        let (sender, inputs) = channel(1024);
+        let is_over = Arc::new(AtomicBool::new(false));
+        let ends = is_over.clone();
+        let thread = std::thread::Builder::new().name("keys".to_owned());
+        let thread = thread.spawn(move || {
             while !ends.load(Ordering::Relaxed) {
                 let next = match poll(LISTEN) {
                     Ok(false) => continue,
@@ -90,13 +94,27 @@ fn listen() -> io::Result<(Receiver<io::Result<Input>>, Listening)> {
                 }
             }
         })?;
-    Ok((inputs, Listening(is_over)))
+        Ok(Self {
+            inputs,
+            is_over,
+            thread,
+        })
+    }
+
+    /// Waits until nobody reads the terminal any more; what was read and not taken is gone.
+    fn stop(&mut self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.inputs.close();
+        while !self.thread.is_finished() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
 }
 
 async fn drive(
     driver: &mut Driver,
     mut events: EventReceiver,
-    mut keys: Receiver<io::Result<Input>>,
+    mut keys: Keys,
     mut screen: Screen,
 ) -> io::Result<()> {
     let cancel = driver.cancel.clone();
@@ -105,9 +123,21 @@ async fn drive(
     let mut listens = true;
     driver.open();
     loop {
+        if let Some(outside) = driver.outside.take() {
+            keys.stop();
+            screen.leave(&mut driver.state)?;
+            let input = outside.wait().await;
+            let size = screen.come_back()?;
+            keys = Keys::listen()?;
+            driver.input(Input::Resize(size));
+            if let Some(input) = input {
+                driver.input(input);
+            }
+            due = Some(Instant::now());
+        }
         tokio::select! {
             biased;
-            key = keys.recv(), if listens => {
+            key = keys.inputs.recv(), if listens => {
                 match key {
                     Some(Ok(input)) => {
                         if let Input::Resize(_) = &input {

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::io::{self, Stdout, Write, stdout};
 use std::rc::Rc;
+use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
 use crossterm::terminal::{
@@ -125,29 +127,45 @@ impl Screen {
     /// # Errors
     /// The terminal cannot be read or written.
     pub fn open() -> io::Result<Self> {
-        enable_raw_mode()?;
-        let opened = Self::take_over();
+        restore_on_panic();
+        let opened = take_over().and_then(|(cursor, size)| {
+            Ok(Self {
+                inline: terminal(&cursor, Viewport::Inline(1))?,
+                cursor,
+                height: 1,
+                size,
+                offset: 0,
+                full: None,
+            })
+        });
         if opened.is_err() {
-            let _ = disable_raw_mode();
+            restore();
         }
         opened
     }
 
-    fn take_over() -> io::Result<Self> {
-        execute!(stdout(), EnableBracketedPaste)?;
-        let (columns, rows) = crossterm::terminal::size()?;
-        let bottom = Position::new(0, rows.saturating_sub(1));
-        let at = cursor::position().map_or(bottom, |(_, y)| Position::new(0, y));
-        let is_stale = false;
-        let cursor = Rc::new(Cell::new(Cursor { at, is_stale }));
-        Ok(Self {
-            inline: terminal(&cursor, Viewport::Inline(1))?,
-            cursor,
-            height: 1,
-            size: Size::new(columns, rows),
-            offset: 0,
-            full: None,
-        })
+    /// Gives the terminal back for a while, with what is finished printed and the viewport removed.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub fn leave(&mut self, state: &mut State) -> io::Result<()> {
+        self.finish(state)?;
+        restore();
+        Ok(())
+    }
+
+    /// Takes the terminal over again; returns its size.
+    ///
+    /// # Errors
+    /// The terminal cannot be read or written.
+    pub fn come_back(&mut self) -> io::Result<Size> {
+        let (cursor, size) = take_over()?;
+        self.inline = terminal(&cursor, Viewport::Inline(1))?;
+        self.cursor = cursor;
+        self.size = size;
+        self.height = 1;
+        self.offset = 0;
+        Ok(size)
     }
 
     /// Takes note that the terminal has another size.
@@ -175,6 +193,7 @@ impl Screen {
                 Some(full) => full,
                 None => {
                     execute!(stdout(), EnterAlternateScreen, cursor::Hide)?;
+                    IS_FULL.store(true, Ordering::Relaxed);
                     let cursor = Rc::new(Cell::new(self.cursor.get()));
                     let full = terminal(&cursor, Viewport::Fullscreen)?;
                     self.full.insert(full)
@@ -183,9 +202,7 @@ impl Screen {
             full.draw(|frame| view(state, frame))?;
             return Ok(());
         }
-        if self.full.take().is_some() {
-            execute!(stdout(), LeaveAlternateScreen)?;
-        }
+        self.leave_full()?;
         let wanted = height(state);
         if self.inline.size()? != self.size {
             self.follow_size(wanted)?;
@@ -223,30 +240,81 @@ impl Screen {
         self.inline.set_cursor_position(Position::new(0, top))
     }
 
-    /// Prints what is finished, removes the viewport and gives the terminal back.
-    ///
-    /// # Errors
-    /// The terminal cannot be written.
-    pub fn close(mut self, state: &mut State) -> io::Result<()> {
+    fn leave_full(&mut self) -> io::Result<()> {
         if self.full.take().is_some() {
             execute!(stdout(), LeaveAlternateScreen)?;
+            IS_FULL.store(false, Ordering::Relaxed);
         }
+        Ok(())
+    }
+
+    /// Prints what is finished and removes the viewport.
+    fn finish(&mut self, state: &mut State) -> io::Result<()> {
+        self.leave_full()?;
         for lines in state.take_unprinted().chunks(LINES) {
             insert(&mut self.inline, lines)?;
         }
         self.clear()
     }
+
+    /// Prints what is finished, removes the viewport and gives the terminal back.
+    ///
+    /// # Errors
+    /// The terminal cannot be written.
+    pub fn close(mut self, state: &mut State) -> io::Result<()> {
+        self.finish(state)
+    }
 }
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Whoever ends it cannot do more about a terminal that is gone.
-        if self.full.take().is_some() {
-            let _ = execute!(stdout(), LeaveAlternateScreen);
-        }
-        let _ = execute!(stdout(), DisableBracketedPaste, cursor::Show);
-        let _ = disable_raw_mode();
+        restore();
     }
+}
+
+/// Whether the terminal is taken over, and whether a view takes the whole screen.
+static IS_OPEN: AtomicBool = AtomicBool::new(false);
+static IS_FULL: AtomicBool = AtomicBool::new(false);
+
+/// Takes the terminal over; returns its cursor and its size.
+fn take_over() -> io::Result<(Rc<Cell<Cursor>>, Size)> {
+    enable_raw_mode()?;
+    IS_OPEN.store(true, Ordering::Relaxed);
+    execute!(stdout(), EnableBracketedPaste)?;
+    let (columns, rows) = crossterm::terminal::size()?;
+    let bottom = Position::new(0, rows.saturating_sub(1));
+    let at = cursor::position().map_or(bottom, |(_, y)| Position::new(0, y));
+    let is_stale = false;
+    let cursor = Rc::new(Cell::new(Cursor { at, is_stale }));
+    Ok((cursor, Size::new(columns, rows)))
+}
+
+/// Gives the terminal back as it was, where it is taken over: for whoever ends the program.
+pub fn restore() {
+    if !IS_OPEN.swap(false, Ordering::Relaxed) {
+        return;
+    }
+    // Whoever ends it cannot do more about a terminal that is gone.
+    if IS_FULL.swap(false, Ordering::Relaxed) {
+        let _ = execute!(stdout(), LeaveAlternateScreen);
+    }
+    let _ = execute!(stdout(), DisableBracketedPaste, cursor::Show);
+    let _ = disable_raw_mode();
+}
+
+/// Lets a panic of this thread, which ends the program, be read on a terminal that is as it was.
+fn restore_on_panic() {
+    static ONCE: Once = Once::new();
+    let thread = std::thread::current().id();
+    ONCE.call_once(|| {
+        let before = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            if std::thread::current().id() == thread {
+                restore();
+            }
+            before(panic);
+        }));
+    });
 }
 
 fn terminal(cursor: &Rc<Cell<Cursor>>, viewport: Viewport) -> io::Result<Terminal<Tracked>> {

@@ -15,7 +15,10 @@ use crate::editor::Editor;
 use crate::gauge::ContextFigures;
 use crate::menu::Menu;
 use crate::pager::Pager;
+use crate::picker::{Choice, Picker};
+use crate::preview::PreviewView;
 use crate::report::{Built, Report};
+use crate::review::ReviewView;
 use crate::theme::Theme;
 use crate::transcript::Transcript;
 use crate::tree::TreeView;
@@ -39,6 +42,10 @@ pub enum Input {
     Files(Vec<String>),
     /// Another model cannot answer, and why.
     NoModel(String),
+    /// The sessions to go on with, or why they are not known.
+    Sessions(Result<Vec<Choice>, String>),
+    /// What an editor has brought, or why it brought nothing.
+    Edited(Result<String, String>),
     /// Time has passed: how long the program runs.
     Tick(Duration),
 }
@@ -54,6 +61,12 @@ pub enum Action {
     SetModel(String),
     /// The files of the folder are wanted, as [`Input::Files`].
     ListFiles,
+    /// The sessions are wanted, as [`Input::Sessions`].
+    ListSessions,
+    /// The user's editor is wanted for a text; it comes back as [`Input::Edited`].
+    Edit(String),
+    /// The program stops until the shell lets it go on.
+    Suspend,
     /// The program leaves.
     Leave(Next),
 }
@@ -66,12 +79,14 @@ impl Action {
 }
 
 /// What comes after the session was left.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Nothing.
     Quit,
     /// A new session.
     New,
+    /// The session that is known by this.
+    Resume(String),
 }
 
 /// What the session was asked for.
@@ -91,6 +106,10 @@ pub enum Purpose {
     Cost,
     /// The pins are shown.
     Pins,
+    /// The model thinks so much.
+    Thinking(&'static str),
+    /// A setting is changed to this.
+    Set(String),
 }
 
 /// The session that runs.
@@ -187,6 +206,34 @@ pub enum FullScreen {
     Page(Pager),
     /// The tree of the session.
     Tree(Box<TreeView>),
+    /// What a compaction would do.
+    Preview(Box<PreviewView>),
+    /// A summary that waits to be applied.
+    Review(Box<ReviewView>),
+    /// A list of which one is chosen.
+    Picker(Box<Picker>),
+}
+
+/// A command of the user: a message with a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UserCommand {
+    /// Its name, without the slash.
+    pub name: String,
+    /// What it is for.
+    pub about: String,
+    /// The message; `$ARGUMENTS` stands for what is typed behind the name.
+    pub text: String,
+}
+
+impl UserCommand {
+    /// Returns the message with these arguments; they follow it where it has no place for them.
+    pub fn message(&self, arguments: &str) -> String {
+        const PLACE: &str = "$ARGUMENTS";
+        match self.text.contains(PLACE) {
+            true => self.text.replace(PLACE, arguments).trim().to_owned(),
+            false => format!("{}\n\n{arguments}", self.text).trim().to_owned(),
+        }
+    }
 }
 
 /// What is set once.
@@ -198,6 +245,10 @@ pub struct Setup {
     pub size: Size,
     /// The models that can be named, for completion.
     pub models: Vec<String>,
+    /// The commands of the user.
+    pub commands: Vec<UserCommand>,
+    /// Whether nothing takes the whole screen: views are printed instead, and take no keys.
+    pub plain: bool,
     /// The user's home folder, which `~` stands for.
     pub home: Option<String>,
 }
@@ -230,6 +281,10 @@ pub struct State {
     pub(crate) leaving: Option<Duration>,
     /// The session was asked to close.
     pub(crate) is_closing: bool,
+    /// The summary of the compaction that runs is to be edited.
+    pub(crate) edits_summary: bool,
+    /// How much the model thinks, as far as it was said here.
+    pub(crate) thinking: Option<&'static str>,
 }
 
 /// How long a second ctrl+c leaves.
@@ -258,6 +313,8 @@ impl State {
             full: None,
             leaving: None,
             is_closing: false,
+            edits_summary: false,
+            thinking: None,
         }
     }
 

@@ -5,4 +5,6 @@ mod compaction;
 mod harness;
 mod hostile;
 mod menus;
+mod pickers;
+mod preview;
 mod reports;

@@ -82,6 +82,24 @@ pub fn view(state: &State, frame: &mut Frame<'_>) {
             let keys = line(cut(&keys, state.width()), state.theme.dim());
             full(frame, &title, shown, &keys);
         }
+        Some(FullScreen::Review(review)) => {
+            let height = usize::from(frame.area().height);
+            let title = line(cut(&review.page.title, state.width()), state.theme.bold());
+            let keys =
+                "enter apply   e edit in $EDITOR   up/down/space move   esc leave, nothing changes";
+            let keys = line(cut(keys, state.width()), state.theme.dim());
+            full(frame, &title, review.page.shown(height), &keys);
+        }
+        Some(FullScreen::Preview(preview)) => {
+            let height = usize::from(frame.area().height);
+            let (title, lines, keys) = preview.draw(state.width(), height, state.theme);
+            full(frame, &title, &lines, &keys);
+        }
+        Some(FullScreen::Picker(picker)) => {
+            let height = usize::from(frame.area().height);
+            let (title, lines, keys) = picker.draw(state.width(), height, state.theme);
+            full(frame, &title, &lines, &keys);
+        }
         Some(FullScreen::Tree(tree)) => {
             let height = usize::from(frame.area().height);
             let drawn = tree.draw(state.width(), height, state.theme);

@@ -127,7 +127,7 @@ fn peak_kilobytes(pid: u32) -> Option<u64> {
 }
 
 /// Returns how long a process has been on processors, where the system tells: in hundredths of a second.
-fn busy(pid: u32) -> Option<Duration> {
+pub fn busy(pid: u32) -> Option<Duration> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name before may hold anything.
     let (_, numbers) = stat.rsplit_once(')')?;

@@ -1,7 +1,7 @@
 //! The figures as tables in Markdown, which terminals show well too.
 
 use super::measure::{Row, median_peak, median_time};
-use super::{compacting, live, trim};
+use super::{compacting, live, terminal, trim};
 
 /// Everything that was measured.
 #[derive(Default)]
@@ -16,6 +16,8 @@ pub struct Report {
     pub compacting: Vec<compacting::Row>,
     /// The figures of a long life.
     pub living: Vec<live::Row>,
+    /// The figures of the terminal.
+    pub terminal: Vec<terminal::Row>,
 }
 
 impl Report {
@@ -54,6 +56,12 @@ impl Report {
             out.push_str(&format!(
                 "\n## A long life\n\n{}",
                 live::markdown(&self.living)
+            ));
+        }
+        if !self.terminal.is_empty() {
+            out.push_str(&format!(
+                "\n## Terminal\n\n{}",
+                terminal::markdown(&self.terminal)
             ));
         }
         out

@@ -1,9 +1,10 @@
 //! `loss`: what the compactions of a session took out of the model's context, and what their summaries invented.
 
+use agent_session::wording::loss_rows;
 use clap::{Args, ValueEnum};
 use compaction_core::{
-    CompactionLoss, ContextLoss, EditLoss, LiteralKind, Missing, OurLoss, OurReport, TotalLoss,
-    loss_of_ours, loss_report,
+    CompactionLoss, ContextLoss, EditLoss, Missing, OurLoss, OurReport, TotalLoss, loss_of_ours,
+    loss_report,
 };
 use serde_json::{Value, json};
 
@@ -176,44 +177,19 @@ fn of_all(totals: &TotalLoss, ours: Option<&OurReport>) -> String {
 
 /// Returns one line for each kind of which there was something, and next to it what ours would keep.
 fn of_loss(loss: &ContextLoss, ours: Option<&ContextLoss>) -> String {
+    let ours = ours.map(loss_rows).unwrap_or_default();
     let mut text = String::new();
-    let next_to = |share: Option<(usize, usize)>| match share {
-        Some((left, total)) if total > 0 => {
-            format!("   ours {:>3}%  {left} of {total}", left * 100 / total)
-        }
-        Some(_) | None => String::new(),
-    };
-    for kind in LiteralKind::ALL {
-        let found = loss.kinds.get(kind.name());
-        if let Some(found) = found.filter(|found| found.total > 0) {
-            text.push_str(&line(
-                plural(kind),
-                found.in_context,
-                found.total,
-                "in context",
-                &next_to(ours.and_then(|ours| {
-                    let found = ours.kinds.get(kind.name())?;
-                    Some((found.in_context, found.total))
-                })),
-            ));
-            text.push_str(&named(loss, kind.name()));
-        }
-    }
-    let messages = ours.map(|ours| ours.user_messages);
-    let messages = (
-        ("your messages", "user_messages"),
-        loss.user_messages,
-        messages,
-    );
-    let stated = ours.map(|ours| ours.rules);
-    let stated = (("your rules", "rules"), loss.rules, stated);
-    for ((name, kind), found, ours) in [messages, stated] {
-        if found.total > 0 {
-            let next_to = next_to(ours.map(|ours| (ours.verbatim, ours.total)));
-            let how = "verbatim";
-            text.push_str(&line(name, found.verbatim, found.total, how, &next_to));
-            text.push_str(&named(loss, kind));
-        }
+    for row in loss_rows(loss) {
+        let ours = ours.iter().find(|ours| ours.kind == row.kind);
+        let next_to = ours.map(|ours| {
+            let (left, total) = (ours.left, ours.total);
+            format!("   ours {:>3}%  {left} of {total}", ours.percent())
+        });
+        let style = if row.left == row.total { GOOD } else { DIM };
+        let (bar, figures) = (styled(style, &row.bar()), row.figures());
+        let next_to = next_to.unwrap_or_default();
+        text.push_str(&format!("   {:<14}{bar} {figures}{next_to}\n", row.name));
+        text.push_str(&named(loss, row.kind));
     }
     let gone = loss.kinds.values().map(|kind| kind.gone).sum::<usize>();
     let gone = gone + loss.user_messages.gone + loss.rules.gone;
@@ -261,28 +237,5 @@ fn of_missing(missing: &Missing) -> String {
     match parts.is_empty() {
         true => String::new(),
         false => styled(WARN, &format!("   missing      {}\n", parts.join(", "))),
-    }
-}
-
-fn line(name: &str, left: usize, total: usize, how: &str, next_to: &str) -> String {
-    let percent = left * 100 / total;
-    let filled = left * 10 / total;
-    let bar = format!("[{}{}]", "=".repeat(filled), ".".repeat(10 - filled));
-    let style = if left == total { GOOD } else { DIM };
-    format!(
-        "   {name:<14}{} {percent:>3}%  {left} of {total} {how}{next_to}\n",
-        styled(style, &bar)
-    )
-}
-
-/// Returns the name of a kind as people read it.
-pub(super) fn plural(kind: LiteralKind) -> &'static str {
-    match kind {
-        LiteralKind::Path => "paths",
-        LiteralKind::Error => "errors",
-        LiteralKind::Number => "figures",
-        LiteralKind::Identifier => "names",
-        LiteralKind::Url => "addresses",
-        LiteralKind::Command => "commands",
     }
 }

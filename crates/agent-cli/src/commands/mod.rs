@@ -41,6 +41,10 @@ mod timeline;
 mod tree;
 mod undo;
 mod unreadable;
+#[cfg(feature = "tui")]
+mod user_commands;
+#[cfg(feature = "tui")]
+mod welcome;
 
 use output::{Destination, Opened, migrated};
 pub use rpc::{reference as rpc_reference, schema_text as rpc_schema_text};

@@ -1,20 +1,28 @@
 //! Without a command and a prompt, on a terminal: the session as a program that is talked to.
 
 use std::io::IsTerminal;
+use std::path::Path;
 use std::rc::Rc;
+use std::sync::Arc;
 
-use agent_tui::{Ended, Next, Options};
+use agent_tui::{Choice, Ended, Next, Options};
 use llm_providers::catalog::ModelInfo;
 use serde_json::json;
+use session_model::text::first_line;
 use session_store::FileStore;
 
 use crate::commands::Outcome;
 use crate::commands::run::{Prepared, ResumeCommand, RunArgs, User, for_runs, other_models};
+use crate::commands::{user_commands, welcome};
 use crate::error::Error;
-use crate::models::{block_on, usable_catalog};
+use crate::find::{Finder, OWN};
+use crate::models::{NO_MODEL, block_on, usable_catalog};
 use crate::options::Global;
 use crate::settings::AppSettings;
-use crate::ui::{DIM, styled, tell};
+use crate::ui::{DIM, clean, styled, tell};
+
+/// The most characters of what the user said first that a list of sessions shows.
+const FIRST: usize = 120;
 
 /// Returns whether the arguments and the place where the program runs ask for the terminal.
 pub(super) fn is_wanted(args: &RunArgs, global: &Global) -> bool {
@@ -24,19 +32,30 @@ pub(super) fn is_wanted(args: &RunArgs, global: &Global) -> bool {
 
 pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
     let mut args = args.clone();
+    // The script of the tour is there as long as it is played.
+    let mut _tour = None;
     loop {
         let prepared = match Prepared::of(&args, global, User::Interactive) {
             Ok(prepared) => prepared,
             Err(Error::NothingToDo(reason)) => {
                 return Ok(Outcome::nothing_to_do(reason, json!({})));
             }
+            Err(Error::Usage(reason)) if reason == NO_MODEL => {
+                let Some(tour) = welcome::offer_tour(&models(&settings(global)?)?)? else {
+                    return Ok(Outcome::done(&json!({}), String::new()));
+                };
+                args.provider = Some(format!("scripted:{}", tour.path().display()));
+                args.no_session = true;
+                _tour = Some(tour);
+                continue;
+            }
             Err(error) => return Err(for_runs(error)),
         };
-        let next = run_one(prepared, &args, global)?;
-        if next == Next::Quit {
-            return Ok(Outcome::done(&json!({}), String::new()));
-        }
-        // A new session follows, of the same model and in the same folder.
+        let next = match run_one(prepared, &args, global)? {
+            Next::Quit => return Ok(Outcome::done(&json!({}), String::new())),
+            next => next,
+        };
+        // Another session follows, of the same model unless it names its own.
         args = RunArgs {
             go_on: false,
             resume: None,
@@ -44,12 +63,28 @@ pub(super) fn run(args: &RunArgs, global: &Global) -> Result<Outcome, Error> {
             fork: None,
             ..args
         };
+        if let Next::Resume(name) = next {
+            args.no_session = false;
+            let here = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
+            let found = Finder::of_process(args.session_dir.as_deref())?.named(&name, &here)?;
+            match found.agent == OWN {
+                true => args.resume = Some(found.row.id),
+                // The session of another agent stays as it is.
+                false => args.fork = Some(found.row.locator.into()),
+            }
+        }
     }
+}
+
+fn settings(global: &Global) -> Result<AppSettings, Error> {
+    let here = std::env::current_dir().map_err(|error| Error::io("open", ".", error))?;
+    global.load_app_settings_with(None, &here)
 }
 
 fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, Error> {
     let settings = Rc::new(prepared.settings);
     let (others, model_settings) = (args.clone(), settings.clone());
+    let (folder, session_dir) = (prepared.cwd.clone(), args.session_dir.clone());
     let options = Options {
         color: has_color(),
         plain: args.plain || std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
@@ -57,6 +92,11 @@ fn run_one(prepared: Prepared, args: &RunArgs, global: &Global) -> Result<Next, 
         other_models: Box::new(move |name| {
             other_models(name, &others, &model_settings).map_err(|error| error.to_string())
         }),
+        sessions: Arc::new(move || {
+            let found = sessions(session_dir.as_deref(), &folder);
+            found.map_err(|error| error.to_string())
+        }),
+        commands: user_commands::of_process(&prepared.cwd, global)?,
         cancel: crate::cancel::token(),
         opening: None,
     };
@@ -99,4 +139,24 @@ fn models(settings: &AppSettings) -> Result<Vec<String>, Error> {
     };
     let models = catalog.models().filter(|model| has_key(&model.provider));
     Ok(models.map(ModelInfo::full_name).collect())
+}
+
+/// Returns the sessions of every agent in the project of a folder, the last written first.
+fn sessions(session_dir: Option<&Path>, folder: &Path) -> Result<Vec<Choice>, Error> {
+    let found = Finder::of_process(session_dir)?.list(None, Some(folder))?;
+    let choices = found.into_iter().map(|found| {
+        let row = &found.row;
+        let said = row.name.as_ref().or(row.first_prompt.as_ref());
+        let said = said.map_or("(nothing said yet)", String::as_str);
+        let written = row.modified.to_string().replace('T', " ");
+        let written = written.get(..16).unwrap_or_default();
+        let size = crate::ui::size::size(row.bytes);
+        let open = if row.locked { "  open" } else { "" };
+        Choice {
+            key: format!("{}:{}", found.agent, row.id),
+            text: first_line(said, FIRST),
+            about: clean(&format!("{}  {written}  {size}{open}", found.agent)),
+        }
+    });
+    Ok(choices.collect())
 }

@@ -13,7 +13,8 @@ use crate::settings::AppSettings;
 use agent_session::models::{LiveModel, LiveModels};
 use agent_session::summarize::{Candidate, Fallback};
 
-const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";
+/// What is said where no model is named.
+pub const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";
 
 /// Returns the models of a session in which `name` answers, or else the model of the settings; `given` has what is
 /// asked for in the place of the catalog's, and `record` is where exchanges are recorded. Nothing is sent.

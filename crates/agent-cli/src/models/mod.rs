@@ -8,7 +8,7 @@ mod options;
 
 pub(crate) use listed::usable_catalog;
 pub use listed::{asked_provider, refresh};
-pub use live::live_models;
+pub use live::{NO_MODEL, live_models};
 pub use options::{FallbackArg, ModelArgs, NativeArg, ProtocolArg};
 
 use std::sync::Arc;

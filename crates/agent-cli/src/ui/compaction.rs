@@ -1,8 +1,6 @@
 //! The card of a compaction: before and after, what was kept, how to undo it.
 
-use compaction_core::{
-    AppliedCompaction, CompactionPlan, ContextLoss, Disposition, TokenCount, prose_of,
-};
+use compaction_core::{AppliedCompaction, CompactionPlan, Disposition, TokenCount, prose_of};
 use session_model::SessionContext;
 
 use crate::ui::bar::{self, Bar, Category, Shares};
@@ -181,29 +179,7 @@ fn facts_lines(
     out
 }
 
-/// Returns a share in whole percent, rounded down: 100% is all of it.
-pub fn whole_percent(percent: f64) -> String {
-    format!("{:.0}", percent.floor())
-}
-
-/// Returns how much of what can be checked stays in context; `None` where nothing can be checked.
-pub fn in_context(loss: &ContextLoss) -> Option<String> {
-    let percent = loss.in_context_percent()?;
-    let total = loss.total();
-    let rest = match total - loss.in_context() {
-        0 => String::new(),
-        rest => format!("; recall finds the other {rest}"),
-    };
-    let rules = match loss.rules.total {
-        0 => String::new(),
-        total => format!(", {} of {total} rules", loss.rules.verbatim),
-    };
-    Some(format!(
-        "{}% of {} that can be checked{rules}{rest}",
-        whole_percent(percent),
-        counted(total, "fact")
-    ))
-}
+pub use agent_session::wording::{in_context, whole_percent};
 
 /// How many lines of each section of the summary the card shows.
 const SHOWN_LINES: usize = 4;

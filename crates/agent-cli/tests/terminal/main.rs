@@ -1,6 +1,8 @@
 //! The program in a pseudo terminal, as people use it.
 
 mod pty;
+mod safety;
+mod screens;
 
 use std::path::Path;
 
@@ -53,6 +55,8 @@ fn a_session_is_talked_to_compacted_and_resumed() {
     pty.wait_for("That is all.");
     pty.wait_for("ask something");
     pty.send("/compact\r");
+    pty.wait_for("Preview: compact now");
+    pty.send("\r");
     pty.wait_for("-- compacted");
     pty.wait_for("/undo takes it back");
     pty.send("/undo\r");

@@ -14,14 +14,18 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a key is given to show something before it is pressed again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-const SIZE: PtySize = PtySize {
-    rows: 24,
-    cols: 80,
-    pixel_width: 0,
-    pixel_height: 0,
-};
+/// A terminal as most people have one.
+pub const USUAL: (u16, u16) = (80, 24);
 
-fn cells(count: u16) -> NonZeroU16 {
+fn size((cols, rows): (u16, u16)) -> PtySize {
+    PtySize {
+        rows,
+        cols,
+        ..PtySize::default()
+    }
+}
+
+fn nonzero(count: u16) -> NonZeroU16 {
     NonZeroU16::new(count).expect("a size")
 }
 
@@ -46,22 +50,47 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Pty {
     /// Starts the program in a terminal; its home and its working folder are below `folder`.
     pub fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let work = folder.join("work");
-        std::fs::create_dir_all(&work).expect("a folder");
-        let pair = native_pty_system().openpty(SIZE).expect("a terminal");
+        Self::start_in(folder, arguments, USUAL, &[])
+    }
+
+    /// Does the same in a terminal of this size, columns first, with these variables.
+    pub fn start_in(
+        folder: &Path,
+        arguments: &[&str],
+        cells: (u16, u16),
+        variables: &[(&str, &str)],
+    ) -> Self {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_agent-cli"));
         command.args(arguments);
+        Self::spawn(folder, command, cells, variables)
+    }
+
+    /// Starts a command in a terminal.
+    pub fn spawn(
+        folder: &Path,
+        mut command: CommandBuilder,
+        (cols, rows): (u16, u16),
+        variables: &[(&str, &str)],
+    ) -> Self {
+        let work = folder.join("work");
+        std::fs::create_dir_all(&work).expect("a folder");
+        let pair = native_pty_system()
+            .openpty(size((cols, rows)))
+            .expect("a terminal");
         command.cwd(&work);
         command.env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("HOME", folder);
         command.env("TERM", "xterm-256color");
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         let child = pair.slave.spawn_command(command).expect("the program");
         drop(pair.slave);
         let keys = pair.master.take_writer().expect("keys");
         let keys = Arc::new(Mutex::new(keys));
         let screen = Screen {
-            parser: vt100::Parser::new(cells(SIZE.rows), cells(SIZE.cols), 2_000),
+            parser: vt100::Parser::new(nonzero(rows), nonzero(cols), 2_000),
             raw: Vec::new(),
         };
         let screen = Arc::new((Mutex::new(screen), Condvar::new()));
@@ -140,9 +169,33 @@ impl Pty {
     /// Gives the terminal another size.
     pub fn resize(&mut self, rows: u16, cols: u16) {
         let parser = &mut lock(&self.screen.0).parser;
-        parser.screen_mut().set_size(cells(rows), cells(cols));
-        let size = PtySize { rows, cols, ..SIZE };
-        self.terminal.resize(size).expect("another size");
+        parser.screen_mut().set_size(nonzero(rows), nonzero(cols));
+        self.terminal
+            .resize(size((cols, rows)))
+            .expect("another size");
+    }
+
+    /// Returns what the terminal shows now.
+    pub fn screen(&self) -> String {
+        lock(&self.screen.0).parser.screen().contents()
+    }
+
+    /// Returns what of the terminal is not as a shell wants it.
+    pub fn left_behind(&self) -> Vec<&'static str> {
+        let screen = lock(&self.screen.0);
+        let screen = screen.parser.screen();
+        let states = [
+            (screen.alternate_screen(), "alternate screen"),
+            (screen.bracketed_paste(), "bracketed paste"),
+            (screen.hide_cursor(), "hidden cursor"),
+        ];
+        let left = states.into_iter().filter(|(is_set, _)| *is_set);
+        left.map(|(_, name)| name).collect()
+    }
+
+    /// Returns the process.
+    pub fn process(&self) -> u32 {
+        self.child.process_id().expect("a process")
     }
 
     /// Returns every byte that was written, as text.

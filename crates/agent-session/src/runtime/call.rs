@@ -64,7 +64,7 @@ impl From<Command> for Call {
 }
 
 /// Who waits for an answer. Where nobody does, an event reports why something is refused.
-type Caller = Option<oneshot::Sender<Answer>>;
+pub(super) type Caller = Option<oneshot::Sender<Answer>>;
 
 /// Who waits for what.
 #[derive(Debug, Default)]
@@ -129,13 +129,10 @@ impl AgentSession {
                 return None;
             }
             Command::Compact { focus } => {
-                let choice = StrategyChoice::Configured;
-                return self.request_compaction(focus, choice, caller).await;
+                return self.compact_with(focus.into(), caller).await;
             }
-            Command::CompactBy { strategy, focus } => {
-                let choice = StrategyChoice::By(strategy);
-                return self.request_compaction(focus, choice, caller).await;
-            }
+            Command::CompactWith(request) => return self.compact_with(request, caller).await,
+            Command::Review { summary } => self.review.answer(summary),
             Command::Handoff { focus } => {
                 let choice = StrategyChoice::Handoff;
                 return self.request_compaction(focus, choice, caller).await;
@@ -186,6 +183,9 @@ impl AgentSession {
             Command::Unpin { id } => self.unpin(&id).await.map(Reply::Unpinned),
             Command::Fork { entry } => self.fork(entry.as_ref()).await.map(Reply::Forked),
             Command::SetModel(models) => self.set_model(*models).await.map(Reply::ModelSet),
+            Command::SetReasoning(reasoning) => self.set_reasoning(reasoning),
+            Command::SetName(name) => self.set_name(name).await,
+            Command::Set { name, value } => self.set(&name, &value).await,
             Command::SetAutomatic(automatic) => {
                 let is_off = self.settings.compaction.strategy.first() == Strategy::Off;
                 match automatic && is_off {
@@ -246,7 +246,7 @@ impl AgentSession {
         id
     }
 
-    async fn request_compaction(
+    pub(super) async fn request_compaction(
         &mut self,
         focus: Option<String>,
         choice: StrategyChoice,

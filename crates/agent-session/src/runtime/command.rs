@@ -8,9 +8,11 @@ use crate::machine::{Event, Navigation, ResumePoint, State, TurnEnd};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::call::Call;
+use crate::runtime::choices::CompactionRequest;
 use crate::runtime::reply::{Ran, Refusal};
 use crate::undoable::Later;
 use agent_tools::approval::Decision;
+use llm_providers::Reasoning;
 use session_store::{Delivery, Locator, Prompt};
 
 /// What a session is asked to do.
@@ -37,12 +39,12 @@ pub enum Command {
         /// What the summary should focus on.
         focus: Option<String>,
     },
-    /// A compaction by this strategy is wanted now, whatever the settings say.
-    CompactBy {
-        /// How.
-        strategy: Strategy,
-        /// What the summary should focus on.
-        focus: Option<String>,
+    /// A compaction is wanted now, of which somebody has decided more than its focus.
+    CompactWith(CompactionRequest),
+    /// The summary that waits to be read is written, or another text in its place.
+    Review {
+        /// The other text.
+        summary: Option<String>,
     },
     /// A new session should go on from a document.
     Handoff {
@@ -105,6 +107,17 @@ pub enum Command {
     SetModel(Box<LiveModels>),
     /// Automatic compaction is switched on or off.
     SetAutomatic(bool),
+    /// The model thinks so much from the next request on.
+    SetReasoning(Reasoning),
+    /// The session gets a name; an empty one takes it off.
+    SetName(String),
+    /// A setting of compaction or branch summaries is another one from now on, in this run.
+    Set {
+        /// Its name, such as `compaction.keepRecentTokens`.
+        name: String,
+        /// Its value, as JSON or as a bare word.
+        value: String,
+    },
     /// The question whether a call may run is answered.
     Approve {
         /// The call's id.

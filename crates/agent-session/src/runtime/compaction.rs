@@ -17,10 +17,12 @@ use crate::event::CompactionResult;
 use crate::machine::JobEnd;
 use crate::models::LiveModels;
 use crate::restoring::{Disk, Stopped};
+use crate::runtime::choices::Chosen;
 use crate::runtime::events::Events;
 use crate::runtime::instructions::why_nothing;
 use crate::runtime::jobs::ended;
 use crate::runtime::overflow::leave_room;
+use crate::runtime::review::Review;
 use crate::summarize::{
     Candidate, Compacted, ModelReport, NativeStart, Run, SkippedStrategy, SummaryMethod,
     SummaryStep, compact, native_tokens_before, seconds_in_details, skipped_in_details,
@@ -47,6 +49,10 @@ pub(super) struct CompactionJob {
     pub disk: Disk,
     pub cancel: CancellationToken,
     pub events: Events,
+    /// What whoever asked for it has decided.
+    pub chosen: Chosen,
+    /// Where its summary waits to be read, if somebody wants to.
+    pub review: Option<Review>,
 }
 
 /// What comes of a compaction, to the point of being written.
@@ -129,6 +135,7 @@ impl CompactionJob {
                 let seconds = started.elapsed().as_secs_f64();
                 let result = match product {
                     CompactionOutput::Entries(entries) => {
+                        self.chosen.lead(entries);
                         if let Some(draft) = summary_draft(&mut entries.drafts) {
                             seconds_in_details(draft, seconds);
                             skipped_in_details(draft, &passed);
@@ -307,7 +314,8 @@ impl CompactionJob {
         let done = compact(candidates, window, &plan_for, &request_for, &mut run).await;
         let report = run.report;
         self.events.account(&report);
-        let Compacted { plan, mut applied } = done.map_err(ended)?;
+        let Compacted { plan, applied } = done.map_err(ended)?;
+        let mut applied = self.reviewed(&plan, applied, &report).await?;
         for (key, value) in &added.preserve_data {
             if let Ok(value) = RawJson::of(value) {
                 applied.preserve(key, &value);

@@ -10,6 +10,7 @@ use crate::event::SessionEvent;
 use crate::machine::{Effect, Event, Job, JobEnd, Notice, StrategyChoice, Trigger, TurnEnd, Write};
 use crate::restoring::Disk;
 use crate::runtime::AgentSession;
+use crate::runtime::choices::Chosen;
 use crate::runtime::compaction::CompactionJob;
 use crate::runtime::jobs::Done;
 use crate::runtime::prompting::Continuation;
@@ -62,7 +63,20 @@ impl AgentSession {
                 if trigger == Trigger::Image {
                     self.images_tried();
                 }
+                let request = self.request.take().filter(|_| !trigger.is_automatic());
                 let mut compaction = self.compaction(trigger, choice, omits_failed);
+                if let Some(request) = request {
+                    compaction.review = request.review.then(|| self.review.clone());
+                    let chosen = self.choose(&compaction, &request.choices);
+                    match chosen {
+                        Ok(chosen) => compaction.choose(chosen),
+                        Err(refusal) => {
+                            let ended = JobEnd::Failed(refusal.message);
+                            self.due.push_back(Event::CompactionEnded { job, ended });
+                            return;
+                        }
+                    }
+                }
                 // What is asked for anew takes the place of this.
                 self.instead = self
                     .instead
@@ -198,7 +212,7 @@ impl AgentSession {
                 Event::Stored(job)
             }
             Err(error) => {
-                let error = super::store_fault(&error);
+                let error = error.to_string();
                 self.store_error = Some(error.clone());
                 Event::StoreFailed { job, error }
             }
@@ -276,6 +290,8 @@ impl AgentSession {
             disk: self.disk(),
             cancel: llm_providers::CancellationToken::new(),
             events: self.events.clone(),
+            chosen: Chosen::default(),
+            review: None,
         }
     }
 }

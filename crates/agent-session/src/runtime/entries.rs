@@ -6,7 +6,8 @@ use serde_json::json;
 use session_model::json::RawJson;
 use session_model::{
     AgentMessage, AssistantMessage, Content, ContextEditDraft, EntryBody, EntryDraft, EntryId,
-    LabelDraft, Leaf, MessageDraft, StopReason, SystemMessage, UserMessage, current_system,
+    LabelDraft, Leaf, MessageDraft, SessionInfoDraft, StopReason, SystemMessage, UserMessage,
+    current_system,
 };
 
 use crate::event::{SessionEvent, TokenUsage, stop_reason_name};
@@ -244,6 +245,13 @@ impl AgentSession {
             edit.into()
         });
         edit.into_iter().collect()
+    }
+
+    /// Gives the session a name, or takes it off.
+    pub(super) async fn set_name(&mut self, name: String) -> Result<Reply, Refusal> {
+        let draft = EntryDraft::SessionInfo(SessionInfoDraft { name });
+        self.append(vec![draft.into()]).await?;
+        Ok(Reply::Done {})
     }
 
     /// Puts a label on an entry, or takes it off.

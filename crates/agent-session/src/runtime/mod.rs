@@ -9,6 +9,7 @@ mod answer;
 mod background;
 mod call;
 mod check;
+pub mod choices;
 mod command;
 mod compaction;
 mod document;
@@ -26,10 +27,13 @@ mod navigation;
 mod notify;
 mod overflow;
 mod pins;
+mod preview;
 mod prompting;
 mod reply;
 mod report;
+mod review;
 mod servers;
+pub mod setting;
 mod switch;
 mod tools;
 mod undo;
@@ -73,8 +77,10 @@ use jobs::{Done, Running};
 use notify::{Notifier, notifier};
 
 pub use call::{Answer, Ask, Call};
+pub use choices::{CompactionChoices, CompactionRequest};
 pub use command::{Command, Finished};
 pub use handle::{COMMANDS, CommandReceiver, SessionEnded, SessionHandle, command_channel};
+pub use preview::{NoPreview, Preview};
 pub use reply::{
     Closed, Compacted, Forked, Kept, ModelSet, Moved, PinReport, Pinned, PinsReport, Ran, Redone,
     Refusal, RefusalKind, Reply, TakenBack, Undone, Unpinned,
@@ -150,6 +156,10 @@ pub struct AgentSession {
     prepared: Option<Prepared>,
     /// The compaction in whose place the one that runs is written.
     instead: Option<Replaceable>,
+    /// What was asked of the compaction that begins next.
+    request: Option<CompactionRequest>,
+    /// Where a summary waits to be read before it is written.
+    review: review::Review,
     waits: waiting::WaitMetrics,
     /// The waiting messages that hooks have seen, each with the text that goes with it; none where they had nothing
     /// to say.
@@ -225,6 +235,8 @@ impl AgentSession {
             failed: None,
             prepared: None,
             instead: None,
+            request: None,
+            review: review::Review::default(),
             waits: waiting::WaitMetrics::default(),
             reviewed: BTreeMap::new(),
             views: view::Views::default(),
@@ -433,9 +445,4 @@ fn policy(config: &SessionConfig) -> Policy {
         most_requests: limits.turns,
         most_micro_usd: limits.cost_usd.map(check::micro_usd),
     }
-}
-
-/// Returns an error as the text that people read.
-fn store_fault(error: &StoreError) -> String {
-    error.to_string()
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use compaction_core::carry_pins;
 use hooks::Notification;
+use llm_providers::Reasoning;
 use session_model::{EntryDraft, EntryId, Leaf, SessionPath};
 
 use crate::event::SessionEvent;
@@ -11,7 +12,7 @@ use crate::machine::{Event, State};
 use crate::models::LiveModels;
 use crate::runtime::AgentSession;
 use crate::runtime::entries::leaf_name;
-use crate::runtime::reply::{Forked, ModelSet, Refusal};
+use crate::runtime::reply::{Forked, ModelSet, Refusal, Reply};
 use crate::runtime::view::Views;
 use agent_tools::Workspace;
 use session_store::{ForkSource, NewEntry, OpenSession, SessionStore, StoreError, is_sidecar};
@@ -119,6 +120,15 @@ impl AgentSession {
         self.machine.memory.can_promote = self.models.can_promote();
         self.report_context();
         Ok(set)
+    }
+
+    /// Lets the model think so much from the next request on.
+    pub(super) fn set_reasoning(&mut self, reasoning: Reasoning) -> Result<Reply, Refusal> {
+        if let Some(why) = self.models.model.provider.refuses_reasoning(reasoning) {
+            return Err(Refusal::refused(why));
+        }
+        self.reasoning = reasoning;
+        Ok(Reply::Done {})
     }
 
     /// Writes which model answers from now on, where it was chosen while another one answered and the session does not

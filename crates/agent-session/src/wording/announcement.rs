@@ -164,9 +164,50 @@ pub fn session_name(id: &str, path: Option<&str>) -> String {
     }
 }
 
-/// Returns the parts of the title of a compaction, the most important first: what it saved, why, how long it took,
-/// who wrote it, and what it cost.
-pub fn compaction_title(reason: &str, result: &CompactionResult) -> Vec<String> {
+/// Returns what is said of a session that begins: the model, its window, the place, the name, and what is in it; nothing
+/// for other events. `before_place` stands before the folder.
+pub fn session_start(event: &SessionEvent, before_place: &str) -> Option<Vec<String>> {
+    let SessionEvent::SessionStart {
+        session_id,
+        path,
+        cwd,
+        model,
+        window,
+        entries,
+    } = event
+    else {
+        return None;
+    };
+    let parts = [
+        Some(clean(model)),
+        (*window > 0).then(|| format!("window {}", tokens(TokenCount(*window)))),
+        Some(format!("in {before_place}{}", clean(cwd))),
+        Some(session_name(session_id, path.as_deref())),
+        (*entries > 0).then(|| format!("{} so far", counted(*entries, "entry"))),
+    ];
+    Some(parts.into_iter().flatten().collect())
+}
+
+/// Returns the title of a compaction in at most `room` columns: what it saved, why, how long it took, who wrote it, and
+/// what it cost. What has no room is left out, the least important last.
+pub fn compaction_title(
+    reason: &str,
+    result: &CompactionResult,
+    room: usize,
+    columns: impl Fn(&str) -> usize,
+) -> String {
+    let mut parts = title_parts(reason, result).into_iter();
+    let mut title = parts.next().unwrap_or_default();
+    for part in parts {
+        if columns(&title) + 2 + columns(&part) <= room {
+            title.push_str("  ");
+            title.push_str(&part);
+        }
+    }
+    title
+}
+
+fn title_parts(reason: &str, result: &CompactionResult) -> Vec<String> {
     let before = tokens(TokenCount(result.tokens_before));
     let after = tokens(TokenCount(result.tokens_after));
     let verb = match &*result.strategy {

@@ -2,7 +2,7 @@
 
 use agent_session::runtime::Snapshot;
 use agent_session::tools::recalling::search;
-use agent_session::wording::{counted, tokens};
+use agent_session::wording::{counted, loss_rows, tokens};
 use compaction_core::{
     ContextLoss, Hints, Profile, Query, RecallFilters, RecallRequest, TokenCount, loss_report,
 };
@@ -96,40 +96,15 @@ pub(super) fn lost(session: &Snapshot, environment: &Environment) -> Built {
 
 fn of_loss(loss: &ContextLoss, environment: &Environment, lines: &mut Vec<Line<'static>>) {
     let theme = environment.theme;
-    let mut row = |name: &str, left: usize, total: usize, how: &str| {
-        if total == 0 {
-            return;
-        }
-        let filled = left * 10 / total;
-        let bar = format!("[{}{}]", "=".repeat(filled), ".".repeat(10 - filled));
-        let percent = left * 100 / total;
+    for row in loss_rows(loss) {
+        let style = match row.left == row.total {
+            true => theme.good(),
+            false => theme.dim(),
+        };
         lines.push(Line::from(vec![
-            Span::raw(format!("   {name:<14}")),
-            Span::styled(
-                bar,
-                if left == total {
-                    theme.good()
-                } else {
-                    theme.dim()
-                },
-            ),
-            Span::raw(format!(" {percent:>3}%  {left} of {total} {how}")),
+            Span::raw(format!("   {:<14}", row.name)),
+            Span::styled(row.bar(), style),
+            Span::raw(format!(" {}", row.figures())),
         ]));
-    };
-    for (name, kind) in &loss.kinds {
-        row(name, kind.in_context, kind.total, "in context");
     }
-    let messages = loss.user_messages;
-    row(
-        "your messages",
-        messages.verbatim,
-        messages.total,
-        "verbatim",
-    );
-    row(
-        "your rules",
-        loss.rules.verbatim,
-        loss.rules.total,
-        "verbatim",
-    );
 }

@@ -15,9 +15,6 @@ fn result() -> serde_json::Value {
 #[test]
 fn a_compaction_shows_its_progress_and_then_its_card() {
     let mut bench = Bench::new(80, 24);
-    bench.type_text("/compact the names");
-    bench.key(KeyCode::Enter);
-    insta::assert_snapshot!(bench.asked(), @r#"Ask(Command("compact"), Do(Compact { focus: Some("the names") }))"#);
     bench
         .event(json!({"type": "compaction_start", "reason": "manual", "strategy": "context-full"}));
     bench.event(

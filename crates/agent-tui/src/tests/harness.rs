@@ -8,7 +8,7 @@ use ratatui::layout::Size;
 use ratatui::{Terminal, buffer::Buffer};
 use serde_json::{Value, json};
 
-use crate::state::{Action, Input, Setup, State};
+use crate::state::{Action, Input, Setup, State, UserCommand};
 use crate::text::text_of;
 use crate::update::update;
 use crate::view::{height, view};
@@ -28,6 +28,12 @@ impl Bench {
             color: false,
             size: Size::new(columns, rows),
             models: vec!["openai/gpt-5.4".to_owned(), "anthropic/claude-x".to_owned()],
+            commands: vec![UserCommand {
+                name: "review".to_owned(),
+                about: "look at a change".to_owned(),
+                text: "Review $ARGUMENTS.".to_owned(),
+            }],
+            plain: false,
             home: Some("/home/ann".to_owned()),
         };
         let mut bench = Self {
@@ -75,6 +81,11 @@ impl Bench {
 
     pub fn key_with(&mut self, code: KeyCode, modifiers: KeyModifiers) {
         self.input(Input::Key(KeyEvent::new(code, modifiers)));
+    }
+
+    /// Returns what is to be done since the last time.
+    pub fn actions(&mut self) -> Vec<Action> {
+        std::mem::take(&mut self.actions)
     }
 
     /// Returns what was asked for since the last time.

@@ -10,14 +10,15 @@ use crate::state::Input;
 fn the_menu_says_what_is_the_case_now() {
     let mut bench = Bench::new(80, 24);
     bench.type_text("/co");
-    insta::assert_snapshot!(bench.screen(), @r"
+    insta::assert_snapshot!(bench.screen(), @"
     openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
     ~~~
 
     > /co
-      /compact      summarize the older part of the context now: context 53% used
+      /compact      preview, then summarize the older part: context 53% used
       /context      what fills the context window: 11.8k left
       /cost         tokens and USD of this run
+      /continue     finish what the session was doing
       /autocompact  switch automatic compaction
     ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
     ");
@@ -52,6 +53,24 @@ fn models_and_files_are_completed() {
 }
 
 #[test]
+fn commands_of_the_user_are_messages() {
+    let mut bench = Bench::new(80, 24);
+    bench.type_text("/rev");
+    insta::assert_snapshot!(bench.screen(), @"
+    openai/gpt-5.4, window 60.0k, in /home/ann/parser, session 0199
+    ~~~
+
+    > /rev
+      /review  look at a change
+    ~/parser  openai/gpt-5.4  [==========....!.....]  31.8k  11.8k left
+    ");
+    bench.key(KeyCode::Tab);
+    bench.type_text("the newest commit");
+    bench.key(KeyCode::Enter);
+    insta::assert_snapshot!(bench.asked(), @r#"Ask(Message("Review the newest commit."), Do(Prompt { prompt: Prompt { text: "Review the newest commit.", images: [] }, delivery: Prompt }))"#);
+}
+
+#[test]
 fn an_unknown_command_stays_in_the_editor() {
     let mut bench = Bench::new(60, 20);
     bench.type_text("/frobnicate now");
@@ -73,7 +92,11 @@ fn an_unknown_command_stays_in_the_editor() {
 fn every_command_does_something() {
     for command in crate::command::SlashCommand::ALL {
         let mut bench = Bench::new(80, 24);
-        bench.type_text(&format!("/{} on", command.name()));
+        let argument = match command.name() {
+            "thinking" => "low",
+            _ => "on",
+        };
+        bench.type_text(&format!("/{} {argument}", command.name()));
         bench.key(KeyCode::Enter);
         let acts = !bench.asked().is_empty() || bench.state.is_full_screen();
         assert!(acts, "{}", command.name());
@@ -129,7 +152,7 @@ fn help_fits_forty_columns() {
           is empty
       ctrl+o         everything of this run,
           unfolded
-    18 of 62 lines   up/down/space move  ...
+    18 of 72 lines   up/down/space move  ...
     ");
 }
 

@@ -15,7 +15,7 @@ use crate::text::text_of;
 use crate::theme::Theme;
 
 /// Returns a session that was asked twice, and compacted where that is wanted.
-async fn session(is_compacted: bool) -> Snapshot {
+pub async fn session(is_compacted: bool) -> Snapshot {
     let folder = tempfile::tempdir().expect("a folder");
     let call = json!({"name": "ls", "arguments": {}});
     let lines = [
@@ -55,17 +55,17 @@ async fn session(is_compacted: bool) -> Snapshot {
     }
 }
 
-fn made(report: &Report, session: &Snapshot) -> Built {
+pub async fn made(report: &Report, session: &Snapshot) -> Built {
     let environment = Environment {
         width: 60,
         theme: Theme::new(false),
         figures: None,
     };
-    build(report, session, &environment)
+    build(report, session, &environment).await
 }
 
-fn page(report: &Report, session: &Snapshot) -> String {
-    match made(report, session) {
+async fn page(report: &Report, session: &Snapshot) -> String {
+    match made(report, session).await {
         Built::Page(Pager { title, lines, .. }) => {
             let lines = lines.iter().map(text_of);
             let lines: Vec<String> = std::iter::once(title).chain(lines).collect();
@@ -79,16 +79,18 @@ fn page(report: &Report, session: &Snapshot) -> String {
 #[tokio::test]
 async fn pages_show_what_is_in_the_context_and_what_is_out_of_it() {
     let plain = session(false).await;
-    let context = page(&Report::Context, &plain);
+    let context = page(&Report::Context, &plain).await;
     for text in ["of 16.0k window", "Largest messages", "turn 1", "A answers"] {
         assert!(context.contains(text), "{context}");
     }
-    let found = page(&Report::Recall("parser".to_owned()), &plain);
+    let found = page(&Report::Recall("parser".to_owned()), &plain).await;
     assert!(found.contains("fix the parser"), "{found}");
-    assert!(page(&Report::Recall("zebra".to_owned()), &plain).starts_with("nothing in"));
-    assert!(page(&Report::Loss, &plain).starts_with("no compaction"));
+    let none = page(&Report::Recall("zebra".to_owned()), &plain).await;
+    assert!(none.starts_with("nothing in"), "{none}");
+    let none = page(&Report::Loss, &plain).await;
+    assert!(none.starts_with("no compaction"), "{none}");
     let compacted = session(true).await;
-    let loss = page(&Report::Loss, &compacted);
+    let loss = page(&Report::Loss, &compacted).await;
     for text in ["compaction #1", "your messages", "verbatim", "/undo"] {
         assert!(loss.contains(text), "{loss}");
     }
@@ -96,7 +98,8 @@ async fn pages_show_what_is_in_the_context_and_what_is_out_of_it() {
 
 #[tokio::test]
 async fn a_resumed_session_shows_how_it_ended() {
-    let Built::History { blocks, prompts } = made(&Report::History, &session(false).await) else {
+    let Built::History { blocks, prompts } = made(&Report::History, &session(false).await).await
+    else {
         panic!("a history");
     };
     assert_eq!(prompts, ["never push to main; fix the parser", "and now?"]);

@@ -1,13 +1,15 @@
 //! What the session answers.
 
-use agent_session::runtime::{Answer, RefusalKind, Reply, StateReport};
+use agent_session::runtime::{Answer, Ask, RefusalKind, Reply, StateReport};
 use agent_session::wording::{counted, tokens};
 use compaction_core::TokenCount;
 use session_model::text::first_line;
 
 use crate::block::Block;
 use crate::gauge::ContextFigures;
-use crate::state::{Action, Purpose, State};
+use crate::report::Report;
+use crate::state::{Action, FullScreen, Purpose, State};
+use crate::text::safe_line;
 
 pub(super) fn answered(state: &mut State, purpose: Purpose, answer: Answer) -> Vec<Action> {
     let reply = match answer {
@@ -59,6 +61,21 @@ pub(super) fn answered(state: &mut State, purpose: Purpose, answer: Answer) -> V
                 count => format!("{}, {used} of {most}", counted(count, "pin")),
             });
             state.push(Block::Text(lines));
+        }
+        (Purpose::Thinking(level), _) => {
+            state.thinking = Some(level);
+            let text = format!("-- thinking: {level}, from the next request on");
+            state.push(Block::Text(vec![text]));
+        }
+        (Purpose::Set(set), _) => {
+            state.push(Block::Text(vec![format!("-- {}", safe_line(&set))]));
+            // The list shows what is the case now.
+            if let Some(FullScreen::Picker(_)) = state.full {
+                return vec![Action::Ask(
+                    Purpose::Report(Report::Settings),
+                    Ask::Snapshot,
+                )];
+            }
         }
         (_, Reply::ModelSet(set)) => {
             let text = format!("-- {} answers from now on, after {}", set.model, set.from);

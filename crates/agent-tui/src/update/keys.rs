@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use agent_session::runtime::Command;
+use agent_session::runtime::{Ask, Command};
 use agent_tools::approval::Decision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use session_model::EntryId;
@@ -13,6 +13,10 @@ use crate::block::Block;
 use crate::complete;
 use crate::menu;
 use crate::pager::{Pager, Stay};
+use crate::picker::Picked;
+use crate::preview::PreviewStep;
+use crate::report::Report;
+use crate::review::ReviewStep;
 use crate::state::{Action, FullScreen, Next, Purpose, State};
 use crate::tree::TreeStep;
 
@@ -33,6 +37,9 @@ pub(super) fn key(state: &mut State, key: KeyEvent) -> Vec<Action> {
         return interrupt(state);
     }
     state.leaving = None;
+    if control && key.code == KeyCode::Char('z') {
+        return vec![Action::Suspend];
+    }
     if state.menu.is_some()
         && let Some(actions) = menu_key(state, key)
     {
@@ -76,6 +83,43 @@ fn full_screen_key(state: &mut State, key: KeyEvent) -> Vec<Action> {
             TreeStep::Do(command) => {
                 actions.push(Action::command("label", command));
                 Stay::Open
+            }
+        },
+        Some(FullScreen::Preview(preview)) => match preview.key(key, height) {
+            PreviewStep::Stay => Stay::Open,
+            PreviewStep::Close => Stay::Closed,
+            PreviewStep::Plan(request) => {
+                let purpose = Purpose::Report(Report::Preview(request));
+                actions.push(Action::Ask(purpose, Ask::Snapshot));
+                Stay::Open
+            }
+            PreviewStep::Run(request) => {
+                state.edits_summary = request.review;
+                actions.push(super::compact(request));
+                Stay::Closed
+            }
+        },
+        Some(FullScreen::Review(review)) => match review.key(key, height) {
+            ReviewStep::Stay => Stay::Open,
+            ReviewStep::Edit => {
+                actions.push(Action::Edit(review.summary.clone()));
+                Stay::Open
+            }
+            ReviewStep::Apply(summary) => {
+                actions.push(Action::command("review", Command::Review { summary }));
+                Stay::Closed
+            }
+            ReviewStep::Cancel => {
+                actions.push(Action::command("stop", Command::AbortCompaction));
+                Stay::Closed
+            }
+        },
+        Some(FullScreen::Picker(picker)) => match picker.key(key, height) {
+            Picked::Stay => Stay::Open,
+            Picked::Close => Stay::Closed,
+            Picked::Choice(choice) => {
+                let choices = picker.choices;
+                return slash::picked(state, choices, &choice);
             }
         },
     };
@@ -171,8 +215,7 @@ fn take_back(state: &State) -> Vec<Action> {
     let command = Command::Dequeue {
         id: EntryId::new(&message.id),
     };
-    let ask = agent_session::runtime::Ask::Do(command);
-    vec![Action::Ask(Purpose::TakeBack, ask)]
+    vec![Action::Ask(Purpose::TakeBack, Ask::Do(command))]
 }
 
 fn answer(state: &mut State, letter: char) -> Vec<Action> {
@@ -206,21 +249,13 @@ fn submit(state: &mut State, delivery: Delivery) -> Vec<Action> {
     match crate::command::parse(&state.editor.text()) {
         crate::command::Typed::Message(_) => {
             let text = state.editor.submit().trim().to_owned();
-            // There may be others by the next message.
-            state.files = None;
-            let delivery = if state.is_working() {
-                delivery
-            } else {
-                Delivery::Prompt
-            };
-            let command = Command::Prompt {
-                prompt: text.clone().into(),
-                delivery,
-            };
-            let ask = agent_session::runtime::Ask::Do(command);
-            vec![Action::Ask(Purpose::Message(text), ask)]
+            send(state, text, delivery)
         }
         crate::command::Typed::Unknown(name) => {
+            if let Some(message) = own_command(state, &name) {
+                state.editor.submit();
+                return send(state, message, delivery);
+            }
             let text = format!("there is no command /{name}; /help lists them");
             state.push(Block::Error(text));
             Vec::new()
@@ -230,4 +265,28 @@ fn submit(state: &mut State, delivery: Delivery) -> Vec<Action> {
             slash::run(state, command, &arguments)
         }
     }
+}
+
+/// Sends a message.
+fn send(state: &mut State, text: String, delivery: Delivery) -> Vec<Action> {
+    // There may be others by the next message.
+    state.files = None;
+    let delivery = match state.is_working() {
+        true => delivery,
+        false => Delivery::Prompt,
+    };
+    let command = Command::Prompt {
+        prompt: text.clone().into(),
+        delivery,
+    };
+    vec![Action::Ask(Purpose::Message(text), Ask::Do(command))]
+}
+
+/// Returns the message of a command of the user.
+fn own_command(state: &State, name: &str) -> Option<String> {
+    let mut commands = state.setup.commands.iter();
+    let command = commands.find(|command| command.name == name)?;
+    let typed = state.editor.text();
+    let arguments = typed.trim().strip_prefix('/')?.strip_prefix(name)?;
+    Some(command.message(arguments.trim()))
 }

@@ -7,9 +7,14 @@ mod slash;
 
 use std::time::Duration;
 
+use agent_session::runtime::{Command, CompactionChoices, CompactionRequest};
+
+use crate::block::Block;
 use crate::complete;
+use crate::picker::{Choices, Picker};
 use crate::report::Built;
 use crate::state::{Action, FullScreen, Input, LEAVE_WITHIN, State};
+use crate::text::text_of;
 
 /// Takes in what happened; returns what is to be done.
 pub fn update(state: &mut State, input: Input) -> Vec<Action> {
@@ -27,8 +32,23 @@ pub fn update(state: &mut State, input: Input) -> Vec<Action> {
         }
         Input::Session(event) => session::event(state, event),
         Input::Answered(purpose, answer) => answers::answered(state, purpose, answer),
-        Input::Built(built) => {
-            show(state, built);
+        Input::Built(built) => show(state, built),
+        Input::Sessions(sessions) => {
+            match sessions {
+                Ok(items) if items.is_empty() => state.error("there is no other session"),
+                Ok(items) => {
+                    let picker = Picker::new(Choices::Session, items);
+                    state.full = Some(FullScreen::Picker(Box::new(picker)));
+                }
+                Err(why) => state.error(why),
+            }
+            Vec::new()
+        }
+        Input::Edited(text) => {
+            let (width, theme) = (state.width(), state.theme);
+            if let Some(FullScreen::Review(review)) = &mut state.full {
+                review.edited(text, width, theme);
+            }
             Vec::new()
         }
         Input::Files(files) => {
@@ -60,7 +80,7 @@ fn typed(state: &mut State) -> Vec<Action> {
     wanted.into_iter().collect()
 }
 
-fn show(state: &mut State, built: Built) {
+fn show(state: &mut State, built: Built) -> Vec<Action> {
     match built {
         Built::Fill { fixed } => state.fixed = fixed,
         Built::History { blocks, prompts } => {
@@ -71,6 +91,39 @@ fn show(state: &mut State, built: Built) {
         }
         Built::Page(pager) => state.full = Some(FullScreen::Page(pager)),
         Built::Tree(tree) => state.full = Some(FullScreen::Tree(tree)),
-        Built::Nothing(why) => state.push(crate::block::Block::Text(vec![why])),
+        Built::Settings(items) => {
+            let picker = match state.full.take() {
+                Some(FullScreen::Picker(picker)) if picker.choices == Choices::Setting => {
+                    picker.with(items)
+                }
+                Some(_) | None => Picker::new(Choices::Setting, items),
+            };
+            state.full = Some(FullScreen::Picker(Box::new(picker)));
+        }
+        Built::Preview(view) if state.setup.plain => {
+            let lines = view.lines(state.width(), state.theme);
+            let lines = lines.iter().map(text_of).collect();
+            state.push(Block::Text(lines));
+            return vec![compact(view.request)];
+        }
+        Built::Preview(view) => {
+            let view = match &state.full {
+                Some(FullScreen::Preview(before)) => view.at_row_of(before),
+                // It was left meanwhile.
+                Some(_) | None if view.request.choices != CompactionChoices::default() => {
+                    return Vec::new();
+                }
+                Some(_) | None => *view,
+            };
+            state.full = Some(FullScreen::Preview(Box::new(view)));
+        }
+        Built::NoPreview(request) => return vec![compact(request)],
+        Built::Nothing(why) => state.push(Block::Text(vec![why])),
     }
+    Vec::new()
+}
+
+/// Asks for a compaction.
+fn compact(request: CompactionRequest) -> Action {
+    Action::command("compact", Command::CompactWith(request))
 }

@@ -3,16 +3,16 @@
 use agent_session::SessionEvent;
 use agent_session::event::CompactionResult;
 use agent_session::runtime::Ask;
-use agent_session::wording::{Announcement, call_text, counted, session_name, tokens};
-use compaction_core::TokenCount;
-use session_model::text::clean;
+use agent_session::wording::{Announcement, call_text, session_start};
 
 use crate::block::{Block, ToolCard};
 use crate::gauge::ContextFigures;
 use crate::markdown;
 use crate::report::Report;
+use crate::review::ReviewView;
 use crate::state::{
-    Action, Approval, Compacting, Live, Next, Purpose, Queued, RunningCall, SessionFacts, State,
+    Action, Approval, Compacting, FullScreen, Live, Next, Purpose, Queued, RunningCall,
+    SessionFacts, State,
 };
 
 pub(super) fn event(state: &mut State, event: SessionEvent) -> Vec<Action> {
@@ -20,23 +20,18 @@ pub(super) fn event(state: &mut State, event: SessionEvent) -> Vec<Action> {
         flush(state);
         state.push(Block::Announcement(said));
     }
+    if let Some(parts) = session_start(&event, "") {
+        state.push(Block::Header(parts));
+    }
     match event {
         SessionEvent::SessionStart {
             session_id,
             path,
             cwd,
             model,
-            window,
             entries,
+            ..
         } => {
-            let parts = [
-                Some(clean(&model)),
-                (window > 0).then(|| format!("window {}", tokens(TokenCount(window)))),
-                Some(format!("in {}", clean(&cwd))),
-                Some(session_name(&session_id, path.as_deref())),
-                (entries > 0).then(|| format!("{} so far", counted(entries, "entry"))),
-            ];
-            state.push(Block::Header(parts.into_iter().flatten().collect()));
             state.session = SessionFacts {
                 id: session_id,
                 path,
@@ -180,6 +175,19 @@ pub(super) fn event(state: &mut State, event: SessionEvent) -> Vec<Action> {
                 text: strategy.into_owned(),
             });
         }
+        SessionEvent::CompactionReview {
+            summary,
+            tokens_before,
+            tokens_after,
+            error,
+        } => {
+            let sizes = (tokens_before, tokens_after);
+            let opens_editor = std::mem::take(&mut state.edits_summary) && error.is_none();
+            let edit = opens_editor.then(|| Action::Edit(summary.clone()));
+            let review = ReviewView::new(summary, error, sizes, state.width(), state.theme);
+            state.full = Some(FullScreen::Review(Box::new(review)));
+            return edit.into_iter().collect();
+        }
         SessionEvent::CompactionProgress { text, .. } => {
             if let Some(compaction) = &mut state.compaction {
                 compaction.text = text;
@@ -200,6 +208,10 @@ pub(super) fn event(state: &mut State, event: SessionEvent) -> Vec<Action> {
             ..
         } => {
             state.compaction = None;
+            state.edits_summary = false;
+            if let Some(FullScreen::Review(_)) = state.full {
+                state.full = None;
+            }
             return compacted(state, &reason, result, aborted, error);
         }
         SessionEvent::Navigated {

@@ -74,6 +74,8 @@ pub struct AppliedCompaction {
     pub ledger: LedgerBlock,
     /// What leaves the context; `None` where it was not looked up.
     pub loss: Option<ContextLoss>,
+    /// Who wrote the prose of the summary.
+    pub summarizer: Summarizer,
 }
 
 impl AppliedCompaction {
@@ -139,9 +141,25 @@ impl CompactionPlan {
     pub fn apply(&self, answers: &[SummaryAnswer]) -> Result<AppliedCompaction, ApplyError> {
         let (merged, summarizer) =
             merge_answers(self.requests(), answers, self.previous_summary.as_deref())?;
+        self.apply_prose(&merged, summarizer)
+    }
+
+    /// Does the same with this prose in the place of what answers say: an answer that somebody has edited.
+    ///
+    /// # Errors
+    ///
+    /// [`ApplyError`] as for answers.
+    pub fn apply_prose(
+        &self,
+        prose: &str,
+        summarizer: Summarizer,
+    ) -> Result<AppliedCompaction, ApplyError> {
+        if prose.trim().is_empty() {
+            return Err(AnswerError::Empty.into());
+        }
         let merged = match self.profile {
-            Profile::Own => escape_ledger(&merged),
-            Profile::Pi => merged,
+            Profile::Own => escape_ledger(prose),
+            Profile::Pi => prose.to_owned(),
         };
         let ledger = self.ledger_for(&merged, &summarizer);
         let short_summary = short_summary(&merged, &ledger);
@@ -203,6 +221,7 @@ impl CompactionPlan {
             tokens_after,
             ledger,
             loss,
+            summarizer,
         })
     }
 

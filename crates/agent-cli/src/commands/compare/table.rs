@@ -3,8 +3,8 @@
 use compaction_core::{LiteralKind, Strategy, TokenCount};
 
 use super::Row;
-use crate::commands::loss::plural;
 use crate::ui::{BOLD, DIM, clean, first_line, padded, styled, tokens};
+use agent_session::wording::plural;
 
 /// How wide the names of the lines are, and each column.
 const NAME: usize = 16;

@@ -48,6 +48,20 @@ pub(super) enum Request {
         focus: Option<String>,
         /// The strategy; that of the settings unless given.
         strategy: Option<Strategy>,
+        /// Entries that the summary keeps verbatim, in this compaction and in later ones.
+        #[serde(default)]
+        pin: Vec<String>,
+        /// Entries that leave the context and are not summarized; they stay in the session.
+        #[serde(default)]
+        drop: Vec<String>,
+        /// Whether the summary waits for `review_compaction` before it is written: `compaction_review` has it.
+        #[serde(default)]
+        review: bool,
+    },
+    /// Lets the summary that waits be written.
+    ReviewCompaction {
+        /// A text in its place.
+        summary: Option<String>,
     },
     /// Stops compactions and branch summaries. Answered immediately; the compaction has its own answer.
     AbortCompaction {},

@@ -9,7 +9,7 @@ use crate::error::Error;
 use crate::settings::AppSettings;
 use agent_session::Navigation;
 use agent_session::models::LiveModels;
-use agent_session::runtime::{Ask, Command, Reply, Snapshot};
+use agent_session::runtime::{Ask, Command, CompactionChoices, CompactionRequest, Reply, Snapshot};
 use agent_session::undoable::Later;
 use compaction_core::{PinTarget, Profile};
 use session_store::Delivery;
@@ -73,12 +73,24 @@ pub(super) fn call(request: Request, models: &Models) -> Result<Asking, RpcError
         Request::Abort {} => Command::Abort,
         Request::Compact {
             focus,
-            strategy: None,
-        } => Command::Compact { focus },
-        Request::Compact {
-            focus,
-            strategy: Some(strategy),
-        } => Command::CompactBy { strategy, focus },
+            strategy,
+            pin,
+            drop,
+            review,
+        } => {
+            let ids = |ids: Vec<String>| ids.iter().map(|id| EntryId::new(id)).collect();
+            let choices = CompactionChoices {
+                pin: ids(pin),
+                drop: ids(drop),
+            };
+            Command::CompactWith(CompactionRequest {
+                focus,
+                strategy,
+                choices,
+                review,
+            })
+        }
+        Request::ReviewCompaction { summary } => Command::Review { summary },
         Request::AbortCompaction {} => Command::AbortCompaction,
         Request::SetAutoCompaction { enabled } => Command::SetAutomatic(enabled),
         Request::SetModel { model } => {

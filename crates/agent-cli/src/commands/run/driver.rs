@@ -222,9 +222,13 @@ impl Driver {
             | Command::Unpin { .. }
             | Command::Abort
             | Command::Approve { .. }
+            | Command::Review { .. }
+            | Command::SetReasoning(_)
+            | Command::SetName(_)
+            | Command::Set { .. }
             | Command::Close => None,
             Command::Compact { .. }
-            | Command::CompactBy { .. }
+            | Command::CompactWith(_)
             | Command::CompactInstead { .. }
             | Command::Handoff { .. }
             | Command::Navigate(_)

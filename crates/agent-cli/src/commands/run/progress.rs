@@ -2,12 +2,10 @@
 
 mod lines;
 
-use compaction_core::TokenCount;
-
-use crate::ui::{BOLD, DIM, WARN, clean, counted, first_line, rule, styled, tokens, wrapped};
+use crate::ui::{BOLD, DIM, WARN, clean, first_line, rule, styled, wrapped};
 use agent_session::event::{CompactionResult, SessionEvent};
 use agent_session::wording::{
-    Announcement, Tone, call_text, compaction_facts, compaction_title, session_name,
+    Announcement, Tone, call_text, compaction_facts, compaction_title, session_start,
 };
 
 use lines::{cut, filled};
@@ -115,27 +113,9 @@ impl Progress {
     fn line(&mut self, event: &SessionEvent) -> Option<String> {
         let width = (self.width)();
         match event {
-            SessionEvent::SessionStart {
-                session_id,
-                path,
-                cwd,
-                model,
-                window,
-                entries,
-            } => {
-                let window =
-                    (*window > 0).then(|| format!("window {}", tokens(TokenCount(*window))));
+            SessionEvent::SessionStart { .. } => {
                 let copy = if self.in_copy { "a copy " } else { "" };
-                let so_far =
-                    (*entries > 0).then(|| format!("{} so far", counted(*entries, "entry")));
-                let parts = [
-                    Some(clean(model)),
-                    window,
-                    Some(format!("in {copy}{}", clean(cwd))),
-                    Some(session_name(session_id, path.as_deref())),
-                    so_far,
-                ];
-                let parts: Vec<String> = parts.into_iter().flatten().collect();
+                let parts = session_start(event, copy)?;
                 Some(styled(DIM, &filled(&parts, "", width)))
             }
             SessionEvent::Message { text, .. } => {
@@ -231,15 +211,8 @@ fn tool_end(call: &str, seconds: f64, error: Option<&str>, width: usize) -> Stri
 
 /// Returns the card of a compaction, folded: what it saved, and what became of the entries.
 fn card(reason: &str, result: &CompactionResult, width: usize) -> String {
-    let mut parts = compaction_title(reason, result).into_iter();
-    let mut title = parts.next().unwrap_or_default();
-    for part in parts {
-        // What has no room is left out, the least important last.
-        if crate::ui::columns(&title) + 2 + crate::ui::columns(&part) + 6 <= width {
-            title.push_str("  ");
-            title.push_str(&part);
-        }
-    }
+    let room = width.saturating_sub(6);
+    let title = compaction_title(reason, result, room, crate::ui::columns);
     let mut text = styled(BOLD, &rule(&title, width));
     let mut facts = compaction_facts(result);
     if let Some(first) = facts.first_mut() {

@@ -19,6 +19,7 @@ mod redo;
 mod restore;
 mod restored;
 mod resume;
+mod review;
 mod saving;
 mod strategies;
 mod tools;
@@ -726,6 +727,10 @@ fn line(event: &SessionEvent) -> Option<String> {
             error,
             ..
         } => end("compacted", result, *aborted, *will_retry, error),
+        SessionEvent::CompactionReview { summary, error, .. } => match error {
+            Some(error) => format!("review again: {error}"),
+            None => format!("review: {}", head(summary)),
+        },
         SessionEvent::Navigated {
             editor_text,
             summary_entry_id,
@@ -820,6 +825,13 @@ fn to(target: Option<&str>) -> Navigation {
 /// Compaction as the user asks for it.
 fn compact() -> Command {
     Command::Compact { focus: None }
+}
+
+fn compact_by(strategy: compaction_core::Strategy) -> Command {
+    Command::CompactWith(crate::runtime::CompactionRequest {
+        strategy: Some(strategy),
+        ..Default::default()
+    })
 }
 
 fn line_of(value: &Value) -> String {

@@ -21,7 +21,7 @@ fn unpin(id: &str) -> Command {
 }
 
 /// Asks, and waits for the answer.
-async fn call(life: &mut Life<'_>, ask: Ask) -> Result<Reply, String> {
+pub(super) async fn call(life: &mut Life<'_>, ask: Ask) -> Result<Reply, String> {
     let (command, mut answer) = Call::of(ask);
     life.send(command);
     let answered = poll_fn(|context| {

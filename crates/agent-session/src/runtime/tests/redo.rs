@@ -196,10 +196,7 @@ fn a_compaction_in_the_place_of_another_that_is_cancelled_changes_nothing() {
         assert_eq!(house.files(), files);
         // What comes next is a compaction of the session as it stands.
         let told = life
-            .command_and(Command::CompactBy {
-                strategy: Strategy::Extractive,
-                focus: None,
-            })
+            .command_and(super::compact_by(Strategy::Extractive))
             .await;
         assert_snapshot!(told, @"
         compaction manual extractive

@@ -484,10 +484,7 @@ fn r1_too_few_messages_are_no_compaction_and_no_hook_is_asked() {
         let house = house(&[], nothing_back()).hook(listens.clone());
         let mut life = house.open_session("u:3000");
         let before = house.files();
-        life.send(Command::CompactBy {
-            strategy: Strategy::Restore,
-            focus: None,
-        });
+        life.send(super::compact_by(Strategy::Restore));
         assert_snapshot!(life.rest().await, @"
         compaction manual restore
         compacted: Nothing to compact (session too small)

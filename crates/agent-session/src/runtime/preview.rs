@@ -1,0 +1,118 @@
+//! What a compaction would do that somebody is about to ask for.
+
+use compaction_core::{
+    CompactionPlan, ContextLoss, Disposition, NothingToDo, PlanOptions, Profile, RestoreInput,
+    Strategy, TokenCount, Trigger, plan_for_context, touched_files,
+};
+use llm_providers::CancellationToken;
+use session_model::{SessionContext, build_context};
+
+use crate::restoring::Stopped;
+use crate::runtime::choices::{Chosen, CompactionRequest};
+use crate::runtime::instructions::why_nothing;
+use crate::runtime::report::Snapshot;
+
+/// What a compaction would do.
+#[derive(Debug, Clone)]
+pub struct Preview {
+    /// The plan, with what was chosen.
+    pub plan: CompactionPlan,
+    /// The context that it is about; what was left out is not in it any more.
+    pub context: SessionContext,
+    /// Tokens of the context now.
+    pub tokens_before: TokenCount,
+    /// An estimate of them after, with the largest summary that is useful.
+    pub tokens_after: TokenCount,
+    /// What would leave the context if the built-in rules wrote the summary; none where they could not.
+    pub loss: Option<ContextLoss>,
+}
+
+/// Why there is no preview.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoPreview {
+    /// A compaction would do nothing, and why.
+    Nothing(String),
+    /// No summary would be written: output is shortened where it stands, or a new session begins.
+    NoSummary,
+    /// What was chosen cannot be.
+    Refused(String),
+}
+
+impl Snapshot {
+    /// Returns what a compaction would do by the first strategy that has something to do.
+    ///
+    /// # Errors
+    /// [`NoPreview`] when nothing would be summarized, or what was chosen cannot be.
+    pub async fn preview(&self, request: &CompactionRequest) -> Result<Preview, NoPreview> {
+        let chosen = Chosen::of(
+            &self.tree,
+            self.leaf,
+            &request.choices,
+            (&self.settings, self.window),
+        );
+        let chosen = chosen.map_err(|refusal| NoPreview::Refused(refusal.message))?;
+        let (tree, leaf) = chosen.place(&self.tree, self.leaf);
+        let path = tree.path(leaf);
+        let context = build_context(&path, Profile::Own.context_rules());
+        let strategies: Vec<Strategy> = match request.strategy {
+            Some(strategy) => vec![strategy],
+            None => self.settings.compaction.strategy.iter().collect(),
+        };
+        let focus = request.focus.clone();
+        let trigger = Trigger::Manual { focus };
+        let mut why = NoPreview::Nothing("compaction.strategy is off".to_owned());
+        for strategy in strategies {
+            match strategy {
+                Strategy::Off => continue,
+                Strategy::PruneOnly | Strategy::Handoff => return Err(NoPreview::NoSummary),
+                Strategy::ContextFull | Strategy::Extractive | Strategy::Restore => {}
+            }
+            let mut options = PlanOptions {
+                settings: self.settings.clone(),
+                ..PlanOptions::for_window(self.window)
+            };
+            options.settings.compaction.strategy = strategy.into();
+            if strategy == Strategy::Restore {
+                options.restore = self.files(&context).await;
+            }
+            match plan_for_context(&path, &context, &trigger, &options) {
+                Ok(plan) => return Ok(Preview::of(plan, context, chosen.freed)),
+                Err(NothingToDo::NothingOld { .. }) => why = NoPreview::NoSummary,
+                Err(nothing) => why = NoPreview::Nothing(why_nothing(&nothing, &context)),
+            }
+        }
+        Err(why)
+    }
+
+    /// Returns what the touched files hold now.
+    async fn files(&self, context: &SessionContext) -> RestoreInput {
+        let settings = self.settings.compaction.restore;
+        let cancel = CancellationToken::new();
+        let disk = self.disk.clone();
+        let read = disk.read_beside(touched_files(context), settings, &cancel);
+        read.await.unwrap_or_else(|Stopped| RestoreInput::default())
+    }
+}
+
+impl Preview {
+    fn of(plan: CompactionPlan, context: SessionContext, freed: TokenCount) -> Self {
+        let loss = plan.apply(&plan.answer_extractive()).ok();
+        Self {
+            tokens_before: plan.tokens_in_context() + freed,
+            tokens_after: plan.tokens_after(&plan.ledger.text) + plan.summary_cap,
+            loss: loss.and_then(|applied| applied.loss),
+            context,
+            plan,
+        }
+    }
+
+    /// Returns how many entries of a disposition there are, and their tokens.
+    pub fn share(&self, disposition: Disposition) -> (usize, TokenCount) {
+        let entries = self.plan.entries.iter();
+        let entries = entries.filter(|entry| entry.disposition == disposition);
+        (
+            entries.clone().count(),
+            entries.map(|entry| entry.tokens).sum(),
+        )
+    }
+}

@@ -1,0 +1,302 @@
+//! The terminal as a person meets it: how long the first screens take, how soon a key is seen while an answer streams
+//! in, and what it costs to leave it alone. The program runs in a pseudo terminal.
+
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::num::NonZeroU16;
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use portable_pty::{Child, CommandBuilder, PtySize, native_pty_system};
+
+use super::live::busy;
+use crate::run::{Outcome, target};
+
+/// The size of the terminal.
+const SIZE: (u16, u16) = (24, 80);
+
+/// The longest that anything is waited for.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often each first screen is measured; the median counts.
+const RUNS: usize = 7;
+
+/// How many keys are pressed while an answer streams in.
+const KEYS: usize = 400;
+
+/// How long a key follows the other.
+const BETWEEN: Duration = Duration::from_millis(23);
+
+/// Between two tokens of the answer: 200 a second.
+const TOKEN: Duration = Duration::from_millis(5);
+
+/// For how long the program is left alone.
+const IDLE: Duration = Duration::from_secs(10);
+
+/// What the editor shows where nothing is in it.
+const READY: &str = "ask something";
+
+/// A measurement: what, its value with a unit, and the goal.
+pub struct Row {
+    what: &'static str,
+    value: String,
+    goal: &'static str,
+}
+
+/// Measures `program`; `session` is one of 100,000 entries.
+pub fn measure(program: &Path, session: &Path) -> Outcome<Vec<Row>> {
+    let folder = target().join("bench").join("terminal");
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let server = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    let address = server.local_addr().map_err(|error| error.to_string())?;
+    std::thread::spawn(move || {
+        for stream in server.incoming().flatten() {
+            std::thread::spawn(move || answer(stream));
+        }
+    });
+    let base = format!("http://{address}/v1");
+    let model = [
+        "--model",
+        "openai/any",
+        "--wire",
+        "chat",
+        "--base-url",
+        &base,
+    ];
+    let arguments = [&model[..], &["--window", "1000000"]].concat();
+    let start = |more: &[&str]| Terminal::start(program, &folder, &[&arguments[..], more].concat());
+    let millis = |time: Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
+    let (mut first, mut large, mut tree) = (Vec::new(), Vec::new(), Vec::new());
+    let file = session.display().to_string();
+    for _ in 0..RUNS {
+        let mut terminal = start(&["--no-session"])?;
+        first.push(terminal.wait_for(READY)?);
+        let copy = folder.join("large.jsonl");
+        std::fs::copy(&file, &copy).map_err(|error| error.to_string())?;
+        let copy = copy.display().to_string();
+        let mut terminal = start(&["--session", &copy])?;
+        large.push(terminal.wait_for(READY)?);
+        terminal.press("/tree\r")?;
+        tree.push(terminal.wait_for("enter go")?);
+    }
+    let mut terminal = start(&["--no-session"])?;
+    terminal.wait_for(READY)?;
+    let before = busy(terminal.process()).ok_or("the time of a process is not known here")?;
+    std::thread::sleep(IDLE);
+    let after = busy(terminal.process()).ok_or("the program has ended")?;
+    let share = (after - before).as_secs_f64() / IDLE.as_secs_f64() * 100.0;
+    let mut keys = keys(&mut terminal)?;
+    keys.sort_unstable();
+    let slow = keys[keys.len() * 99 / 100];
+    let row = |what, value, goal| Row { what, value, goal };
+    Ok(vec![
+        row(
+            "first screen of the program",
+            millis(median(first)),
+            "50 ms",
+        ),
+        row(
+            "first screen of 100,000 entries",
+            millis(median(large)),
+            "150 ms",
+        ),
+        row("/tree of 100,000 entries", millis(median(tree)), "100 ms"),
+        row(
+            "key press to screen, 50th percentile",
+            millis(keys[keys.len() / 2]),
+            "-",
+        ),
+        row(
+            "key press to screen, 99th percentile",
+            millis(slow),
+            "16 ms",
+        ),
+        row("processor while idle", format!("{share:.1}%"), "1%"),
+    ])
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+/// Presses keys while an answer streams in; returns how long each took to be seen.
+fn keys(terminal: &mut Terminal) -> Outcome<Vec<Duration>> {
+    terminal.press("go\r")?;
+    terminal.wait_for("type to steer")?;
+    let mut times = Vec::new();
+    let mut typed = String::new();
+    for number in 0..KEYS {
+        if typed.len() == 60 {
+            // Ctrl+U empties the line.
+            terminal.press("\u{15}")?;
+            typed.clear();
+            terminal.wait_for("type to steer")?;
+        }
+        let letter = char::from(b'a' + u8::try_from(number * 7 % 26).unwrap_or_default());
+        typed.push(letter);
+        terminal.press(&letter.to_string())?;
+        times.push(terminal.wait_for(&format!("> {typed}"))?);
+        terminal.let_pass(BETWEEN);
+    }
+    Ok(times)
+}
+
+/// Answers one request with a stream of tokens that never ends before its reader.
+fn answer(mut stream: TcpStream) {
+    let mut request = [0; 64 * 1024];
+    let _ = stream.read(&mut request);
+    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let mut sent = stream.write_all(head.as_bytes());
+    let mut number = 0;
+    while sent.is_ok() {
+        number += 1;
+        let end = if number % 60 == 0 { "\\n\\n" } else { " " };
+        let event = format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"word{number}{end}\"}}}}]}}\n\n"
+        );
+        sent = stream
+            .write_all(event.as_bytes())
+            .and_then(|()| stream.flush());
+        std::thread::sleep(TOKEN);
+    }
+}
+
+/// A program in a pseudo terminal.
+struct Terminal {
+    child: Box<dyn Child + Send + Sync>,
+    keys: Box<dyn Write + Send>,
+    output: Receiver<Vec<u8>>,
+    parser: vt100::Parser,
+    /// When the program was started, or a key pressed.
+    since: Instant,
+}
+
+impl Terminal {
+    fn start(program: &Path, folder: &Path, arguments: &[&str]) -> Outcome<Self> {
+        let (rows, cols) = SIZE;
+        let size = PtySize {
+            rows,
+            cols,
+            ..PtySize::default()
+        };
+        let failed = |error: &dyn std::fmt::Display| format!("no pseudo terminal: {error}");
+        let pair = native_pty_system()
+            .openpty(size)
+            .map_err(|error| failed(&error))?;
+        let mut command = CommandBuilder::new(program);
+        command.args(arguments);
+        command.cwd(folder);
+        command.env("TERM", "xterm-256color");
+        command.env("HOME", folder);
+        command.env("AGENT_CLI_CONFIG_DIR", folder.join("no-settings"));
+        command.env("OPENAI_API_KEY", "none");
+        let since = Instant::now();
+        let child = pair
+            .slave
+            .spawn_command(command)
+            .map_err(|error| failed(&error))?;
+        drop(pair.slave);
+        let mut reader = pair
+            .master
+            .try_clone_reader()
+            .map_err(|error| failed(&error))?;
+        let keys = pair.master.take_writer().map_err(|error| failed(&error))?;
+        let (sender, output) = channel();
+        std::thread::spawn(move || {
+            // The terminal stays until nobody reads it any more.
+            let _master = pair.master;
+            let mut buffer = [0; 16 * 1024];
+            while let Ok(count) = reader.read(&mut buffer) {
+                if count == 0 || sender.send(buffer[..count].to_vec()).is_err() {
+                    return;
+                }
+            }
+        });
+        let cells = |count| NonZeroU16::new(count).unwrap_or(NonZeroU16::MIN);
+        Ok(Self {
+            child,
+            keys,
+            output,
+            parser: vt100::Parser::new(cells(rows), cells(cols), 0),
+            since,
+        })
+    }
+
+    fn process(&self) -> u32 {
+        self.child.process_id().unwrap_or_default()
+    }
+
+    fn press(&mut self, keys: &str) -> Outcome {
+        self.since = Instant::now();
+        let sent = self.keys.write_all(keys.as_bytes());
+        sent.and_then(|()| self.keys.flush())
+            .map_err(|error| error.to_string())
+    }
+
+    /// Takes in what was written, for at most so long; returns whether there was anything.
+    fn take(&mut self, patience: Duration) -> Outcome<bool> {
+        let bytes = match self.output.recv_timeout(patience) {
+            Ok(bytes) => bytes,
+            Err(RecvTimeoutError::Timeout) => return Ok(false),
+            Err(RecvTimeoutError::Disconnected) => return Err(self.gone()),
+        };
+        self.parser.process(&bytes);
+        if bytes.windows(4).any(|part| part == b"\x1b[6n") {
+            let (row, column) = self.parser.screen().cursor_position();
+            let place = format!("\x1b[{};{}R", row + 1, column + 1);
+            let sent = self.keys.write_all(place.as_bytes());
+            sent.and_then(|()| self.keys.flush())
+                .map_err(|error| error.to_string())?;
+        }
+        Ok(true)
+    }
+
+    fn gone(&self) -> String {
+        format!(
+            "the program has ended:\n{}",
+            self.parser.screen().contents()
+        )
+    }
+
+    /// Waits until a text is on the screen; returns how long that took.
+    fn wait_for(&mut self, text: &str) -> Outcome<Duration> {
+        while !self.parser.screen().contents().contains(text) {
+            let left = PATIENCE.saturating_sub(self.since.elapsed());
+            if left.is_zero() || !self.take(left)? {
+                let screen = self.parser.screen().contents();
+                return Err(format!("{text} does not come:\n{screen}"));
+            }
+        }
+        Ok(self.since.elapsed())
+    }
+
+    /// Lets time pass, and takes in what is written meanwhile.
+    fn let_pass(&mut self, time: Duration) {
+        let end = Instant::now() + time;
+        while let Some(left) = end.checked_duration_since(Instant::now()) {
+            let _ = self.take(left);
+        }
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // What is measured is over.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns the figures in Markdown.
+pub fn markdown(rows: &[Row]) -> String {
+    let mut out = "| measured | is | goal |\n| :--- | ---: | ---: |\n".to_owned();
+    for Row { what, value, goal } in rows {
+        out.push_str(&format!("| {what} | {value} | {goal} |\n"));
+    }
+    out.push_str(&format!(
+        "\n- In a pseudo terminal of 80x24, seen from outside: from the start of the process, or the press of a key, to the text on the screen. First screens: median of {RUNS} runs, files in the page cache. Keys: {KEYS} of them while an answer of 200 tokens a second streams in.\n"
+    ));
+    out
+}
