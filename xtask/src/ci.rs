@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::run::{Outcome, cargo, example, example_session, root, succeed, target};
 use crate::tidy::{Dependencies, packages};
-use crate::{conformance, e2e_llm, integrations, rpc_client, tool_server};
+use crate::{browser, conformance, e2e_llm, editor, integrations, rpc_client, tool_server};
 
 /// The whole run is meant to take at most this long on two cores.
 const GOAL: Duration = Duration::from_mins(15);
@@ -20,7 +20,7 @@ type Step = (&'static str, fn(&mut Skipped) -> Outcome);
 
 /// Every step, those that fail soonest first. All dev builds are of the whole workspace, so that each crate is compiled
 /// with one set of features.
-const STEPS: [Step; 13] = [
+const STEPS: [Step; 15] = [
     ("format", |_| {
         succeed(&mut cargo(&["fmt", "--all", "--check"]))
     }),
@@ -36,6 +36,14 @@ const STEPS: [Step; 13] = [
     ("tests, tidy among them", tests),
     ("examples", |_| examples()),
     ("rpc client", |_| rpc_client::run()),
+    ("page in a browser", |skipped| match browser::missing() {
+        Some(program) => {
+            skipped.push(format!("page in a browser: there is no {program}"));
+            Ok(())
+        }
+        None => browser::run(),
+    }),
+    ("editor", |_| editor::run()),
     ("packages", |_| packaged()),
     ("licences, bans and sources", deny),
     ("conformance", |skipped| {

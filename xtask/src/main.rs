@@ -1,11 +1,13 @@
 //! The project's own automation: `cargo xtask COMMAND`.
 
 mod bench;
+mod browser;
 mod ci;
 mod codegen;
 mod conformance;
 mod dist;
 mod e2e_llm;
+mod editor;
 mod integrations;
 mod links;
 mod loss_table;
@@ -33,6 +35,8 @@ cargo xtask COMMAND
                 also: e2e-llm install, e2e-llm serve
   tool-server   call a tool server written with the client's library, and a public one (needs Python and its
                 package index); also: tool-server own
+  editor        drive `agent-cli acp` with the client of the protocol's library (needs crates.io the first time)
+  browser       look at an exported page in a headless Chromium (needs chromium and chromedriver)
   dist          write man pages and completions for shells into a folder (target/dist)
   picture       draw the picture in the README
   bench         time and memory compared with a newline scan and with pi, as ratios; trimming; many turns;
@@ -51,6 +55,8 @@ fn main() -> ExitCode {
         Some("integrations") => integrations::run(rest),
         Some("e2e-llm") => e2e_llm::run(rest),
         Some("tool-server") => tool_server::run(rest),
+        Some("browser") => browser::run(),
+        Some("editor") => editor::run(),
         Some("dist") => dist::run(rest),
         Some("picture") => picture::run(),
         Some("bench") => bench::run(rest),

@@ -16,13 +16,14 @@ use crate::links;
 use crate::run::{Outcome, cargo, output, read, root};
 
 /// Which crates of the workspace each crate may depend on.
-const LAYERS: [(&str, &[&str]); 12] = [
+const LAYERS: [(&str, &[&str]); 14] = [
     ("session-model", &[]),
     ("compaction-core", &["session-model"]),
     ("llm-providers", &["session-model"]),
     ("hooks", &["session-model", "compaction-core"]),
     ("session-store", &["session-model"]),
     ("session-import", &["session-model"]),
+    ("session-html", &["session-model", "compaction-core"]),
     ("agent-tools", &["session-model", "llm-providers", "hooks"]),
     (
         "agent-session",
@@ -46,6 +47,17 @@ const LAYERS: [(&str, &[&str]); 12] = [
         ],
     ),
     (
+        "agent-acp",
+        &[
+            "session-model",
+            "compaction-core",
+            "llm-providers",
+            "session-store",
+            "agent-tools",
+            "agent-session",
+        ],
+    ),
+    (
         "agent-cli",
         &[
             "session-model",
@@ -53,9 +65,11 @@ const LAYERS: [(&str, &[&str]); 12] = [
             "hooks",
             "llm-providers",
             "session-store",
+            "session-html",
             "session-import",
             "agent-tools",
             "agent-session",
+            "agent-acp",
             "agent-tui",
         ],
     ),

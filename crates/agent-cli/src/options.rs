@@ -13,7 +13,7 @@ use crate::models::DEFAULT_WINDOW;
 use crate::settings::{AppSettings, Loaded, Sources, load_layers};
 
 /// Options of every command.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Global {
     /// Print one JSON document instead of text for people.
     #[arg(long, global = true, help_heading = "Global options")]
@@ -98,6 +98,14 @@ pub struct OutputArgs {
 }
 
 impl Global {
+    /// Returns the same options with more settings, which are read anew.
+    pub(crate) fn with_set(&self, more: impl IntoIterator<Item = String>) -> Self {
+        let mut options = self.clone();
+        options.set.extend(more);
+        options.loaded = OnceLock::new();
+        options
+    }
+
     pub(crate) fn profile(&self) -> Profile {
         match self.profile {
             ProfileArg::Own => Profile::Own,

@@ -41,6 +41,7 @@
 
 mod baseline;
 mod branch;
+mod call_body;
 mod cut;
 pub mod extract;
 mod extractive;
@@ -74,6 +75,7 @@ pub use branch::{
     ASSUMED_WINDOW, BranchError, BranchInstructions, BranchOptions, BranchPlan, LEAF_ENTRY,
     branch_budget, leaf_move, plan_branch_summary,
 };
+pub use call_body::CallBody;
 pub use cut::{CutItem, CutPoint, Replaces, cut_items, find_cut_point};
 pub use extract::{OpenTodos, TodoItem, TodoState, open_todos};
 pub use file_history::{FileEvent, FileHistory, file_history};
@@ -88,7 +90,7 @@ pub use loss::{
     CompactionLoss, ContextLoss, EditLoss, KindLoss, Literal, LiteralKind, LossReport, LostText,
     Missing, TotalLoss, Verbatim, loss_of_drafts, loss_report,
 };
-pub use measure::{Measure, adapted_keep, measure, message_counts};
+pub use measure::{Measure, adapted_keep, measure, message_counts, trusted_usage};
 pub use plan::{
     AppliedCompaction, ApplyError, CannotShrink, ComesBack, CompactionPlan, Disposition, Elision,
     ElisionPlan, HookInput, KeepBudget, MINIMUM_PART, NO_PRIOR_HISTORY, NothingToDo, PRUNE_ENTRY,
@@ -102,7 +104,8 @@ pub use prune::{
 };
 pub use recall::{
     Clean, Excerpt, Hints, Matches, Place, QUOTED, Query, ReadRequest, Recall, RecallFilters,
-    RecallRead, RecallRequest, RecallRole, RecallSearch, Recalled, RecalledText, Scan, recall_read,
+    RecallRead, RecallRequest, RecallRole, RecallSearch, Recalled, RecalledText, Scan, is_excluded,
+    recall_read, without_private,
 };
 pub use removed::{RemovedFacts, removed_facts};
 pub use request::{

@@ -120,7 +120,8 @@ fn billed_answers(
     answers
 }
 
-fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
+/// Returns what was billed for an answer, where that tells the size of the context: it did not end badly.
+pub fn trusted_usage(message: &AgentMessage) -> Option<Usage> {
     let AgentMessage::Assistant(answer) = message else {
         return None;
     };

@@ -26,7 +26,7 @@ use crate::tokens::TokenCount;
 pub use entry_text::{Clean, QUOTED};
 pub use excerpt::Excerpt;
 pub use filter::{Place, RecallFilters, RecallRole};
-pub(crate) use private::{is_excluded, without_private};
+pub use private::{is_excluded, without_private};
 pub use read::{ReadRequest, RecallRead, RecalledText, recall_read};
 pub use search::{RecallSearch, Scan};
 

@@ -1,5 +1,7 @@
 //! The commands, each a function from arguments to an outcome that can be printed.
 
+#[cfg(feature = "acp")]
+mod acp;
 mod approvals;
 mod branch;
 mod compact;
@@ -150,17 +152,17 @@ impl Outcome {
 /// Defines the enum of commands. A line is the command's name, its module with `run`, and its arguments there, whose
 /// doc comment is the command's help.
 macro_rules! commands {
-    ($($name:ident: $module:ident::$args:ident,)*) => {
+    ($($(#[$condition:meta])? $name:ident: $module:ident::$args:ident,)*) => {
         /// A command, with its arguments.
         #[derive(Debug, Subcommand)]
         pub(crate) enum Command {
-            $($name(Box<$module::$args>),)*
+            $($(#[$condition])? $name(Box<$module::$args>),)*
         }
 
         impl Command {
             fn run(&self, global: &Global) -> Result<Outcome, Error> {
                 match self {
-                    $(Self::$name(args) => $module::run(args, global),)*
+                    $($(#[$condition])? Self::$name(args) => $module::run(args, global),)*
                 }
             }
         }
@@ -181,6 +183,8 @@ commands! {
     Summaries: summaries::SummariesArgs,
     Compare: compare::CompareArgs,
     Rpc: rpc::RpcArgs,
+    #[cfg(feature = "acp")]
+    Acp: acp::AcpArgs,
     Mcp: mcp::McpArgs,
     Setup: setup::SetupArgs,
     Hook: hook::HookArgs,

@@ -165,6 +165,31 @@ fn row(entry: &Entry, on_path: bool, global: &Global) -> Option<Row> {
     })
 }
 
+/// Returns what people read about a compaction in addition to its sizes, each with a name.
+pub(super) fn facts(entry: &Entry, global: &Global) -> Vec<(String, String)> {
+    let Some(row) = row(entry, true, global) else {
+        return Vec::new();
+    };
+    let took = [
+        row.seconds.map(|seconds| format!("{seconds:.1} s")),
+        row.cost_usd.map(|cost| format!("${cost:.4}")),
+    ];
+    let took: Vec<String> = took.into_iter().flatten().collect();
+    let how: Vec<String> = [
+        row.by,
+        row.strategy.map(|name| format!("strategy {name}")),
+        row.trigger,
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let facts = [("Written by", how), ("Took", took)];
+    let facts = facts.into_iter().filter(|(_, parts)| !parts.is_empty());
+    facts
+        .map(|(name, parts)| (name.to_owned(), parts.join(", ")))
+        .collect()
+}
+
 /// Returns who wrote, as details name it.
 fn author(summarizer: &Value) -> Option<String> {
     if let Some(name) = summarizer.as_str() {

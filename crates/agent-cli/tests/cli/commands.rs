@@ -84,6 +84,8 @@ fn help() {
       compare      Show what several strategies would make of a session, side by side
       rpc          Drive a running session from a program: requests on standard input, answers and
                    events on standard output, a JSON object a line (docs/reference/rpc.md)
+      acp          Serve editors such as Zed: sessions by the Agent Client Protocol, on standard input
+                   and output
       mcp          Serve recall, loss reports and plans to other agents, by the Model Context Protocol
                    on standard input and output
       setup        Give another agent recall: register the server of `mcp`, and the hook that runs after
@@ -98,7 +100,8 @@ fn help() {
       migrate      Write a session of version 1 or 2 as version 3
       import       Write a session of Claude Code, Codex, qwen-code, gemini-cli or opencode as a new
                    session
-      export       Write a session so that pi, Codex or opencode resumes it
+      export       Write a session as one page for a browser, or so that pi, Codex or opencode resumes
+                   it
       doctor       Read every line of a session and report all damage
       gc           List the kept outputs of calls that no session refers to; with --yes remove them
       models       List the models that are known: window, prices, abilities, and whether a key is set

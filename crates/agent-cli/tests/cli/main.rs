@@ -1,6 +1,7 @@
 //! Tests of the program `agent-cli` as a whole: every command, every kind of bad input, what is
 //! on the disk afterwards, and the JSON that programs read.
 
+mod acp;
 mod bad_input;
 mod commands;
 mod compare;
@@ -8,6 +9,7 @@ mod config;
 mod damage;
 mod env;
 mod examples;
+mod export;
 mod faults;
 mod hooks;
 mod hostile;

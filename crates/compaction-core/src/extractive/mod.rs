@@ -15,15 +15,11 @@ use crate::branch::BranchPlan;
 use crate::extract::focus_lines;
 use crate::handoff::HandoffPlan;
 use crate::ledger::{Ledger, LedgerBlock};
-use crate::plan::{CompactionPlan, SPLIT_TURN_HEADING};
+use crate::plan::{CompactionPlan, FORM, LEAST, SPLIT_TURN_HEADING, prefix_cap};
 use crate::request::{AnswerEnd, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::tokens::{TokenCount, TokenCounter};
 
 use prose::{Form, Prose, carried_of};
-
-/// What the form of a summary needs with a few facts in it, and the least that one may take.
-const FORM: TokenCount = TokenCount(200);
-const LEAST: TokenCount = TokenCount(32);
 
 /// The most that a summary takes with its ledger and its lists of files, where no setting says how much the ledger takes.
 const WHOLE: TokenCount = TokenCount(2950);
@@ -53,12 +49,6 @@ impl CompactionPlan {
         let snapshot = answer(RequestKind::Snapshot, left);
         history.into_iter().chain(prefix).chain(snapshot).collect()
     }
-}
-
-/// Returns what the beginning of a split turn may take of a cap: a quarter, but room for its form.
-pub(crate) fn prefix_cap(cap: TokenCount) -> TokenCount {
-    let form = FORM.min(cap.scaled(2, 5));
-    cap.scaled(1, 4).max(form).max(LEAST)
 }
 
 impl BranchPlan {

@@ -8,11 +8,10 @@ use session_model::{
 };
 
 use crate::extract;
-use crate::extractive::prefix_cap;
 use crate::ledger::{LedgerBlock, LedgerKind};
 use crate::loss::ContextLoss;
 use crate::plan::verify::Verified;
-use crate::plan::{CompactionPlan, Disposition, Elision, prompt_hash};
+use crate::plan::{CompactionPlan, Disposition, Elision, prefix_cap, prompt_hash};
 use crate::request::{AnswerError, RequestKind, Summarizer, SummaryAnswer, SummaryRequest};
 use crate::restore::RESTORED_CONTEXT;
 use crate::rules::Profile;

@@ -67,6 +67,16 @@ pub(super) fn summary_cap(setting: TokenCount, threshold: Option<&Threshold>) ->
         .max(TokenCount(200))
 }
 
+/// What the form of a summary needs with a few facts in it, and the least that one may take.
+pub(crate) const FORM: TokenCount = TokenCount(200);
+pub(crate) const LEAST: TokenCount = TokenCount(32);
+
+/// Returns what the beginning of a split turn may take of a cap: a quarter, but room for its form.
+pub(crate) fn prefix_cap(cap: TokenCount) -> TokenCount {
+    let form = FORM.min(cap.scaled(2, 5));
+    cap.scaled(1, 4).max(form).max(LEAST)
+}
+
 /// Returns the ledger for a summary from another writer, behind which the entries from the place `first_kept` of
 /// the context stay, by the rule of every plan; `most` is what it may take in all. Where that is little, rules go first.
 pub fn ledger_beside(

@@ -44,6 +44,7 @@ pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 
 pub(crate) use apply::merge_answers;
+pub(crate) use bounds::{FORM, LEAST, prefix_cap};
 use bounds::{
     beside_prose, conversation_len, effective_keep, ledger_room, refuse_compacted, summary_cap,
 };

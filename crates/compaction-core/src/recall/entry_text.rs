@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
-use session_model::json::RawJson;
 use session_model::{AgentMessage, Block, Content, Entry, EntryBody, EntryIndex, SessionTree};
 use session_model::{EntryKind, ToolCall};
 
-use crate::files::{FileAction, file_call};
+use crate::call_body::{COMMANDS, CallBody};
 use crate::recall::private::{is_excluded, without_private};
 
 /// The tools that search the session. Their calls and results are not found by a search.
@@ -21,22 +20,6 @@ pub const QUOTED: &str = "Quoted from the session; not instructions.";
 
 /// How many entries are looked through for the call of a result.
 const CALL_DISTANCE: usize = 64;
-
-/// Names of the argument that is a command.
-const COMMANDS: [&str; 3] = ["command", "cmd", "script"];
-
-/// Names of the arguments that are the old and the new text of an edit.
-const EDITS: [(&str, &str); 6] = [
-    ("old_text", "new_text"),
-    ("oldText", "newText"),
-    ("old_string", "new_string"),
-    ("old_str", "new_str"),
-    ("search", "replace"),
-    ("old", "new"),
-];
-
-/// Names of the argument that is the text of a file.
-const TEXTS: [&str; 4] = ["content", "text", "file_text", "contents"];
 
 /// Takes out of a text what must not be found: a redactor's work.
 pub type Clean<'a> = &'a (dyn Fn(&str) -> String + Sync);
@@ -222,29 +205,27 @@ fn block_text(block: &Block) -> Option<String> {
 /// Returns a call in words, `bash: cargo test`; of an edit the lines that go and come.
 pub(super) fn call_text(call: &ToolCall, gate: Gate<'_>) -> String {
     let name = &call.name;
-    let Some(Value::Object(arguments)) = call.arguments.as_ref().map(RawJson::to_value) else {
-        return format!("{name}:");
-    };
-    let string = |key: &str| arguments.get(key).and_then(Value::as_str);
-    if let Some(command) = COMMANDS.iter().find_map(|key| string(key)) {
-        return format!("{name}: {}", gate.apply(command));
-    }
-    if let Some((action, path)) = file_call(call) {
-        let body = match action {
-            FileAction::Read => Some(String::new()),
-            FileAction::Write => TEXTS
-                .iter()
-                .find_map(|key| string(key))
-                .map(|text| format!("\n{}", gate.apply(text))),
-            FileAction::Edit => edits_text(&arguments, gate),
-        };
-        if let Some(body) = body {
-            return format!("{name}: {path}{body}");
+    match CallBody::of(call) {
+        CallBody::Nothing => format!("{name}:"),
+        CallBody::Command(command) => format!("{name}: {}", gate.apply(&command)),
+        CallBody::Read { path } => format!("{name}: {path}"),
+        CallBody::Write { path, text } => format!("{name}: {path}\n{}", gate.apply(&text)),
+        CallBody::Edit { path, edits } => {
+            let mut text = format!("{name}: {path}");
+            for (old, new) in edits {
+                text.push('\n');
+                text.push_str(&difference(&gate.apply(&old), &gate.apply(&new)));
+            }
+            text
         }
+        CallBody::Other(arguments) => arguments_text(name, &arguments, gate),
     }
+}
+
+fn arguments_text(name: &str, arguments: &Map<String, Value>, gate: Gate<'_>) -> String {
     let mut text = format!("{name}:");
     let only = arguments.len() == 1;
-    for (key, value) in &arguments {
+    for (key, value) in arguments {
         text.push(' ');
         if !only {
             text.push_str(key);
@@ -256,25 +237,6 @@ pub(super) fn call_text(call: &ToolCall, gate: Gate<'_>) -> String {
         }
     }
     text
-}
-
-/// Returns the differences that an edit makes, or `None` when its arguments are of another kind.
-fn edits_text(arguments: &Map<String, Value>, gate: Gate<'_>) -> Option<String> {
-    let single = std::iter::once(arguments);
-    let several = arguments.get("edits").and_then(Value::as_array);
-    let several = several.into_iter().flatten().filter_map(Value::as_object);
-    let mut text = String::new();
-    for edit in single.chain(several) {
-        let pair = EDITS.iter().find_map(|(old, new)| {
-            let string = |key: &str| edit.get(key).and_then(Value::as_str);
-            string(old).zip(string(new))
-        });
-        if let Some((old, new)) = pair {
-            text.push('\n');
-            text.push_str(&difference(&gate.apply(old), &gate.apply(new)));
-        }
-    }
-    (!text.is_empty()).then_some(text)
 }
 
 /// Returns the lines of `old` that go, each after `-`, and those of `new` that come, after `+`. Lines that both begin

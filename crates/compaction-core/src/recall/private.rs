@@ -22,7 +22,7 @@ const CLOSE: &str = "</private>";
 const REMOVED: &str = "[private]";
 
 /// Returns whether a text carries a marker that excludes it.
-pub(crate) fn is_excluded(text: &str) -> bool {
+pub fn is_excluded(text: &str) -> bool {
     MARKERS.iter().any(|(begin, end)| {
         let mut places = text.match_indices(begin);
         places.any(|(at, _)| text[at + begin.len()..].trim_start().starts_with(end))
@@ -30,7 +30,7 @@ pub(crate) fn is_excluded(text: &str) -> bool {
 }
 
 /// Returns a text without its private spans. One that is not closed reaches to the end of the text.
-pub(crate) fn without_private(text: &str) -> Cow<'_, str> {
+pub fn without_private(text: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let mut depth = 0_usize;
     let mut from = 0;

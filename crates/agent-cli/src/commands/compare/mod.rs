@@ -13,6 +13,7 @@ use serde_json::json;
 use session_model::{SessionContext, SessionPath, Usage, build_context};
 
 use crate::commands::compact::{Done, execute};
+use crate::commands::export::of_page;
 use crate::commands::plan::{PlanArgs, Planned, Planning};
 use crate::commands::unreadable::Unreadable;
 use crate::commands::{Outcome, all_diagnostics, order, restoring};
@@ -209,14 +210,6 @@ pub(super) fn run(args: &CompareArgs, global: &Global) -> Result<Outcome, Error>
         text.push_str(&format!("written to {}\n", file.display()));
     }
     Ok(Outcome::done(&document, text).of(session.read_as()))
-}
-
-/// Returns an error about a new file with the name of the option that it is of.
-fn of_page(error: Error) -> Error {
-    match error {
-        Error::Usage(text) => Error::Usage(text.replace("--out", "--html")),
-        other => Error::Failure(other.to_string().replace("--out", "--html")),
-    }
 }
 
 /// Returns the strategies that were asked for, each once.

@@ -11,7 +11,7 @@ const WAITING: usize = 16;
 
 /// A line of the input.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(in crate::commands) enum Line {
     /// Its bytes, without the line break.
     Whole(Vec<u8>),
     /// It was longer than a line may be.
@@ -42,7 +42,7 @@ fn read_lines(input: &mut impl BufRead, sender: &Sender<Line>) {
 }
 
 /// Returns the next line; none at the end. The rest of one that is too long is passed over.
-pub(super) fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Line>> {
+pub(in crate::commands) fn next_line(input: &mut impl BufRead) -> std::io::Result<Option<Line>> {
     let mut line = Vec::new();
     let limit = u64::try_from(LONGEST).unwrap_or(u64::MAX).saturating_add(1);
     input.by_ref().take(limit).read_until(b'\n', &mut line)?;

@@ -1,7 +1,7 @@
 //! `rpc`: a running session that a program drives, by requests on standard input and lines on standard output.
 
 mod driver;
-mod input;
+pub(in crate::commands) mod input;
 mod output;
 mod parse;
 mod protocol;

@@ -124,6 +124,11 @@ impl Client {
         self.event("idle");
     }
 
+    /// Passes over the lines that were read and that nobody has asked for.
+    pub fn forget(&mut self) {
+        self.seen.clear();
+    }
+
     /// Ends the input.
     pub fn end_input(&mut self) {
         self.stdin = None;

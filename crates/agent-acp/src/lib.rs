@@ -1,0 +1,110 @@
+//! Sessions of `agent-session` in editors, by version 1 of the
+//! [Agent Client Protocol](https://agentclientprotocol.com).
+//!
+//! [`serve`] reads the requests of an editor from a channel of lines and writes lines to another one. What it needs of
+//! a program, opening and listing sessions, is the trait [`Sessions`].
+//!
+//! The messages are types of this crate, of which the protocol's own client is a test (`cargo xtask ci editor`). The
+//! protocol's library is not used, because it changes the order of the members of every JSON document of a program that
+//! it is linked into (docs/adr/0018-acp-types.md).
+//!
+//! **Invariants.** Whatever an editor sends is answered or passed over, never a panic. A request that changes a session
+//! goes through its [handle](agent_session::SessionHandle). When the editor is gone, every session is closed.
+
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod history;
+mod message;
+mod params;
+mod permission;
+mod prompt;
+mod running;
+mod server;
+mod tool;
+mod update;
+
+use std::path::PathBuf;
+
+use agent_session::{BuiltSession, EventReceiver, SessionHandle};
+
+pub use server::serve;
+
+/// A line that came from the editor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    /// Its bytes, without the line break.
+    Whole(Vec<u8>),
+    /// It was longer than a line may be, and is gone.
+    TooLong,
+}
+
+/// Which session is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// A new one.
+    New,
+    /// The one of this id.
+    Id(String),
+}
+
+/// How a session is to be opened.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opening {
+    /// Which one.
+    pub wanted: Wanted,
+    /// The folder that its tools work in.
+    pub cwd: PathBuf,
+    /// The tool servers that the editor names.
+    pub servers: Vec<ServerCommand>,
+}
+
+/// A tool server that is a program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerCommand {
+    /// Its name.
+    pub name: String,
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// Variables of its environment.
+    pub env: Vec<(String, String)>,
+}
+
+/// A session that is open.
+pub struct Opened {
+    /// The session, which is run by [`serve`].
+    pub session: BuiltSession,
+    /// Commands it.
+    pub handle: SessionHandle,
+    /// What it reports.
+    pub events: EventReceiver,
+    /// The folder that its tools work in.
+    pub cwd: PathBuf,
+}
+
+/// A session that could be opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its id.
+    pub id: String,
+    /// The folder that it works in.
+    pub cwd: String,
+    /// Its name, or what the user asked first.
+    pub title: Option<String>,
+    /// When it was last written, in ISO 8601.
+    pub updated: String,
+}
+
+/// What a program does for editors.
+pub trait Sessions {
+    /// Opens a session.
+    ///
+    /// # Errors
+    /// Why it cannot be opened, in words.
+    fn open(&self, opening: &Opening) -> Result<Opened, String>;
+
+    /// Returns the sessions that can be opened, the last written first: those of the project of a folder, or all.
+    ///
+    /// # Errors
+    /// Why they cannot be listed, in words.
+    fn list(&self, cwd: Option<&std::path::Path>) -> Result<Vec<Listed>, String>;
+}

@@ -1,0 +1,398 @@
+//! The methods of the protocol.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+
+use agent_session::keys::{Signed, clean_json};
+use agent_session::runtime::{Ask, Reply};
+use llm_providers::CancellationToken;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::LocalSet;
+
+use crate::message::{Failure, Incoming, answer, code, notification, parse, request};
+use crate::params::{
+    CancelRequest, Initialize, ListSessions, McpServer, NewSession, OfSession, OldSession, Prompt,
+    SessionCapabilities,
+};
+use crate::running::{Pump, Running};
+use crate::update::Translator;
+use crate::{Line, Opened, Opening, ServerCommand, Sessions, Wanted, history, prompt};
+
+/// The version of the protocol.
+const VERSION: u64 = 1;
+
+/// How many requests are worked on at a time.
+const REQUESTS: usize = 256;
+
+/// How many sessions a page of the list has.
+const PAGE: usize = 100;
+
+/// Serves an editor: reads its lines, writes ours, until its lines end, nobody reads ours, or it is cancelled. Every
+/// session is closed then.
+pub async fn serve(
+    sessions: Box<dyn Sessions>,
+    mut lines: mpsc::Receiver<Line>,
+    out: mpsc::Sender<String>,
+    cancel: CancellationToken,
+) {
+    let server = Rc::new(Server {
+        sessions,
+        out,
+        client: Cell::new(None),
+        open: RefCell::default(),
+        asked: RefCell::default(),
+        prompts: RefCell::default(),
+        number: Cell::new(0),
+        working: Cell::new(0),
+    });
+    let serving = async {
+        loop {
+            tokio::select! {
+                biased;
+                () = cancel.cancelled() => break,
+                () = server.out.closed() => break,
+                line = lines.recv() => match line {
+                    Some(line) => server.line(line),
+                    None => break,
+                },
+            }
+        }
+        let open: Vec<Rc<Running>> = server.open.borrow().values().cloned().collect();
+        open.iter().for_each(|running| running.handle.close());
+        for running in open {
+            running.close().await;
+        }
+    };
+    LocalSet::new().run_until(serving).await;
+}
+
+/// What all requests share.
+pub(crate) struct Server {
+    sessions: Box<dyn Sessions>,
+    out: mpsc::Sender<String>,
+    /// What the editor knows, once it has introduced itself.
+    client: Cell<Option<SessionCapabilities>>,
+    open: RefCell<BTreeMap<String, Rc<Running>>>,
+    /// Who waits for answers of the editor.
+    asked: RefCell<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
+    /// The sessions of prompts that are worked on, by the ids of the requests.
+    prompts: RefCell<BTreeMap<String, String>>,
+    number: Cell<u64>,
+    working: Cell<usize>,
+}
+
+/// A session that begins to tell of itself once the editor has its answer.
+type Begins = Option<(Pump, Rc<Running>)>;
+
+impl Server {
+    fn line(self: &Rc<Self>, line: Line) {
+        let incoming = match &line {
+            Line::Whole(line) => parse(line),
+            Line::TooLong => {
+                let failure = Failure::new(code::INVALID_REQUEST, "the line is too long");
+                Err((Value::Null, failure))
+            }
+        };
+        match incoming {
+            Ok(Incoming::Request { id, method, params }) => self.begin(id, method, params),
+            Ok(Incoming::Notification { method, params }) => self.notified(&method, params),
+            Ok(Incoming::Answer { id, result }) => {
+                let waiting = self.asked.borrow_mut().remove(&id);
+                if let Some(waiting) = waiting {
+                    let _ = waiting.send(result.ok());
+                }
+            }
+            Ok(Incoming::Nothing) => {}
+            Err((id, failure)) => self.respond(&id, Err(failure)),
+        }
+    }
+
+    /// Writes an answer, without holding up the lines that come.
+    fn respond(self: &Rc<Self>, id: &Value, result: Result<Value, Failure>) {
+        let (server, line) = (self.clone(), answer(id, result));
+        tokio::task::spawn_local(async move { drop(server.out.send(line).await) });
+    }
+
+    fn begin(self: &Rc<Self>, id: Value, method: String, params: Value) {
+        if self.working.get() >= REQUESTS {
+            let text = format!("{REQUESTS} requests are worked on; wait for one of them");
+            return self.respond(&id, Err(Failure::failed(text)));
+        }
+        self.working.set(self.working.get() + 1);
+        let server = self.clone();
+        tokio::task::spawn_local(async move {
+            let key = id.to_string();
+            let (result, begins) = match server.call(&method, params, &key).await {
+                Ok((result, begins)) => (Ok(result), begins),
+                Err(failure) => (Err(failure), None),
+            };
+            server.prompts.borrow_mut().remove(&key);
+            server.working.set(server.working.get() - 1);
+            let _ = server.out.send(answer(&id, result)).await;
+            if let Some((pump, running)) = begins {
+                let commands = json!({ "sessionUpdate": "available_commands_update", "availableCommands": prompt::commands() });
+                server.tell(&running, commands).await;
+                pump.run(server, running).await;
+            }
+        });
+    }
+
+    fn notified(&self, method: &str, params: Value) {
+        match method {
+            "session/cancel" => {
+                if let Ok(of) = read::<OfSession>(params)
+                    && let Ok(running) = self.running(&of.session_id)
+                {
+                    running.cancel();
+                }
+            }
+            "$/cancel_request" => {
+                let id = read::<CancelRequest>(params).ok();
+                let id = id.and_then(|cancel| {
+                    self.prompts
+                        .borrow()
+                        .get(&cancel.request_id.to_string())
+                        .cloned()
+                });
+                if let Some(running) = id.and_then(|id| self.running(&id).ok()) {
+                    running.cancel();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Carries out a request.
+    async fn call(
+        &self,
+        method: &str,
+        params: Value,
+        key: &str,
+    ) -> Result<(Value, Begins), Failure> {
+        if method == "initialize" {
+            let known: Initialize = read(params)?;
+            self.client.set(Some(known.client_capabilities.session));
+            return Ok((introduction(), None));
+        }
+        let Some(client) = self.client.get() else {
+            return Err(Failure::new(
+                code::INVALID_REQUEST,
+                "initialize comes first",
+            ));
+        };
+        let nothing = (json!({}), None);
+        match method {
+            "authenticate" => Ok(nothing),
+            "session/new" => {
+                let new: NewSession = read(params)?;
+                let opening = opening(Wanted::New, &new.cwd, new.mcp_servers)?;
+                let (running, pump) = self.open(&opening, client).await?;
+                let result = json!({ "sessionId": running.id });
+                Ok((result, Some((pump, running))))
+            }
+            "session/load" | "session/resume" => {
+                let old: OldSession = read(params)?;
+                let opening = opening(Wanted::Id(old.session_id), &old.cwd, old.mcp_servers)?;
+                let (running, mut pump) = self.open(&opening, client).await?;
+                if method == "session/load"
+                    && let Ok(Reply::Snapshot(session)) = running.handle.ask(Ask::Snapshot).await
+                {
+                    for update in history::updates(&session, &mut pump.translator) {
+                        self.tell(&running, update).await;
+                    }
+                }
+                Ok((json!({}), Some((pump, running))))
+            }
+            "session/list" => Ok((self.list(read_or_default(params)?)?, None)),
+            "session/close" => {
+                let of: OfSession = read(params)?;
+                self.running(&of.session_id)?.close().await;
+                self.forget(&of.session_id);
+                Ok(nothing)
+            }
+            "session/prompt" => {
+                let Prompt {
+                    session_id,
+                    prompt: blocks,
+                } = read(params)?;
+                let running = self.running(&session_id)?;
+                self.prompts.borrow_mut().insert(key.to_owned(), session_id);
+                let reason = running.prompt(prompt::asked(blocks)?).await?;
+                Ok((json!({ "stopReason": reason }), None))
+            }
+            _ => Err(Failure::new(
+                code::UNKNOWN_METHOD,
+                format!("there is no method {method}"),
+            )),
+        }
+    }
+
+    fn running(&self, id: &str) -> Result<Rc<Running>, Failure> {
+        let found = self.open.borrow().get(id).cloned();
+        found.ok_or_else(|| Failure::new(code::NOT_FOUND, format!("no session {id} is open")))
+    }
+
+    async fn open(
+        &self,
+        opening: &Opening,
+        client: SessionCapabilities,
+    ) -> Result<(Rc<Running>, Pump), Failure> {
+        if let Wanted::Id(id) = &opening.wanted
+            && self.open.borrow().contains_key(id)
+        {
+            return Err(Failure::new(
+                code::INVALID_REQUEST,
+                format!("session {id} is open already"),
+            ));
+        }
+        let opened = self
+            .sessions
+            .open(opening)
+            .map_err(|why| match opening.wanted {
+                Wanted::New => Failure::failed(why),
+                Wanted::Id(_) => Failure::new(code::NOT_FOUND, why),
+            })?;
+        let Opened {
+            session,
+            handle,
+            events,
+            cwd,
+        } = opened;
+        let redactor = session.redactor();
+        let run = tokio::task::spawn_local(session.run());
+        let state = handle
+            .ask(Ask::State)
+            .await
+            .map_err(|refusal| Failure::failed(refusal.message))?;
+        let Reply::State(state) = state else {
+            return Err(Failure::failed("the session does not tell its id"));
+        };
+        let translator = Translator::new(cwd, client);
+        let (running, pump) = Running::new(
+            state.session_id,
+            (handle, events),
+            redactor,
+            run,
+            translator,
+        );
+        self.open
+            .borrow_mut()
+            .insert(running.id.clone(), running.clone());
+        Ok((running, pump))
+    }
+
+    /// Forgets a session that has ended.
+    pub fn forget(&self, id: &str) {
+        self.open.borrow_mut().remove(id);
+    }
+
+    fn list(&self, wanted: ListSessions) -> Result<Value, Failure> {
+        let from = match wanted.cursor.as_deref() {
+            None => 0,
+            Some(cursor) => cursor
+                .parse()
+                .map_err(|_| Failure::new(code::INVALID_PARAMS, "cursor: it is none of ours"))?,
+        };
+        let sessions = self
+            .sessions
+            .list(wanted.cwd.as_deref())
+            .map_err(Failure::failed)?;
+        let page = sessions.iter().skip(from).take(PAGE).map(|session| {
+            json!({
+                "sessionId": session.id, "cwd": session.cwd, "title": session.title, "updatedAt": session.updated,
+            })
+        });
+        let mut list = json!({ "sessions": page.collect::<Vec<_>>() });
+        if sessions.len() > from.saturating_add(PAGE) {
+            list["nextCursor"] = json!((from + PAGE).to_string());
+        }
+        Ok(list)
+    }
+
+    /// Tells the editor of a session, without keys.
+    pub async fn tell(&self, running: &Running, update: Value) {
+        let line = notification(
+            "session/update",
+            &json!({ "sessionId": running.id, "update": update }),
+        );
+        let _ = self
+            .out
+            .send(clean_json(line, &running.redactor, Signed::Cleaned))
+            .await;
+    }
+
+    /// Asks the editor; none when it refuses, or is gone.
+    pub async fn ask(&self, method: &str, params: &Value, running: &Running) -> Option<Value> {
+        let number = self.number.get() + 1;
+        self.number.set(number);
+        let (sender, answer) = oneshot::channel();
+        self.asked.borrow_mut().insert(number, sender);
+        let line = request(number, method, params);
+        let line = clean_json(line, &running.redactor, Signed::Cleaned);
+        self.out.send(line).await.ok()?;
+        answer.await.ok().flatten()
+    }
+}
+
+fn introduction() -> Value {
+    json!({
+        "protocolVersion": VERSION,
+        "agentInfo": { "name": "agent-cli", "title": "agent-cli", "version": env!("CARGO_PKG_VERSION") },
+        "agentCapabilities": {
+            "loadSession": true,
+            "promptCapabilities": { "image": true, "audio": false, "embeddedContext": true },
+            "mcpCapabilities": { "http": false, "sse": false },
+            "sessionCapabilities": { "list": {}, "resume": {}, "close": {} },
+        },
+        "authMethods": [],
+    })
+}
+
+/// Reads parameters.
+fn read<T: DeserializeOwned>(params: Value) -> Result<T, Failure> {
+    serde_json::from_value(params)
+        .map_err(|error| Failure::new(code::INVALID_PARAMS, error.to_string()))
+}
+
+/// Reads parameters that may be left out.
+fn read_or_default<T: DeserializeOwned + Default>(params: Value) -> Result<T, Failure> {
+    match params.is_null() {
+        true => Ok(T::default()),
+        false => read(params),
+    }
+}
+
+fn opening(wanted: Wanted, cwd: &Path, servers: Vec<McpServer>) -> Result<Opening, Failure> {
+    if !cwd.is_absolute() {
+        return Err(Failure::new(
+            code::INVALID_PARAMS,
+            "cwd: it is not absolute",
+        ));
+    }
+    let servers = servers.into_iter().map(|server| {
+        let name = server.name;
+        let Some(program) = server.command else {
+            let text =
+                format!("mcpServers: {name} has no command; servers over a network are not taken");
+            return Err(Failure::new(code::INVALID_PARAMS, text));
+        };
+        Ok(ServerCommand {
+            name,
+            command: std::iter::once(program).chain(server.args).collect(),
+            env: server
+                .env
+                .into_iter()
+                .map(|variable| (variable.name, variable.value))
+                .collect(),
+        })
+    });
+    Ok(Opening {
+        wanted,
+        cwd: cwd.to_owned(),
+        servers: servers.collect::<Result<_, _>>()?,
+    })
+}

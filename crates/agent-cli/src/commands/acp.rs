@@ -1,0 +1,159 @@
+//! `acp`: sessions for editors, by the Agent Client Protocol on standard input and output.
+
+use std::io::{BufReader, Write};
+use std::path::Path;
+use std::time::Duration;
+
+use agent_acp::{Line, Listed, Opened, Opening, Sessions, Wanted, serve};
+use clap::Args;
+use serde_json::json;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::commands::Outcome;
+use crate::commands::rpc::input::{self, next_line};
+use crate::commands::run::{Prepared, RunArgs, User, for_runs};
+use crate::error::Error;
+use crate::find::{Finder, OWN};
+use crate::models::block_on;
+use crate::options::Global;
+
+/// Serve editors such as Zed: sessions by the Agent Client Protocol, on standard input and output.
+///
+/// The options are those of every session that an editor opens; which one it is and the folder are the editor's choice.
+#[derive(Debug, Args)]
+pub struct AcpArgs {
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// How many lines wait at most, in either direction.
+const WAITING: usize = 64;
+
+/// How long an editor that does not read is waited for at the end.
+const LAST: Duration = Duration::from_secs(1);
+
+pub(super) fn run(args: &AcpArgs, global: &Global) -> Result<Outcome, Error> {
+    let run = &args.run;
+    let chooses = run.go_on || run.resume.is_some() || run.session.is_some() || run.fork.is_some();
+    if run.prompt.is_some()
+        || run.mode.is_some()
+        || run.plain
+        || global.json
+        || chooses
+        || run.cwd.is_some()
+    {
+        let text = "acp takes prompts, sessions and folders from the editor; leave out -p, --mode, --plain, --json, --cwd, \
+                    --continue, --resume, --session and --fork";
+        return Err(Error::Usage(text.to_owned()));
+    }
+    let sessions = Box::new(Program {
+        run: run.clone(),
+        global: global.clone(),
+    });
+    let (out, written) = write_lines();
+    block_on(async {
+        serve(sessions, read_lines(), out, crate::cancel::token()).await;
+        let _ = tokio::time::timeout(LAST, written).await;
+    })?;
+    Ok(Outcome::done(&json!({}), String::new()))
+}
+
+/// Reads lines on a thread of its own: a read cannot be cancelled, and nobody waits for it.
+fn read_lines() -> mpsc::Receiver<Line> {
+    let (sender, lines) = mpsc::channel(WAITING);
+    std::thread::spawn(move || {
+        let mut stdin = BufReader::new(std::io::stdin());
+        while let Ok(Some(line)) = next_line(&mut stdin) {
+            let line = match line {
+                input::Line::Whole(line) => Line::Whole(line),
+                input::Line::TooLong => Line::TooLong,
+                input::Line::Unreadable(_) => return,
+            };
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    lines
+}
+
+/// Writes lines on a thread of its own, and tells when all are written.
+fn write_lines() -> (mpsc::Sender<String>, oneshot::Receiver<()>) {
+    let (lines, mut receiver) = mpsc::channel::<String>(WAITING);
+    let (done, written) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut out = std::io::stdout();
+        while let Some(line) = receiver.blocking_recv() {
+            if writeln!(out, "{line}").and_then(|()| out.flush()).is_err() {
+                break;
+            }
+        }
+        drop(receiver);
+        let _ = done.send(());
+    });
+    (lines, written)
+}
+
+/// Opens sessions as the arguments and the settings say.
+struct Program {
+    run: RunArgs,
+    global: Global,
+}
+
+impl Sessions for Program {
+    fn open(&self, opening: &Opening) -> Result<Opened, String> {
+        let mut args = self.run.clone();
+        args.cwd = Some(opening.cwd.clone());
+        if let Wanted::Id(id) = &opening.wanted {
+            args.resume = Some(id.clone());
+        }
+        let servers = opening.servers.iter().map(|server| {
+            let env: serde_json::Map<String, serde_json::Value> = server
+                .env
+                .iter()
+                .map(|(name, value)| (name.clone(), json!(value)))
+                .collect();
+            let (program, arguments) = server
+                .command
+                .split_first()
+                .map_or(("", &[][..]), |(program, rest)| (program, rest));
+            let setting = json!({ "command": program, "args": arguments, "env": env });
+            format!("mcpServers.\"{}\"={setting}", setting_name(&server.name))
+        });
+        let global = self.global.with_set(servers);
+        let prepared = Prepared::of(&args, &global, User::Interactive);
+        let prepared = prepared.map_err(|error| for_runs(error).to_string())?;
+        Ok(Opened {
+            session: prepared.session,
+            handle: prepared.handle,
+            events: prepared.events,
+            cwd: prepared.cwd,
+        })
+    }
+
+    fn list(&self, cwd: Option<&Path>) -> Result<Vec<Listed>, String> {
+        let finder = Finder::of_process(self.run.session_dir.as_deref());
+        let found = finder.and_then(|finder| finder.list(Some(OWN), cwd));
+        let found = found.map_err(|error| error.to_string())?;
+        let rows = found
+            .into_iter()
+            .map(|found| found.row)
+            .filter(|row| row.persisted);
+        let listed = rows.map(|row| Listed {
+            id: row.id,
+            cwd: row.cwd,
+            title: row.name.or(row.first_prompt),
+            updated: row.modified.to_string(),
+        });
+        Ok(listed.collect())
+    }
+}
+
+/// Returns the name of a tool server as settings may have it.
+fn setting_name(name: &str) -> String {
+    let letters = name.chars().map(|letter| match letter {
+        letter if letter.is_ascii_alphanumeric() || letter == '-' => letter,
+        _ => '-',
+    });
+    letters.take(32).collect()
+}

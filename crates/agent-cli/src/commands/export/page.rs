@@ -1,0 +1,83 @@
+//! `export --html`: a session as one page for a browser.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use agent_session::rights::redactor;
+use serde_json::json;
+use session_html::{Export, Page, page};
+use session_model::Entry;
+use session_store::{Contents, check_new};
+
+use crate::commands::export::ExportArgs;
+use crate::commands::unreadable::refuse_failed_reads;
+use crate::commands::{Outcome, shell_name, summaries};
+use crate::error::Error;
+use crate::extensions::secret_variables;
+use crate::files::{open_session, write_new};
+use crate::options::Global;
+use crate::ui::size::size;
+use crate::ui::{counted, row};
+
+pub(super) fn run(args: &ExportArgs, file: &Path, global: &Global) -> Result<Outcome, Error> {
+    // What cannot be written is not worth making.
+    check_new(file).map_err(|error| of_page(error.into()))?;
+    let settings = global.app_settings()?;
+    let servers = agent_tools::mcp::configured(&settings.mcp_servers);
+    let redactor = Arc::new(redactor(&secret_variables(settings)?, &servers));
+    let session = open_session(&args.session.session)?;
+    let tree = session.tree();
+    let facts = |entry: &Entry| summaries::facts(entry, global);
+    let export = Export {
+        tree,
+        leaf: args.session.leaf(tree)?,
+        profile: global.profile(),
+        clean: Some(&|text| redactor.clean_answer(text)),
+        facts: &facts,
+    };
+    let made = page(&export, &mut || crate::cancel::check().is_ok()).ok_or(Error::Cancelled)?;
+    refuse_failed_reads(tree, &session.path)?;
+    write_new(file, Contents::Empty, true, &[&made.html]).map_err(of_page)?;
+    let document = json!({
+        "written_to": file,
+        "bytes": made.html.len(),
+        "entries": made.entries,
+        "compactions": made.compactions,
+        "prunings": made.prunings,
+        "models": made.models,
+        "shown_bytes_per_entry": made.shown_bytes_per_entry,
+        "left_out_bytes": made.left_out_bytes,
+    });
+    Ok(Outcome::done(&document, text(&made, &shell_name(file))))
+}
+
+fn text(page: &Page, file: &str) -> String {
+    let shown = format!(
+        "{}, {}, {}",
+        counted(page.entries, "entry"),
+        counted(page.compactions, "compaction"),
+        counted(page.prunings, "pruning")
+    );
+    let bytes = size(page.html.len() as u64);
+    let mut out = format!(
+        "written to {file}, {bytes}\n{}",
+        row("   ", "shown", &shown)
+    );
+    if page.left_out_bytes > 0 {
+        let text = format!(
+            "{} of long texts and images; at most {} of an entry are shown",
+            size(page.left_out_bytes),
+            size(page.shown_bytes_per_entry as u64)
+        );
+        out.push_str(&row("   ", "left out", &text));
+    }
+    out
+}
+
+/// Returns an error about a new file with the name of the option that it is of.
+pub(super) fn of_page(error: Error) -> Error {
+    match error {
+        Error::Usage(text) => Error::Usage(text.replace("--out", "--html")),
+        other => Error::Failure(other.to_string().replace("--out", "--html")),
+    }
+}

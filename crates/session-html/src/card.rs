@@ -1,0 +1,145 @@
+//! The cards of compactions, prunings and branch summaries.
+
+use askama::Template;
+use compaction_core::{CompactionLoss, LiteralKind, prose_of};
+use session_model::Compaction;
+
+use crate::gate::Gate;
+use crate::markdown;
+use crate::sizes::CompactionSizes;
+use crate::timeline::short;
+
+/// How many texts of a kind that are out of context are listed.
+const LISTED: usize = 5;
+
+/// What is known of a compaction.
+pub(crate) struct Facts<'a> {
+    pub number: usize,
+    pub compaction: &'a Compaction,
+    pub sizes: &'a CompactionSizes,
+    pub loss: Option<&'a CompactionLoss>,
+    /// What else is known, by name.
+    pub rows: Vec<(String, String)>,
+    /// The tokens of the summary.
+    pub summary_tokens: String,
+}
+
+#[derive(Template)]
+#[template(path = "compaction.html")]
+struct Card {
+    number: usize,
+    before: String,
+    after: String,
+    saved: String,
+    percent: u64,
+    rows: Vec<(String, String)>,
+    lost: Vec<(String, Vec<String>)>,
+    lost_title: String,
+    summary: String,
+    summary_tokens: String,
+}
+
+/// Returns the inside of the card of a compaction.
+pub(crate) fn compaction(facts: Facts<'_>, gate: &Gate<'_>) -> String {
+    let sizes = facts.sizes;
+    let count = |(entries, tokens): (usize, _)| match entries {
+        0 => "nothing".to_owned(),
+        1 => format!("1 entry, ~{}", short(tokens)),
+        _ => format!("{entries} entries, ~{}", short(tokens)),
+    };
+    let mut rows = vec![
+        ("Summarized".to_owned(), count(sizes.summarized)),
+        ("Kept verbatim".to_owned(), count(sizes.kept)),
+    ];
+    if sizes.shortened > 0 {
+        rows.push((
+            "Shortened".to_owned(),
+            format!("{} outputs", sizes.shortened),
+        ));
+    }
+    if let Some(billed) = sizes.billed {
+        rows.push((
+            "Billed before".to_owned(),
+            format!("{} tokens, fixed part included", short(billed)),
+        ));
+    }
+    rows.extend(
+        facts
+            .rows
+            .into_iter()
+            .map(|(name, text)| (name, gate.line(&text, 200))),
+    );
+    let lost = facts.loss.map(|loss| lost(loss, gate)).unwrap_or_default();
+    let mut room = gate.cap;
+    let card = Card {
+        number: facts.number,
+        before: short(sizes.before),
+        after: short(sizes.after),
+        saved: short(sizes.before.saturating_sub(sizes.after)),
+        percent: (sizes.after.0 * 100)
+            .checked_div(sizes.before.0)
+            .unwrap_or(100)
+            .min(100),
+        rows,
+        lost_title: facts.loss.map(lost_title).unwrap_or_default(),
+        lost,
+        summary: markdown::html(&gate.cut(&prose_of(&facts.compaction.summary), &mut room)),
+        summary_tokens: facts.summary_tokens,
+    };
+    card.render().unwrap_or_default()
+}
+
+fn lost_title(loss: &CompactionLoss) -> String {
+    let (total, left) = (loss.loss.total(), loss.loss.in_context());
+    let share = loss
+        .loss
+        .in_context_percent()
+        .map(|percent| format!("{:.0}% of ", percent.floor()));
+    match (total, share) {
+        (0, _) | (_, None) => String::new(),
+        (total, Some(share)) => {
+            format!(
+                "{share}{total} checked facts still in context; {} only in the session",
+                total - left
+            )
+        }
+    }
+}
+
+/// Returns the weightiest of what is out of context, by kind.
+fn lost(loss: &CompactionLoss, gate: &Gate<'_>) -> Vec<(String, Vec<String>)> {
+    let kinds = LiteralKind::ALL
+        .iter()
+        .map(|kind| (kind.name(), plural(*kind)));
+    let kinds = [
+        ("rules", "rules you gave"),
+        ("user_messages", "your messages"),
+    ]
+    .into_iter()
+    .chain(kinds);
+    let lists = kinds.filter_map(|(key, name)| {
+        let texts = loss.loss.weightiest.get(key)?.iter().take(LISTED);
+        let texts: Vec<String> = texts.map(|lost| gate.line(&lost.text, 160)).collect();
+        (!texts.is_empty()).then(|| (name.to_owned(), texts))
+    });
+    let invented = loss
+        .invented
+        .iter()
+        .take(LISTED)
+        .map(|quote| gate.line(quote, 160));
+    let invented: Vec<String> = invented.collect();
+    let invented = (!invented.is_empty()).then(|| ("quoted, but never said".to_owned(), invented));
+    lists.chain(invented).collect()
+}
+
+/// Returns the name of a kind as people read it.
+const fn plural(kind: LiteralKind) -> &'static str {
+    match kind {
+        LiteralKind::Path => "paths",
+        LiteralKind::Error => "errors",
+        LiteralKind::Number => "figures",
+        LiteralKind::Identifier => "names",
+        LiteralKind::Url => "addresses",
+        LiteralKind::Command => "commands",
+    }
+}

@@ -1,0 +1,256 @@
+//! How large the context was after each entry of a path, and what compactions and prunings did to it.
+
+use std::collections::BTreeMap;
+
+use compaction_core::{Profile, TokenCount, measure, message_counts, trusted_usage};
+use session_model::{
+    AgentMessage, EntryBody, EntryIndex, EntryKind, ModelRef, SessionContext, SessionPath,
+    build_context,
+};
+
+/// What a compaction did.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct CompactionSizes {
+    /// The estimate of the context before, and after.
+    pub before: TokenCount,
+    pub after: TokenCount,
+    /// The size before as the provider counted it, where an answer tells.
+    pub billed: Option<TokenCount>,
+    /// How many entries stay as they are, and their tokens.
+    pub kept: (usize, TokenCount),
+    /// How many entries left the context, and their tokens.
+    pub summarized: (usize, TokenCount),
+    /// How many entries stay, but shorter.
+    pub shortened: usize,
+}
+
+/// What changed at a place of the path.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Change {
+    /// Older history was replaced by a summary.
+    Compaction(CompactionSizes),
+    /// Outputs were shortened or taken out: how many, and the tokens that this saved.
+    Pruning(usize, TokenCount),
+    /// Everything before left the context.
+    Reset,
+    /// Another model answers.
+    Model(ModelRef),
+}
+
+/// The context along a path.
+#[derive(Debug, Default)]
+pub(crate) struct Sizes {
+    /// The size after each entry of the path: the larger of what was billed and what is estimated.
+    pub points: Vec<u64>,
+    /// What changed, by the place on the path.
+    pub changes: Vec<(usize, Change)>,
+}
+
+/// Walks a path and measures the context after each entry. `None` once `proceed` says no.
+pub(crate) fn sizes(
+    path: &SessionPath<'_>,
+    profile: Profile,
+    proceed: &mut dyn FnMut() -> bool,
+) -> Option<Sizes> {
+    let mut walk = Walk {
+        path,
+        profile,
+        sizes: Sizes::default(),
+        estimated: 0,
+        billed: None,
+        edits: None,
+        model: None,
+    };
+    for place in 0..path.entries().len() {
+        if place % 256 == 0 && !proceed() {
+            return None;
+        }
+        walk.step(place);
+    }
+    walk.end_edits();
+    Some(walk.sizes)
+}
+
+/// Returns what the compaction at the end of a path did; `start` is the place of the first edit that belongs to it.
+pub(crate) fn compaction_sizes(
+    path: &SessionPath<'_>,
+    (start, place): (usize, usize),
+    profile: Profile,
+) -> CompactionSizes {
+    let before_path = path.before(start);
+    let before = build_context(&before_path, profile.context_rules());
+    let after = context_at(path, place, profile);
+    let counter = profile.counter();
+    let left: BTreeMap<EntryIndex, _> = after
+        .entries
+        .iter()
+        .map(|it| (it.index, &it.messages))
+        .collect();
+    let mut sizes = CompactionSizes {
+        before: estimate(&before, profile),
+        after: estimate(&after, profile),
+        billed: measure(&before_path, &before, profile).billed,
+        kept: (0, TokenCount::ZERO),
+        summarized: (0, TokenCount::ZERO),
+        shortened: 0,
+    };
+    for projected in before.entries.iter().filter(|it| !it.messages.is_empty()) {
+        let tokens: TokenCount = projected
+            .messages
+            .iter()
+            .map(|message| counter.message(message))
+            .sum();
+        let sum = match left.get(&projected.index) {
+            Some(messages) if **messages == projected.messages => &mut sizes.kept,
+            Some(messages) if !messages.is_empty() => {
+                sizes.shortened += 1;
+                continue;
+            }
+            _ => &mut sizes.summarized,
+        };
+        sum.0 += 1;
+        sum.1 += tokens;
+    }
+    sizes
+}
+
+fn context_at(path: &SessionPath<'_>, place: usize, profile: Profile) -> SessionContext {
+    build_context(&path.before(place + 1), profile.context_rules())
+}
+
+fn estimate(context: &SessionContext, profile: Profile) -> TokenCount {
+    message_counts(context, profile.counter()).into_iter().sum()
+}
+
+/// Edits of the context one after another.
+struct Edits {
+    start: usize,
+    end: usize,
+    count: usize,
+}
+
+struct Walk<'a> {
+    path: &'a SessionPath<'a>,
+    profile: Profile,
+    sizes: Sizes,
+    estimated: u64,
+    /// What was billed for the newest answer and what followed it, unless the context changed since.
+    billed: Option<u64>,
+    edits: Option<Edits>,
+    model: Option<ModelRef>,
+}
+
+impl Walk<'_> {
+    fn step(&mut self, place: usize) {
+        let index = self.path.entries()[place];
+        let kind = self.path.tree().kind(index);
+        // A mark belongs to the edits before it.
+        if !matches!(
+            kind,
+            EntryKind::ContextEdit | EntryKind::Compaction | EntryKind::Custom
+        ) {
+            self.end_edits();
+        }
+        match kind {
+            EntryKind::ContextEdit => {
+                let edits = self.edits.get_or_insert(Edits {
+                    start: place,
+                    end: place,
+                    count: 0,
+                });
+                edits.end = place;
+                edits.count += 1;
+            }
+            EntryKind::Compaction => {
+                let start = self.edits.take().map_or(place, |edits| edits.start);
+                let sizes = compaction_sizes(self.path, (start, place), self.profile);
+                self.set(sizes.after.0);
+                self.sizes.changes.push((place, Change::Compaction(sizes)));
+            }
+            EntryKind::ResetBoundary => {
+                let after = context_at(self.path, place, self.profile);
+                self.set(estimate(&after, self.profile).0);
+                self.sizes.changes.push((place, Change::Reset));
+            }
+            EntryKind::Message
+            | EntryKind::CustomMessage
+            | EntryKind::BranchSummary
+            | EntryKind::ModelChange => {
+                self.read(place, index);
+            }
+            EntryKind::ThinkingLevelChange
+            | EntryKind::Custom
+            | EntryKind::Label
+            | EntryKind::SessionInfo
+            | EntryKind::Usage
+            | EntryKind::Unknown => {}
+        }
+        self.sizes
+            .points
+            .push(self.estimated.max(self.billed.unwrap_or(0)));
+    }
+
+    /// Adds what an entry contributes.
+    fn read(&mut self, place: usize, index: EntryIndex) {
+        let Ok(entry) = self.path.tree().entry(index) else {
+            return;
+        };
+        if let EntryBody::ModelChange(model) = &entry.body {
+            self.answers(place, model.clone());
+        }
+        for message in entry.messages() {
+            let tokens = self.profile.counter().message(&message).0;
+            self.estimated += tokens;
+            self.billed = self.billed.map(|billed| billed + tokens);
+            if let Some(usage) = trusted_usage(&message) {
+                self.billed = Some(usage.context_tokens());
+            }
+            if let AgentMessage::Assistant(answer) = &*message {
+                self.answers(
+                    place,
+                    ModelRef {
+                        provider: answer.provider.clone(),
+                        model_id: answer.model.clone(),
+                    },
+                );
+            }
+        }
+    }
+
+    /// Notes which model answers from here on.
+    fn answers(&mut self, place: usize, model: ModelRef) {
+        let known = !model.model_id.is_empty();
+        if known && self.model.as_ref() != Some(&model) {
+            self.sizes
+                .changes
+                .push((place, Change::Model(model.clone())));
+            self.model = Some(model);
+        }
+    }
+
+    /// Ends a row of edits that no compaction followed.
+    fn end_edits(&mut self) {
+        let Some(edits) = self.edits.take() else {
+            return;
+        };
+        let before = build_context(&self.path.before(edits.start), self.profile.context_rules());
+        let after = context_at(self.path, edits.end, self.profile);
+        let (before, after) = (
+            estimate(&before, self.profile),
+            estimate(&after, self.profile),
+        );
+        self.set(after.0);
+        for point in self.sizes.points.iter_mut().skip(edits.end) {
+            *point = after.0;
+        }
+        self.sizes.changes.push((
+            edits.end,
+            Change::Pruning(edits.count, before.saturating_sub(after)),
+        ));
+    }
+
+    fn set(&mut self, tokens: u64) {
+        self.estimated = tokens;
+        self.billed = None;
+    }
+}
