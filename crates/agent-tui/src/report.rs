@@ -86,7 +86,7 @@ pub async fn build(report: &Report, session: &Snapshot, environment: &Environmen
             Err(NoPreview::Refused(why)) => Built::Nothing(why),
         },
         Report::Settings => {
-            let all = changeable(&session.settings).into_iter();
+            let all = changeable(&session.settings, &session.compaction).into_iter();
             let choices = all.map(|(name, value)| Choice {
                 text: name.clone(),
                 about: value.to_string(),

@@ -180,7 +180,7 @@ pub struct AgentSession {
 impl AgentSession {
     /// Returns the session of `config`; what happens goes to `events`.
     pub(crate) fn new(config: SessionConfig, events: EventSender) -> Self {
-        let policy = policy(&config);
+        let policy = policy(&config.settings, &config.compaction, config.limits);
         let redactor = config.tool_context.redactor.clone();
         let mut store = config.store;
         store.set_filter(Arc::new(SecretFilter(redactor.clone())));
@@ -432,11 +432,11 @@ impl AgentSession {
 }
 
 /// Returns what settings decide for the machine.
-fn policy(config: &SessionConfig) -> Policy {
-    let (strategy, limits) = (config.settings.compaction.strategy.first(), config.limits);
+fn policy(settings: &Settings, compaction: &SessionCompaction, limits: Limits) -> Policy {
+    let strategy = settings.compaction.strategy.first();
     Policy {
-        automatic: config.compaction.enabled && strategy != Strategy::Off,
-        continues: match config.compaction.auto_continue {
+        automatic: compaction.enabled && strategy != Strategy::Off,
+        continues: match compaction.auto_continue {
             AutoContinue::Never => Continue::Never,
             AutoContinue::WhenWorkIsLeft => Continue::WhenWorkIsLeft,
             AutoContinue::Always => Continue::Always,
