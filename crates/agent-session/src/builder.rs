@@ -7,7 +7,7 @@ use std::sync::Arc;
 use compaction_core::Settings;
 use hooks::HookSet;
 use llm_providers::catalog::Catalog;
-use llm_providers::{CancellationToken, Reasoning, Redactor};
+use llm_providers::{Reasoning, Redactor};
 
 use crate::channel::{EVENT_BYTES, EventReceiver, event_channel_of};
 use crate::instructions::Instructions;
@@ -21,7 +21,7 @@ use crate::settings::SessionCompaction;
 use crate::tools::standard_tools;
 use agent_tools::approval::{Approvals, Policy};
 use agent_tools::mcp::ServerConfig;
-use agent_tools::{LiveOutput, ToolContext, ToolLimits, Toolbox, Workspace};
+use agent_tools::{ToolContext, ToolLimits, Toolbox, Workspace};
 use session_store::{MemoryCatalog, MemoryStore, OpenSession, SessionCatalog};
 
 /// Builds a session.
@@ -65,17 +65,7 @@ impl AgentSession {
                 instructions: Instructions::none(),
                 reasoning: Reasoning::Default,
                 limits: Limits::default(),
-                tool_context: ToolContext {
-                    workspace: Arc::new(workspace),
-                    cancel: CancellationToken::new(),
-                    limits: ToolLimits::default(),
-                    approvals: Approvals::new(asks, true),
-                    overflow: None,
-                    secret_variables: Vec::new(),
-                    redactor: Arc::default(),
-                    history: None,
-                    live: LiveOutput::default(),
-                },
+                tool_context: ToolContext::new(workspace, Approvals::new(asks, true)),
             },
             secret_variables: None,
             redactor: None,

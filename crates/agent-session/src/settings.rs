@@ -111,6 +111,7 @@ impl SessionCompaction {
 }
 
 /// The settings under `compaction.background`.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
 pub struct BackgroundSettings {

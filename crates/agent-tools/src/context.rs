@@ -12,6 +12,7 @@ use crate::live::LiveOutput;
 use crate::workspace::Workspace;
 
 /// What a tool works in.
+#[non_exhaustive]
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     /// The folder that tools stay in.
@@ -34,7 +35,25 @@ pub struct ToolContext {
     pub live: LiveOutput,
 }
 
+impl ToolContext {
+    /// Returns a context with the usual limits, in which nothing is kept and nobody watches.
+    pub fn new(workspace: impl Into<Arc<Workspace>>, approvals: Approvals) -> Self {
+        Self {
+            workspace: workspace.into(),
+            cancel: CancellationToken::new(),
+            limits: ToolLimits::default(),
+            approvals,
+            overflow: None,
+            secret_variables: Vec::new(),
+            redactor: Arc::default(),
+            history: None,
+            live: LiveOutput::default(),
+        }
+    }
+}
+
 /// What a call may take and return.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolLimits {
     /// The longest text of a result, in bytes, notices aside.

@@ -70,7 +70,9 @@ pub enum PathArgument {
     FileOrFolder,
 }
 
-/// What is known about every call of a tool before it runs.
+/// What is known about every call of a tool before it runs: [`UNKNOWN`](Self::UNKNOWN) or [`READ`](Self::READ), changed
+/// field by field.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolMeta {
     /// What the tool does.
@@ -111,6 +113,27 @@ impl ToolMeta {
         path: None,
         reads_session: false,
     };
+
+    /// Returns it with another kind.
+    pub const fn of_kind(self, kind: ToolKind) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Returns it with other calls that may run at the same time.
+    pub const fn concurrent(self, concurrency: Concurrency) -> Self {
+        Self {
+            concurrency,
+            ..self
+        }
+    }
+
+    /// Returns it for calls that look into the session.
+    pub const fn reading_the_session(self) -> Self {
+        Self {
+            reads_session: true,
+            ..self
+        }
+    }
 
     /// Returns whether two calls may run at the same time; `same_path` says whether they touch a common path.
     pub fn may_run_with(&self, other: &Self, same_path: bool) -> bool {

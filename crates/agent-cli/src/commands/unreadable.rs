@@ -69,3 +69,24 @@ pub(super) fn refuse_failed_reads(tree: &SessionTree, path: &Path) -> Result<(),
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{SessionFile, Unreadable};
+
+    #[test]
+    fn f4_a_read_that_fails_is_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("s.jsonl");
+        std::fs::write(&path, test_support::session("u:5 a:5")).expect("a session");
+        let session = SessionFile::open(&path).expect("it opens");
+        assert!(Unreadable::check(&session, []).is_ok());
+        // Another program cuts the file off.
+        std::fs::write(&path, "").expect("an empty file");
+        let first = session.tree().indices().next().expect("an entry");
+        assert!(session.tree().entry(first).is_err());
+        let refused = Unreadable::check(&session, []).expect_err("it could not be read");
+        let text = refused.to_string();
+        assert!(text.ends_with("nothing was written"), "{text}");
+    }
+}

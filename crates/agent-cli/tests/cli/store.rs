@@ -53,12 +53,13 @@ fn seen(path: &Path) -> Seen {
 }
 
 /// Checks a session to which `appended` was written, stopped after each byte.
-fn check_every_offset(original: &[u8], appended: &[u8]) {
-    check_offsets(original, appended, 1);
+fn check_every_offset(original: &[u8], appended: &[u8]) -> usize {
+    check_offsets(original, appended, 1)
 }
 
-/// Checks a session to which `appended` was written, stopped around each line break and at each `step`th byte.
-fn check_offsets(original: &[u8], appended: &[u8], step: usize) {
+/// Checks a session to which `appended` was written, stopped around each line break and at each `step`th byte. Returns
+/// after how many of the lines a change of the context is unfinished.
+fn check_offsets(original: &[u8], appended: &[u8], step: usize) -> usize {
     // Thousands of appends are synced: in memory, where the system has a place there.
     let folder = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir());
     let folder = folder.expect("a folder for the test");
@@ -157,6 +158,9 @@ fn check_offsets(original: &[u8], appended: &[u8], step: usize) {
             "stopped at {stop}"
         );
     }
+    let unfinished = whole.iter();
+    let unfinished = unfinished.filter(|(_, seen)| !seen.diagnostics.is_empty());
+    unfinished.count()
 }
 
 fn appended(env: &TestEnv, arguments: &[&str]) -> (Vec<u8>, Vec<u8>) {
@@ -211,7 +215,7 @@ fn f2_a_torn_pruning_changes_nothing() {
     let (original, appended) = appended(&env, &prune);
     let lines = appended.iter().filter(|byte| **byte == b'\n').count();
     assert!(lines > 3, "several edits come before the mark: {lines}");
-    check_every_offset(&original, &appended);
+    assert_eq!(check_every_offset(&original, &appended), lines - 1);
 }
 
 #[test]
@@ -270,12 +274,12 @@ fn f2_a_torn_restoration_or_replacement_changes_nothing() {
     let (original, written) = appended(&env, &[&restore[..], &small].concat());
     let lines = written.iter().filter(|byte| **byte == b'\n').count();
     assert!(lines > 1, "what is brought back follows the compaction");
-    check_offsets(&original, &written, 61);
+    assert_eq!(check_offsets(&original, &written, 61), lines - 1);
     let redo = ["redo", "s.jsonl", "--in-place", "--strategy", "extractive"];
     let (original, written) = appended(&env, &[&redo[..], &small].concat());
     let lines = written.iter().filter(|byte| **byte == b'\n').count();
     assert!(lines > 1, "the move comes before the compaction");
-    check_offsets(&original, &written, 61);
+    assert_eq!(check_offsets(&original, &written, 61), lines - 1);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use agent_tools::approval::Approvals;
 use agent_tools::mcp::ServerEvent;
 use agent_tools::mcp::{ServerConfig, ServerEnvironment, Servers, Tell};
-use agent_tools::{ToolContext, ToolLimits, ToolOutput, Toolbox, Workspace};
+use agent_tools::{ToolContext, ToolOutput, Toolbox, Workspace};
 use llm_providers::CancellationToken;
 use serde_json::Value;
 use session_model::ToolCall;
@@ -58,20 +58,11 @@ impl House {
     pub fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let workspace = Workspace::open(folder.path()).expect("a workspace");
-        let cancel = CancellationToken::new();
+        let mut context = ToolContext::new(workspace, Approvals::allow_all());
+        context.overflow = Some(folder.path().join("overflow"));
         Self {
-            context: ToolContext {
-                live: agent_tools::LiveOutput::default(),
-                workspace: Arc::new(workspace),
-                cancel: cancel.clone(),
-                limits: ToolLimits::default(),
-                approvals: Approvals::allow_all(),
-                overflow: Some(folder.path().join("overflow")),
-                secret_variables: Vec::new(),
-                redactor: Arc::default(),
-                history: None,
-            },
-            cancel,
+            cancel: context.cancel.clone(),
+            context,
             heard: Arc::default(),
             folder,
         }

@@ -204,6 +204,9 @@ impl AgentSession {
             false => config.instructions.without_skills(),
         };
         let workspace = switch::protect_session_files(&config.tool_context.workspace, &*store);
+        let mut tool_context = config.tool_context;
+        tool_context.approvals = approvals;
+        tool_context.workspace = workspace;
         Self {
             machine: Machine::new(policy),
             store,
@@ -216,11 +219,7 @@ impl AgentSession {
             tools: config.tools,
             server_configs: config.servers,
             servers: Servers::default(),
-            tool_context: ToolContext {
-                approvals,
-                workspace,
-                ..config.tool_context
-            },
+            tool_context,
             system_prompt: redactor.clean_answer(&config.system_prompt),
             instructions: InstructionState::of(instructions.without_keys(redactor)),
             reasoning: config.reasoning,

@@ -41,13 +41,12 @@ impl AgentSession {
         self.report_opened_calls(&calls, &approvals);
         let mut called = calls.iter().map(|call| self.tools.meta(&call.name));
         let reads_session = called.any(|meta| meta.reads_session);
+        let mut context = self.tool_context.clone();
+        context.approvals = approvals;
+        context.history = reads_session.then(|| self.history());
         let mut batch = Batch {
             tools: self.tools.clone(),
-            context: ToolContext {
-                approvals,
-                history: reads_session.then(|| self.history()),
-                ..self.tool_context.clone()
-            },
+            context,
             hooks: self.hooks.clone(),
             hook_context: self.hook_context(),
             notifier: self.notifier.clone(),
@@ -212,16 +211,13 @@ impl Batch {
             }
         }
         let (events, call_id) = (self.events.clone(), call.id.clone());
-        let live = LiveOutput::new(move |output| {
+        let mut context = self.context.clone();
+        context.live = LiveOutput::new(move |output| {
             events.send(SessionEvent::ToolUpdate {
                 call_id: call_id.clone(),
                 output,
             });
         });
-        let context = ToolContext {
-            live,
-            ..self.context.clone()
-        };
         self.tools.run(call, &context).await
     }
 }

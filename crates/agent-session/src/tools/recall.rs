@@ -46,12 +46,10 @@ pub(crate) const RECALL: &str = "recall";
 /// The name that models call the reading by.
 const READ: &str = "recall_read";
 
-const META: ToolMeta = ToolMeta {
-    kind: ToolKind::Search,
-    concurrency: Concurrency::WithAny,
-    reads_session: true,
-    ..ToolMeta::READ
-};
+const META: ToolMeta = ToolMeta::READ
+    .of_kind(ToolKind::Search)
+    .concurrent(Concurrency::WithAny)
+    .reading_the_session();
 
 /// The tool that searches.
 pub(crate) struct RecallTool;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use session_model::{Leaf, LlmMessage, RoleOrder, build_context, decode_bytes};
 
 use agent_tools::approval::Approvals;
-use agent_tools::{History, ToolContext, ToolLimits, ToolOutput, Workspace};
+use agent_tools::{History, ToolContext, ToolOutput, Workspace};
 use llm_providers::CancellationToken;
 use session_model::ToolCall;
 use session_model::json::RawJson;
@@ -27,17 +27,8 @@ struct TestWorkspace {
 impl TestWorkspace {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let context = ToolContext {
-            live: agent_tools::LiveOutput::default(),
-            workspace: Arc::new(Workspace::open(folder.path()).unwrap()),
-            cancel: CancellationToken::new(),
-            limits: ToolLimits::default(),
-            approvals: Approvals::allow_all(),
-            redactor: Arc::default(),
-            history: None,
-            overflow: None,
-            secret_variables: Vec::new(),
-        };
+        let workspace = Workspace::open(folder.path()).unwrap();
+        let context = ToolContext::new(workspace, Approvals::allow_all());
         Self {
             _folder: folder,
             context,

@@ -62,12 +62,10 @@ impl Tool for Todo {
     }
 
     fn meta(&self) -> ToolMeta {
-        ToolMeta {
-            kind: ToolKind::Think,
-            concurrency: Concurrency::WithAny,
-            reads_session: true,
-            ..ToolMeta::READ
-        }
+        ToolMeta::READ
+            .of_kind(ToolKind::Think)
+            .concurrent(Concurrency::WithAny)
+            .reading_the_session()
     }
 
     fn run<'a>(

@@ -136,8 +136,8 @@ mod tests {
     #[tokio::test]
     async fn settings_are_kept_apart_by_whatever_name() {
         use agent_session::tools::standard_tools;
+        use agent_tools::ToolContext;
         use agent_tools::approval::Approvals;
-        use agent_tools::{ToolContext, ToolLimits};
         use session_model::{ToolCall, json::RawJson};
 
         let place = tempfile::tempdir().unwrap();
@@ -156,17 +156,7 @@ mod tests {
         };
         let (settings, sessions) = (AppSettings::default(), home.join("sessions"));
         let workspace = workspace(&home.join("work"), &settings, &sources, &sessions).unwrap();
-        let context = ToolContext {
-            live: agent_tools::LiveOutput::default(),
-            workspace: workspace.into(),
-            cancel: llm_providers::CancellationToken::new(),
-            limits: ToolLimits::default(),
-            approvals: Approvals::allow_all(),
-            redactor: std::sync::Arc::default(),
-            history: None,
-            overflow: None,
-            secret_variables: Vec::new(),
-        };
+        let context = ToolContext::new(workspace, Approvals::allow_all());
         for path in ["twin", "kept.json"] {
             let call = ToolCall {
                 id: "call".to_owned(),

@@ -180,6 +180,10 @@ impl Prepared {
         store.set_sync_policy(settings.session.sync.into());
         let bash_timeout = Duration::from_secs(settings.tools.bash_timeout_seconds);
         let cwd = workspace.root().to_owned();
+        let mut limits = ToolLimits::default();
+        limits.output_bytes = usize::try_from(settings.tools.output_bytes).unwrap_or(usize::MAX);
+        limits.bash_timeout = bash_timeout;
+        limits.bash_timeout_most = limits.bash_timeout_most.max(bash_timeout);
         let (session, handle, events) = AgentSession::builder(workspace, models)
             .store(store, Arc::new(FileCatalog::new(&root)))
             .settings(settings.core())
@@ -188,12 +192,7 @@ impl Prepared {
             .tools(tools)
             .servers(servers)
             .approvals(approvals)
-            .tool_limits(ToolLimits {
-                output_bytes: usize::try_from(settings.tools.output_bytes).unwrap_or(usize::MAX),
-                bash_timeout,
-                bash_timeout_most: ToolLimits::default().bash_timeout_most.max(bash_timeout),
-                ..ToolLimits::default()
-            })
+            .tool_limits(limits)
             .secret_variables(secret_variables)
             .redactor(redactor)
             .system_prompt(system_prompt)

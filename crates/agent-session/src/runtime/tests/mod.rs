@@ -57,7 +57,7 @@ use crate::models::{LiveModel, LiveModels};
 use crate::settings::{CompactionSection, SessionCompaction};
 use crate::summarize::{Candidate, SummaryMethod};
 use agent_tools::approval::Approvals;
-use agent_tools::{Tool, ToolContext, ToolLimits, ToolMeta, ToolOutput, Toolbox, Workspace};
+use agent_tools::{Tool, ToolContext, ToolMeta, ToolOutput, Toolbox, Workspace};
 use session_store::pending::read_pending;
 use session_store::{
     Delivery, FileCatalog, FileLayer, FileStore, OpenSession, SessionFile, SessionStore,
@@ -354,6 +354,9 @@ impl House {
     }
 
     fn config(&self, store: OpenSession) -> SessionConfig {
+        let workspace = Workspace::open(&self.work()).unwrap();
+        let mut tool_context = ToolContext::new(workspace, self.approvals.clone());
+        tool_context.redactor = self.redactor.clone();
         SessionConfig {
             store,
             catalog: Arc::new(FileCatalog::through(self.sessions(), self.files.clone())),
@@ -363,17 +366,7 @@ impl House {
             hooks: self.hooks.clone(),
             tools: self.tools.clone(),
             servers: Vec::new(),
-            tool_context: ToolContext {
-                live: agent_tools::LiveOutput::default(),
-                workspace: Arc::new(Workspace::open(&self.work()).unwrap()),
-                cancel: CancellationToken::new(),
-                limits: ToolLimits::default(),
-                approvals: self.approvals.clone(),
-                redactor: self.redactor.clone(),
-                history: None,
-                overflow: None,
-                secret_variables: Vec::new(),
-            },
+            tool_context,
             system_prompt: self.system_prompt.clone(),
             instructions: self.instructions(),
             reasoning: Reasoning::Default,
