@@ -146,15 +146,7 @@ fn one_cell_is_enough_to_leave() {
         pty.resize(24, 80);
         pty.wait_for("ask something");
         pty.resize(size.1, size.0);
-        pty.send("hi\r");
-        pty.resize(24, 80);
-        pty.wait_for("Hello there.");
-        pty.wait_for("ask something");
-        pty.resize(size.1, size.0);
-        pty.send("/tree\r");
-        pty.send("q");
-        pty.resize(24, 80);
-        pty.wait_for("ask something");
+        pty.screen();
         pty.send("\u{4}");
         assert_eq!(pty.exit_code(), 0);
     }
