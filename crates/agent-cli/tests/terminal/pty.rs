@@ -143,6 +143,19 @@ impl Pty {
         !waited.timed_out()
     }
 
+    /// Waits until the last line of the screen is this, such as the prompt of a shell that has ended a command.
+    pub fn wait_for_last_line(&self, line: &str) {
+        let (screen, changed) = &*self.screen;
+        let is_missing = |screen: &mut Screen| {
+            let shown = screen.parser.screen().contents();
+            shown.trim_end().lines().last().map(str::trim_end) != Some(line)
+        };
+        let waited = changed.wait_timeout_while(lock(screen), PATIENCE, is_missing);
+        let (screen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(screen);
+        assert!(!waited.timed_out(), "{}", self.transcript());
+    }
+
     /// Returns everything that was printed, the scrollback included.
     pub fn transcript(&self) -> String {
         let mut screen = lock(&self.screen.0);

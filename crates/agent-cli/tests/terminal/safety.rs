@@ -25,6 +25,7 @@ fn shell(folder: &std::path::Path) -> Pty {
 
 /// Asks the terminal how it is, in a shell; nothing is echoed in raw mode.
 fn check_terminal(pty: &mut Pty) {
+    pty.wait_for_last_line("shell:");
     pty.send("\u{15}stty -a | tr ';' '\\n' | grep -o -- '-\\?icanon\\|-\\?echo ' | tr '\\n' ,; echo checked\r");
     pty.wait_for("icanon,echo ,checked");
     assert_eq!(pty.left_behind(), Vec::<&str>::new());
