@@ -188,6 +188,8 @@ impl Screen {
     }
 
     fn draw_now(&mut self, state: &mut State) -> io::Result<()> {
+        // Of sizes that follow each other quickly, terminals do not report each.
+        state.setup.size = self.inline.size()?;
         if state.is_full_screen() {
             let full = match &mut self.full {
                 Some(full) => full,

@@ -14,6 +14,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// How long a key is given to show something before it is pressed again.
 const AGAIN: Duration = Duration::from_secs(2);
 
+/// How long a screen stays as it is before it is taken as complete.
+const QUIET: Duration = Duration::from_millis(600);
+
 /// A terminal as most people have one.
 pub const USUAL: (u16, u16) = (80, 24);
 
@@ -140,6 +143,19 @@ impl Pty {
         !waited.timed_out()
     }
 
+    /// Waits until the last line of the screen is this, such as the prompt of a shell that has ended a command.
+    pub fn wait_for_last_line(&self, line: &str) {
+        let (screen, changed) = &*self.screen;
+        let is_missing = |screen: &mut Screen| {
+            let shown = screen.parser.screen().contents();
+            shown.trim_end().lines().last().map(str::trim_end) != Some(line)
+        };
+        let waited = changed.wait_timeout_while(lock(screen), PATIENCE, is_missing);
+        let (screen, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        drop(screen);
+        assert!(!waited.timed_out(), "{}", self.transcript());
+    }
+
     /// Returns everything that was printed, the scrollback included.
     pub fn transcript(&self) -> String {
         let mut screen = lock(&self.screen.0);
@@ -175,13 +191,26 @@ impl Pty {
             .expect("another size");
     }
 
-    /// Returns what the terminal shows now.
+    /// Returns what the terminal shows once it does not change any more: figures follow what they are about.
     pub fn screen(&self) -> String {
+        let (screen, changed) = &*self.screen;
+        let mut shown = lock(screen);
+        let mut before = None;
+        while before.as_ref() != Some(&shown.parser.screen().contents()) {
+            let now = shown.parser.screen().contents();
+            let is_same = |screen: &mut Screen| screen.parser.screen().contents() == now;
+            let waited = changed.wait_timeout_while(shown, QUIET, is_same);
+            shown = waited.unwrap_or_else(PoisonError::into_inner).0;
+            before = Some(now);
+        }
+        drop(shown);
         lock(&self.screen.0).parser.screen().contents()
     }
 
     /// Returns what of the terminal is not as a shell wants it.
     pub fn left_behind(&self) -> Vec<&'static str> {
+        // What was written last may not be read yet.
+        self.screen();
         let screen = lock(&self.screen.0);
         let screen = screen.parser.screen();
         let states = [
@@ -191,11 +220,6 @@ impl Pty {
         ];
         let left = states.into_iter().filter(|(is_set, _)| *is_set);
         left.map(|(_, name)| name).collect()
-    }
-
-    /// Returns the process.
-    pub fn process(&self) -> u32 {
-        self.child.process_id().expect("a process")
     }
 
     /// Returns every byte that was written, as text.

@@ -25,6 +25,7 @@ fn shell(folder: &std::path::Path) -> Pty {
 
 /// Asks the terminal how it is, in a shell; nothing is echoed in raw mode.
 fn check_terminal(pty: &mut Pty) {
+    pty.wait_for_last_line("shell:");
     pty.send("\u{15}stty -a | tr ';' '\\n' | grep -o -- '-\\?icanon\\|-\\?echo ' | tr '\\n' ,; echo checked\r");
     pty.wait_for("icanon,echo ,checked");
     assert_eq!(pty.left_behind(), Vec::<&str>::new());
@@ -146,15 +147,7 @@ fn one_cell_is_enough_to_leave() {
         pty.resize(24, 80);
         pty.wait_for("ask something");
         pty.resize(size.1, size.0);
-        pty.send("hi\r");
-        pty.resize(24, 80);
-        pty.wait_for("Hello there.");
-        pty.wait_for("ask something");
-        pty.resize(size.1, size.0);
-        pty.send("/tree\r");
-        pty.send("q");
-        pty.resize(24, 80);
-        pty.wait_for("ask something");
+        pty.screen();
         pty.send("\u{4}");
         assert_eq!(pty.exit_code(), 0);
     }
