@@ -11,7 +11,7 @@ use super::choices;
 use super::facts::Failure;
 use super::figures::{answered_figures, has_figure, replaces_earlier, subjects};
 use super::names::Names;
-use super::notes::{Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
+use super::notes::{AnswerNote, Change, FailureNote, FileNote, Noted, RuleNote, Spoken};
 use super::quantity::Quantity;
 use super::refusals;
 use super::speech;
@@ -28,15 +28,10 @@ const BRIEF_LINES: usize = 160;
 const BRIEF_TOLD: usize = 200;
 const BRIEF: usize = 140;
 const BRIEF_COMMAND: usize = 32;
-/// How many answers are remembered, and the most of the opening of one, in characters.
-const ANSWERS: usize = 256;
-const OPENING: usize = 400;
 /// The longest decision, in characters.
 const DECISION: usize = 400;
 /// What stands before an approach that was given up.
 pub(super) const REJECTED: &str = "Rejected: ";
-/// What stands before an answer that the user refused.
-const TURNED_DOWN: &str = "(turned down) ";
 /// How many sentences of one answer are compared with the steps.
 pub(super) const REPORTED: usize = 200;
 /// How many figures of one answer count.
@@ -78,19 +73,6 @@ pub(crate) struct FactIndex {
     pub(super) steps: Vec<Step>,
     pub(super) passing_steps: Vec<Noted>,
     pub(super) known_rules: BTreeSet<String>,
-}
-
-/// The answer that a turn ended with.
-#[derive(Debug)]
-pub(super) struct AnswerNote {
-    place: usize,
-    /// What it came to; nothing where no sentence says it.
-    outcome: Option<String>,
-    /// Its first paragraph.
-    opening: String,
-    about: BTreeSet<String>,
-    /// True where the user refused it.
-    refused: bool,
 }
 
 /// A choice, or a way that was given up.
@@ -141,47 +123,6 @@ pub(super) struct Step {
 }
 
 impl FactIndex {
-    /// Returns what the answers came to that turns ended with, oldest first; of the newest its first paragraph.
-    pub fn answers(&self) -> impl DoubleEndedIterator<Item = Noted> {
-        let newest = self.answers.last().map(|answer| answer.place);
-        self.answers.iter().filter_map(move |answer| {
-            let place = answer.place;
-            let told = match Some(place) == newest {
-                true => Some(&answer.opening),
-                false => answer.outcome.as_ref(),
-            };
-            let mark = if answer.refused { TURNED_DOWN } else { "" };
-            let text = format!("{mark}{}", told?);
-            Some(Noted { place, text })
-        })
-    }
-
-    /// Returns the messages of all answers that turns ended with.
-    pub fn answer_places(&self) -> impl Iterator<Item = usize> {
-        self.answers.iter().map(|answer| answer.place)
-    }
-
-    /// Drops what answers came to where something else is chosen later, and marks the one that the user refused.
-    pub(super) fn retract_answers(
-        &mut self,
-        place: usize,
-        against: &[BTreeSet<String>],
-        refused: Option<usize>,
-    ) {
-        let mut answers = self.answers.iter_mut().rev();
-        let refused = answers.find(|answer| Some(answer.place) == refused);
-        if let Some(refused) = refused {
-            refused.refused = true;
-            link(&mut self.dependencies, refused.place, place);
-        }
-        let old =
-            |answer: &AnswerNote| !answer.refused && refusals::is_meant(against, &answer.about);
-        let dependencies = &mut self.dependencies;
-        retract(dependencies, place, &mut self.answers, old, |answer| {
-            answer.place
-        });
-    }
-
     /// Notes something that was done, and forgets the steps that it was about.
     pub(super) fn is_done(&mut self, done: Noted) {
         self.todo_is_done(done.place, &done.text);
@@ -268,15 +209,7 @@ impl FactIndex {
             let text = step.text;
             self.add_step(Noted { place, text }, step.asks);
         }
-        let outcome = speech::outcome(said);
-        let answer = AnswerNote {
-            place,
-            about: subjects(outcome.as_deref().unwrap_or_default()),
-            outcome,
-            opening: speech::first_paragraph(text, OPENING),
-            refused: false,
-        };
-        push_newest(&mut self.answers, answer, ANSWERS);
+        self.note_answer(place, text, said);
         for figure in answered_figures(said).take(FIGURES_OF_ANSWER) {
             let newer = FigureNote::new(place, figure);
             let change = replaces_earlier(&newer.noted.text);
@@ -471,7 +404,11 @@ pub(super) fn replaces(newer: &FigureNote, change: bool, earlier: &FigureNote) -
             && newer.quantity.replaces(&earlier.quantity, change))
 }
 
-fn link(dependencies: &mut BTreeMap<usize, BTreeSet<usize>>, place: usize, other: usize) {
+pub(super) fn link(
+    dependencies: &mut BTreeMap<usize, BTreeSet<usize>>,
+    place: usize,
+    other: usize,
+) {
     if place != other {
         dependencies.entry(place).or_default().insert(other);
     }

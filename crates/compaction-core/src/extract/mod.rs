@@ -4,6 +4,7 @@
 //! done. What a later event settles is settled. The ledger, the extractive summary and the loss report are made from
 //! these facts.
 
+mod answers;
 mod changed;
 mod choice_words;
 mod choices;

@@ -1,5 +1,7 @@
 //! The facts of a [`FactIndex`](super::FactIndex), each with the message that it comes from.
 
+use std::collections::BTreeSet;
+
 use super::quantity::Quantity;
 
 /// A message of the user.
@@ -33,6 +35,21 @@ pub(crate) struct Noted {
     pub place: usize,
     /// What it says.
     pub text: String,
+}
+
+/// The answer that a turn ended with.
+#[derive(Debug)]
+pub(super) struct AnswerNote {
+    /// Which message it is.
+    pub(super) place: usize,
+    /// What it came to; nothing where no sentence says it.
+    pub(super) outcome: Option<String>,
+    /// Its first paragraph.
+    pub(super) opening: String,
+    /// The words that say what it is about.
+    pub(super) about: BTreeSet<String>,
+    /// True where the user refused it.
+    pub(super) refused: bool,
 }
 
 /// A rule of the user.

@@ -17,6 +17,7 @@ mod fit;
 mod gather;
 mod lines;
 mod lost;
+mod messages;
 mod page;
 mod pins;
 mod shown;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use serde::Serialize;
 use session_model::{AgentMessage, EntryBody, EntryIndex, EntryKind, SessionContext, SessionPath};
 
 use crate::ledger::{Ledger, LedgerBlock, LedgerBudget, Shares, without_ledger};
@@ -13,6 +14,20 @@ use crate::restore;
 use crate::rules::Rules;
 use crate::threshold::{Threshold, threshold};
 use crate::tokens::{TokenCount, TokenCounter};
+
+/// What should stay verbatim and what does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct KeepBudget {
+    /// The setting.
+    pub asked: TokenCount,
+    /// The setting, bounded by the threshold and adapted to measured usage.
+    pub effective: TokenCount,
+    /// What stays.
+    pub kept: TokenCount,
+}
+
+/// What a ledger takes by default next to extractive prose, which shares the room with it.
+pub(super) const BESIDE_EXTRACTIVE: TokenCount = TokenCount(2100);
 
 /// Refuses to compact what ends in a compaction.
 pub(super) fn refuse_compacted(

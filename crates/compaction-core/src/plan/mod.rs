@@ -14,7 +14,6 @@ mod verify;
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
 use session_model::{
     AssistantMessage, EntryId, SessionContext, SessionPath, SystemMessage, build_context,
     current_system,
@@ -32,7 +31,7 @@ use crate::threshold::{Threshold, threshold};
 use crate::tokens::TokenCount;
 
 pub use apply::{AppliedCompaction, ApplyError, NO_PRIOR_HISTORY, SPLIT_TURN_HEADING, add_detail};
-pub use bounds::ledger_beside;
+pub use bounds::{KeepBudget, ledger_beside};
 pub use dispositions::{ComesBack, Disposition, PlannedEntry};
 pub use elide_to_fit::{Elision, ElisionPlan, plan_elision};
 pub use hash::PlanHash;
@@ -46,24 +45,14 @@ pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 pub(crate) use apply::merge_answers;
 pub(crate) use bounds::{FORM, LEAST, prefix_cap};
 use bounds::{
-    beside_prose, conversation_len, effective_keep, ledger_room, refuse_compacted, summary_cap,
+    BESIDE_EXTRACTIVE, beside_prose, conversation_len, effective_keep, ledger_room,
+    refuse_compacted, summary_cap,
 };
 use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
     source_messages,
 };
 use requests::{RequestSet, RequestSource, Shared, build_requests, output_cap};
-
-/// What should stay verbatim and what does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct KeepBudget {
-    /// The setting.
-    pub asked: TokenCount,
-    /// The setting, bounded by the threshold and adapted to measured usage.
-    pub effective: TokenCount,
-    /// What stays.
-    pub kept: TokenCount,
-}
 
 /// A compaction that has been thought through but not carried out.
 #[derive(Debug, Clone)]
@@ -119,9 +108,6 @@ pub struct CompactionPlan {
 
 /// The least that a snapshot is worth: fewer messages stay as they are.
 const LEAST_MESSAGES: usize = 2;
-
-/// What a ledger takes by default next to extractive prose, which shares the room with it.
-const BESIDE_EXTRACTIVE: TokenCount = TokenCount(2100);
 
 /// The most that a short summary answers.
 const SHORT_CAP: TokenCount = TokenCount(512);
