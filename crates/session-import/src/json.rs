@@ -41,6 +41,11 @@ impl<'a> Object<'a> {
     }
 
     pub fn objects(&self, key: &str) -> Vec<Object<'a>> {
+        let raw = self.raw(key).unwrap_or_default();
+        // All of them in one pass, where nothing else is in the list.
+        if let Ok(objects) = serde_json::from_str::<Vec<Members<'a>>>(raw) {
+            return objects.into_iter().map(Self).collect();
+        }
         let items = self.items(key).into_iter();
         items.filter_map(Object::parse).collect()
     }

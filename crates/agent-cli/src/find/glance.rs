@@ -1,6 +1,6 @@
 //! What a look over the lines of a session tells for a list: how often it was compacted, and whether it is damaged.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
@@ -27,7 +27,7 @@ pub struct Glance {
 /// Returns what a look over the lines of a file tells; `None` where it cannot be read or is compressed.
 pub fn glance(path: &Path) -> Option<Glance> {
     let mut file = File::open(path).ok()?;
-    let length = file.metadata().ok().filter(|file| file.is_file())?.len();
+    let length = file.metadata().ok().filter(Metadata::is_file)?.len();
     let mut bytes = Vec::new();
     let is_whole = length <= MOST;
     let first = if is_whole { MOST } else { BEGINNING };

@@ -57,7 +57,8 @@ pub fn convert(
         path: &shown,
         sha256: sha256.as_deref(),
     };
-    let mut lines = BufWriter::new(Cancellable(SpooledTempFile::new(IN_MEMORY)));
+    let kept = Cancellable(SpooledTempFile::new(IN_MEMORY));
+    let mut lines = BufWriter::with_capacity(256 * 1024, kept);
     let find = |id: &str| {
         let path = find_codex(path, id)?;
         let bytes = Bytes::File.unpacked(&path).ok()?;

@@ -98,7 +98,7 @@ impl Writer<'_> {
             StepKind::User { content, is_own } => {
                 let id = self.message_id(step);
                 let parts = self.user_parts(&id, content, *is_own, step.at);
-                self.push_user(&id, parts, step.at);
+                self.push_user(&id, &parts, step.at);
             }
             StepKind::Answer { answer, results } => self.answer(step, answer, results),
             StepKind::Compaction {
@@ -124,7 +124,7 @@ impl Writer<'_> {
         part
     }
 
-    fn push_user(&mut self, id: &str, parts: Vec<Value>, at: Timestamp) {
+    fn push_user(&mut self, id: &str, parts: &[Value], at: Timestamp) {
         let info = json!({
             "id": id,
             "sessionID": self.report.session_id,
@@ -194,7 +194,7 @@ impl Writer<'_> {
         if self.user.is_empty() {
             // An answer refers to what it answers.
             let id = self.ids.next("msg", at);
-            self.push_user(&id, Vec::new(), at);
+            self.push_user(&id, &[], at);
         }
         let id = self.message_id(step);
         let mut info = self.answer_info(&id, at);
@@ -324,7 +324,7 @@ impl Writer<'_> {
                 .lose("place where what a compaction kept begins"),
         }
         let request = self.part(&id, at, "compaction", part);
-        self.push_user(&id, vec![request], at);
+        self.push_user(&id, &[request], at);
         let id = self.message_id(step);
         let mut info = self.answer_info(&id, at);
         info["summary"] = json!(true);

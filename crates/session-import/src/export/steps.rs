@@ -134,7 +134,7 @@ impl<'a> Branch<'a> {
                 })
             }));
         }
-        steps_of(told, report)
+        steps_of(&told, report)
     }
 }
 
@@ -148,7 +148,7 @@ struct Told {
     message: LlmMessage,
 }
 
-fn steps_of(told: Vec<Told>, report: &mut ExportReport) -> Vec<Step> {
+fn steps_of(told: &[Told], report: &mut ExportReport) -> Vec<Step> {
     let results: BTreeMap<(usize, String), usize> = {
         let pairs = match_calls(told.iter().map(|told| CallEvent::from(&told.message)));
         let pairs = pairs.into_iter();
