@@ -88,8 +88,8 @@ fn help() {
                    and output
       mcp          Serve recall, loss reports and plans to other agents, by the Model Context Protocol
                    on standard input and output
-      setup        Give another agent recall: register the server of `mcp`, and the hook that runs after
-                   a compaction
+      setup        Give another agent recall: register the server of `mcp` and the hook that runs after
+                   a compaction, or write an extension
       hook         Answer the hook of another agent: what a compaction took out of its context. `setup`
                    registers it
       tree         Show the turns and branches of a session

@@ -22,7 +22,8 @@ use crate::ui::clean;
 
 use targets::{Change, SERVER, TARGETS, Target};
 
-/// Give another agent recall: register the server of `mcp` and the hook that runs after a compaction, or an extension.
+/// Give another agent recall: register the server of `mcp` and the hook that runs after a compaction, or write an
+/// extension.
 #[derive(Debug, Args)]
 pub struct SetupArgs {
     /// The agent.
