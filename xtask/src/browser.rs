@@ -64,6 +64,9 @@ pub fn run() -> Outcome {
 
 fn look(browser: &mut Browser, page: &Path, compactions: usize) -> Outcome {
     let address = format!("file://{}", page.display());
+    // What the browser's own first page asked for is read, and so forgotten.
+    browser.ask("url", &json!({ "url": "about:blank" }))?;
+    browser.ask("se/log", &json!({ "type": "performance" }))?;
     browser.ask("url", &json!({ "url": address }))?;
     let marks =
         browser.script("return document.querySelectorAll('.timeline .mark.compaction').length")?;
@@ -233,11 +236,24 @@ impl Browser {
             body.len()
         );
         stream.write_all(request.as_bytes()).map_err(failed)?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).map_err(failed)?;
-        let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-        let mut answer: Value = serde_json::from_str(body)
-            .map_err(|error| format!("chromedriver: {error}: {answer}"))?;
+        // The connection stays open, so its end does not tell where the answer ends.
+        let mut answer = BufReader::new(stream);
+        let mut length = 0;
+        loop {
+            let mut line = String::new();
+            answer.read_line(&mut line).map_err(failed)?;
+            let header = line.trim_end().to_ascii_lowercase();
+            if header.is_empty() {
+                break;
+            }
+            if let Some(value) = header.strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or(0);
+            }
+        }
+        let mut body = vec![0; length];
+        answer.read_exact(&mut body).map_err(failed)?;
+        let mut answer: Value =
+            serde_json::from_slice(&body).map_err(|error| format!("chromedriver: {error}"))?;
         let value = answer["value"].take();
         match value.get("error") {
             Some(error) => Err(format!("chromedriver: {error}: {}", value["message"])),

@@ -13,6 +13,7 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod editor;
 mod history;
 mod message;
 mod params;

@@ -12,10 +12,10 @@ use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::editor::Editor;
 use crate::message::{Failure, code};
 use crate::permission;
 use crate::prompt::Asked;
-use crate::server::Server;
 use crate::update::{Translator, chunk};
 
 /// How a prompt ended: the reason for stopping, as the protocol names it.
@@ -203,30 +203,29 @@ impl Running {
 
 impl Pump {
     /// Tells the editor of every event until the session has ended.
-    pub async fn run(mut self, server: Rc<Server>, running: Rc<Running>) {
+    pub async fn run(mut self, editor: Rc<Editor>, running: Rc<Running>) {
         loop {
             tokio::select! {
                 biased;
                 event = self.events.recv() => match event {
-                    Some(event) => self.tell(&server, &running, &event).await,
+                    Some(event) => self.tell(&editor, &running, &event).await,
                     None => break,
                 },
                 Some((text, ended)) = self.done.recv() => {
                     if let Some(text) = text {
-                        server.tell(&running, chunk("agent_message_chunk", &text)).await;
+                        editor.tell(&running.id, &running.redactor, chunk("agent_message_chunk", &text)).await;
                     }
                     running.finish(Some(ended));
                 }
             }
         }
         running.finish(Some(Err(Failure::failed("the session has ended"))));
-        server.forget(&running.id);
     }
 
-    async fn tell(&mut self, server: &Rc<Server>, running: &Rc<Running>, event: &SessionEvent) {
+    async fn tell(&mut self, editor: &Rc<Editor>, running: &Rc<Running>, event: &SessionEvent) {
         running.note(event);
         for update in self.translator.updates(event) {
-            server.tell(running, update).await;
+            editor.tell(&running.id, &running.redactor, update).await;
         }
         match event {
             SessionEvent::ApprovalRequest {
@@ -235,7 +234,7 @@ impl Pump {
                 subject,
             } => {
                 let call = self.translator.asked(call_id, tool, subject);
-                let asking = ask(server.clone(), running.clone(), call_id.clone(), call);
+                let asking = ask(editor.clone(), running.clone(), call_id.clone(), call);
                 tokio::task::spawn_local(asking);
             }
             SessionEvent::Idle { .. } => running.idles(),
@@ -245,10 +244,10 @@ impl Pump {
 }
 
 /// Asks the editor whether a call may run, and passes the answer on.
-async fn ask(server: Rc<Server>, running: Rc<Running>, call_id: String, call: Value) {
+async fn ask(editor: Rc<Editor>, running: Rc<Running>, call_id: String, call: Value) {
     let question = permission::question(&running.id, &call);
-    let answer = server
-        .ask("session/request_permission", &question, &running)
+    let answer = editor
+        .ask("session/request_permission", &question, &running.redactor)
         .await;
     if !running.is_cancelled() {
         let decision = permission::decision(answer);

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::rc::Rc;
 
-use agent_session::keys::{Signed, clean_json};
 use agent_session::runtime::{Ask, Reply};
 use llm_providers::CancellationToken;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::LocalSet;
 
-use crate::message::{Failure, Incoming, answer, code, notification, parse, request};
+use crate::editor::Editor;
+use crate::message::{Failure, Incoming, answer, code, parse};
 use crate::params::{
     CancelRequest, Initialize, ListSessions, McpServer, NewSession, OfSession, OldSession, Prompt,
     SessionCapabilities,
@@ -41,12 +41,10 @@ pub async fn serve(
 ) {
     let server = Rc::new(Server {
         sessions,
-        out,
+        editor: Rc::new(Editor::new(out)),
         client: Cell::new(None),
         open: RefCell::default(),
-        asked: RefCell::default(),
         prompts: RefCell::default(),
-        number: Cell::new(0),
         working: Cell::new(0),
     });
     let serving = async {
@@ -54,7 +52,7 @@ pub async fn serve(
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => break,
-                () = server.out.closed() => break,
+                () = server.editor.gone() => break,
                 line = lines.recv() => match line {
                     Some(line) => server.line(line),
                     None => break,
@@ -71,17 +69,14 @@ pub async fn serve(
 }
 
 /// What all requests share.
-pub(crate) struct Server {
+struct Server {
     sessions: Box<dyn Sessions>,
-    out: mpsc::Sender<String>,
+    editor: Rc<Editor>,
     /// What the editor knows, once it has introduced itself.
     client: Cell<Option<SessionCapabilities>>,
     open: RefCell<BTreeMap<String, Rc<Running>>>,
-    /// Who waits for answers of the editor.
-    asked: RefCell<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
     /// The sessions of prompts that are worked on, by the ids of the requests.
     prompts: RefCell<BTreeMap<String, String>>,
-    number: Cell<u64>,
     working: Cell<usize>,
 }
 
@@ -99,13 +94,12 @@ impl Server {
         };
         match incoming {
             Ok(Incoming::Request { id, method, params }) => self.begin(id, method, params),
-            Ok(Incoming::Notification { method, params }) => self.notified(&method, params),
-            Ok(Incoming::Answer { id, result }) => {
-                let waiting = self.asked.borrow_mut().remove(&id);
-                if let Some(waiting) = waiting {
-                    let _ = waiting.send(result.ok());
-                }
+            Ok(Incoming::Notification { method, params }) => {
+                // After the requests before it: a prompt may have come in the same moment.
+                let server = self.clone();
+                tokio::task::spawn_local(async move { server.notified(&method, params) });
             }
+            Ok(Incoming::Answer { id, result }) => self.editor.answered(id, result.ok()),
             Ok(Incoming::Nothing) => {}
             Err((id, failure)) => self.respond(&id, Err(failure)),
         }
@@ -113,8 +107,8 @@ impl Server {
 
     /// Writes an answer, without holding up the lines that come.
     fn respond(self: &Rc<Self>, id: &Value, result: Result<Value, Failure>) {
-        let (server, line) = (self.clone(), answer(id, result));
-        tokio::task::spawn_local(async move { drop(server.out.send(line).await) });
+        let (editor, line) = (self.editor.clone(), answer(id, result));
+        tokio::task::spawn_local(async move { editor.send(line).await });
     }
 
     fn begin(self: &Rc<Self>, id: Value, method: String, params: Value) {
@@ -132,11 +126,12 @@ impl Server {
             };
             server.prompts.borrow_mut().remove(&key);
             server.working.set(server.working.get() - 1);
-            let _ = server.out.send(answer(&id, result)).await;
+            server.editor.send(answer(&id, result)).await;
             if let Some((pump, running)) = begins {
                 let commands = json!({ "sessionUpdate": "available_commands_update", "availableCommands": prompt::commands() });
                 server.tell(&running, commands).await;
-                pump.run(server, running).await;
+                pump.run(server.editor.clone(), running.clone()).await;
+                server.forget(&running.id);
             }
         });
     }
@@ -286,7 +281,7 @@ impl Server {
     }
 
     /// Forgets a session that has ended.
-    pub fn forget(&self, id: &str) {
+    fn forget(&self, id: &str) {
         self.open.borrow_mut().remove(id);
     }
 
@@ -313,28 +308,9 @@ impl Server {
         Ok(list)
     }
 
-    /// Tells the editor of a session, without keys.
-    pub async fn tell(&self, running: &Running, update: Value) {
-        let line = notification(
-            "session/update",
-            &json!({ "sessionId": running.id, "update": update }),
-        );
-        let _ = self
-            .out
-            .send(clean_json(line, &running.redactor, Signed::Cleaned))
-            .await;
-    }
-
-    /// Asks the editor; none when it refuses, or is gone.
-    pub async fn ask(&self, method: &str, params: &Value, running: &Running) -> Option<Value> {
-        let number = self.number.get() + 1;
-        self.number.set(number);
-        let (sender, answer) = oneshot::channel();
-        self.asked.borrow_mut().insert(number, sender);
-        let line = request(number, method, params);
-        let line = clean_json(line, &running.redactor, Signed::Cleaned);
-        self.out.send(line).await.ok()?;
-        answer.await.ok().flatten()
+    async fn tell(&self, running: &Running, update: Value) {
+        let Running { id, redactor, .. } = running;
+        self.editor.tell(id, redactor, update).await;
     }
 }
 

@@ -1,8 +1,7 @@
-//! Entries as parts of the page, and their rows in the tree beside it.
+//! Entries as parts of the page, and their rows in the tree next to them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use askama::Template;
 use compaction_core::{CompactionLoss, TokenCount};
 use session_model::{
     AgentMessage, AssistantMessage, Block, CallEvent, Content, Entry, EntryBody, EntryId,
@@ -17,30 +16,6 @@ use crate::{Export, call, markdown};
 
 /// How much of a message its row in the tree shows, in characters.
 const ROW: usize = 90;
-
-#[derive(Template)]
-#[template(path = "entry.html")]
-struct Part<'a> {
-    number: usize,
-    class: &'a str,
-    who: String,
-    id: String,
-    day: String,
-    time: String,
-    label: Option<&'a str>,
-    tokens: String,
-    body: String,
-}
-
-#[derive(Template)]
-#[template(path = "row.html")]
-struct Row<'a> {
-    number: usize,
-    class: &'a str,
-    depth: usize,
-    text: String,
-    label: Option<&'a str>,
-}
 
 /// What is known of the whole session before its entries are shown.
 pub(crate) struct Known<'a> {
@@ -59,7 +34,7 @@ pub(crate) struct Writer<'a> {
     pub export: &'a Export<'a>,
     pub gate: &'a Gate<'a>,
     pub known: &'a Known<'a>,
-    /// The conversation, and the tree beside it.
+    /// The conversation, and the tree next to it.
     pub body: String,
     pub tree: String,
     /// How deep the branch is that is written; 0 is the path.
@@ -69,7 +44,7 @@ pub(crate) struct Writer<'a> {
     pub entries: usize,
     /// An answer and what followed it, until the next message: results belong into their calls.
     pending: Vec<(EntryIndex, Entry)>,
-    day: String,
+    pub day: String,
 }
 
 impl<'a> Writer<'a> {
@@ -137,30 +112,6 @@ impl<'a> Writer<'a> {
             };
             self.entry(*index, entry, &result);
         }
-    }
-
-    /// Writes a branch that was left, folded. One without anything to show leaves no trace.
-    pub fn branch(&mut self, chain: &[EntryIndex], depth: usize) {
-        let (body, tree) = (self.body.len(), self.tree.len());
-        let (entries, turns, day) = (self.entries, self.turns, self.day.clone());
-        self.depth = depth;
-        chain.iter().for_each(|index| self.push(*index));
-        self.flush();
-        self.depth = 0;
-        self.day = day;
-        if self.entries == entries {
-            self.body.truncate(body);
-            self.tree.truncate(tree);
-            return;
-        }
-        let inside = self.body.split_off(body);
-        let turns = match self.turns - turns {
-            1 => "1 turn".to_owned(),
-            turns => format!("{turns} turns"),
-        };
-        self.body.push_str(&format!(
-            "<details class=\"left\"><summary>A branch that was left: {turns}</summary>\n{inside}</details>\n"
-        ));
     }
 
     fn entry(&mut self, index: EntryIndex, entry: &Entry, result: &FindResult<'_>) {
@@ -417,69 +368,6 @@ impl<'a> Writer<'a> {
             "<div class=\"md\">{text}</div>{}",
             call::images(content, self.gate)
         )
-    }
-
-    fn folded(&self, body: &str, title: &str, is_folded: bool) -> String {
-        match is_folded {
-            true => format!(
-                "<details class=\"more\"><summary>{}</summary>{body}</details>",
-                crate::diff::escaped(&self.gate.line(title, 60))
-            ),
-            false => body.to_owned(),
-        }
-    }
-
-    fn divider(&mut self, class: &str, text: &str) {
-        let text = crate::diff::escaped(text);
-        self.body.push_str(&format!(
-            "<p class=\"divider {class}\"><span>{text}</span></p>\n"
-        ));
-    }
-
-    fn part(
-        &mut self,
-        (index, id): (EntryIndex, &EntryId),
-        (class, who): (&str, &str),
-        at: Option<String>,
-        (body, tokens): (String, TokenCount),
-    ) {
-        self.entries += 1;
-        let at = at.unwrap_or_default();
-        let (day, time) = (
-            at.get(..10).unwrap_or_default(),
-            at.get(11..16).unwrap_or_default(),
-        );
-        if !day.is_empty() && day != self.day {
-            self.day = day.to_owned();
-            self.divider("day", day);
-        }
-        let part = Part {
-            number: index.as_usize(),
-            class,
-            who: self.gate.line(who, 120),
-            id: self.gate.line(id, 60),
-            day: day.to_owned(),
-            time: time.to_owned(),
-            label: self.known.labels.get(id).map(String::as_str),
-            tokens: if tokens == TokenCount::ZERO {
-                String::new()
-            } else {
-                format!("~{}", short(tokens))
-            },
-            body,
-        };
-        self.body.push_str(&part.render().unwrap_or_default());
-    }
-
-    fn row(&mut self, index: EntryIndex, class: &str, text: &str, id: &EntryId) {
-        let row = Row {
-            number: index.as_usize(),
-            class,
-            depth: self.depth.min(4),
-            text: text.to_owned(),
-            label: self.known.labels.get(id).map(String::as_str),
-        };
-        self.tree.push_str(&row.render().unwrap_or_default());
     }
 }
 

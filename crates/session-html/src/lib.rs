@@ -32,6 +32,7 @@ mod entries;
 mod gate;
 mod markdown;
 mod page;
+mod parts;
 mod sizes;
 mod timeline;
 

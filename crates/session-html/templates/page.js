@@ -29,7 +29,7 @@
     entry.scrollIntoView({ block: "start", behavior: "instant" });
   };
   const shown = () => entries.filter((entry) => entry.getClientRects().length > 0);
-  // The entry that is read: the one that was gone to while it is in sight, else the first one below the bar.
+  // The entry that is read: the one that was gone to while it is visible, else the first one below the bar.
   const reading = (list) => {
     if (current) {
       const box = current.getBoundingClientRect();

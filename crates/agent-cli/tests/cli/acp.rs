@@ -323,6 +323,23 @@ fn an_editor_that_disappears_leaves_a_session_that_can_be_loaded() {
 }
 
 #[test]
+fn a_prompt_is_cancelled_in_the_moment_in_which_it_comes() {
+    let runs = Runs::of(WORK);
+    let mut editor = Editor::start(&runs, &[]);
+    let session = editor.new_session(&runs);
+    let text = json!([{"type": "text", "text": "go"}]);
+    let prompt = json!({"jsonrpc": "2.0", "id": 7, "method": "session/prompt", "params": {"sessionId": session, "prompt": text}});
+    let cancel =
+        json!({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session}});
+    editor
+        .client
+        .send_bytes(format!("{prompt}\n{cancel}\n").as_bytes());
+    assert_eq!(editor.answer(7)["result"]["stopReason"], "cancelled");
+    assert!(!runs.env.path("first").exists());
+    assert_eq!(editor.client.end().0, Some(0));
+}
+
+#[test]
 fn a_denied_command_does_not_run() {
     let runs = Runs::of(WORK);
     let mut editor = Editor::start(&runs, &[]);

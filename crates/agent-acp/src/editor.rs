@@ -1,0 +1,66 @@
+//! The editor at the other end: what it is told and asked.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+use agent_session::keys::{Signed, clean_json};
+use llm_providers::Redactor;
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::message::{notification, request};
+
+/// The editor.
+pub(crate) struct Editor {
+    lines: mpsc::Sender<String>,
+    /// Who waits for its answers.
+    asked: RefCell<BTreeMap<u64, oneshot::Sender<Option<Value>>>>,
+    number: Cell<u64>,
+}
+
+impl Editor {
+    /// Returns the editor that reads these lines.
+    pub fn new(lines: mpsc::Sender<String>) -> Self {
+        Self {
+            lines,
+            asked: RefCell::default(),
+            number: Cell::new(0),
+        }
+    }
+
+    /// Waits until it reads no more.
+    pub async fn gone(&self) {
+        self.lines.closed().await;
+    }
+
+    /// Sends a line, once there is room; one that is gone gets none.
+    pub async fn send(&self, line: String) {
+        let _ = self.lines.send(line).await;
+    }
+
+    /// Tells of a session, without keys.
+    pub async fn tell(&self, session_id: &str, redactor: &Redactor, update: Value) {
+        let params = json!({ "sessionId": session_id, "update": update });
+        let line = notification("session/update", &params);
+        self.send(clean_json(line, redactor, Signed::Cleaned)).await;
+    }
+
+    /// Asks, without keys; none when it refuses, or is gone.
+    pub async fn ask(&self, method: &str, params: &Value, redactor: &Redactor) -> Option<Value> {
+        let number = self.number.get() + 1;
+        self.number.set(number);
+        let (sender, answer) = oneshot::channel();
+        self.asked.borrow_mut().insert(number, sender);
+        let line = request(number, method, params);
+        self.send(clean_json(line, redactor, Signed::Cleaned)).await;
+        answer.await.ok().flatten()
+    }
+
+    /// Passes an answer on to whoever waits for it.
+    pub fn answered(&self, id: u64, result: Option<Value>) {
+        let waiting = self.asked.borrow_mut().remove(&id);
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(result);
+        }
+    }
+}
