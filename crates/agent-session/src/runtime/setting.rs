@@ -79,7 +79,8 @@ fn with(
         serde_json::from_value(value["compaction"].take()).map_err(wrong)?;
     section.session.check().map_err(|(_, message)| message)?;
     value["compaction"] = serde_json::to_value(section.rules).map_err(wrong)?;
-    let settings = serde_json::from_value(value).map_err(wrong)?;
+    let settings: Settings = serde_json::from_value(value).map_err(wrong)?;
+    settings.check().map_err(|error| error.to_string())?;
     Ok((settings, section.session))
 }
 
@@ -132,6 +133,7 @@ mod tests {
         insta::assert_snapshot!(refused("compaction", "1"), @"there is no setting compaction; /settings lists them");
         insta::assert_snapshot!(refused("compaction.model", "x"), @"compaction.model cannot change while the session runs; set it in a settings file");
         insta::assert_snapshot!(refused("compaction.enabled", "perhaps"), @r#"compaction.enabled = perhaps: invalid type: string "perhaps", expected a boolean"#);
+        insta::assert_snapshot!(refused("compaction.thresholdPercent", "101"), @"compaction.thresholdPercent is 101, but must be at most 100 (or -1 for none)");
         insta::assert_snapshot!(refused("compaction.idleTimeoutSeconds", "1"), @"compaction.idleTimeoutSeconds is 1, but must be 60 to 3600");
     }
 }

@@ -43,11 +43,11 @@ pub use prune_mark::{PRUNE_ENTRY, notice};
 pub use requests::{CannotShrink, MINIMUM_PART, WindowTooSmall};
 
 pub(crate) use apply::merge_answers;
-pub(crate) use bounds::{FORM, LEAST, prefix_cap};
 use bounds::{
     BESIDE_EXTRACTIVE, beside_prose, conversation_len, effective_keep, ledger_room,
     refuse_compacted, summary_cap,
 };
+pub(crate) use bounds::{FORM, LEAST, prefix_cap};
 use dispositions::{
     dispositions, file_ops, list_limit, planned_entries, request_source, say_what_comes_back,
     source_messages,
