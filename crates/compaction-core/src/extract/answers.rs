@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::choices::decides_on;
 use super::fact_index::{FactIndex, link, push_newest, retract};
 use super::figures::subjects;
 use super::notes::{AnswerNote, Noted};
@@ -18,11 +19,13 @@ impl FactIndex {
     /// Notes the answer that a turn ended with.
     pub(super) fn note_answer(&mut self, place: usize, text: &str, said: &[Sentence]) {
         let outcome = speech::outcome(said);
+        // A choice is a decision, which may be retracted.
+        let opening = Some(speech::first_paragraph(text, OPENING));
         let answer = AnswerNote {
             place,
             about: subjects(outcome.as_deref().unwrap_or_default()),
             outcome,
-            opening: speech::first_paragraph(text, OPENING),
+            opening: opening.filter(|_| !said.iter().any(|said| decides_on(&said.text))),
             refused: false,
         };
         push_newest(&mut self.answers, answer, ANSWERS);
@@ -34,7 +37,7 @@ impl FactIndex {
         self.answers.iter().filter_map(move |answer| {
             let place = answer.place;
             let told = match Some(place) == newest {
-                true => Some(&answer.opening),
+                true => answer.opening.as_ref().or(answer.outcome.as_ref()),
                 false => answer.outcome.as_ref(),
             };
             let mark = if answer.refused { TURNED_DOWN } else { "" };

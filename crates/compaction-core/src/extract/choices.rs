@@ -127,6 +127,11 @@ fn plain(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns whether a sentence decides on something, with a reason or without.
+pub(super) fn decides_on(text: &str) -> bool {
+    decides(&format!(" {} ", plain(text).to_lowercase()))
+}
+
 fn decides(lower: &str) -> bool {
     let mut marks = DECIDED.iter().chain(DECIDED_ANYWHERE.iter());
     marks.any(|mark| lower.contains(mark))

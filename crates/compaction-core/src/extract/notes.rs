@@ -44,8 +44,8 @@ pub(super) struct AnswerNote {
     pub(super) place: usize,
     /// What it came to; nothing where no sentence says it.
     pub(super) outcome: Option<String>,
-    /// Its first paragraph.
-    pub(super) opening: String,
+    /// Its first paragraph, where it states no choice.
+    pub(super) opening: Option<String>,
     /// The words that say what it is about.
     pub(super) about: BTreeSet<String>,
     /// True where the user refused it.

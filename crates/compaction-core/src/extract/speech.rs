@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use super::choice_words::REASONS;
-use super::choices::choices;
+use super::choices::{choices, decides_on};
 use super::figures::has_figure;
 use super::names::names_something;
 use super::phrases::Phrases;
@@ -123,6 +123,7 @@ pub(super) fn outcome(said: &[Sentence]) -> Option<String> {
             && !leaves(&text.to_lowercase())
             && !is_coming(text)
             && !has_figure(text)
+            && !decides_on(text)
             && choices(std::slice::from_ref(sentence)).is_empty()
     };
     let told = said.iter().take(LOOKED_AT).filter(|said| tells(said));
