@@ -33,11 +33,21 @@ async fn main() -> Result<(), Failed> {
         return Err("acp-client PROGRAM SCRIPT FOLDER".into());
     };
     let provider = format!("scripted:{script}");
-    let agent = [program, "acp", "--provider", &provider, "--set", "compaction.keepRecentTokens=100", "--session-dir", &format!("{folder}/sessions")]
-        .map(str::to_owned);
+    let agent = [
+        program,
+        "acp",
+        "--provider",
+        &provider,
+        "--set",
+        "compaction.keepRecentTokens=100",
+        "--session-dir",
+        &format!("{folder}/sessions"),
+    ]
+    .map(str::to_owned);
     let agent = AcpAgent::from_args(agent)?;
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let (updates, questions, folder) = (seen.clone(), seen.clone(), std::path::PathBuf::from(folder));
+    let (updates, questions, folder) =
+        (seen.clone(), seen.clone(), std::path::PathBuf::from(folder));
     Client
         .v1()
         .name("acp-client")
@@ -54,11 +64,15 @@ async fn main() -> Result<(), Failed> {
                 questions.lock().expect("a lock").asked.push(title);
                 let option = asked.options[0].option_id.clone();
                 let selected = SelectedPermissionOutcome::new(option);
-                responder.respond(RequestPermissionResponse::new(RequestPermissionOutcome::Selected(selected)))
+                responder.respond(RequestPermissionResponse::new(
+                    RequestPermissionOutcome::Selected(selected),
+                ))
             },
             agent_client_protocol::on_receive_request!(),
         )
-        .connect_with(agent, async move |agent: ConnectionTo<Agent>| drive(agent, folder, seen).await)
+        .connect_with(agent, async move |agent: ConnectionTo<Agent>| {
+            drive(agent, folder, seen).await
+        })
         .await?;
     Ok(())
 }
@@ -74,11 +88,17 @@ impl Seen {
                 }
             }
             SessionUpdate::ToolCall(call) => {
-                if call.content.iter().any(|content| matches!(content, ToolCallContent::Diff(_))) {
+                if call
+                    .content
+                    .iter()
+                    .any(|content| matches!(content, ToolCallContent::Diff(_)))
+                {
                     self.kinds.insert("diff".to_owned());
                 }
             }
-            SessionUpdate::CompactionUpdate(update) if update.status == CompactionStatus::Completed => {
+            SessionUpdate::CompactionUpdate(update)
+                if update.status == CompactionStatus::Completed =>
+            {
                 kind.push_str(" completed");
             }
             _ => {}
@@ -87,29 +107,58 @@ impl Seen {
     }
 }
 
-async fn drive(agent: ConnectionTo<Agent>, folder: std::path::PathBuf, seen: Arc<Mutex<Seen>>) -> Result<(), agent_client_protocol::Error> {
+async fn drive(
+    agent: ConnectionTo<Agent>,
+    folder: std::path::PathBuf,
+    seen: Arc<Mutex<Seen>>,
+) -> Result<(), agent_client_protocol::Error> {
     let session = ClientSessionCapabilities::new()
         .compaction(CompactionCapabilities::new())
         .notices(NoticeCapabilities::new());
     let capabilities = ClientCapabilities::new().session(session);
-    let begun = agent.send_request(InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities)).block_task().await?;
+    let begun = agent
+        .send_request(InitializeRequest::new(ProtocolVersion::V1).client_capabilities(capabilities))
+        .block_task()
+        .await?;
     let can = begun.agent_capabilities;
     assert!(can.load_session && can.prompt_capabilities.image, "{can:?}");
     let sessions = can.session_capabilities;
     assert!(sessions.list.is_some() && sessions.resume.is_some() && sessions.close.is_some());
 
-    let id = agent.send_request(NewSessionRequest::new(&folder)).block_task().await?.session_id;
-    let say = |text: &str| PromptRequest::new(id.clone(), vec![ContentBlock::Text(TextContent::new(text))]);
-    let stop = async |prompt: PromptRequest| agent.send_request(prompt).block_task().await.map(|answer| answer.stop_reason);
+    let id = agent
+        .send_request(NewSessionRequest::new(&folder))
+        .block_task()
+        .await?
+        .session_id;
+    let say = |text: &str| {
+        PromptRequest::new(id.clone(), vec![ContentBlock::Text(TextContent::new(text))])
+    };
+    let stop = async |prompt: PromptRequest| {
+        agent
+            .send_request(prompt)
+            .block_task()
+            .await
+            .map(|answer| answer.stop_reason)
+    };
 
     let mut first = say(&format!("go {}", "and read this. ".repeat(2000)));
     let pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-    first.prompt.push(ContentBlock::Image(ImageContent::new(pixel, "image/png")));
+    first
+        .prompt
+        .push(ContentBlock::Image(ImageContent::new(pixel, "image/png")));
     assert_eq!(stop(first).await?, StopReason::EndTurn);
     {
         let seen = seen.lock().expect("a lock");
         assert_eq!(seen.asked, ["`echo done > first`"]);
-        for kind in ["agent_thought_chunk", "agent_message_chunk", "tool_call", "tool_call_update", "diff", "plan", "usage_update"] {
+        for kind in [
+            "agent_thought_chunk",
+            "agent_message_chunk",
+            "tool_call",
+            "tool_call_update",
+            "diff",
+            "plan",
+            "usage_update",
+        ] {
             assert!(seen.kinds.contains(kind), "no {kind}: {:?}", seen.kinds);
         }
     }
@@ -122,18 +171,52 @@ async fn drive(agent: ConnectionTo<Agent>, folder: std::path::PathBuf, seen: Arc
     assert_eq!(stop(say("again")).await?, StopReason::EndTurn);
 
     assert_eq!(stop(say("/compact")).await?, StopReason::EndTurn);
-    assert!(seen.lock().expect("a lock").kinds.contains("compaction_update completed"));
+    assert!(
+        seen.lock()
+            .expect("a lock")
+            .kinds
+            .contains("compaction_update completed")
+    );
 
-    agent.send_request(CloseSessionRequest::new(id.clone())).block_task().await?;
-    let listed = agent.send_request(ListSessionsRequest::new()).block_task().await?;
-    let ids: Vec<SessionId> = listed.sessions.into_iter().map(|session| session.session_id).collect();
+    agent
+        .send_request(CloseSessionRequest::new(id.clone()))
+        .block_task()
+        .await?;
+    let listed = agent
+        .send_request(ListSessionsRequest::new())
+        .block_task()
+        .await?;
+    let ids: Vec<SessionId> = listed
+        .sessions
+        .into_iter()
+        .map(|session| session.session_id)
+        .collect();
     assert_eq!(ids, [id.clone()]);
     *seen.lock().expect("a lock") = Seen::default();
-    agent.send_request(LoadSessionRequest::new(id.clone(), &folder)).block_task().await?;
-    assert!(seen.lock().expect("a lock").kinds.contains("user_message_chunk"));
+    agent
+        .send_request(LoadSessionRequest::new(id.clone(), &folder))
+        .block_task()
+        .await?;
+    assert!(
+        seen.lock()
+            .expect("a lock")
+            .kinds
+            .contains("user_message_chunk")
+    );
     assert_eq!(stop(say("and now?")).await?, StopReason::EndTurn);
-    assert!(seen.lock().expect("a lock").text.ends_with("After the load."));
-    agent.send_request(CloseSessionRequest::new(id.clone())).block_task().await?;
-    agent.send_request(ResumeSessionRequest::new(id, &folder)).block_task().await?;
+    assert!(
+        seen.lock()
+            .expect("a lock")
+            .text
+            .ends_with("After the load.")
+    );
+    agent
+        .send_request(CloseSessionRequest::new(id.clone()))
+        .block_task()
+        .await?;
+    agent
+        .send_request(ResumeSessionRequest::new(id, &folder))
+        .block_task()
+        .await?;
     Ok(())
 }
