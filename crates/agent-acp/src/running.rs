@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use agent_session::runtime::{RefusalKind, Reply};
-use agent_session::wording::compaction_title;
+use agent_session::wording::compaction_parts;
 use agent_session::{Ask, Command, EventReceiver, Finished, SessionEvent, SessionHandle};
 use llm_providers::Redactor;
 use serde_json::Value;
@@ -262,7 +262,7 @@ async fn ask(editor: Rc<Editor>, running: Rc<Running>, call_id: String, call: Va
 fn told(reply: &Reply) -> Option<String> {
     match reply {
         Reply::Compacted(compacted) => {
-            Some(compaction_title("manual", &compacted.result).join(", "))
+            Some(compaction_parts("manual", &compacted.result).join(", "))
         }
         Reply::Undone(undone) => Some(format!("Took back the {}.", undone.kind)),
         Reply::Redone(redone) => Some(format!("The {} is back.", redone.kind)),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use agent_session::SessionEvent;
 use agent_session::event::CompactionResult;
-use agent_session::wording::{Announcement, Tone, compaction_facts, compaction_title};
+use agent_session::wording::{Announcement, Tone, compaction_facts, compaction_parts};
 use serde_json::{Value, json};
 
 use crate::params::SessionCapabilities;
@@ -244,7 +244,7 @@ impl Translator {
         let summary = result.and_then(|result| result.summary.as_deref());
         let title = match result {
             Some(result) => {
-                let parts = compaction_title(reason, result)
+                let parts = compaction_parts(reason, result)
                     .into_iter()
                     .chain(compaction_facts(result));
                 parts.collect::<Vec<_>>().join(", ")

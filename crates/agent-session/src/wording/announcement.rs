@@ -196,7 +196,7 @@ pub fn compaction_title(
     room: usize,
     columns: impl Fn(&str) -> usize,
 ) -> String {
-    let mut parts = title_parts(reason, result).into_iter();
+    let mut parts = compaction_parts(reason, result).into_iter();
     let mut title = parts.next().unwrap_or_default();
     for part in parts {
         if columns(&title) + 2 + columns(&part) <= room {
@@ -207,7 +207,8 @@ pub fn compaction_title(
     title
 }
 
-fn title_parts(reason: &str, result: &CompactionResult) -> Vec<String> {
+/// Returns the parts of the title of a compaction, the most important first.
+pub fn compaction_parts(reason: &str, result: &CompactionResult) -> Vec<String> {
     let before = tokens(TokenCount(result.tokens_before));
     let after = tokens(TokenCount(result.tokens_after));
     let verb = match &*result.strategy {
