@@ -51,7 +51,7 @@ fn of_message(message: &AgentMessage, translator: &mut Translator, updates: &mut
     match message {
         AgentMessage::User(user) => blocks("user_message_chunk", &user.content, updates),
         AgentMessage::BashExecution(run) => {
-            updates.push(chunk("user_message_chunk", &format!("! {}", run.command)))
+            updates.push(chunk("user_message_chunk", &format!("! {}", run.command)));
         }
         AgentMessage::Assistant(answer) => {
             blocks("agent_message_chunk", &answer.content, updates);

@@ -180,7 +180,7 @@ impl Running {
             SessionEvent::Queued { .. } => prompt.is_kept = true,
             SessionEvent::Answer { stop_reason, .. } => prompt.stop.clone_from(stop_reason),
             SessionEvent::TurnEnd { end, error } => {
-                prompt.end = Some((end.to_string(), error.clone()))
+                prompt.end = Some((end.to_string(), error.clone()));
             }
             _ => {}
         }

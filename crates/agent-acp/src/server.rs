@@ -54,7 +54,7 @@ pub async fn serve(
                 () = cancel.cancelled() => break,
                 () = server.editor.gone() => break,
                 line = lines.recv() => match line {
-                    Some(line) => server.line(line),
+                    Some(line) => server.line(&line),
                     None => break,
                 },
             }
@@ -84,8 +84,8 @@ struct Server {
 type Begins = Option<(Pump, Rc<Running>)>;
 
 impl Server {
-    fn line(self: &Rc<Self>, line: Line) {
-        let incoming = match &line {
+    fn line(self: &Rc<Self>, line: &Line) {
+        let incoming = match line {
             Line::Whole(line) => parse(line),
             Line::TooLong => {
                 let failure = Failure::new(code::INVALID_REQUEST, "the line is too long");
@@ -202,7 +202,7 @@ impl Server {
                 }
                 Ok((json!({}), Some((pump, running))))
             }
-            "session/list" => Ok((self.list(read_or_default(params)?)?, None)),
+            "session/list" => Ok((self.list(&read_or_default(params)?)?, None)),
             "session/close" => {
                 let of: OfSession = read(params)?;
                 self.running(&of.session_id)?.close().await;
@@ -285,7 +285,7 @@ impl Server {
         self.open.borrow_mut().remove(id);
     }
 
-    fn list(&self, wanted: ListSessions) -> Result<Value, Failure> {
+    fn list(&self, wanted: &ListSessions) -> Result<Value, Failure> {
         let from = match wanted.cursor.as_deref() {
             None => 0,
             Some(cursor) => cursor

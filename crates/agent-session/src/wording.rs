@@ -7,7 +7,8 @@ use compaction_core::{Freshness, ImageOutcome, Outcome, Restored, TokenCount};
 use serde_json::Value;
 
 pub use announcement::{
-    Announcement, Tone, compaction_facts, compaction_title, session_name, session_start,
+    Announcement, Tone, compaction_facts, compaction_parts, compaction_title, session_name,
+    session_start,
 };
 pub use loss::{LossRow, in_context, loss_rows, plural, whole_percent};
 

@@ -193,7 +193,7 @@ impl<'a> Writer<'a> {
                 );
             }
             EntryBody::ThinkingLevelChange(level) => {
-                self.divider("level", &format!("Thinking: {}", self.gate.line(level, 40)))
+                self.divider("level", &format!("Thinking: {}", self.gate.line(level, 40)));
             }
             EntryBody::ContextEdit { .. }
             | EntryBody::Custom { .. }

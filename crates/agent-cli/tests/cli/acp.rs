@@ -36,7 +36,7 @@ impl Editor {
         self.client.send_bytes(format!("{message}\n").as_bytes());
     }
 
-    fn send(&mut self, method: &str, params: Value) -> u64 {
+    fn send(&mut self, method: &str, params: &Value) -> u64 {
         self.number += 1;
         let id = self.number + 1000;
         self.line(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
@@ -49,14 +49,14 @@ impl Editor {
     }
 
     fn ask(&mut self, method: &str, params: Value) -> Value {
-        let id = self.send(method, params);
+        let id = self.send(method, &params);
         let mut answer = self.answer(id);
         assert_eq!(answer["error"], Value::Null, "{method}: {answer}");
         answer["result"].take()
     }
 
     fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
-        let id = self.send(method, params);
+        let id = self.send(method, &params);
         let answer = self.answer(id);
         let error = &answer["error"];
         (
@@ -77,7 +77,7 @@ impl Editor {
     fn say(&mut self, session: &str, text: &str) -> u64 {
         self.send(
             "session/prompt",
-            json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]}),
+            &json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]}),
         )
     }
 

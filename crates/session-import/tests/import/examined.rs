@@ -39,7 +39,7 @@ fn claude(
     uuid: &str,
     parent: Option<&str>,
     kind: &str,
-    content: serde_json::Value,
+    content: &serde_json::Value,
 ) -> serde_json::Value {
     json!({
         "type": kind, "uuid": uuid, "parentUuid": parent, "sessionId": "s", "cwd": "/w",
@@ -71,23 +71,23 @@ fn damage_of_claude_code() {
     let image = "x".repeat(6 * 1024 * 1024);
     let image = json!([{ "type": "image", "source": { "type": "base64", "media_type": "image/png", "data": image } }]);
     let text = lines(&[
-        claude("u1", None, "user", json!("first")),
-        claude("a1", Some("u1"), "assistant", call),
+        claude("u1", None, "user", &json!("first")),
+        claude("a1", Some("u1"), "assistant", &call),
         claude(
             "u2",
             Some("a1"),
             "user",
-            json!("went on without the result"),
+            &json!("went on without the result"),
         ),
         claude(
             "u2",
             Some("a1"),
             "user",
-            json!("went on without the result"),
+            &json!("went on without the result"),
         ),
-        claude("u3", Some("u2"), "user", orphan),
-        claude("u4", Some("gone"), "user", json!("no parent")),
-        claude("u5", Some("u4"), "user", image),
+        claude("u3", Some("u2"), "user", &orphan),
+        claude("u4", Some("gone"), "user", &json!("no parent")),
+        claude("u5", Some("u4"), "user", &image),
     ]);
     assert_snapshot!(check(format!("{text}{{\"type\":\"user\",\"uuid\":\"u6").as_bytes()), @"
     Warning line 2: a call without a result (t1); a service refuses a request that has one without the other, unless the agent fills it in
