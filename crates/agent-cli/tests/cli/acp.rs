@@ -23,7 +23,7 @@ impl Editor {
         let client = Client::of(runs, &[&arguments[..], options].concat());
         let mut editor = Self { client, number: 0 };
         let known = json!({"protocolVersion": 1, "clientCapabilities": {"session": {"compaction": {}, "notices": {}}}});
-        let introduced = editor.ask("initialize", known);
+        let introduced = editor.ask("initialize", &known);
         assert_eq!(introduced["protocolVersion"], 1);
         assert_eq!(
             introduced["agentCapabilities"]["sessionCapabilities"],
@@ -48,15 +48,15 @@ impl Editor {
             .wait(|line| line["id"] == id && line["method"].is_null())
     }
 
-    fn ask(&mut self, method: &str, params: Value) -> Value {
-        let id = self.send(method, &params);
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.send(method, params);
         let mut answer = self.answer(id);
         assert_eq!(answer["error"], Value::Null, "{method}: {answer}");
         answer["result"].take()
     }
 
-    fn refused(&mut self, method: &str, params: Value) -> (i64, String) {
-        let id = self.send(method, &params);
+    fn refused(&mut self, method: &str, params: &Value) -> (i64, String) {
+        let id = self.send(method, params);
         let answer = self.answer(id);
         let error = &answer["error"];
         (
@@ -68,7 +68,7 @@ impl Editor {
     fn new_session(&mut self, runs: &Runs) -> String {
         let new = self.ask(
             "session/new",
-            json!({"cwd": runs.env.folder(), "mcpServers": []}),
+            &json!({"cwd": runs.env.folder(), "mcpServers": []}),
         );
         self.update("available_commands_update");
         new["sessionId"].as_str().expect("an id").to_owned()
@@ -158,7 +158,7 @@ fn a_whole_session_with_approval_cancel_compaction_and_resume() {
     let slow = editor.say(&session, "slowly");
     let (_, message) = editor.refused(
         "session/prompt",
-        json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]}),
+        &json!({"sessionId": session, "prompt": [{"type": "text", "text": "x"}]}),
     );
     assert!(message.contains("is worked on"), "{message}");
     editor.line(
@@ -177,24 +177,24 @@ fn a_whole_session_with_approval_cancel_compaction_and_resume() {
     assert_eq!(editor.prompt(&session, "/redo"), "end_turn");
 
     assert_eq!(
-        editor.ask("session/close", json!({"sessionId": session})),
+        editor.ask("session/close", &json!({"sessionId": session})),
         json!({})
     );
     assert_eq!(
         editor
             .refused(
                 "session/prompt",
-                json!({"sessionId": session, "prompt": []})
+                &json!({"sessionId": session, "prompt": []})
             )
             .0,
         -32002
     );
-    let list = editor.ask("session/list", json!({"cwd": runs.env.folder()}));
+    let list = editor.ask("session/list", &json!({"cwd": runs.env.folder()}));
     assert_eq!(list["sessions"][0]["sessionId"], json!(session));
 
     let old = json!({"sessionId": session, "cwd": runs.env.folder(), "mcpServers": []});
     editor.client.forget();
-    editor.ask("session/load", old.clone());
+    editor.ask("session/load", &old);
     let said = editor.update("user_message_chunk");
     assert!(
         said["content"]["text"]
@@ -203,15 +203,15 @@ fn a_whole_session_with_approval_cancel_compaction_and_resume() {
     );
     assert_eq!(editor.update("tool_call")["status"], "pending");
     assert_eq!(editor.update("tool_call_update")["status"], "completed");
-    assert_eq!(editor.refused("session/load", old.clone()).0, -32600);
+    assert_eq!(editor.refused("session/load", &old).0, -32600);
     assert_eq!(editor.prompt(&session, "and now?"), "end_turn");
     editor
         .client
         .wait(|line| line["params"]["update"]["content"]["text"] == "After the load.");
 
-    editor.ask("session/close", json!({"sessionId": session}));
+    editor.ask("session/close", &json!({"sessionId": session}));
     editor.client.forget();
-    assert_eq!(editor.ask("session/resume", old), json!({}));
+    assert_eq!(editor.ask("session/resume", &old), json!({}));
     let (code, lines, stderr) = editor.client.end();
     assert_eq!((code, stderr.as_str()), (Some(0), ""));
     let told_again =
@@ -316,7 +316,7 @@ fn an_editor_that_disappears_leaves_a_session_that_can_be_loaded() {
     let mut editor = Editor::start(&runs, &[]);
     editor.ask(
         "session/load",
-        json!({"sessionId": session, "cwd": runs.env.folder()}),
+        &json!({"sessionId": session, "cwd": runs.env.folder()}),
     );
     assert_eq!(editor.update("user_message_chunk")["content"]["text"], "go");
     assert_eq!(editor.client.end().0, Some(0));
