@@ -274,7 +274,7 @@ fn garbage_is_answered_and_nothing_else_happens() {
         ("session/list", json!({"cursor": "x"}), -32602),
     ] {
         assert_eq!(
-            editor.refused(method, params.clone()).0,
+            editor.refused(method, &params).0,
             code,
             "{method} {params}"
         );
