@@ -50,7 +50,9 @@ impl Bounds {
 
 /// Returns the labelled parts of one message: what was said, thought, called or given back.
 pub fn serialize_parts(message: &LlmMessage, bounds: &Bounds) -> Vec<String> {
-    Serializer::new(bounds).parts_of(message, false)
+    let mut serializer = Serializer::new(bounds);
+    serializer.note_calls(message);
+    serializer.parts_of(message, false)
 }
 
 /// Serializes messages one after the other. In our own wording, calls that one answer makes together are numbered, with
@@ -79,8 +81,14 @@ impl<'a> Serializer<'a> {
             return Vec::new();
         };
         let steers = self.works && matches!(message, AgentMessage::User(_));
+        self.note_calls(&told);
+        self.parts_of(&told, steers)
+    }
+
+    /// Numbers the calls of an answer that makes several.
+    fn note_calls(&mut self, told: &LlmMessage) {
         if self.bounds.wording == Wording::Own
-            && let LlmMessage::Assistant(answer) = &told
+            && let LlmMessage::Assistant(answer) = told
         {
             let calls: Vec<&ToolCall> = answer.content.tool_calls().collect();
             self.works = !calls.is_empty() && answer.stop_reason != StopReason::Aborted;
@@ -89,7 +97,6 @@ impl<'a> Serializer<'a> {
                 self.numbers.extend(ids.zip(1..));
             }
         }
-        self.parts_of(&told, steers)
     }
 
     /// Returns the number of a call, with a mark.

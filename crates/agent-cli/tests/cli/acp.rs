@@ -273,11 +273,7 @@ fn garbage_is_answered_and_nothing_else_happens() {
         ("session/prompt", json!({"sessionId": 7}), -32602),
         ("session/list", json!({"cursor": "x"}), -32602),
     ] {
-        assert_eq!(
-            editor.refused(method, &params).0,
-            code,
-            "{method} {params}"
-        );
+        assert_eq!(editor.refused(method, &params).0, code, "{method} {params}");
     }
     let (code, rest, stderr) = editor.client.end();
     assert_eq!((code, rest, stderr.as_str()), (Some(0), Vec::new(), ""));

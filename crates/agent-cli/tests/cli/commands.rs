@@ -857,15 +857,15 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
     [U|AOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOOO!OOOOOOOOOOOOOOOOOOOO]
     U you 22   A answers 14   O outputs 230.4k   ! trigger 170.0k   r reserve 30.0k
 
-    After   ~4.7k of 200.0k window   165.3k left
+    After   ~4.6k of 200.0k window   165.4k left
     [mAO...............................................................!rrrrrrrrrrr]
-    m summary 130   A answers 14   O outputs 4.5k   . free 165.3k   ! trigger 170.0k
+    m summary 100   A answers 14   O outputs 4.5k   . free 165.4k   ! trigger 170.0k
     r reserve 30.0k
 
-    -- compacted  230.4k -> 4.7k  (-225.8k)  extractive, no model  [TIME] ------------
+    -- compacted  230.4k -> 4.6k  (-225.8k)  extractive, no model  [TIME] ------------
        kept        1 entry verbatim (14), from e2
        elided      1 entry that did not fit
-       summarized  0 entries + 1 of the turn in progress into 130 tokens
+       summarized  0 entries + 1 of the turn in progress into 100 tokens
        ledger      55 tokens, 1.1% of the context after: 1 first message
        files       0 changed, 0 read, all named
        lost        nothing: every entry is still in the file
@@ -876,11 +876,8 @@ fn a_newest_turn_beyond_the_window_is_shortened_where_it_stands_and_undo_gives_i
        No prior history.
        ---
        **Turn Context (split turn):**
-       ## Original Request
-       First request (e1):
-       > #1 lorem ipsum dolor sit amet lorem ipsum dolor sit amet lorem ipsum dol...
        ## Context Needed to Continue
-       - Made by code, without a model (extractive). Quotes are exact; an id in p...
+       - Made by code, without a model (extractive); newer messages follow. An id...
     ");
     assert!(tokens(&env) < Some(170_000));
     let added: Vec<Value> = env.lines("s.jsonl").split_off(4);

@@ -39,17 +39,17 @@ fn strategies_stand_side_by_side() {
     assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @"
                     extractive        prune-only
     tokens before   190.1k            190.1k
-    tokens after    24.6k             79.8k
-    summary         4.6k              0
-    of it ledger    3.0k              -
+    tokens after    22.9k             79.8k
+    summary         2.9k              0
+    of it ledger    2.0k              -
     written by      rules             -
     requests        none              none
     cost            nothing           nothing
-    in context      52% of 220        6% of 30
-    paths           100% of 48        -
+    in context      50% of 220        6% of 30
+    paths           97% of 48         -
     errors          17% of 45         6% of 30
-    figures         96% of 32         -
-    names           54% of 33         -
+    figures         87% of 32         -
+    names           51% of 33         -
     commands        16% of 62         -
     your messages   100% of 18        -
     your rules      100% of 23        -

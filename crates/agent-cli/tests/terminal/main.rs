@@ -62,7 +62,7 @@ fn a_session_is_talked_to_compacted_and_resumed() {
     pty.send("/undo\r");
     pty.wait_for("compaction taken back");
     // What is above the editor stays there in a terminal of another size.
-    pty.resize(20, 64);
+    pty.resize(30, 64);
     pty.send("/cost\r");
     pty.wait_for("cost of this run");
     pty.wait_for("compaction taken back");

@@ -13,6 +13,9 @@ pub struct Excerpt {
     pub text: String,
 }
 
+/// Excerpts that are not further apart, in bytes, are one.
+const NEAR: usize = 24;
+
 /// The most places that are compared.
 const MOST_PLACES: usize = 400;
 
@@ -52,10 +55,15 @@ pub(super) fn excerpts(text: &str, places: &[Place], width: usize, most: usize) 
         }
     }
     taken.sort_unstable();
-    taken
-        .into_iter()
-        .map(|(start, end)| piece(text, start, end))
-        .collect()
+    let mut pieces: Vec<(usize, usize)> = Vec::new();
+    for (start, end) in taken {
+        match pieces.last_mut() {
+            Some(before) if start <= before.1.saturating_add(NEAR) => before.1 = end,
+            _ => pieces.push((start, end)),
+        }
+    }
+    let pieces = pieces.into_iter();
+    pieces.map(|(start, end)| piece(text, start, end)).collect()
 }
 
 /// Returns the window of about `width` bytes with `start` to `end` in its middle. It begins and ends with a line where
@@ -109,6 +117,14 @@ mod tests {
             assert!(rest.starts_with(&excerpt.text), "{excerpt:?}");
             assert!(excerpt.text.len() <= 70, "{excerpt:?}");
         }
+    }
+
+    #[test]
+    fn excerpts_that_meet_are_one() {
+        let text = "many words follow here, ".repeat(40);
+        let found = cut(&text, "words", 60, 3);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].text.len() > 100, "{found:?}");
     }
 
     #[test]
