@@ -126,7 +126,13 @@ const PURE: [(&str, &[&str]); 3] = [
     ),
     (
         "session-import",
-        &["serde", "serde_json", "session-model", "thiserror"],
+        &[
+            "memchr",
+            "serde",
+            "serde_json",
+            "session-model",
+            "thiserror",
+        ],
     ),
 ];
 

@@ -4,6 +4,7 @@
 //! the core, and shows what it answers. Every command works without a key and
 //! without a network.
 
+mod agents;
 pub mod cancel;
 mod commands;
 pub mod error;

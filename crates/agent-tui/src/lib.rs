@@ -20,6 +20,7 @@ mod help;
 mod highlight;
 mod live;
 mod markdown;
+mod matching;
 mod menu;
 mod pager;
 mod picker;

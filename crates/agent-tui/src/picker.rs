@@ -3,7 +3,7 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 
-use crate::complete::ranked;
+use crate::matching::ranked;
 use crate::text::{columns, cut, line, safe_line};
 use crate::theme::Theme;
 

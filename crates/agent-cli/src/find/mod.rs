@@ -1,7 +1,6 @@
 //! Finding sessions without a path: those of this program and of the agents that people use, by id, the beginning of
 //! one, or `newest`.
 
-mod agents;
 mod glance;
 mod project;
 
@@ -19,7 +18,7 @@ use crate::error::Error;
 use crate::foreign::{opencode, unpacked_beginning};
 use crate::ui::clean;
 
-pub use agents::{AGENTS, Agent, Environment, OWN, find_codex};
+pub use crate::agents::{AGENTS, Agent, Environment, OWN};
 pub use glance::{Glance, glance};
 pub use project::project_of;
 

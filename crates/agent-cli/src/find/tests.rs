@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::agents::Environment;
 use super::{Finder, project_of};
+use crate::agents::Environment;
 
 struct Home {
     folder: tempfile::TempDir,

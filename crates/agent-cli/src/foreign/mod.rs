@@ -10,8 +10,8 @@ use session_import::{Format, ImportReport, Origin, detect, import, nearest_miss}
 use session_store::{ReadObserver, SessionFile};
 use tempfile::SpooledTempFile;
 
+use crate::agents::find_codex;
 use crate::error::Error;
-use crate::find::find_codex;
 use crate::ui::counted;
 
 pub use bytes::{Bytes, unpacked_beginning};

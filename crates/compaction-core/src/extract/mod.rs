@@ -1,7 +1,7 @@
 //! What messages say and do, as facts: one pass, without a model.
 //!
 //! Rules, figures and decisions are recognised in what was said, failures, files, commits and test runs in what was
-//! done. What a later event settles is settled. The ledger, the extractive summary and the loss report are made from
+//! done. What a later event settles is gone. The ledger, the extractive summary and the loss report are made from
 //! these facts.
 
 mod answers;
