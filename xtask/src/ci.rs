@@ -43,7 +43,14 @@ const STEPS: [Step; 15] = [
         }
         None => browser::run(),
     }),
-    ("editor", |_| editor::run()),
+    ("editor", |skipped| {
+        // The client takes minutes to build.
+        if editor::client().exists() {
+            return editor::run();
+        }
+        skipped.push("editor: its client is not built; cargo xtask editor does".to_owned());
+        Ok(())
+    }),
     ("packages", |_| packaged()),
     ("licences, bans and sources", deny),
     ("conformance", |skipped| {

@@ -1,9 +1,16 @@
 //! `agent-cli acp` driven by the client of the protocol's own library. The client is a program outside of the workspace:
 //! its library changes the order of members in JSON of whatever it is linked into.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::run::{Outcome, cargo, debug_binary, root, succeed, target, without_settings};
+
+/// Returns where the client is once it is built.
+pub fn client() -> PathBuf {
+    let client = format!("debug/acp-client{}", std::env::consts::EXE_SUFFIX);
+    target().join("acp-client").join(client)
+}
 
 /// Builds the client and plays a whole session.
 pub fn run() -> Outcome {
@@ -20,8 +27,8 @@ pub fn run() -> Outcome {
         std::fs::remove_dir_all(&folder).map_err(failed)?;
     }
     std::fs::create_dir_all(&folder).map_err(failed)?;
-    let client = format!("debug/acp-client{}", std::env::consts::EXE_SUFFIX);
-    let mut client = Command::new(built.join(client));
+    let mut client =
+        Command::new(std::path::absolute(client()).map_err(|error| error.to_string())?);
     let client = client
         .arg(program)
         .arg(source.join("script.jsonl"))
