@@ -116,6 +116,8 @@ pub struct Screen {
     inline: Terminal<Tracked>,
     height: u16,
     size: Size,
+    /// The terminal had another size since the last frame, and may have moved what it shows.
+    is_moved: bool,
     /// How many rows the cursor is below the top of the viewport.
     offset: u16,
     full: Option<Terminal<Tracked>>,
@@ -134,6 +136,7 @@ impl Screen {
                 cursor,
                 height: 1,
                 size,
+                is_moved: false,
                 offset: 0,
                 full: None,
             })
@@ -163,16 +166,15 @@ impl Screen {
         self.inline = terminal(&cursor, Viewport::Inline(1))?;
         self.cursor = cursor;
         self.size = size;
+        self.is_moved = false;
         self.height = 1;
         self.offset = 0;
         Ok(size)
     }
 
     /// Takes note that the terminal has another size.
-    pub fn resized(&self) {
-        let at = self.cursor.get().at;
-        let is_stale = true;
-        self.cursor.set(Cursor { at, is_stale });
+    pub const fn resized(&mut self) {
+        self.is_moved = true;
     }
 
     /// Shows the state.
@@ -206,7 +208,8 @@ impl Screen {
         }
         self.leave_full()?;
         let wanted = height(state);
-        if self.inline.size()? != self.size {
+        // The size can be read before the terminal says that it has changed, and can be what it was two changes ago.
+        if self.is_moved || self.inline.size()? != self.size {
             self.follow_size(wanted)?;
         } else if wanted != self.height {
             self.clear()?;
@@ -224,12 +227,18 @@ impl Screen {
 
     /// Begins again where the viewport is in a terminal of another size; what is above it stays as it is.
     fn follow_size(&mut self, wanted: u16) -> io::Result<()> {
+        let known = self.cursor.get();
+        self.cursor.set(Cursor {
+            is_stale: true,
+            ..known
+        });
         let backend = self.inline.backend_mut();
         let at = backend.get_cursor_position()?;
         let top = at.y.saturating_sub(self.offset);
         backend.set_cursor_position(Position::new(0, top))?;
         backend.clear_region(ClearType::AfterCursor)?;
         self.size = backend.size()?;
+        self.is_moved = false;
         self.inline = terminal(&self.cursor, Viewport::Inline(wanted))?;
         self.height = wanted;
         Ok(())

@@ -62,12 +62,18 @@ fn a_session_is_talked_to_compacted_and_resumed() {
     pty.send("/undo\r");
     pty.wait_for("compaction taken back");
     // What is above the editor stays there in a terminal of another size.
-    pty.resize(30, 64);
-    pty.send("/cost\r");
-    pty.wait_for("cost of this run");
-    pty.wait_for("compaction taken back");
+    for rows in [30, 20] {
+        pty.resize(rows, 64);
+        pty.send("/cost\r");
+        pty.wait_for("cost of this run");
+        pty.wait_for("compaction taken back");
+    }
+    // So it does where the size changes while a view takes the whole screen.
     pty.send("/tree\r");
     pty.wait_for("YOU ARE HERE");
+    pty.resize(12, 64);
+    pty.wait_for("YOU ARE HERE");
+    pty.resize(20, 64);
     pty.send("q");
     pty.wait_for("ask something");
     // The transcript stays in the terminal's own scrollback.

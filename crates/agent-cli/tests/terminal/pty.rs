@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -37,6 +38,7 @@ pub struct Pty {
     child: Box<dyn Child + Send + Sync>,
     keys: Arc<Mutex<Box<dyn Write + Send>>>,
     screen: Arc<(Mutex<Screen>, Condvar)>,
+    reader: Option<JoinHandle<()>>,
     terminal: Box<dyn MasterPty + Send>,
 }
 
@@ -98,11 +100,12 @@ impl Pty {
         };
         let screen = Arc::new((Mutex::new(screen), Condvar::new()));
         let reader = pair.master.try_clone_reader().expect("a screen");
-        read(reader, screen.clone(), keys.clone());
+        let reader = Some(read(reader, screen.clone(), keys.clone()));
         Self {
             child,
             keys,
             screen,
+            reader,
             terminal: pair.master,
         }
     }
@@ -182,8 +185,9 @@ impl Pty {
         lines.join("\n")
     }
 
-    /// Gives the terminal another size.
+    /// Gives the terminal another size, once it shows what was written for the old one.
     pub fn resize(&mut self, rows: u16, cols: u16) {
+        self.screen();
         let parser = &mut lock(&self.screen.0).parser;
         parser.screen_mut().set_size(nonzero(rows), nonzero(cols));
         self.terminal
@@ -227,9 +231,13 @@ impl Pty {
         String::from_utf8_lossy(&lock(&self.screen.0).raw).into_owned()
     }
 
-    /// Waits for the end of the program.
+    /// Waits for the end of the program, and for what it wrote last.
     pub fn exit_code(&mut self) -> u32 {
-        self.child.wait().expect("an end").exit_code()
+        let code = self.child.wait().expect("an end").exit_code();
+        if let Some(reader) = self.reader.take() {
+            reader.join().expect("the last lines");
+        }
+        code
     }
 }
 
@@ -245,7 +253,7 @@ fn read(
     mut reader: Box<dyn Read + Send>,
     screen: Arc<(Mutex<Screen>, Condvar)>,
     keys: Arc<Mutex<Box<dyn Write + Send>>>,
-) {
+) -> JoinHandle<()> {
     std::thread::spawn(move || {
         let mut buffer = [0; 4096];
         while let Ok(count) = reader.read(&mut buffer) {
@@ -267,5 +275,5 @@ fn read(
                     .and_then(|()| keys.flush());
             }
         }
-    });
+    })
 }
