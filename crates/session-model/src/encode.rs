@@ -2,7 +2,7 @@
 
 use crate::entry::{EntryId, ModelRef};
 use crate::json::{RawJson, quoted};
-use crate::message::{Content, MessageDraft, SystemMessage, content_text, system_raw};
+use crate::message::{Content, MessageDraft, SystemMessage, content_text, push_member, system_raw};
 use crate::timestamp::Timestamp;
 
 /// What makes an entry out of a draft. Identity and time come from outside.
@@ -334,7 +334,8 @@ fn line(
         .map(|(name, value)| (*name, value))
         .chain(present)
     {
-        out.push_str(&format!(",\"{name}\":{value}"));
+        out.push(',');
+        push_member(&mut out, name, value);
     }
     out.push('}');
     out

@@ -58,7 +58,8 @@ pub fn utf16_suffix(text: &str, units: usize) -> &str {
 
 /// Returns `text` as a JSON string.
 pub(crate) fn quoted(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
+    serde_json::to_string(text)
+        .unwrap_or_else(|_| unreachable!("every text can be written as JSON"))
 }
 
 #[cfg(test)]

@@ -8,8 +8,15 @@ pub(crate) fn content_text(content: &Content) -> String {
     match content {
         Content::Text(text) => quoted(text),
         Content::Blocks(blocks) => {
-            let blocks = blocks.iter().filter_map(block_text);
-            format!("[{}]", blocks.collect::<Vec<_>>().join(","))
+            let mut out = "[".to_owned();
+            for block in blocks.iter().filter_map(block_text) {
+                if out.len() > 1 {
+                    out.push(',');
+                }
+                out.push_str(&block);
+            }
+            out.push(']');
+            out
         }
     }
 }
@@ -19,10 +26,26 @@ pub(super) type Member = (&'static str, String);
 
 /// Returns the JSON text of the object with these members.
 pub(super) fn object_text(members: &[Member]) -> String {
-    let members = members
+    let lengths = members
         .iter()
-        .map(|(name, value)| format!("\"{name}\":{value}"));
-    format!("{{{}}}", members.collect::<Vec<_>>().join(","))
+        .map(|(name, value)| name.len() + value.len() + 4);
+    let mut out = String::with_capacity(lengths.sum::<usize>() + 2);
+    out.push('{');
+    for (name, value) in members {
+        if out.len() > 1 {
+            out.push(',');
+        }
+        push_member(&mut out, name, value);
+    }
+    out.push('}');
+    out
+}
+
+/// Writes a member of an object: the name and the JSON text of its value.
+pub(crate) fn push_member(out: &mut String, name: &str, value: &str) {
+    for part in ["\"", name, "\":", value] {
+        out.push_str(part);
+    }
 }
 
 /// Adds a member when there is a text for it.

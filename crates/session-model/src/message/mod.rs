@@ -15,7 +15,7 @@ use crate::timestamp::Timestamp;
 
 pub use content::{Block, Content, ImageBlock, TextBlock, ThinkingBlock, ToolCall};
 pub use draft::{Cost, MessageDraft, UndraftableMessage};
-pub(crate) use json_text::content_text;
+pub(crate) use json_text::{content_text, push_member};
 pub use system::{current_system, system_raw};
 pub(crate) use wire::{WireContent, WireMessage, WireUsage, coerce_message, restore_raw_values};
 
