@@ -8,7 +8,7 @@ use std::time::Duration;
 use llm_providers::{HttpClient, HttpSettings, Recorder, RetryPolicy};
 
 use crate::error::Error;
-use crate::settings::AppSettings;
+use agent_settings::AppSettings;
 
 pub(super) fn http_client(
     settings: &AppSettings,

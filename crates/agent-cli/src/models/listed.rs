@@ -7,8 +7,8 @@ use llm_providers::catalog::{Catalog, ModelInfo, ProviderInfo};
 
 use super::{block_on, http, key, usage};
 use crate::error::Error;
-use crate::settings::AppSettings;
 use crate::ui;
+use agent_settings::AppSettings;
 
 /// Asks `provider` for its models and keeps the answer; returns how many there are. Ctrl-C ends it.
 ///

@@ -9,9 +9,9 @@ use llm_providers::catalog::{Catalog, Resolved, Selection};
 
 use super::{NativeArg, candidates, http, remote, usable_catalog, usage};
 use crate::error::Error;
-use crate::settings::AppSettings;
 use agent_session::models::{LiveModel, LiveModels};
 use agent_session::summarize::{Candidate, Fallback};
+use agent_settings::AppSettings;
 
 /// What is said where no model is named.
 pub const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";

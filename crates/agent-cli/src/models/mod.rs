@@ -24,12 +24,12 @@ use llm_providers::{
 use session_model::{ModelRef, SessionPath};
 
 use crate::error::Error;
-use crate::settings::AppSettings;
 use crate::ui::{self, writing::Writing};
 use agent_session::summarize::{
     Candidate, Failure, Fallback, Foldable, ModelReport, NoSummary, Run, SummaryMethod,
     SummaryStep, answer_plan, in_order,
 };
+use agent_settings::AppSettings;
 
 /// The window that is assumed where none is known.
 pub(crate) const DEFAULT_WINDOW: TokenCount = TokenCount(200_000);
