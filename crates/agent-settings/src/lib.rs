@@ -17,6 +17,9 @@
 //! # Ok::<(), agent_settings::SettingsError>(())
 //! ```
 //!
+//! [`models`] turns settings into who is asked: the catalog, the HTTP client, keys of the environment, candidates for
+//! summaries and the models of a session. [`hooks`] makes the hooks that settings name.
+//!
 //! **Invariants.** A project or a script cannot choose where data is sent, which model or key is used, or that
 //! commands run. A name that is no setting is an error. No message repeats what may be a key.
 
@@ -29,6 +32,7 @@ mod fault;
 pub mod hooks;
 mod keys;
 mod load;
+pub mod models;
 mod nearest;
 mod path;
 mod schema;
@@ -257,6 +261,9 @@ impl AppSettings {
 
     /// Returns the catalog of providers and models as these settings change it, or the first setting that
     /// cannot be used; settings that were loaded can.
+    ///
+    /// # Errors
+    /// The first setting that cannot be used.
     pub fn catalog(&self) -> Result<Catalog, CatalogError> {
         self.changed(Catalog::embedded())
     }

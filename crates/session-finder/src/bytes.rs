@@ -38,6 +38,9 @@ pub enum Bytes {
 
 impl Bytes {
     /// Returns them unpacked, where they are compressed with Zstandard.
+    ///
+    /// # Errors
+    /// They cannot be read, are damaged, or the user has cancelled.
     pub fn unpacked(self, path: &Path, is_cancelled: IsCancelled) -> Result<Self, StoreError> {
         if !self
             .head(path, ZSTANDARD.len() as u64)?
@@ -68,6 +71,9 @@ impl Bytes {
     }
 
     /// Returns the same bytes.
+    ///
+    /// # Errors
+    /// The file cannot be opened again.
     pub fn duplicate(&self, path: &Path) -> Result<Self, StoreError> {
         Ok(match self {
             Self::Memory(bytes) => Self::Memory(bytes.clone()),
@@ -105,6 +111,9 @@ impl Bytes {
     }
 
     /// Returns the beginning, for telling the format.
+    ///
+    /// # Errors
+    /// They cannot be read.
     pub fn beginning(&self, path: &Path) -> Result<Vec<u8>, StoreError> {
         self.head(path, HEAD)
     }
@@ -126,6 +135,9 @@ impl Bytes {
     }
 
     /// Returns the bytes for writing them to a new file.
+    ///
+    /// # Errors
+    /// They cannot be read.
     pub fn contents(self, path: &Path) -> Result<Contents, StoreError> {
         let failed = |error| StoreError::io("read", path, error);
         let mut file = match self {
@@ -139,6 +151,9 @@ impl Bytes {
     }
 
     /// Returns the bytes as an input.
+    ///
+    /// # Errors
+    /// The file cannot be opened.
     pub fn input(self, path: &Path) -> Result<Input, StoreError> {
         let file = match self {
             Self::Memory(bytes) => return Ok(Input::of_bytes(bytes)),

@@ -29,6 +29,9 @@ pub struct Converted {
 }
 
 /// Converts a session of a known format. Its lines are in memory, or in a file without a name.
+///
+/// # Errors
+/// It cannot be read or kept, has no record of the format, or the user has cancelled.
 pub fn convert(
     path: &Path,
     format: Format,
@@ -69,6 +72,9 @@ pub fn convert(
 }
 
 /// Reads a session of a known format.
+///
+/// # Errors
+/// As [`convert`].
 pub fn open(
     path: &Path,
     format: Format,
@@ -104,6 +110,9 @@ pub fn refusal(path: &Path, format: Format) -> StoreError {
 }
 
 /// Fails for the file of a session of another program.
+///
+/// # Errors
+/// It is one, or cannot be read.
 pub fn refuse(path: &Path) -> Result<(), StoreError> {
     if !path.is_file() {
         return Ok(());

@@ -23,6 +23,9 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 
 /// Returns the bytes of a session of opencode, if `path` names one: the file of its description in the tree of JSON
 /// files, or `DATABASE/ID`.
+///
+/// # Errors
+/// The database cannot be read, or several sessions are meant.
 pub fn read(path: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if let Some(database) = path.parent().filter(|parent| is_database(parent)) {

@@ -3,16 +3,16 @@
 use llm_providers::catalog::ProviderInfo;
 use llm_providers::{HttpProvider, Platform};
 
-use crate::error::Error;
+use super::ModelsError;
 
 /// Returns the provider with what its cloud needs; `has_key` tells whether a token is given in place of credentials.
 pub(super) fn with_access(
     provider: HttpProvider,
     info: &ProviderInfo,
     has_key: bool,
-) -> Result<HttpProvider, Error> {
+) -> Result<HttpProvider, ModelsError> {
     #[cfg(any(feature = "bedrock", feature = "vertex"))]
-    let missing = |what: &str| Error::Usage(format!("{}: {what}", info.name));
+    let missing = |what: &str| ModelsError::Invalid(format!("{}: {what}", info.name));
     let _ = has_key;
     match info.compat.platform {
         Platform::Plain => Ok(provider),

@@ -7,39 +7,34 @@ use compaction_core::TokenCount;
 use llm_providers::HttpClient;
 use llm_providers::catalog::{Catalog, Resolved, Selection};
 
-use super::{NativeArg, candidates, http, remote, usable_catalog, usage};
-use crate::error::Error;
+use super::{ModelsError, NativeChoice, candidates, http_client, remote, retry_policy};
+use crate::AppSettings;
 use agent_session::models::{LiveModel, LiveModels};
 use agent_session::summarize::{Candidate, Fallback};
-use agent_settings::AppSettings;
-
-/// What is said where no model is named.
-pub const NO_MODEL: &str = "no model: name one with --model PROVIDER/MODEL (agent-cli models lists them), set \"model\" in the settings, or play a script with --provider scripted:FILE";
 
 /// Returns the models of a session in which `name` answers, or else the model of the settings; `given` has what is
 /// asked for in the place of the catalog's, and `record` is where exchanges are recorded. Nothing is sent.
 ///
 /// # Errors
-/// [`Error::Usage`] for what is unknown or has no key.
+/// [`ModelsError`] for what is unknown or has no key.
 pub fn live_models(
     name: Option<&str>,
     given: Selection,
     record: Option<&Path>,
     settings: &AppSettings,
-) -> Result<LiveModels, Error> {
+    catalog: &Catalog,
+) -> Result<LiveModels, ModelsError> {
     let name = name.or(settings.model.as_deref());
-    let name = name.ok_or_else(|| Error::Usage(NO_MODEL.to_owned()))?;
-    let catalog = usable_catalog(settings)?;
-    let http = http::http_client(settings, record)?;
+    let name = name.ok_or(ModelsError::NoModel)?;
+    let http = http_client(settings, record)?;
     let model = name.to_owned();
-    let main = catalog.resolve(&Selection { model, ..given });
-    let main = main.map_err(|error| usage(&error))?;
+    let main = catalog.resolve(&Selection { model, ..given })?;
     // Where no model is set for summaries, whoever answers writes them.
     let own = settings.compaction.session.model.is_none();
     let own_summarizers = |resolved: &Resolved| match own {
         true => candidates(
             std::slice::from_ref(resolved),
-            NativeArg::Auto,
+            NativeChoice::Auto,
             settings,
             &http,
         ),
@@ -47,14 +42,14 @@ pub fn live_models(
     };
     let mut promotions = VecDeque::new();
     for name in &settings.compaction.session.promotion_models {
-        let resolved = by_name(&catalog, name)?;
+        let resolved = by_name(catalog, name)?;
         promotions.push_back(live(&resolved, &http, own_summarizers(&resolved)?)?);
     }
     let mut resolved = Vec::new();
     for name in settings.compaction.session.summary_models() {
-        resolved.push(by_name(&catalog, name)?);
+        resolved.push(by_name(catalog, name)?);
     }
-    let mut others = candidates(&resolved, NativeArg::Auto, settings, &http)?;
+    let mut others = candidates(&resolved, NativeChoice::Auto, settings, &http)?;
     if let Some(endpoint) = settings.compaction.session.endpoint() {
         others.push(remote(endpoint, settings, &http)?);
     }
@@ -63,25 +58,25 @@ pub fn live_models(
         promotions,
         former: Vec::new(),
         others,
-        policy: http::policy(settings),
+        policy: retry_policy(settings),
         // A running session is better off with an extractive summary than with none.
         fallback: Fallback::Extractive,
     })
 }
 
-fn by_name(catalog: &Catalog, name: &str) -> Result<Resolved, Error> {
+fn by_name(catalog: &Catalog, name: &str) -> Result<Resolved, ModelsError> {
     let selection = Selection {
         model: name.to_owned(),
         ..Selection::default()
     };
-    catalog.resolve(&selection).map_err(|error| usage(&error))
+    Ok(catalog.resolve(&selection)?)
 }
 
 fn live(
     resolved: &Resolved,
     http: &HttpClient,
     summarizers: Vec<Candidate>,
-) -> Result<LiveModel, Error> {
+) -> Result<LiveModel, ModelsError> {
     let candidate = super::candidate(resolved, http)?;
     let window = resolved.model.capabilities.window.unwrap_or_default();
     Ok(LiveModel {

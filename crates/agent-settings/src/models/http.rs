@@ -7,13 +7,17 @@ use std::time::Duration;
 
 use llm_providers::{HttpClient, HttpSettings, Recorder, RetryPolicy};
 
-use crate::error::Error;
-use agent_settings::AppSettings;
+use super::ModelsError;
+use crate::AppSettings;
 
-pub(super) fn http_client(
+/// Returns the client as the settings and the environment want it; exchanges are recorded in the file `record`.
+///
+/// # Errors
+/// [`ModelsError`] for certificates or a record that cannot be used.
+pub fn http_client(
     settings: &AppSettings,
     record: Option<&Path>,
-) -> Result<HttpClient, Error> {
+) -> Result<HttpClient, ModelsError> {
     let http = &settings.http;
     let waits = HttpSettings {
         connect: Duration::from_secs(http.connect_timeout_seconds),
@@ -21,12 +25,7 @@ pub(super) fn http_client(
         total: Duration::from_secs(http.total_timeout_seconds),
         ..HttpSettings::default()
     };
-    let client = HttpClient::trusting(waits, &extra_certificates()?);
-    let client = client.map_err(|error| Error::Provider {
-        kind: error.kind.name(),
-        message: error.to_string(),
-        report: None,
-    })?;
+    let client = HttpClient::trusting(waits, &extra_certificates()?)?;
     let Some(path) = record else {
         return Ok(client);
     };
@@ -41,7 +40,7 @@ struct RecordFile {
 }
 
 impl RecordFile {
-    fn create(path: &Path) -> Result<Self, Error> {
+    fn create(path: &Path) -> Result<Self, ModelsError> {
         let mut options = OpenOptions::new();
         options.create_new(true).write(true);
         #[cfg(unix)]
@@ -50,11 +49,8 @@ impl RecordFile {
             options.mode(0o600);
         }
         let file = options.open(path).map_err(|error| match error.kind() {
-            ErrorKind::AlreadyExists => Error::Usage(format!(
-                "{} exists; --record never overwrites, choose another name",
-                path.display()
-            )),
-            _ => Error::io("create", path, error),
+            ErrorKind::AlreadyExists => ModelsError::RecordExists(path.to_owned()),
+            _ => ModelsError::io("create", path, error),
         })?;
         Ok(Self {
             file,
@@ -84,12 +80,12 @@ impl Drop for RecordFile {
 }
 
 /// Returns the certificates that the user adds to those of the system, in the variable that other agents read too.
-fn extra_certificates() -> Result<Vec<u8>, Error> {
+fn extra_certificates() -> Result<Vec<u8>, ModelsError> {
     let Some(path) = std::env::var_os("NODE_EXTRA_CA_CERTS").filter(|path| !path.is_empty()) else {
         return Ok(Vec::new());
     };
     std::fs::read(&path).map_err(|error| {
-        Error::Usage(format!(
+        ModelsError::Invalid(format!(
             "NODE_EXTRA_CA_CERTS names {}, which cannot be read: {error}",
             Path::new(&path).display()
         ))
@@ -97,7 +93,7 @@ fn extra_certificates() -> Result<Vec<u8>, Error> {
 }
 
 /// Returns when failed requests are sent again.
-pub(super) fn policy(settings: &AppSettings) -> RetryPolicy {
+pub fn retry_policy(settings: &AppSettings) -> RetryPolicy {
     let http = &settings.http;
     let budget = Duration::from_secs(http.retry_budget_seconds);
     RetryPolicy {
